@@ -1,0 +1,171 @@
+"""The arm: frozen data, links numbered from the tip (1) to the base (n + 1 is the base itself).
+
+`Arm` is what a description becomes once the model options are applied: fixed joints merged,
+locked joints frozen, payloads added.  Only moving joints are left, one link outboard of each.
+On a tree, children come before parents and every subtree is a contiguous range of numbers.
+
+The papers count from the tip, users from the base.  `Arm.coordinates` is the one place where
+the two orders meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+Vector3 = tuple[float, float, float]
+Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
+Rotary = tuple[float, float, float, float, float, float]
+
+JointKind = Literal["revolute", "continuous", "prismatic"]
+WrenchModel = Literal["follower", "dead", "world"]
+
+IDENTITY: Matrix3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+ORIGIN: Vector3 = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """A frame seen from another: `rotation` row-major, `translation` in metres."""
+
+    rotation: Matrix3 = IDENTITY
+    translation: Vector3 = ORIGIN
+
+
+@dataclass(frozen=True, slots=True)
+class Inertia:
+    """A rigid body: mass, centre of mass, and xx xy xz yy yz zz about that centre."""
+
+    mass: float = 0.0
+    com: Vector3 = ORIGIN
+    rotary: Rotary = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the description allows; None where it says nothing."""
+
+    lower: float | None = None
+    upper: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """q = ratio · q(leader) + offset; the leader itself follows nobody."""
+
+    leader: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """One moving joint: where it sits on the link inboard of it, and what it does."""
+
+    name: str
+    kind: JointKind
+    pose: Pose
+    axis: Vector3
+    limits: Limits = Limits()
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    mimic: Mimic | None = None
+
+    @property
+    def turns(self) -> bool:
+        return self.kind != "prismatic"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A moving link, the joint inboard of it, and the number of the link that joint sits on."""
+
+    name: str
+    joint: Joint
+    parent: int
+    inertia: Inertia
+    merged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A named place on a link: a link of the description, moving or merged."""
+
+    name: str
+    link: int
+    pose: Pose = Pose()
+
+
+@dataclass(frozen=True, slots=True)
+class Wrench:
+    """A load applied to the arm at a frame.
+
+    follower: force and moment fixed in the frame, acting at its origin
+    dead:     force and moment fixed in world axes, acting at the frame's origin
+    world:    force and moment fixed in world axes, acting about the world's origin
+    """
+
+    frame: str
+    model: WrenchModel
+    force: Vector3
+    moment: Vector3
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A fixed-base arm, ready for dynamics."""
+
+    name: str
+    links: tuple[Link, ...]
+    frames: Mapping[str, Frame]
+    joint_names: tuple[str, ...]
+    gravity: Vector3 = (0.0, 0.0, -9.81)
+    damping: bool = True
+    friction_velocity: float | None = None
+    wrenches: tuple[Wrench, ...] = ()
+    contract: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+    digest: str = ""
+
+    @property
+    def n(self) -> int:
+        """How many independent joints the arm has: the length of q."""
+        return len(self.joint_names)
+
+    @property
+    def base(self) -> int:
+        """The number of the base, one beyond the last link."""
+        return len(self.links) + 1
+
+    def link(self, k: int) -> Link:
+        """Link k, counted from 1 as in the papers."""
+        return self.links[k - 1]
+
+    @cached_property
+    def coordinates(self) -> tuple[int, ...]:
+        """For links 1, 2, …: the place in q of the joint that moves it (its leader's if it mimics)."""
+        place = {name: i for i, name in enumerate(self.joint_names)}
+        return tuple(
+            place[link.joint.mimic.leader if link.joint.mimic else link.joint.name]
+            for link in self.links
+        )
+
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        """The independent joints in public order."""
+        by_name = {link.joint.name: link.joint for link in self.links}
+        return tuple(by_name[name] for name in self.joint_names)
+
+    @property
+    def has_mimic(self) -> bool:
+        return any(link.joint.mimic for link in self.links)
+
+    @property
+    def serial(self) -> bool:
+        """Whether every link carries at most one other and only one sits on the base."""
+        return all(link.parent == k + 1 for k, link in enumerate(self.links, start=1))

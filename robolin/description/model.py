@@ -1,0 +1,104 @@
+"""What a robot file says, before anyone asks how it moves.
+
+Both readers, URDF and YAML, end here.  Values are kept as written (an axis is not yet unit
+length, an inertia not yet judged), each with the place it came from, so that every later
+complaint can point at a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from robolin.arm import Inertia, Limits, Mimic, Pose, Vector3
+from robolin.errors import RobolinError
+
+Level = Literal["error", "warning", "note"]
+Kind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in which file; column only where the reader knows it."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return ":".join([self.file, *(str(part) for part in (self.line, self.column) if part)])
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing noticed in a description; `id` is stable and listed in docs/findings.md."""
+
+    id: str
+    level: Level
+    place: Place
+    message: str
+    hint: str = ""
+
+    def error(self) -> RobolinError:
+        return RobolinError(self.message, where=str(self.place), hint=self.hint)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkEntry:
+    """A link as written; the inertia is None where the file gives none.
+
+    The inertia is already in the link's own axes (the inertial frame's turn applied).
+    """
+
+    name: str
+    place: Place
+    inertia: Inertia | None = None
+    inertia_place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JointEntry:
+    """A joint as written; `axis` may have any length but zero."""
+
+    name: str
+    kind: Kind
+    parent: str
+    child: str
+    place: Place
+    pose: Pose = Pose()
+    axis: Vector3 = (1.0, 0.0, 0.0)
+    limits: Limits = Limits()
+    damping: float = 0.0
+    friction: float = 0.0
+    armature: float = 0.0
+    mimic: Mimic | None = None
+    places: Mapping[str, Place] = field(default_factory=dict)
+
+    def at(self, part: str) -> Place:
+        """Where a part of the joint ('axis', 'limit', 'dynamics', 'mimic') stands."""
+        return self.places.get(part, self.place)
+
+
+@dataclass(frozen=True)
+class Description:
+    """A whole file: links and joints in the order written, and what was not understood."""
+
+    name: str
+    links: tuple[LinkEntry, ...]
+    joints: tuple[JointEntry, ...]
+    root: str
+    source: str
+    digest: str
+    gravity: Vector3 | None = None
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader returns: the description if one could be made, and all it noticed."""
+
+    description: Description | None
+    findings: Sequence[Finding]

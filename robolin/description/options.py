@@ -1,0 +1,34 @@
+"""The choices that turn a description into an arm; the same on the command line and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from robolin.arm import ORIGIN, Vector3, Wrench
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A point mass fixed to a frame; it adds to what is there and never replaces it."""
+
+    frame: str
+    mass: float
+    position: Vector3 = ORIGIN
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Everything `robolin.load` and the model flags can ask for."""
+
+    gravity: Vector3 | None = None
+    base: str | None = None
+    tip: str | None = None
+    lock: Mapping[str, float] = field(default_factory=dict)
+    payload: tuple[Payload, ...] = ()
+    wrenches: tuple[Wrench, ...] = ()
+    damping: bool = True
+    friction_velocity: float | None = None
+    armature: Mapping[str, float] = field(default_factory=dict)
+    joints: tuple[str, ...] | None = None
+    strict: bool = False

@@ -1,0 +1,73 @@
+"""Turns and poses in space on plain floats; matrices are row-major nine-tuples."""
+
+from __future__ import annotations
+
+from math import cos, sin
+
+from robolin.arm import Matrix3, Pose, Rotary, Vector3
+
+
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix3:
+    """Turns about the fixed axes x, y, z in this order: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    cr, sr = cos(roll), sin(roll)
+    cp, sp = cos(pitch), sin(pitch)
+    cy, sy = cos(yaw), sin(yaw)
+    return (
+        cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr,
+        sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr,
+        -sp, cp * sr, cp * cr,
+    )  # fmt: skip
+
+
+def transpose(R: Matrix3) -> Matrix3:
+    """Rᵀ, which for a rotation is the turn back."""
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = R
+    return xx, yx, zx, xy, yy, zy, xz, yz, zz
+
+
+def matmul(A: Matrix3, B: Matrix3) -> Matrix3:
+    """The product A B: first turned by B, then by A."""
+    a, b, c, d, e, f, g, h, i = A
+    p, q, r, s, t, u, v, w, x = B
+    return (
+        a * p + b * s + c * v, a * q + b * t + c * w, a * r + b * u + c * x,
+        d * p + e * s + f * v, d * q + e * t + f * w, d * r + e * u + f * x,
+        g * p + h * s + i * v, g * q + h * t + i * w, g * r + h * u + i * x,
+    )  # fmt: skip
+
+
+def rotate(R: Matrix3, v: Vector3) -> Vector3:
+    """R v."""
+    x, y, z = v
+    return (
+        R[0] * x + R[1] * y + R[2] * z,
+        R[3] * x + R[4] * y + R[5] * z,
+        R[6] * x + R[7] * y + R[8] * z,
+    )
+
+
+def turned_rotary(R: Matrix3, rotary: Rotary) -> Rotary:
+    """R I Rᵀ: a rotary inertia (xx xy xz yy yz zz) seen from the axes that R leads to."""
+    xx, xy, xz, yy, yz, zz = rotary
+    full: Matrix3 = (xx, xy, xz, xy, yy, yz, xz, yz, zz)
+    turned = matmul(matmul(R, full), transpose(R))
+    return turned[0], turned[1], turned[2], turned[4], turned[5], turned[8]
+
+
+def apply(pose: Pose, point: Vector3) -> Vector3:
+    """A point given in the pose's own frame, seen from the frame the pose is given in."""
+    x, y, z = rotate(pose.rotation, point)
+    px, py, pz = pose.translation
+    return x + px, y + py, z + pz
+
+
+def compose(outer: Pose, inner: Pose) -> Pose:
+    """The inner pose, given in the outer pose's frame, seen from where the outer is seen."""
+    return Pose(matmul(outer.rotation, inner.rotation), apply(outer, inner.translation))
+
+
+def inverse(pose: Pose) -> Pose:
+    """The frame a pose is given in, seen from the pose."""
+    back = transpose(pose.rotation)
+    x, y, z = rotate(back, pose.translation)
+    return Pose(back, (-x, -y, -z))

@@ -1,0 +1,240 @@
+"""Whether named links and joints make one tree, and who follows whom; for every reader.
+
+A name left empty is one the reader has complained about already: it is never complained about
+twice, and nothing is concluded from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from robolin.arm import Mimic
+from robolin.description.model import Finding, JointEntry, LinkEntry, Place
+
+ONE_NUMBER = ("revolute", "continuous", "prismatic")
+
+
+def check_structure(
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: Place
+) -> tuple[str | None, list[Finding]]:
+    """The root link, or None where there is no single one, and all that is wrong with the tree.
+
+    `place` stands for the robot as a whole.
+    """
+    findings = [
+        *_duplicates("link", links),
+        *_duplicates("joint", joints),
+        *_misplaced_joints(links, joints),
+        *_mimic_findings(joints),
+    ]
+    root, tree_findings = _root(links, joints, place)
+    return root, [*findings, *tree_findings]
+
+
+def composed_mimic(joints: Sequence[JointEntry]) -> dict[str, Mimic]:
+    """For every joint that follows another, the independent joint at the end of the chain.
+
+    q = r₁ (r₂ q(leader) + o₂) + o₁ = r₁r₂ q(leader) + (r₁o₂ + o₁); the joints have passed
+    `check_structure`, so every chain ends.
+    """
+    rules = {joint.name: joint.mimic for joint in joints if joint.mimic}
+    composed: dict[str, Mimic] = {}
+    for name, rule in rules.items():
+        while step := composed.get(rule.leader, rules.get(rule.leader)):
+            offset = rule.ratio * step.offset + rule.offset
+            rule = Mimic(step.leader, rule.ratio * step.ratio, offset)
+        composed[name] = rule
+    return composed
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint with the closest known name, or with all of them when they are few."""
+    from difflib import get_close_matches
+
+    names = list(dict.fromkeys(known))
+    if close := get_close_matches(name, names, n=1, cutoff=0.6):
+        return f"did you mean '{close[0]}'?"
+    return f"known here: {quoted(names)}" if names else ""
+
+
+def quoted(names: Sequence[str], at_most: int = 8) -> str:
+    """The names in quotes, the last ones as a count when there are many."""
+    shown = ", ".join(f"'{name}'" for name in names[:at_most])
+    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
+
+
+def _duplicates(
+    what: str, entries: Sequence[LinkEntry] | Sequence[JointEntry]
+) -> Iterator[Finding]:
+    first: dict[str, Place] = {}
+    for entry in entries:
+        if entry.name and entry.name in first:
+            yield Finding(
+                f"duplicate-{what}",
+                "error",
+                entry.place,
+                f"{what} '{entry.name}' is defined twice; the first is at {first[entry.name]}",
+                "give each its own name, or remove one",
+            )
+        first.setdefault(entry.name, entry.place)
+
+
+def _misplaced_joints(
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry]
+) -> Iterator[Finding]:
+    """Joints that name links which are not there, or one link at both ends."""
+    known = {link.name: None for link in links if link.name}
+    for joint in joints:
+        for end, name in (("parent", joint.parent), ("child", joint.child)):
+            if name and name not in known:
+                yield Finding(
+                    "unknown-link",
+                    "error",
+                    joint.at(end),
+                    f"joint '{joint.name}' names an unknown {end} link '{name}'",
+                    did_you_mean(name, known),
+                )
+        if joint.parent and joint.parent == joint.child:
+            yield Finding(
+                "joint-to-itself",
+                "error",
+                joint.at("child"),
+                f"joint '{joint.name}' has link '{joint.child}' as parent and as child",
+                "a joint connects two different links",
+            )
+
+
+def _root(
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: Place
+) -> tuple[str | None, list[Finding]]:
+    names = dict.fromkeys(link.name for link in links if link.name)
+    if not links:
+        hint = "a robot has at least one link and, to move, one joint"
+        return None, [Finding("no-links", "error", place, "the robot has no links", hint)]
+    sound = [
+        joint
+        for joint in joints
+        if joint.parent in names and joint.child in names and joint.parent != joint.child
+    ]
+    above, findings = _joints_above(sound)
+    roots = [name for name in names if name not in above]
+    # a joint that is wrong elsewhere leaves links hanging: that is one mistake, not two
+    if len(roots) > 1 and len(sound) == len(joints) and not findings:
+        findings.append(_several_roots(roots, links))
+    return (roots[0] if len(roots) == 1 else None), findings
+
+
+def _joints_above(joints: Sequence[JointEntry]) -> tuple[dict[str, JointEntry], list[Finding]]:
+    """For every child link the first joint that carries it, and complaints about the others."""
+    above: dict[str, JointEntry] = {}
+    others: list[JointEntry] = []
+    for joint in joints:
+        if above.setdefault(joint.child, joint) is not joint:
+            others.append(joint)
+    parents = {child: joint.parent for child, joint in above.items()}
+    findings = []
+    for joint in others:
+        way = list(_way(joint.parent, parents))
+        if joint.child in way:
+            findings.append(_cycle(joint, way[: way.index(joint.child) + 1][::-1]))
+        else:
+            findings.append(_two_parents(joint, above[joint.child]))
+    findings += [_cycle(above[loop[0]], loop[::-1]) for loop in _loops(parents)]
+    return above, findings
+
+
+def _way(start: str, onward: Mapping[str, str]) -> dict[str, None]:
+    """The names met from a start on, each once, to the end or to the first one met again."""
+    way = {start: None}
+    while (start := onward.get(start, "")) and start not in way:
+        way[start] = None
+    return way
+
+
+def _loops(onward: Mapping[str, str]) -> Iterator[list[str]]:
+    """Every closed loop of a map from name to name, in the order of its arrows."""
+    cleared: set[str] = set()
+    for name in onward:
+        way: dict[str, None] = {}
+        while name in onward and name not in cleared and name not in way:
+            way[name] = None
+            name = onward[name]
+        if name in way:
+            names = list(way)
+            yield names[names.index(name) :]
+        cleared.update(way)
+
+
+def _cycle(closing: JointEntry, links: Sequence[str]) -> Finding:
+    """The loop of links from parent to child that a joint closes."""
+    start = links.index(closing.child)
+    loop = [*links[start:], *links[:start], closing.child]
+    return Finding(
+        "cycle",
+        "error",
+        closing.at("parent"),
+        f"joint '{closing.name}' closes a loop of links: {' > '.join(loop)}",
+        "cut the loop: an arm is a tree, every link hangs on exactly one joint",
+    )
+
+
+def _two_parents(joint: JointEntry, first: JointEntry) -> Finding:
+    return Finding(
+        "two-parents",
+        "error",
+        joint.at("child"),
+        f"link '{joint.child}' hangs on two joints, '{first.name}' ({first.place}) "
+        f"and '{joint.name}'",
+        "a link is the child of one joint only; is the child of one of them misspelt?",
+    )
+
+
+def _several_roots(roots: Sequence[str], links: Sequence[LinkEntry]) -> Finding:
+    second = next(link for link in links if link.name == roots[1])
+    return Finding(
+        "several-roots",
+        "error",
+        second.place,
+        f"{len(roots)} links are no joint's child: {quoted(roots)}; a robot has one root",
+        f"add a joint (type fixed if nothing moves) with child '{roots[1]}', or remove the link",
+    )
+
+
+def _mimic_findings(joints: Sequence[JointEntry]) -> Iterator[Finding]:
+    by_name = {joint.name: joint for joint in joints if joint.name}
+    for joint in joints:
+        if joint.mimic and joint.mimic.leader:
+            yield from _leader_findings(joint, joint.mimic.leader, by_name)
+    leaders = {joint.name: joint.mimic.leader for joint in joints if joint.name and joint.mimic}
+    for loop in _loops(leaders):
+        if len(loop) > 1:
+            yield Finding(
+                "mimic-cycle",
+                "error",
+                by_name[loop[0]].at("mimic"),
+                f"joints mimic each other in a circle: {' > '.join([*loop, loop[0]])}",
+                "one joint of the circle must move on its own",
+            )
+
+
+def _leader_findings(
+    joint: JointEntry, leader: str, by_name: Mapping[str, JointEntry]
+) -> Iterator[Finding]:
+    """What is wrong with the one joint that this joint follows."""
+    place = joint.at("mimic")
+    if leader == joint.name:
+        message = f"joint '{leader}' mimics itself"
+        yield Finding("mimic-self", "error", place, message, "name the joint it follows")
+    elif leader not in by_name:
+        message = f"joint '{joint.name}' mimics an unknown joint '{leader}'"
+        hint = did_you_mean(leader, (name for name in by_name if name != joint.name))
+        yield Finding("mimic-unknown", "error", place, message, hint)
+    elif (kind := by_name[leader].kind) not in ONE_NUMBER:
+        yield Finding(
+            "mimic-fixed",
+            "error",
+            place,
+            f"joint '{joint.name}' mimics '{leader}', a {kind} joint: "
+            "there is no single position to follow",
+            "mimic a revolute, continuous or prismatic joint",
+        )

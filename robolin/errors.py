@@ -1,0 +1,60 @@
+"""Everything a user can cause, as an error that says what, where and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class RobolinError(Exception):
+    """A mistake in the user's input; shown as one block, never as a traceback."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.where, self.hint = message, where, hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}\nhint: {self.hint}" if self.hint else text
+
+    @property
+    def parts(self) -> Sequence[RobolinError]:
+        """The separate problems this error stands for: itself, or several of one file."""
+        return (self,)
+
+
+class SeveralErrors(RobolinError):
+    """All problems of one input at once."""
+
+    def __init__(self, problems: Sequence[RobolinError]) -> None:
+        first = problems[0]
+        super().__init__(first.message, where=first.where, hint=first.hint)
+        self._problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self._problems)
+
+    @property
+    def parts(self) -> Sequence[RobolinError]:
+        return self._problems
+
+
+class UsageError(RobolinError):
+    """A flag or an argument that makes no sense, whatever the files say."""
+
+    exit_code = 2
+
+
+class FileError(RobolinError):
+    """Something could not be read or written."""
+
+    exit_code = 4
+
+
+def raise_all(problems: Sequence[RobolinError]) -> None:
+    """Raise the problems as one error; do nothing when there are none."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise SeveralErrors(problems)
