@@ -227,7 +227,8 @@ def _leader_findings(
         yield Finding("mimic-self", "error", place, message, "name the joint it follows")
     elif leader not in by_name:
         message = f"joint '{joint.name}' mimics an unknown joint '{leader}'"
-        hint = did_you_mean(leader, (name for name in by_name if name != joint.name))
+        others = [name for name in by_name if name != joint.name]
+        hint = did_you_mean(leader, others) or "there is no other joint to follow"
         yield Finding("mimic-unknown", "error", place, message, hint)
     elif (kind := by_name[leader].kind) not in ONE_NUMBER:
         yield Finding(

@@ -1,0 +1,76 @@
+"""Three-vectors, spatial six-vectors and rotations, over any scalar.
+
+A spatial vector is [angular; linear]: a velocity is V = [w; u], a force f = [N; F].
+All of them are referred to the one inertial frame, so no vector is ever shifted.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.scalar import Scalar, Vector
+
+ZERO3: Vector = (0.0,) * 3
+ZERO6: Vector = (0.0,) * 6
+IDENTITY: Vector = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def add(a: Vector, b: Vector) -> Vector:
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def sub(a: Vector, b: Vector) -> Vector:
+    return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def scale(a: Vector, s: Scalar) -> Vector:
+    return tuple(x * s for x in a)
+
+
+def twice(a: Vector) -> Vector:
+    return tuple(x + x for x in a)
+
+
+def dot(a: Vector, b: Vector) -> Scalar:
+    total = a[0] * b[0]
+    for x, y in zip(a[1:], b[1:], strict=True):
+        total = total + x * y
+    return total
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a x b, for three-vectors."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+def angular(X: Vector) -> Vector:
+    return X[:3]
+
+
+def linear(X: Vector) -> Vector:
+    return X[3:]
+
+
+def motion_cross(X: Vector, Y: Vector) -> Vector:
+    """X x Y = [a x c; b x c + a x d] for motions X = [a; b], Y = [c; d]."""
+    a, b, c, d = X[:3], X[3:], Y[:3], Y[3:]
+    return cross(a, c) + add(cross(b, c), cross(a, d))
+
+
+def force_cross(X: Vector, f: Vector) -> Vector:
+    """S[X] f = [a x N + b x F; a x F] for a motion X = [a; b] and a force f = [N; F]."""
+    a, b, N, F = X[:3], X[3:], f[:3], f[3:]
+    return add(cross(a, N), cross(b, F)) + cross(a, F)
+
+
+def rotate(R: Vector, x: Vector) -> Vector:
+    """R x, for a rotation of nine numbers, row by row."""
+    return dot(R[0:3], x), dot(R[3:6], x), dot(R[6:9], x)
+
+
+def rotate_rotation(R: Vector, E: Vector) -> Vector:
+    """R E, rotation by rotation."""
+    columns = (E[0::3], E[1::3], E[2::3])
+    return tuple(dot(R[i : i + 3], column) for i in (0, 3, 6) for column in columns)

@@ -1,0 +1,182 @@
+"""Which joints move and where the others stand, from lock, base and tip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from math import isfinite
+
+from robolin.description.model import JointEntry
+from robolin.description.options import ModelOptions
+from robolin.description.structure import ONE_NUMBER, did_you_mean, quoted
+from robolin.description.tree import Tree
+from robolin.errors import RobolinError, UsageError
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The moving joints, depth first, and where every other joint with a position stands.
+
+    `off_chain` are the ones that base or tip keep still, no lock having said where.
+    """
+
+    moving: tuple[JointEntry, ...]
+    standing: Mapping[str, float]
+    off_chain: tuple[str, ...]
+
+
+def select(tree: Tree, options: ModelOptions) -> Selection:
+    """The moving joints; a follower stands still where a leader that stands still puts it."""
+    chain = _chain(tree, options)
+    moving: list[JointEntry] = []
+    standing: dict[str, float] = {}
+    off_chain: list[str] = []
+    for joint in tree.joints:
+        rule = tree.mimic.get(joint.name)
+        leader = rule.leader if rule else joint.name
+        if joint.kind == "fixed":
+            continue
+        if joint.name in chain and leader in chain and leader not in options.lock:
+            moving.append(joint)
+        elif joint.kind in ONE_NUMBER:
+            position = options.lock.get(leader, 0.0)
+            standing[joint.name] = rule.ratio * position + rule.offset if rule else position
+            if leader not in options.lock:
+                off_chain.append(joint.name)
+    return Selection(tuple(moving), standing, tuple(off_chain))
+
+
+def _chain(tree: Tree, options: ModelOptions) -> set[str]:
+    """The joints that base and tip leave free: outboard of one, inboard of the other."""
+    base = options.base or tree.description.root
+    if options.tip is not None:
+        path = takewhile(lambda joint: joint.child != base, tree.inboard(options.tip))
+        return {joint.name for joint in path}
+    outboard = {base}
+    free: set[str] = set()
+    for joint in tree.joints:
+        if joint.parent in outboard:
+            outboard.add(joint.child)
+            free.add(joint.name)
+    return free
+
+
+def selection_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
+    """What cannot be locked, and what cannot be base or tip."""
+    for name, position in options.lock.items():
+        yield from _lock_problems(tree, name, position)
+    unknown = False
+    for option, link in (("base", options.base), ("tip", options.tip)):
+        if link is not None and link not in tree.links:
+            unknown = True
+            yield unknown_link(tree, option, link)
+    if options.base and options.tip and not unknown and options.base != options.tip:
+        ancestors = [joint.parent for joint in tree.inboard(options.tip)]
+        if options.base not in ancestors:
+            yield RobolinError(
+                f"tip: link '{options.tip}' is not outboard of the base '{options.base}'",
+                where=tree.description.source,
+                hint=f"from '{options.tip}' the way to the root goes over {quoted(ancestors)}",
+            )
+
+
+def _lock_problems(tree: Tree, name: str, position: float) -> Iterator[RobolinError]:
+    joint = tree.by_name.get(name)
+    if joint is None:
+        yield unknown_joint(tree, "lock", name)
+        return
+    where = str(joint.place)
+    if joint.kind == "fixed":
+        message = f"lock: joint '{name}' is fixed; there is nothing to lock"
+        yield RobolinError(message, where=where, hint=f"remove '{name}' from lock")
+    elif joint.kind not in ONE_NUMBER:
+        message = f"lock: joint '{name}' is {joint.kind}: one number does not say where it stands"
+        yield RobolinError(message, where=where, hint=_start_at(joint))
+    elif rule := tree.mimic.get(name):
+        message = f"lock: joint '{name}' follows '{rule.leader}' and has no position of its own"
+        yield RobolinError(message, where=where, hint=f"lock '{rule.leader}' instead")
+    if not isfinite(position):
+        yield UsageError(f"lock: {position} is no position for joint '{name}'")
+
+
+def movement_problems(tree: Tree, selection: Selection) -> Iterator[RobolinError]:
+    """Joints of kinds that no arm here has, or nothing that moves at all."""
+    for joint in selection.moving:
+        if joint.kind not in ONE_NUMBER:
+            yield RobolinError(
+                f"joint '{joint.name}' is {joint.kind}; an arm here stands on a fixed base",
+                where=str(joint.place),
+                hint=_start_at(joint),
+            )
+    if not selection.moving:
+        free = [joint.name for joint in tree.joints if joint.kind != "fixed"]
+        yield RobolinError(
+            "nothing moves: " + ("every joint stands still" if free else "every joint is fixed"),
+            where=tree.description.source,
+            hint=f"unlock one of {quoted(free)}, or choose another base or tip"
+            if free
+            else "an arm has at least one revolute, continuous or prismatic joint",
+        )
+
+
+def _start_at(joint: JointEntry) -> str:
+    return f"--base {joint.child} starts the arm at its child link and holds the joint at zero"
+
+
+def public_order(
+    tree: Tree, selection: Selection, asked: Sequence[str] | None
+) -> tuple[tuple[str, ...], list[RobolinError]]:
+    """The independent joints in the order asked for, or else depth first."""
+    independent = tuple(j.name for j in selection.moving if j.name not in tree.mimic)
+    if asked is None:
+        return independent, []
+    source = tree.description.source
+    problems = [
+        _not_independent(tree, name, independent)
+        for name in dict.fromkeys(asked)
+        if name not in independent
+    ]
+    if twice := [name for name in dict.fromkeys(asked) if list(asked).count(name) > 1]:
+        hint = "name every joint once"
+        message = f"joints: {quoted(twice)} more than once"
+        problems.append(RobolinError(message, where=source, hint=hint))
+    if missing := [name for name in independent if name not in asked]:
+        message = f"joints: {quoted(missing)} missing"
+        hint = "name every moving joint; one that should stand still is for lock"
+        problems.append(RobolinError(message, where=source, hint=hint))
+    return tuple(asked), problems
+
+
+def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> RobolinError:
+    joint = tree.by_name.get(name)
+    if joint is None:
+        return unknown_joint(tree, "joints", name, independent)
+    rule = tree.mimic.get(name)
+    why = f"follows '{rule.leader}'" if rule else "does not move here"
+    hint = f"the joints to name are {quoted(independent)}"
+    return RobolinError(f"joints: joint '{name}' {why}", where=str(joint.place), hint=hint)
+
+
+def unknown_joint(
+    tree: Tree, option: str, name: str, known: Sequence[str] | None = None
+) -> RobolinError:
+    """A joint named by an option that the description does not have."""
+    if name in tree.links:
+        joint = tree.above.get(name)
+        hint = f"'{name}' is a link"
+        hint += f"; the joint it hangs on is '{joint.name}'" if joint else ", the root"
+    else:
+        hint = did_you_mean(name, tree.by_name if known is None else known)
+    message = f"{option}: there is no joint '{name}'"
+    return RobolinError(message, where=tree.description.source, hint=hint)
+
+
+def unknown_link(tree: Tree, option: str, name: str) -> RobolinError:
+    """A link named by an option that the description does not have."""
+    if joint := tree.by_name.get(name):
+        hint = f"'{name}' is a joint; the link it carries is '{joint.child}'"
+    else:
+        hint = did_you_mean(name, tree.links)
+    message = f"{option}: there is no link '{name}'"
+    return RobolinError(message, where=tree.description.source, hint=hint)

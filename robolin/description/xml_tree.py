@@ -1,0 +1,151 @@
+"""XML text to a tree of elements that know their line; hostile or broken text to a finding.
+
+Any DOCTYPE is refused, so no entity is ever defined and nothing outside the file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from robolin.description.model import Finding, Place
+
+LARGEST_FILE = 32 * 2**20
+MOST_ELEMENTS = 300_000
+DEEPEST_ELEMENT = 64
+LONGEST_TEXT = 1000
+
+_HINTS = {
+    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "keep one of the two",
+    expat.errors.XML_ERROR_INVALID_TOKEN: "write & as &amp; and < as &lt;, quote every attribute",
+    expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "a file holds exactly one <robot>",
+    expat.errors.XML_ERROR_MISPLACED_XML_PI: "nothing may stand before <?xml …?>",
+    expat.errors.XML_ERROR_UNDEFINED_ENTITY: "only &amp; &lt; &gt; &quot; &apos; are defined",
+}
+
+
+@dataclass(slots=True)
+class Element:
+    """One XML element, the line its tag starts on, and the text directly inside it."""
+
+    tag: str
+    attributes: Mapping[str, str]
+    line: int
+    text: str = ""
+    children: list[Element] = field(default_factory=list)
+
+
+class _RefusedError(Exception):
+    """The text is stopped at a place, for a stated reason."""
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+
+
+class _Builder:
+    """Grows the tree as expat reports tags; `open` is the way from the root to the present."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.open: list[Element] = []
+        self.root: Element | None = None
+        self.count = 0
+        self.parser = parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+        parser.CharacterDataHandler = self.characters
+        parser.StartDoctypeDeclHandler = self.doctype
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.root = element
+        self.open.append(element)
+        self.count += 1
+        if len(self.open) > DEEPEST_ELEMENT:
+            message = f"elements are nested more than {DEEPEST_ELEMENT} deep"
+            self.refuse("xml-too-deep", message, "no robot file needs that; is a tag left open?")
+        if self.count > MOST_ELEMENTS:
+            self.refuse("file-too-large", f"the file has more than {MOST_ELEMENTS} elements")
+
+    def end(self, _tag: str) -> None:
+        self.open.pop()
+
+    def characters(self, text: str) -> None:
+        if len(self.open[-1].text) < LONGEST_TEXT:
+            self.open[-1].text += text[:LONGEST_TEXT]
+
+    def doctype(self, *_declaration: object) -> None:
+        hint = "remove the <!DOCTYPE …> declaration; a robot file needs none"
+        self.refuse("xml-doctype", "the file declares a DOCTYPE, which is not accepted", hint)
+
+    def refuse(self, finding_id: str, message: str, hint: str = "") -> None:
+        place = Place(self.source, self.parser.CurrentLineNumber)
+        raise _RefusedError(Finding(finding_id, "error", place, message, hint))
+
+
+def parse_xml(data: bytes, source: str) -> tuple[Element | None, list[Finding]]:
+    """The root element, or None and the one reason why the text is not readable XML."""
+    if refusal := _not_even_text(data, source):
+        return None, [refusal]
+    builder = _Builder(source)
+    try:
+        builder.parser.Parse(data, True)
+    except _RefusedError as refused:
+        return None, [refused.finding]
+    except expat.ExpatError as error:
+        return None, [_malformed(error, builder, data)]
+    except (LookupError, ValueError):  # from Python's side of expat: an encoding it cannot use
+        message = "the encoding named in <?xml …?> is not known"
+        return None, [_bad_encoding(Place(source, builder.parser.CurrentLineNumber), message)]
+    return builder.root, []
+
+
+def _not_even_text(data: bytes, source: str) -> Finding | None:
+    if len(data) > LARGEST_FILE:
+        message = f"the file has {len(data)} bytes, more than the {LARGEST_FILE} accepted"
+        hint = "a robot file holds text only, meshes stay in files of their own"
+        return Finding("file-too-large", "error", Place(source), message, hint)
+    place = Place(source, 1)
+    if not data.removeprefix(b"\xef\xbb\xbf").strip():
+        return Finding("file-empty", "error", place, "the file is empty", "was it written at all?")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")):
+        return None  # UTF-16, which expat reads
+    if not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+        message = "the file does not start with '<', so it is not XML"
+        hint = 'a URDF file starts with <?xml version="1.0"?> or <robot name="…">'
+        return Finding("not-xml", "error", place, message, hint)
+    return None
+
+
+def _malformed(error: expat.ExpatError, builder: _Builder, data: bytes) -> Finding:
+    place = Place(builder.source, error.lineno, error.offset + 1)
+    what = expat.ErrorString(error.code)
+    if what == expat.errors.XML_ERROR_UNKNOWN_ENCODING:
+        return _bad_encoding(place, "the encoding named in <?xml …?> is not known")
+    if what == expat.errors.XML_ERROR_INCORRECT_ENCODING:
+        return _bad_encoding(place, "the encoding named in <?xml …?> is not the file's")
+    if what == expat.errors.XML_ERROR_INVALID_TOKEN and (stray := _stray_byte(data, builder)):
+        return _bad_encoding(place, f"byte 0x{stray:02x} is not UTF-8")
+    hint = _HINTS.get(what, "")
+    if builder.open and not hint:
+        inner = builder.open[-1]
+        hint = f"<{inner.tag}> of line {inner.line} is still open: close it with </{inner.tag}>"
+    return Finding("xml-malformed", "error", place, f"broken XML: {what}", hint)
+
+
+def _stray_byte(data: bytes, builder: _Builder) -> int | None:
+    """The byte at which expat stopped, if it is where the text stops being UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return data[error.start] if error.start == builder.parser.ErrorByteIndex else None
+    return None
+
+
+def _bad_encoding(place: Place, message: str) -> Finding:
+    return Finding("encoding", "error", place, message, "save the file as UTF-8")

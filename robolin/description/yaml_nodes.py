@@ -1,0 +1,232 @@
+"""YAML text as a tree of nodes that know their line and column; nothing is converted yet.
+
+Only what a data file needs is read: mappings, lists and scalars of one document.  Anchors,
+aliases, tags and merge keys are refused, each where it stands.  The tree is built from the
+parser's events with a stack of its own, so no nesting, however deep, can exhaust Python's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from robolin.description.model import Finding, Place
+
+if TYPE_CHECKING:
+    from yaml import Event, YAMLError, events
+
+MAX_BYTES = 8 * 1024 * 1024
+MAX_DEPTH = 32
+
+NodeKind = Literal["scalar", "list", "mapping", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One value; `children` are a list's items, or a mapping's keys and values in turn.
+
+    A refused node stands for something already complained about.
+    """
+
+    kind: NodeKind
+    place: Place
+    text: str = ""
+    quoted: bool = False
+    children: tuple[Node, ...] = ()
+
+    @property
+    def pairs(self) -> Iterator[tuple[Node, Node]]:
+        """The keys of a mapping with their values."""
+        return zip(self.children[::2], self.children[1::2], strict=True)
+
+    def get(self, key: str) -> Node | None:
+        """The value at a key, or None."""
+        return next((value for name, value in self.pairs if name.text == key), None)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was written where a value is expected."""
+        return self.kind == "scalar" and not self.quoted and self.text in ("", "~", "null")
+
+
+def shown(text: str, at_most: int = 40) -> str:
+    """A text of the file as it can safely stand in a message."""
+    printable = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: at_most + 1])
+    return f"'{printable}'" if len(text) <= at_most else f"'{printable[:at_most]}…'"
+
+
+def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
+    """The document in a file, or None if it has no readable one, and all that was refused."""
+    if len(data) > MAX_BYTES:
+        message = f"the file has {len(data)} bytes, more than {MAX_BYTES}"
+        return None, [_finding("file-too-large", Place(source), message, "is this an arm?")]
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        hint = "save the file as UTF-8"
+        return None, [_finding("encoding", Place(source, line), message, hint)]
+    return _composed(text, source)
+
+
+def _composed(text: str, source: str) -> tuple[Node | None, list[Finding]]:
+    from yaml import SafeLoader, YAMLError, parse
+
+    tree = _Tree(source, Place(source, 1))
+    try:
+        for event in parse(text, SafeLoader):
+            tree.take(event)
+            if tree.done:
+                break
+    except YAMLError as error:
+        return None, [*tree.findings, _syntax_finding(error, text, source)]
+    except (ValueError, OverflowError) as error:
+        # an escape or a directive with a number that no character or version has
+        message, hint = f"not YAML after this: {error}", "check the escapes in quoted text"
+        return None, [*tree.findings, _finding("yaml-malformed", tree.reached, message, hint)]
+    if tree.root is None and not tree.findings:
+        hint = "an arm starts with 'robolin: 1'"
+        return None, [_finding("file-empty", Place(source, 1), "the file is empty", hint)]
+    return tree.root, tree.findings
+
+
+@dataclass
+class _Open:
+    """A list or mapping whose end has not come yet."""
+
+    kind: NodeKind
+    place: Place
+    children: list[Node] = field(default_factory=list)
+    keys: dict[str, Place] = field(default_factory=dict)
+
+    @property
+    def awaits_key(self) -> bool:
+        return self.kind == "mapping" and len(self.children) % 2 == 0
+
+
+@dataclass
+class _Tree:
+    """The nodes so far: finished ones hang in the last one still open."""
+
+    source: str
+    reached: Place
+    root: Node | None = None
+    done: bool = False
+    documents: int = 0
+    open: list[_Open] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def take(self, event: Event) -> None:
+        from yaml import events
+
+        place = self.reached = _place(event.start_mark, self.source)
+        match event:
+            case events.DocumentStartEvent():
+                self._begin_document(place)
+            case events.AliasEvent():
+                self._refuse_alias(place, f"alias '*{event.anchor}' is refused")
+                self._add(Node("refused", place))
+            case events.ScalarEvent():
+                self._refuse_extras(event, place)
+                quoted = event.style is not None
+                self._add(Node("scalar", place, event.value, quoted))
+            case events.SequenceStartEvent():
+                self._begin(event, "list", place)
+            case events.MappingStartEvent():
+                self._begin(event, "mapping", place)
+            case events.CollectionEndEvent():
+                self._end()
+
+    def _begin_document(self, place: Place) -> None:
+        self.documents += 1
+        if self.documents > 1:
+            self._stop("yaml-documents", place, "a second document begins", "one arm per file")
+
+    def _begin(self, event: events.CollectionStartEvent, kind: NodeKind, place: Place) -> None:
+        self._refuse_extras(event, place)
+        if len(self.open) == MAX_DEPTH:
+            message = f"values are nested more than {MAX_DEPTH} deep"
+            self._stop("yaml-too-deep", place, message, "an arm needs five levels")
+        else:
+            self.open.append(_Open(kind, place))
+
+    def _end(self) -> None:
+        ended = self.open.pop()
+        self._add(Node(ended.kind, ended.place, children=tuple(ended.children)))
+
+    def _add(self, node: Node) -> None:
+        if not self.open:
+            self.root = node
+            return
+        around = self.open[-1]
+        if around.awaits_key:
+            node = self._checked_key(node, around)
+        around.children.append(node)
+
+    def _checked_key(self, key: Node, around: _Open) -> Node:
+        """The key, or a refused node in its place."""
+        if key.kind != "scalar":
+            if key.kind != "refused":
+                self._complain("yaml-key", key.place, "a key must be a word", "write key: value")
+        elif key.text == "<<" and not key.quoted:
+            hint = "write the keys out"
+            self._complain("yaml-merge", key.place, "merge key '<<' is refused", hint)
+        elif first := around.keys.get(key.text):
+            message = f"key {shown(key.text)} stands twice; the first is at {first}"
+            self._complain("duplicate-key", key.place, message, "remove one of them")
+        else:
+            around.keys[key.text] = key.place
+            return key
+        return Node("refused", key.place)
+
+    def _refuse_extras(
+        self, event: events.ScalarEvent | events.CollectionStartEvent, place: Place
+    ) -> None:
+        if event.anchor:
+            self._refuse_alias(place, f"anchor '&{event.anchor}' is refused")
+        if event.tag:
+            message = f"tag {shown(event.tag)} is refused"
+            self._complain("yaml-tag", place, message, "remove it: every key knows its type")
+
+    def _refuse_alias(self, place: Place, message: str) -> None:
+        self._complain("yaml-alias", place, message, "write the values out where they belong")
+
+    def _stop(self, rule: str, place: Place, message: str, hint: str) -> None:
+        self._complain(rule, place, message, hint)
+        self.root, self.done = None, True
+
+    def _complain(self, rule: str, place: Place, message: str, hint: str) -> None:
+        self.findings.append(_finding(rule, place, message, hint))
+
+
+def _finding(rule: str, place: Place, message: str, hint: str) -> Finding:
+    return Finding(rule, "error", place, message, hint)
+
+
+def _place(mark: Any, source: str) -> Place:
+    """Where a mark of the parser stands; it counts from 0 and may be missing."""
+    return Place(source, mark.line + 1, mark.column + 1) if mark else Place(source)
+
+
+def _syntax_finding(error: YAMLError, text: str, source: str) -> Finding:
+    from yaml import MarkedYAMLError
+    from yaml.reader import ReaderError
+
+    place, problem = Place(source), "the text cannot be read"
+    if isinstance(error, ReaderError):
+        place = Place(source, text.count("\n", 0, error.position) + 1)
+        problem = f"character {text[error.position]!a} is not allowed"
+    elif isinstance(error, MarkedYAMLError):
+        place = _place(error.problem_mark or error.context_mark, source)
+        problem = " ".join(filter(None, [error.context, error.problem]))
+    return _finding("yaml-malformed", place, f"not YAML: {problem}", _syntax_hint(problem))
+
+
+def _syntax_hint(problem: str) -> str:
+    if r"'\t'" in problem:
+        return "indent with spaces, not with tabs"
+    if "mapping values are not allowed" in problem:
+        return "check the indentation of this line and of the one above"
+    return "check indentation, brackets and quotes here and on the line above"

@@ -1,0 +1,53 @@
+"""Articulated-body inertias and the innovations factors of the mass matrix, O(n)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, Scalars, Slots
+from robolin.algebra.inertias import articulated_from, articulated_times, rank_one
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.vectors import add, dot, scale, sub
+from robolin.dynamics.kinematics import Links
+
+
+class Articulated(NamedTuple):
+    """P (21), its hinge column P H* (6), D and 1/D, and the gain G (6) of every link."""
+
+    P: Slots
+    PH: Slots
+    D: Scalars
+    Dinv: Scalars
+    G: Slots
+
+
+def articulated_bodies(chain: Chain, links: Links) -> Articulated:
+    """What a link and all it carries weigh when the hinges outboard are free.
+
+        P(k) = P⁺(k-1) + M(k)
+        D(k) = H(k) P(k) H*(k) + armature
+        G(k) = P(k) H*(k) / D(k)
+        P⁺(k) = P(k) - G(k) [P(k) H*(k)]*      = τ̄(k) P(k),  the hinge k now free as well
+    """
+    P, PH, G = chain.slots(21), chain.slots(6), chain.slots(6)
+    D, Dinv = chain.scalars(), chain.scalars()
+    P_plus = chain.sums(21)
+
+    for k in chain.tip_to_base():
+        H = links.H[k]
+        P[k] = add(P_plus[k], articulated_from(links.M[k]))
+        PH[k] = articulated_times(P[k], H)
+
+        # inertia about the hinge itself; without any, a torque would accelerate it without bound
+        D[k] = dot(H, PH[k]) + chain.armature(k)
+        Dinv[k] = 1.0 / chain.positive(k, D[k], lambda P=P[k], H=H: _without_cancellation(P, H))
+        G[k] = scale(PH[k], Dinv[k])
+        P_plus.hand_inboard(k, sub(P[k], rank_one(G[k], PH[k])))
+
+    return Articulated(P, PH, D, Dinv, G)
+
+
+def _without_cancellation(P: Vector, H: Vector) -> Scalar:
+    """The size D would have if nothing in H P H* cancelled: the yardstick for its rounding."""
+    diagonal = tuple(P[i] for i in (0, 6, 11, 15, 18, 20))
+    return dot(tuple(h * h for h in H), diagonal)

@@ -1,0 +1,49 @@
+"""Articulated gyroscopic matrices P̂ and what follows from them, shared by Algorithms 5 and 6."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, Slots
+from robolin.algebra.inertias import articulated_times, half_of, half_times, outer_half, times_half
+from robolin.algebra.vectors import add, angular, force_cross, scale, sub, twice
+from robolin.dynamics.articulated_bodies import Articulated
+from robolin.dynamics.kinematics import Links
+from robolin.dynamics.step_one import StepOne
+
+
+class Gyroscopics(NamedTuple):
+    """Ĝ (3, its other half is zero), and the forces Y_A (6), Y_B (6) of unit δq̇ and δq."""
+
+    Ghat: Slots
+    YA: Slots
+    YB: Slots
+
+
+def articulated_gyroscopics(
+    chain: Chain, links: Links, one: StepOne, art: Articulated
+) -> Gyroscopics:
+    """M̂ gathered as P is, through free hinges; its right half stays zero.
+
+        P̂(k) = τ̄(k-1) P̂(k-1) + M̂(k)                   τ̄ = I - G H
+        Ĝ(k) = P̂*(k) H* / D
+        Y_A  = 2 [P̂ H* + P Ḣ*]                         Y_B = 2 P̂ Ḣ* + P Ḧ* + S[H*] f
+    """
+    Ghat, YA, YB = chain.slots(3), chain.slots(6), chain.slots(6)
+    Phat_plus = chain.sums(18)
+
+    for k in chain.tip_to_base():
+        H, P = links.H[k], art.P[k]
+        Hd2 = twice(one.Hd[k])
+        Phat = add(Phat_plus[k], half_of(one.Mhat[k]))
+        HPhat = times_half(H, Phat)
+        Ghat[k] = scale(HPhat, art.Dinv[k])
+        Phat_plus.hand_inboard(k, sub(Phat, outer_half(art.G[k], HPhat)))
+
+        YA[k] = add(half_times(Phat, twice(angular(H))), articulated_times(P, Hd2))
+        YB[k] = add(
+            add(half_times(Phat, angular(Hd2)), articulated_times(P, one.Hdd[k])),
+            force_cross(H, one.f[k]),
+        )
+
+    return Gyroscopics(Ghat, YA, YB)

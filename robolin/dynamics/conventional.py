@@ -1,0 +1,74 @@
+"""Forward dynamics and Algorithms 3 and 4: form the inverse model, then solve with 𝓜, O(n³)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Scalars
+from robolin.dynamics.elimination import Factors, eliminate, inverse_column, solve
+from robolin.dynamics.inverse_dynamics import torques
+from robolin.dynamics.kinematics import Links, place_links
+from robolin.dynamics.linearize_inverse import inverse_model
+from robolin.dynamics.mass_matrix import composite_bodies
+from robolin.dynamics.step_one import step_one
+
+
+def forward_conventional(chain: Chain) -> None:
+    """q̈ = 𝓜⁻¹ (τ - τ(q, q̇, q̈ = 0))."""
+    links = place_links(chain)
+    qdd = accelerations_conventional(chain, links)
+    for j in chain.coordinates():
+        chain.out_coordinate("qdd", (j,), qdd[j])
+
+
+def accelerations_conventional(chain: Chain, links: Links) -> Scalars:
+    """The accelerations of the independent coordinates."""
+    still = chain.scalars()
+    for k in chain.tip_to_base():
+        still[k] = 0.0
+        chain.hold("applied", (k,), chain.given("tau")[k])
+    torques(chain, links, chain.given("qd"), still, chain.hold)
+    composite_bodies(chain, links, chain.hold)
+    bias, qdd = chain.held_column("tau"), chain.held_column("applied")
+    for j in chain.coordinates():
+        qdd[j] = qdd[j] - bias[j]
+    solve(chain, eliminate(chain, "mass_matrix"), qdd)
+    return qdd
+
+
+def inverse_conventional(chain: Chain) -> None:
+    """𝓜⁻¹ by elimination."""
+    composite_bodies(chain, place_links(chain), chain.hold)
+    _out_inverse(chain, eliminate(chain, "mass_matrix"), "mass_matrix_inverse")
+
+
+def linearize_forward_conventional(chain: Chain) -> None:
+    """q̈ at q, q̇, τ, and the model around it."""
+    links = place_links(chain)
+    qdd = accelerations_conventional(chain, links)
+    for j in chain.coordinates():
+        chain.out_coordinate("qdd", (j,), qdd[j])
+    forward_model_conventional(chain, links, chain.spread(qdd))
+
+
+def forward_model_conventional(chain: Chain, links: Links, qdd: Scalars) -> None:
+    """Algorithm 4: 𝓜, A_D, B_D by Algorithm 2, then 𝓜⁻¹, -𝓜⁻¹ A_D and -𝓜⁻¹ B_D."""
+    chain.release("mass_matrix")
+    inverse_model(chain, links, step_one(chain, links, qdd), chain.hold)
+    factors = eliminate(chain, "mass_matrix")
+    _out_inverse(chain, factors, "dqdd_dtau")
+    for source, name in (("dtau_dqd", "dqdd_dqd"), ("dtau_dq", "dqdd_dq")):
+        model, x = chain.held(source), chain.scalars()
+        for c in chain.coordinates():
+            for r in chain.coordinates():
+                x[r] = model[r, c]
+            solve(chain, factors, x)
+            for r in chain.coordinates():
+                chain.out_coordinate(name, (r, c), -x[r])
+
+
+def _out_inverse(chain: Chain, factors: Factors, name: str) -> None:
+    for c in chain.coordinates():
+        x = inverse_column(chain, factors, c)
+        chain.out_coordinate(name, (c, c), x[c])
+        for r in chain.coordinates_after(c):
+            chain.out_coordinate(name, (r, c), x[r])
+            chain.out_coordinate(name, (c, r), x[r])

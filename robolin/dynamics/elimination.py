@@ -1,0 +1,72 @@
+"""Solving with the mass matrix itself: 𝓜 = L D L*, eliminated from the tip to the base.
+
+Taken in this order, L is the papers' factor I + HφK and D their D: no square roots, and a pivot
+that is not positive names its joint.  Everything here runs over independent coordinates, so it is
+also how arms with mimic joints are solved.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Table
+from robolin.algebra.scalar import Scalar
+
+
+class Factors(NamedTuple):
+    """L below its unit diagonal, and 1/D."""
+
+    L: Table
+    Dinv: Scalars
+
+
+def eliminate(chain: Chain, name: str) -> Factors:
+    """Factor the held symmetric matrix in place.
+
+        D(j)   = 𝓜(j,j)        L(r,j) = 𝓜(r,j) / D(j)
+        𝓜(r,s) = 𝓜(r,s) - L(r,j) 𝓜(s,j)           for all r ≥ s > j
+    """
+    A, Dinv, pivot = chain.held(name), chain.scalars(), chain.scalars()
+    diagonal = chain.scalars()
+    for j in chain.coordinates():
+        diagonal[j] = A[j, j]
+
+    for j in chain.coordinates():
+        Dinv[j] = 1.0 / chain.positive(j, A[j, j], lambda j=j: diagonal[j])
+        for r in chain.coordinates_after(j):
+            pivot[r] = A[r, j]
+        for r in chain.coordinates_after(j):
+            factor = pivot[r] * Dinv[j]
+            A[r, j] = factor
+            for s in chain.coordinates_between(j, r):
+                A[r, s] = A[r, s] - factor * pivot[s]
+    return Factors(A, Dinv)
+
+
+def solve(chain: Chain, factors: Factors, x: Scalars) -> None:
+    """Overwrite x with 𝓜⁻¹ x."""
+    L, Dinv = factors
+    for j in chain.coordinates():
+        for r in chain.coordinates_after(j):
+            x[r] = x[r] - L[r, j] * x[j]
+    for j in chain.coordinates_back():
+        x[j] = x[j] * Dinv[j]
+        for r in chain.coordinates_after(j):
+            x[j] = x[j] - L[r, j] * x[r]
+
+
+def inverse_column(chain: Chain, factors: Factors, c: LinkNumber, one: Scalar = 1.0) -> Scalars:
+    """Column c of 𝓜⁻¹ on and below the diagonal; the rest follows by symmetry."""
+    L, Dinv = factors
+    x = chain.scalars()
+    x[c] = one
+    for r in chain.coordinates_after(c):
+        x[r] = 0.0
+    for j in (c, *chain.coordinates_after(c)):
+        for r in chain.coordinates_after(j):
+            x[r] = x[r] - L[r, j] * x[j]
+    for j in (*reversed(list(chain.coordinates_after(c))), c):
+        x[j] = x[j] * Dinv[j]
+        for r in chain.coordinates_after(j):
+            x[j] = x[j] - L[r, j] * x[r]
+    return x

@@ -1,0 +1,64 @@
+"""Where the links are: their poses, hinge maps and inertias in the inertial frame."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, Slots
+from robolin.algebra.inertias import rigid_inertia
+from robolin.algebra.scalar import Vector, sin_cos, where
+from robolin.algebra.vectors import (
+    IDENTITY,
+    ZERO3,
+    add,
+    cross,
+    rotate,
+    rotate_rotation,
+    scale,
+)
+
+
+class Links(NamedTuple):
+    """Rotation R (9), position p (3), hinge map H* (6) and inertia M (10) of every link."""
+
+    R: Slots
+    p: Slots
+    H: Slots
+    M: Slots
+
+
+def place_links(chain: Chain) -> Links:
+    """Place every link, from the base outward; joint frames have their axis along z.
+
+        R(k)  = R(k+1) E(k) Rot(z, q)              p(k) = p(k+1) + R(k+1) t(k)           turning
+        R(k)  = R(k+1) E(k)                        p(k) = p(k+1) + R(k+1) t(k) + h q     sliding
+        H*(k) = [h; p x h]  turning,   [0; h]  sliding,   with h the third column of R(k)
+    """
+    q = chain.given("q")
+    R, p, H, M = chain.slots(9), chain.slots(3), chain.slots(6), chain.slots(10)
+    R[chain.base], p[chain.base] = IDENTITY, ZERO3
+
+    for k in chain.base_to_tip():
+        up, turns = chain.inboard(k), chain.turns(k)
+        E, t = chain.placement(k)
+
+        # the joint on the link inboard
+        still = rotate_rotation(R[up], E)
+        hinge = add(p[up], rotate(R[up], t))
+        x, y, h = still[0::3], still[1::3], still[2::3]
+
+        # the link, turned about the joint's axis or slid along it
+        s, c = sin_cos(q[k])
+        turned_x, turned_y = add(scale(x, c), scale(y, s)), add(scale(y, c), scale(x, -s))
+        R[k] = where(turns, _columns(turned_x, turned_y, h), still)
+        p[k] = where(turns, hinge, add(hinge, scale(h, q[k])))
+
+        # how the joint moves everything outboard of it, and what link k weighs
+        H[k] = where(turns, h + cross(hinge, h), ZERO3 + h)
+        M[k] = rigid_inertia(R[k], p[k], *chain.body(k))
+
+    return Links(R, p, H, M)
+
+
+def _columns(x: Vector, y: Vector, z: Vector) -> Vector:
+    return tuple(column[i] for i in range(3) for column in (x, y, z))

@@ -1,0 +1,73 @@
+"""Algorithm 2: the linearized inverse dynamics model 𝓜, A_D, B_D, O(n · depth)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Put
+from robolin.algebra.inertias import gyroscopic_times, gyroscopic_transpose_times, rigid_times
+from robolin.algebra.vectors import add, angular, dot, force_cross, twice
+from robolin.dynamics.joint_friction import friction_slope
+from robolin.dynamics.kinematics import Links, place_links
+from robolin.dynamics.loads import over_turn
+from robolin.dynamics.step_one import StepOne, step_one
+
+
+def linearize_inverse(chain: Chain) -> None:
+    """𝓜 = ∂τ/∂q̈, A_D = ∂τ/∂q̇ and B_D = ∂τ/∂q at q, q̇, q̈."""
+    links = place_links(chain)
+    inverse_model(chain, links, step_one(chain, links, chain.given("qdd")), chain.out)
+
+
+def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put) -> None:
+    """Composite bodies with their gyroscopic matrices, projected on every hinge inboard.
+
+        R(k)  = R(k-1) + M(k)                      R̂(k) = R̂(k-1) + M̂(k)
+        X     = R H*                               X̂    = 2 R̂* H*
+        X_A   = 2 [R Ḣ* + R̂ H*]                    X_B  = R Ḧ* + 2 R̂ Ḣ* + S[H*] f
+
+        𝓜(j,k) = H(j) X      A_D(j,k) = H(j) X_A                       B_D(j,k) = H(j) X_B
+                             A_D(k,j) = X* 2 Ḣ*(j) + X̂* H*(j)          B_D(k,j) = X* Ḧ*(j) + X̂* Ḣ*(j)
+    """
+    qd, Hd2 = chain.given("qd"), chain.slots(6)
+    for k in chain.tip_to_base():
+        Hd2[k] = twice(one.Hd[k])
+
+    R, Rhat = chain.sums(10), chain.sums(12)
+    for k in chain.tip_to_base():
+        H, Hdd = links.H[k], one.Hdd[k]
+        composite, gyro = add(R[k], links.M[k]), add(Rhat[k], one.Mhat[k])
+        R.hand_inboard(k, composite)
+        Rhat.hand_inboard(k, gyro)
+
+        # forces that unit perturbations of hinge k need
+        X = rigid_times(composite, H)
+        Xhat = twice(gyroscopic_transpose_times(gyro, H))
+        XA = add(rigid_times(composite, Hd2[k]), gyroscopic_times(gyro, twice(angular(H))))
+        XB = add(rigid_times(composite, Hdd), gyroscopic_times(gyro, angular(Hd2[k])))
+
+        put("mass_matrix", (k, k), dot(H, X) + chain.armature(k))
+        put("dtau_dqd", (k, k), dot(H, XA) + friction_slope(chain, k, qd[k]))
+        put("dtau_dq", (k, k), dot(H, XB))
+
+        # the transmitted force turns with hinge k; every hinge inboard feels it
+        XB = add(XB, force_cross(H, one.f[k]))
+        for j in chain.inboard_of(k):
+            Hj, entry = links.H[j], dot(links.H[j], X)
+            put("mass_matrix", (j, k), entry)
+            put("mass_matrix", (k, j), entry)
+            put("dtau_dqd", (j, k), dot(Hj, XA))
+            put("dtau_dqd", (k, j), dot(X, Hd2[j]) + dot(Xhat, angular(Hj)))
+            put("dtau_dq", (j, k), dot(Hj, XB))
+            put("dtau_dq", (k, j), dot(X, one.Hdd[j]) + dot(Xhat, angular(one.Hd[j])))
+
+    _loads_that_do_not_turn(chain, links, put)
+
+
+def _loads_that_do_not_turn(chain: Chain, links: Links, put: Put) -> None:
+    """Take back what the recursion turned too much: B_D(a,c) -= H(a) over_turn(H*(c))."""
+    for load in chain.loads:
+        if load.model != "follower":
+            path = [load.link, *chain.inboard_of(load.link)]
+            for c in path:
+                excess = over_turn(load, links, links.H[c])
+                for a in path:
+                    put("dtau_dq", (a, c), -dot(links.H[a], excess))

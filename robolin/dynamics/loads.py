@@ -1,0 +1,80 @@
+"""External wrenches: what they are now, and how they change when the arm moves.
+
+f0 is the wrench that a link exerts on its surroundings, about the inertial frame.  With N and F
+its moment and force in world axes and r the point they act at,
+
+    f0 = [N + r x F; F]
+
+    follower   N and F turn with the link
+    dead       N and F keep their direction, r moves with the link
+    world      f0 itself stays as it is
+
+The recursions let every force of a link turn with it.  For a dead or world load this is too much:
+moving the link by the small twist X = [h; …] would turn the load by `turned_too_much`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from robolin.algebra.chain import Chain, LinkNumber, Load, Slots
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import ZERO6, add, cross, force_cross, rotate
+from robolin.dynamics.kinematics import Links
+
+
+def outside_forces(chain: Chain, links: Links) -> Slots:
+    """f0 of every link; zero where nothing pulls."""
+    f0 = chain.slots(6)
+    for k in chain.tip_to_base():
+        f0[k] = ZERO6
+    for load in chain.loads:
+        f0[load.link] = add(f0[load.link], _wrench(load, links))
+    return f0
+
+
+def has_stubborn_loads(chain: Chain) -> bool:
+    """Whether any load does not simply turn with its link."""
+    return any(load.model != "follower" for load in chain.loads)
+
+
+def turned_too_much(chain: Chain, links: Links, twist: Callable[[LinkNumber], Vector]) -> Slots:
+    """Per link, by how much the recursions over-turn its loads when it moves by `twist(k)`."""
+    excess = chain.slots(6)
+    for k in chain.tip_to_base():
+        excess[k] = ZERO6
+    for load in chain.loads:
+        if load.model != "follower":
+            change = over_turn(load, links, twist(load.link))
+            excess[load.link] = add(excess[load.link], change)
+    return excess
+
+
+def over_turn(load: Load, links: Links, X: Vector) -> Vector:
+    """What a follower would change by under the twist X, less what this load changes by."""
+    if load.model == "world":
+        return force_cross(X, _wrench(load, links))
+    moment, force, r = _at_point(load, links)
+    h = X[:3]
+    turned = cross(h, force)
+    return add(cross(h, moment), cross(r, turned)) + turned
+
+
+def _wrench(load: Load, links: Links) -> Vector:
+    moment, force, r = _at_point(load, links)
+    return add(moment, cross(r, force)) + force
+
+
+def _at_point(load: Load, links: Links) -> tuple[Vector, Vector, Vector]:
+    """Moment, force, and the point they act at, in world axes from the inertial frame."""
+    if load.model == "world":
+        return load.moment, load.force, load.point
+    R, p = links.R[load.link], links.p[load.link]
+    r = add(p, rotate(R, load.point))
+    if load.model == "dead":
+        return load.moment, load.force, r
+    return (
+        rotate(R, rotate(load.axes, load.moment)),
+        rotate(R, rotate(load.axes, load.force)),
+        r,
+    )

@@ -1,0 +1,56 @@
+"""Algorithm 5 as the paper has it, through articulated gyroscopic matrices, O(n)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.vectors import ZERO6, add, angular, dot, scale, sub
+from robolin.dynamics.articulated_bodies import articulated_bodies
+from robolin.dynamics.articulated_gyroscopics import articulated_gyroscopics
+from robolin.dynamics.joint_friction import friction_slope
+from robolin.dynamics.kinematics import place_links
+from robolin.dynamics.loads import has_stubborn_loads, turned_too_much
+from robolin.dynamics.step_one import step_one
+
+
+def perturb_forward_articulated(chain: Chain) -> None:
+    """δq̈ in two sweeps once P̂ is known.
+
+    tip to base   z(k) = z⁺(k-1) + Y_A δq̇ + Y_B δq       ε(k) = δτ - H z        z⁺(k) = z + G ε
+    base to tip   ν(k) = ε/D - 2 Ĝ* v(k+1)                δq̈(k) = ν - G* λ(k+1)
+                  λ(k) = λ(k+1) + H* δq̈ + 2 Ḣ* δq̇ + Ḧ* δq
+                  v(k) = v(k+1) + H* δq̇ + Ḣ* δq
+    """
+    links = place_links(chain)
+    art = articulated_bodies(chain, links)
+    one = step_one(chain, links, chain.given("qdd"))
+    gyros = articulated_gyroscopics(chain, links, one, art)
+    qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
+
+    shift = chain.slots(6)
+    shift[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        shift[k] = add(shift[chain.inboard(k)], scale(links.H[k], dq[k]))
+    excess = turned_too_much(chain, links, shift.__getitem__)
+    stubborn = has_stubborn_loads(chain)
+
+    # innovations
+    epsilon, z_plus = chain.scalars(), chain.sums(6)
+    for k in chain.tip_to_base():
+        z = add(z_plus[k], add(scale(gyros.YA[k], dqd[k]), scale(gyros.YB[k], dq[k])))
+        if stubborn:
+            z = sub(z, excess[k])
+        slope = friction_slope(chain, k, qd[k])
+        epsilon[k] = dtau[k] - slope * dqd[k] - dot(links.H[k], z)
+        z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
+
+    # perturbed accelerations
+    lam, v = chain.slots(6), chain.slots(6)
+    lam[chain.base] = v[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        up, H, Hd = chain.inboard(k), links.H[k], one.Hd[k]
+        gyro = dot(gyros.Ghat[k], angular(v[up]))
+        dqdd = art.Dinv[k] * epsilon[k] - (gyro + gyro) - dot(art.G[k], lam[up])
+        drift = add(scale(Hd, dqd[k] + dqd[k]), scale(one.Hdd[k], dq[k]))
+        lam[k] = add(lam[up], add(scale(H, dqdd), drift))
+        v[k] = add(v[up], add(scale(H, dqd[k]), scale(Hd, dq[k])))
+        chain.out("dqdd", (k,), dqdd)

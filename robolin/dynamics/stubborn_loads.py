@@ -1,0 +1,28 @@
+"""The share of dead and world loads in ∂q̈/∂q."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.vectors import dot
+from robolin.dynamics.accelerate import accelerate
+from robolin.dynamics.articulated_bodies import Articulated
+from robolin.dynamics.kinematics import Links
+from robolin.dynamics.loads import over_turn
+
+
+def relieve_accelerations(chain: Chain, links: Links, art: Articulated) -> None:
+    """∂q̈/∂q(·,c) += 𝓜⁻¹ [H(a) over_turn(H*(c))], for a and c between the load and the base."""
+    for load in chain.loads:
+        if load.model == "follower":
+            continue
+        path = [load.link, *chain.inboard_of(load.link)]
+        for c in path:
+            excess = over_turn(load, links, links.H[c])
+            push = chain.scalars()
+            for k in chain.tip_to_base():
+                push[k] = 0.0
+            for a in path:
+                push[a] = dot(links.H[a], excess)
+            relief = accelerate(chain, links, art, push)
+            for k in chain.tip_to_base():
+                chain.out("dqdd_dq", (k, c), relief[k])

@@ -1,0 +1,296 @@
+"""Running an algorithm as it stands, on whatever numbers it is given.
+
+`DirectChain` keeps slots in lists and runs every loop in Python: floats for one state, NumPy
+arrays for a small batch, complex numbers for derivatives, mpmath numbers for the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.engine.parameters import LoadRow, Parameters
+
+# D below this share of its uncancelled size is rounding, not inertia
+NEGLIGIBLE = 1e-13
+
+Algorithm = Callable[[Any], None]
+
+
+class Slots:
+    """One vector per link, written before it is read."""
+
+    def __init__(self, count: int) -> None:
+        self._values: list[Vector] = [()] * (count + 2)
+
+    def __getitem__(self, k: int) -> Vector:
+        return self._values[k]
+
+    def __setitem__(self, k: int, values: Vector) -> None:
+        self._values[k] = values
+
+
+class Scalars:
+    """One number per link."""
+
+    def __init__(self, values: list[Scalar]) -> None:
+        self._values = values
+
+    def __getitem__(self, k: int) -> Scalar:
+        return self._values[k]
+
+    def __setitem__(self, k: int, value: Scalar) -> None:
+        self._values[k] = value
+
+
+class Sums:
+    """What has been handed inboard to each link so far; the base takes nothing."""
+
+    def __init__(self, parents: Sequence[int], size: int) -> None:
+        self._parents = parents
+        self._values: list[Vector] = [(0.0,) * size] * (len(parents) + 1)
+
+    def __getitem__(self, k: int) -> Vector:
+        return self._values[k]
+
+    def hand_inboard(self, k: int, values: Vector) -> None:
+        parent = self._parents[k]
+        if parent < len(self._parents):
+            so_far = self._values[parent]
+            self._values[parent] = tuple(a + b for a, b in zip(so_far, values, strict=True))
+
+
+class Table:
+    """One number per pair of coordinates; zero where nothing was put."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[int, int], Scalar] = {}
+
+    def __getitem__(self, pair: tuple[int, int]) -> Scalar:
+        return self._values.get(pair, 0.0)
+
+    def __setitem__(self, pair: tuple[int, int], value: Scalar) -> None:
+        self._values[pair] = value
+
+
+@dataclass
+class Cell:
+    value: Vector
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """A joint whose inertia vanished; `rows` says in which states of a batch, None for one."""
+
+    joint: str
+    value: Any
+    rows: Any = None
+
+
+class DirectChain:
+    """Links 1 … n of one arm, in one state or a batch of states."""
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        given: Mapping[str, Sequence[Scalar]],
+        number: Callable[[float], Scalar] = float,
+    ) -> None:
+        self._rows = parameters.links
+        self._number, self._parameters, self._given = number, parameters, given
+        self.n, self.base = parameters.n, parameters.n + 1
+        self._parents = [0] + [row.parent for row in self._rows]
+        self._first = _first_of_subtrees(self._parents)
+        self.gravity = self._vector(parameters.gravity)
+        velocity = parameters.friction_velocity
+        self.friction_velocity = None if velocity is None else number(velocity)
+        self.loads = tuple(self._load(load) for load in parameters.loads)
+        self._constants = [None] + [self._link(k) for k in range(1, self.n + 1)]
+        self._tables: dict[str, Table] = {}
+        self.results: dict[str, dict[tuple[int, ...], Scalar]] = {}
+        self.shortfalls: list[Shortfall] = []
+
+    # the order of the links
+
+    def base_to_tip(self) -> Iterable[int]:
+        return range(self.n, 0, -1)
+
+    def tip_to_base(self) -> Iterable[int]:
+        return range(1, self.n + 1)
+
+    def inboard(self, k: int) -> int:
+        return self._parents[k]
+
+    def inboard_of(self, k: int) -> Iterable[int]:
+        while (k := self._parents[k]) != self.base:
+            yield k
+
+    def outboard_of(self, k: int) -> Iterable[int]:
+        return range(k - 1, self._first[k] - 1, -1)
+
+    # the constants of link k
+
+    def turns(self, k: int) -> bool:
+        return self._rows[k - 1].turns
+
+    def placement(self, k: int) -> tuple[Vector, Vector]:
+        return self._constants[k][0]  # type: ignore[index,no-any-return]
+
+    def body(self, k: int) -> tuple[Scalar, Vector, Vector]:
+        return self._constants[k][1]  # type: ignore[index,no-any-return]
+
+    def armature(self, k: int) -> Scalar:
+        return self._number(self._rows[k - 1].armature)
+
+    def damping(self, k: int) -> Scalar:
+        return self._number(self._rows[k - 1].damping)
+
+    def friction(self, k: int) -> Scalar:
+        return self._number(self._rows[k - 1].friction)
+
+    # the state
+
+    def given(self, name: str) -> Scalars:
+        """Values of the independent joints, carried over to every link that follows them."""
+        values = self._given[name]
+        if name in ("tau", "dtau"):
+            return self._efforts(values)
+        placed = (values[self._parameters.order[row.coordinate - 1]] for row in self._rows)
+        full = [
+            value if row.ratio == 1.0 else value * self._number(row.ratio)
+            for value, row in zip(placed, self._rows, strict=True)
+        ]
+        if name == "q":
+            full = [
+                value if row.shift == 0.0 else value + self._number(row.shift)
+                for value, row in zip(full, self._rows, strict=True)
+            ]
+        return Scalars([None, *full, None])
+
+    def _efforts(self, values: Sequence[Scalar]) -> Scalars:
+        """A torque acts on the leading joint; a joint that mimics has no motor of its own."""
+        leading = {row.coordinate: k for k, row in enumerate(self._rows) if not row.follows}
+        full: list[Scalar] = [0.0] * self.n
+        for coordinate, k in leading.items():
+            full[k] = values[self._parameters.order[coordinate - 1]]
+        return Scalars([None, *full, None])
+
+    # storage
+
+    def slots(self, size: int) -> Slots:
+        return Slots(self.n)
+
+    def scalars(self) -> Scalars:
+        return Scalars([None] * (self.n + 2))
+
+    def sums(self, size: int) -> Sums:
+        return Sums(self._parents, size)
+
+    def cell(self, values: Vector) -> Cell:
+        return Cell(values)
+
+    # independent coordinates
+
+    def coordinates(self) -> Iterable[int]:
+        return range(1, len(self._parameters.order) + 1)
+
+    def coordinates_back(self) -> Iterable[int]:
+        return range(len(self._parameters.order), 0, -1)
+
+    def coordinates_after(self, j: int) -> Iterable[int]:
+        return range(j + 1, len(self._parameters.order) + 1)
+
+    def coordinates_between(self, j: int, r: int) -> Iterable[int]:
+        return range(j + 1, r + 1)
+
+    def hold(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
+        table = self.held(name)
+        coordinate, value = self._reduced(index, value)
+        pair = (coordinate[0], coordinate[-1])
+        table[pair] = table[pair] + value
+
+    def held(self, name: str) -> Table:
+        return self._tables.setdefault(name, Table())
+
+    def held_column(self, name: str) -> Scalars:
+        table = self.held(name)
+        return Scalars([None, *(table[j, j] for j in self.coordinates()), None])
+
+    def release(self, name: str) -> None:
+        self._tables.pop(name, None)
+
+    def spread(self, column: Scalars) -> Scalars:
+        full = [
+            column[row.coordinate] if row.ratio == 1.0 else column[row.coordinate] * row.ratio
+            for row in self._rows
+        ]
+        return Scalars([None, *full, None])
+
+    # results
+
+    def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        if hasattr(value, "shape"):
+            return self._positive_rows(k, value, size())
+        real = value.real
+        if real > 0.0 and real > NEGLIGIBLE * abs(size()):
+            return value
+        self.shortfalls.append(Shortfall(self._rows[k - 1].name, value))
+        return value * float("nan")
+
+    def _positive_rows(self, k: int, value: Scalar, size: Scalar) -> Scalar:
+        import numpy as np
+
+        bad = ~((value.real > 0.0) & (value.real > NEGLIGIBLE * abs(size)))
+        if not bad.any():
+            return value
+        rows = np.nonzero(np.atleast_1d(bad))[0]
+        worst = np.atleast_1d(value)[rows[0]]
+        self.shortfalls.append(Shortfall(self._rows[k - 1].name, worst, rows))
+        return np.where(bad, np.nan, value)
+
+    def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
+        coordinate, value = self._reduced(index, value)
+        self.out_coordinate(name, coordinate, value)
+
+    def out_coordinate(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
+        public = tuple(self._parameters.order[j - 1] for j in index)
+        held = self.results.setdefault(name, {})
+        held[public] = held[public] + value if public in held else value
+
+    def _reduced(self, index: tuple[int, ...], value: Scalar) -> tuple[tuple[int, ...], Scalar]:
+        """Links' numbers as coordinates', the value scaled by how strongly each link follows."""
+        for k in index:
+            ratio = self._rows[k - 1].ratio
+            if ratio != 1.0:
+                value = value * self._number(ratio)
+        return tuple(self._rows[k - 1].coordinate for k in index), value
+
+    # the arm's constants as numbers of the kind the algorithm runs on
+
+    def _vector(self, values: Iterable[float]) -> Vector:
+        return tuple(self._number(x) for x in values)
+
+    def _link(self, k: int) -> Any:
+        row = self._rows[k - 1]
+        placement = (self._vector(row.rotation), self._vector(row.offset))
+        body = (self._number(row.mass), self._vector(row.com), self._vector(row.rotary))
+        return placement, body
+
+    def _load(self, load: LoadRow) -> Any:
+        vectors = {name: self._vector(getattr(load, name)) for name in _LOAD_VECTORS}
+        return replace(load, **vectors)  # type: ignore[arg-type]
+
+
+_LOAD_VECTORS = ("axes", "point", "force", "moment")
+
+
+def _first_of_subtrees(parents: Sequence[int]) -> list[int]:
+    """The lowest number among the links that each link carries; subtrees are contiguous."""
+    first = list(range(len(parents)))
+    for k in range(1, len(parents)):
+        parent = parents[k]
+        if parent < len(parents):
+            first[parent] = min(first[parent], first[k])
+    return first

@@ -1,0 +1,68 @@
+"""One call for every algorithm: a state or a batch in, named arrays in public order out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from robolin.algebra.scalar import Scalar
+from robolin.engine.direct import DirectChain, Shortfall
+from robolin.engine.parameters import Parameters
+from robolin.errors import RobolinError
+
+Arrays = dict[str, np.ndarray]
+
+
+def run(
+    parameters: Parameters,
+    algorithm: Callable[[Any], None],
+    gives: Mapping[str, int],
+    inputs: Mapping[str, np.ndarray],
+) -> Arrays:
+    """Run on arrays of shape (..., n); leading axes broadcast and come back in front."""
+    names = list(inputs)
+    arrays = np.broadcast_arrays(*inputs.values())
+    batch = arrays[0].shape[:-1]
+    n = len(parameters.order)
+    if not batch:
+        given: dict[str, Sequence[Scalar]] = {
+            name: array.tolist() for name, array in zip(names, arrays, strict=True)
+        }
+    else:
+        given = {
+            name: list(np.ascontiguousarray(array.reshape(-1, n).T))
+            for name, array in zip(names, arrays, strict=True)
+        }
+
+    chain = DirectChain(parameters, given)
+    with np.errstate(all="ignore"):
+        algorithm(chain)
+    if chain.shortfalls:
+        raise no_inertia(chain.shortfalls[0])
+    return {
+        name: gathered(chain.results.get(name, {}), batch, n, rank)
+        for name, rank in gives.items()
+    }
+
+
+def gathered(
+    entries: Mapping[tuple[int, ...], Scalar], batch: tuple[int, ...], n: int, rank: int
+) -> np.ndarray:
+    """Entries by public index as one array, batch axes first."""
+    result = np.zeros((n,) * rank + (int(np.prod(batch)),))
+    for index, value in entries.items():
+        result[index] = value
+    return np.moveaxis(result, -1, 0).reshape(batch + (n,) * rank)
+
+
+def no_inertia(shortfall: Shortfall) -> RobolinError:
+    """The error for a joint that nothing resists: its D(k) is zero, negative or pure rounding."""
+    where = "" if shortfall.rows is None else f"state {shortfall.rows[0]}: "
+    return RobolinError(
+        f"{where}joint '{shortfall.joint}' moves nothing that has inertia: "
+        f"D = {complex(shortfall.value).real:.3g}, and a forward result divides by it",
+        hint="give the links it carries a mass and an inertia, add an armature "
+        f"(--armature {shortfall.joint}=VALUE), or lock the joint (--lock {shortfall.joint}=0)",
+    )

@@ -1,0 +1,124 @@
+"""NPZ: exact, self-describing, and the same bytes for the same result."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from robolin.errors import FileError, RobolinError
+from robolin.output.meta import array_digest, meta_text
+from robolin.output.replacing import replacing
+from robolin.output.result import Floats, Result
+
+_OLDEST_DATE = (1980, 1, 1, 0, 0, 0)
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError),
+    *(ValueError, LookupError, RuntimeError, ArithmeticError),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A result read back: arrays by name, the joints in their order, and the provenance."""
+
+    arrays: Mapping[str, Floats]
+    joints: tuple[str, ...]
+    meta: Mapping[str, Any]
+
+
+def write_npz(result: Result, path: str | Path) -> None:
+    """Write every array, `joints` and `meta` into one uncompressed archive."""
+    with replacing(path) as stream:
+        write_npz_to(result, stream)
+
+
+def write_npz_to(result: Result, stream: BinaryIO) -> None:
+    """Write the archive into an open stream."""
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, values in result.stored():
+            _add(archive, name, np.asarray(values, dtype="<f8", order="C"))
+        _add(archive, "joints", np.array(result.joints, dtype=str))
+        _add(archive, "meta", np.array(meta_text(result)))
+
+
+def _add(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) -> None:
+    entry = zipfile.ZipInfo(f"{name}.npy", date_time=_OLDEST_DATE)
+    # the same attributes on every system
+    entry.create_system = 3
+    entry.external_attr = 0o644 << 16
+    with archive.open(entry, "w", force_zip64=True) as stream:
+        np.lib.format.write_array(stream, values, allow_pickle=False)
+
+
+def read_npz(path: str | Path) -> Stored:
+    """Read a stored result and verify every array against its SHA-256."""
+    contents = load_archive(path)
+    where = str(path)
+    provenance = _provenance(contents, where)
+    joints = contents.pop("joints", None)
+    if joints is None or joints.tolist() != provenance["joints"]:
+        raise _damaged(where, "its joint names are not the ones its provenance states")
+    expected: dict[str, Any] = provenance["arrays"]
+    for name in expected:
+        if name not in contents:
+            raise _damaged(where, f"the array '{name}' is missing")
+    for name, values in contents.items():
+        if name not in expected:
+            raise _damaged(where, f"the array '{name}' is not in its provenance")
+        _verify(name, values, expected[name], where)
+    return Stored(contents, tuple(provenance["joints"]), provenance)
+
+
+def load_archive(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+    """Every array of an NPZ file; objects that would need unpickling are refused."""
+    where = str(path)
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise _damaged(where, "this is a single array, not an NPZ archive")
+            return {name: archive[name] for name in archive.files}
+    except OSError as error:
+        raise FileError(f"could not read: {error.strerror or error}", where=where) from error
+    except _DAMAGE as error:
+        raise _damaged(where, "not an NPZ archive, or a damaged one") from error
+
+
+def _provenance(contents: dict[str, npt.NDArray[Any]], where: str) -> dict[str, Any]:
+    text = contents.pop("meta", None)
+    if text is None or text.shape != () or text.dtype.kind != "U":
+        raise RobolinError(
+            "not a robolin result: it has no 'meta'",
+            where=where,
+            hint="robolin writes such files with -o FILE.npz",
+        )
+    try:
+        provenance = json.loads(str(text))
+    except ValueError as error:
+        raise _damaged(where, "its 'meta' is not JSON") from error
+    if not isinstance(provenance, dict) or not (
+        isinstance(provenance.get("arrays"), dict) and isinstance(provenance.get("joints"), list)
+    ):
+        raise _damaged(where, "its 'meta' does not describe the arrays")
+    return provenance
+
+
+def _verify(name: str, values: npt.NDArray[Any], expected: Any, where: str) -> None:
+    if not isinstance(expected, dict):
+        raise _damaged(where, f"its 'meta' does not describe the array '{name}'")
+    if values.dtype != np.float64 or list(values.shape) != expected.get("shape"):
+        raise _damaged(where, f"the array '{name}' has another shape than it was stored with")
+    if array_digest(values) != expected.get("sha256"):
+        raise _damaged(where, f"the array '{name}' was changed after it was stored")
+
+
+def _damaged(where: str, message: str) -> RobolinError:
+    return RobolinError(message, where=where, hint="compute the file again from its inputs")

@@ -1,0 +1,124 @@
+"""Files that appear complete or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from robolin.errors import FileError
+
+_HINTS = {
+    errno.EACCES: "you may not write there; choose another folder with -o",
+    errno.EPERM: "you may not write there; choose another folder with -o",
+    errno.EROFS: "that file system is read-only; choose another folder with -o",
+    errno.ENOSPC: "the disk is full; the file was not changed",
+    errno.EDQUOT: "your disk quota is used up; the file was not changed",
+    errno.ENAMETOOLONG: "choose a shorter file name",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file being written, the target it will become, and the permissions it will get."""
+
+    path: Path
+    target: Path
+    mode: int | None
+
+
+@contextmanager
+def replacing(target: str | Path) -> Iterator[BinaryIO]:
+    """Open a stream whose content shows up as `target` only once it is complete."""
+    with replacing_together(target) as (stream,):
+        yield stream
+
+
+@contextmanager
+def replacing_together(*targets: str | Path) -> Iterator[tuple[BinaryIO, ...]]:
+    """Open one stream per target; no target changes before all of them are complete."""
+    parts: list[Part] = []
+    try:
+        with ExitStack() as opened:
+            streams = tuple(_open(Path(target), parts, opened) for target in targets)
+            yield streams
+            for stream, target in zip(streams, targets, strict=True):
+                _finish(stream, Path(target))
+        for part in parts:
+            with _as_file_error(part.target):
+                if part.mode is not None:
+                    os.chmod(part.path, part.mode)
+                os.replace(part.path, part.target)
+    finally:
+        for part in parts:
+            part.path.unlink(missing_ok=True)
+
+
+def is_stream(target: str | Path) -> bool:
+    """Whether the target is a pipe or a device, which is written directly."""
+    try:
+        mode = os.stat(target).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
+    opened.enter_context(_as_file_error(target))
+    if is_stream(target):
+        return opened.enter_context(open(target, "wb"))
+    target = target.resolve()
+    mode = _mode_to_keep(target)
+    # a short name of our own: the target's may leave no room for a suffix
+    path = target.with_name(f".robolin-{os.getpid()}-{secrets.token_hex(4)}.part")
+    parts.append(Part(path, target, mode))
+    # nobody reads along while a private file is being replaced
+    at_first = 0o666 if mode is None else 0o600
+    return opened.enter_context(open(path, "xb", opener=lambda p, f: os.open(p, f, at_first)))
+
+
+def _mode_to_keep(target: Path) -> int | None:
+    """The permissions of the file about to be replaced; a new file gets the usual ones."""
+    if target.is_dir():
+        raise FileError("is a folder, not a file", where=str(target), hint="add a file name to it")
+    if not target.parent.is_dir():
+        raise FileError(
+            f"there is no folder '{target.parent}' to write to",
+            where=str(target),
+            hint="create it first, or check its spelling",
+        )
+    if not target.exists():
+        return None
+    if not os.access(target, os.W_OK):
+        raise FileError(
+            "the file is read-only", where=str(target), hint="choose another name with -o"
+        )
+    return stat.S_IMODE(target.stat().st_mode)
+
+
+def _finish(stream: BinaryIO, target: Path) -> None:
+    stream.flush()
+    if not is_stream(target):
+        os.fsync(stream.fileno())
+
+
+@contextmanager
+def _as_file_error(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        # whoever was reading has left; the command line ends quietly
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(
+            f"could not write: {reason}",
+            where=str(target),
+            hint=_HINTS.get(error.errno or 0, ""),
+        ) from error

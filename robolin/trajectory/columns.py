@@ -1,0 +1,197 @@
+"""Which column of a file is which quantity of which joint.
+
+Joint names may contain '/', '_' and '.', so every spelling is built from the arm's own names and
+looked up; a column name is never taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from robolin.errors import RobolinError, raise_all
+
+WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
+
+_NUMBERED = re.compile(r"(qdd|qd|q|tau)(?:(\d+)|\[(\d+)\])")
+_NAMED_AT_MOST = 6
+
+Meaning = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Where each quantity stands: for every joint in the arm's order a column, or None for 0."""
+
+    columns: Mapping[str, tuple[int | None, ...]]
+    time: int | None
+    notes: tuple[str, ...]
+
+
+def match(
+    columns: Sequence[str],
+    joints: Sequence[str],
+    needs: Sequence[str],
+    optional: Sequence[str] = (),
+    *,
+    where: str = "",
+) -> Matched:
+    """Find the columns of the quantities ('q', 'qd', 'qdd', 'tau') among a file's columns.
+
+    A needed column that is missing is an error.  An optional quantity without any column is left
+    out of the answer; one with some columns is 0 for the other joints, and a note says so.
+    """
+    wanted = (*needs, *(name for name in optional if name not in needs))
+    spellings = _spellings(joints)
+    found: dict[Meaning, list[int]] = {}
+    times: list[int] = []
+    problems: list[RobolinError] = []
+    unused: list[str] = []
+    for i, column in enumerate(columns):
+        meanings = [m for m in spellings.get(column, ()) if m[0] in wanted]
+        if column == "time":
+            times.append(i)
+        elif len(meanings) > 1:
+            problems.append(_ambiguous(column, meanings, joints, where))
+        elif meanings:
+            found.setdefault(meanings[0], []).append(i)
+        elif (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in wanted:
+            problems.append(_out_of_range(column, numbered, len(joints), where))
+        else:
+            unused.append(column)
+
+    problems += _duplicates(columns, [times, *found.values()], where)
+    problems += _missing(found, joints, needs, unused, where)
+    raise_all(problems)
+    places = {name: _places(name, found, len(joints)) for name in wanted}
+    return Matched(
+        columns={name: place for name, place in places.items() if place is not None},
+        time=times[0] if times else None,
+        notes=tuple(_notes(columns, places, joints, unused)),
+    )
+
+
+def native(quantity: str, joint: str) -> str:
+    """The column name robolin itself writes."""
+    return f"{joint}/{WORDS[quantity]}"
+
+
+def _spellings(joints: Sequence[str]) -> dict[str, set[Meaning]]:
+    table: dict[str, set[Meaning]] = {}
+    for i, joint in enumerate(joints):
+        for short in WORDS:
+            for spelling in (
+                native(short, joint),
+                f"{short}_{joint}",
+                f"{joint}.{short}",
+                f"{short}{i + 1}",
+                f"{short}[{i}]",
+            ):
+                table.setdefault(spelling, set()).add((short, i))
+    return table
+
+
+def _places(
+    quantity: str, found: Mapping[Meaning, list[int]], n: int
+) -> tuple[int | None, ...] | None:
+    places = [found.get((quantity, i), [None])[0] for i in range(n)]
+    return None if all(place is None for place in places) and n else tuple(places)
+
+
+def _ambiguous(
+    column: str, meanings: Sequence[Meaning], joints: Sequence[str], where: str
+) -> RobolinError:
+    readings = " or ".join(f"the {WORDS[q]} of '{joints[i]}'" for q, i in sorted(meanings))
+    quantity, i = min(meanings)
+    return RobolinError(
+        f"the column '{column}' could be {readings}",
+        where=where,
+        hint=f"write it in another style, such as '{joints[i]}.{quantity}'",
+    )
+
+
+def _out_of_range(column: str, numbered: re.Match[str], n: int, where: str) -> RobolinError:
+    name = numbered[1]
+    return RobolinError(
+        f"the column '{column}' numbers a joint that the arm does not have: it has {n}",
+        where=where,
+        hint=f"numbers go from {name}1 to {name}{n}, or from {name}[0] to {name}[{n - 1}]",
+    )
+
+
+def _duplicates(
+    columns: Sequence[str], groups: Sequence[Sequence[int]], where: str
+) -> list[RobolinError]:
+    problems = []
+    for group in groups:
+        if len(group) < 2:
+            continue
+        names = list(dict.fromkeys(columns[i] for i in group))
+        if len(names) == 1:
+            message = f"the column '{names[0]}' is there {len(group)} times"
+        else:
+            message = f"the columns {_listed(names)} all mean the same"
+        problems.append(RobolinError(message, where=where, hint="keep one of them"))
+    return problems
+
+
+def _missing(
+    found: Mapping[Meaning, list[int]],
+    joints: Sequence[str],
+    needs: Sequence[str],
+    unused: Sequence[str],
+    where: str,
+) -> list[RobolinError]:
+    problems = []
+    for quantity in needs:
+        names = [native(quantity, j) for i, j in enumerate(joints) if (quantity, i) not in found]
+        if not names:
+            continue
+        noun = "column" if len(names) == 1 else "columns"
+        hint = _similar(names, unused) or _styles(quantity)
+        message = f"the {noun} {_listed(names)} {'is' if len(names) == 1 else 'are'} missing"
+        problems.append(RobolinError(message, where=where, hint=hint))
+    return problems
+
+
+def _styles(quantity: str) -> str:
+    styles = f"{native(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
+    return f"columns are named {styles}, or numbered {quantity}1 … or {quantity}[0] …"
+
+
+def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
+    for name in names:
+        if close := get_close_matches(name, unused, n=1, cutoff=0.75):
+            return f"did you mean '{name}' by '{close[0]}'?"
+    return ""
+
+
+def _notes(
+    columns: Sequence[str],
+    places: Mapping[str, tuple[int | None, ...] | None],
+    joints: Sequence[str],
+    unused: Sequence[str],
+) -> list[str]:
+    notes = []
+    read = [columns[i] for place in places.values() if place for i in place if i is not None]
+    if any(_NUMBERED.fullmatch(column) for column in read):
+        notes.append(f"columns are numbered; joints taken in this order: {', '.join(joints)}")
+    absent = [
+        native(name, joints[i])
+        for name, place in places.items()
+        for i, column in enumerate(place or ())
+        if column is None
+    ]
+    if absent:
+        notes.append(f"taken as 0 because the file has no such column: {_listed(absent)}")
+    if unused:
+        notes.append(f"columns not used: {_listed(unused)}")
+    return notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    text = ", ".join(f"'{name}'" for name in names[:_NAMED_AT_MOST])
+    more = len(names) - _NAMED_AT_MOST
+    return f"{text} and {more} more" if more > 0 else text

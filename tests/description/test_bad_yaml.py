@@ -1,0 +1,212 @@
+"""Bad YAML is refused where it is bad, whatever is wrong with it."""
+
+from __future__ import annotations
+
+import random
+from time import perf_counter
+
+import pytest
+
+from robolin.description import yaml_nodes
+from robolin.description.reading_ids import READING_IDS
+from robolin.description.yaml_arm import read_yaml
+from tests.description.bad_urdf import BadFile
+from tests.description.bad_yaml import BAD_YAML, TABLE, VALID, arm, damping, edited, table
+
+
+def findings(text: str | bytes) -> list[tuple[str, int]]:
+    data = text if isinstance(text, bytes) else text.encode()
+    return [(found.id, found.place.line) for found in read_yaml(data, "bad.yaml").findings]
+
+
+def hint(text: str) -> str:
+    (finding,) = read_yaml(text.encode(), "bad.yaml").findings
+    return finding.hint
+
+
+@pytest.mark.parametrize("text", [VALID, TABLE])
+def test_what_the_bad_files_are_made_of_is_good(text: str) -> None:
+    """The two files that every row of the table edits are read without a finding."""
+    reading = read_yaml(text.encode(), "good.yaml")
+
+    assert reading.description is not None
+    assert not reading.findings
+
+
+@pytest.mark.parametrize("bad", BAD_YAML, ids=lambda bad: bad.name)
+def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
+    """The first error has the expected id, line and words, and a hint; there is no description."""
+    reading = read_yaml(bad.data, "bad.yaml")
+
+    assert reading.description is None
+    first = reading.findings[0]
+    assert (first.id, first.place.line, first.level) == (bad.id, bad.line, "error")
+    assert bad.says in first.message
+    assert str(first.place).startswith(f"bad.yaml:{bad.line}")
+    assert first.hint
+
+
+def test_one_mistake_is_one_finding() -> None:
+    """No row's mistake is reported a second time in other words, but where it truly spreads."""
+    spreading = {"no rows", "mapping of joints", "table as a list"}
+    several = {bad.name for bad in BAD_YAML if len(findings(bad.data)) > 1}
+
+    assert several <= spreading
+
+
+def test_the_table_is_large_and_its_names_are_different() -> None:
+    """At least eighty rows, each with its own name."""
+    assert len({bad.name for bad in BAD_YAML}) == len(BAD_YAML) >= 80
+
+
+def test_every_id_is_listed_with_its_level() -> None:
+    """What the reader finds in bad files is in READING_IDS."""
+    found = [f for bad in BAD_YAML for f in read_yaml(bad.data, "bad.yaml").findings]
+
+    assert all(READING_IDS[finding.id][0] == finding.level for finding in found)
+
+
+def test_all_problems_are_reported_at_once_and_in_order() -> None:
+    """Mistakes of every kind in one file are found in one pass and sorted by line."""
+    text = VALID
+    for old, new in [
+        ("robolin: 1", "robolin: 3"),
+        ("[0, 0, -9.81]", "[0, -9.81]"),
+        ("parent: base", "parent: *base"),
+        ("type: revolute", "type: revolut"),
+        ("damping: 0.1", "damping: 1_0"),
+        ("name: lower\n", "name: upper\n"),
+    ]:
+        text = text.replace(old, new, 1)
+
+    assert findings(text) == [
+        ("format-version", 1),
+        ("wrong-count", 3),
+        ("yaml-alias", 7),
+        ("unknown-joint-type", 11),
+        ("unknown-link", 13),
+        ("number-malformed", 16),
+        ("duplicate-link", 22),
+    ]
+
+
+def test_a_finding_has_a_column() -> None:
+    """The place of a value is its line and its column, both from 1."""
+    (finding,) = read_yaml(damping("x").encode(), "bad.yaml").findings
+
+    assert str(finding.place) == "bad.yaml:16:14"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (arm("damping", "dampng"), "did you mean 'damping'?"),
+        (arm("child: lower", "child: lowr"), "did you mean 'lower'?"),
+        (arm("revolute", "revolut"), "did you mean 'revolute'?"),
+        (table("standard", "standart"), "did you mean 'standard'?"),
+        (table("d: 0", "d: 0, link: lnk1"), "did you mean 'link1'?"),
+        (damping("180deg"), "angles are in radians: 3.141592653589793"),
+        (damping("-pi/2"), "write the number out: -1.5707963267948966"),
+        (damping("2*pi"), "write the number out: 6.283185307179586"),
+        (damping("1_000"), "write it without underscores: 1000"),
+        (damping("'0.1'"), "remove the quotes: 0.1"),
+        (damping("-010"), "leading zeros can mean octal: write -10"),
+    ],
+)
+def test_a_hint_says_what_was_probably_meant(text: str, expected: str) -> None:
+    """A slip that can be recognized comes with its correction."""
+    assert hint(text) == expected
+
+
+LISTED_FRAMES = (
+    VALID.replace("links:", "  - {name: m, type: fixed, parent: lower, child: tool}\nlinks:")
+    + "  - {name: base}\n  - {name: tool, mass: 1}\n"
+)
+
+
+@pytest.mark.parametrize(("name", "slip"), [("base", "parent: bse"), ("tool", "child: tol")])
+def test_a_misspelt_frame_is_not_taken_for_a_new_one(name: str, slip: str) -> None:
+    """A base or tool that is listed is not doubled by a slip in the joint that names it."""
+    text = edited(LISTED_FRAMES, f"{slip.split()[0]} {name}", slip)
+    (finding,) = read_yaml(text.encode(), "bad.yaml").findings
+
+    assert not findings(LISTED_FRAMES)
+    assert (finding.id, finding.hint) == ("unknown-link", f"did you mean '{name}'?")
+
+
+def test_an_unlisted_link_in_the_middle_is_refused() -> None:
+    """Only the base and frames at the end may go unlisted; a moving link without mass may not."""
+    text = VALID.replace("  - name: lower\n    mass: 1\n", "")
+
+    assert findings(text) == [("unknown-link", 13)]
+
+
+def test_oversized_files_are_refused_before_they_are_parsed() -> None:
+    """More bytes than any arm needs are refused at once."""
+    begin = perf_counter()
+    assert findings(b"[" * (yaml_nodes.MAX_BYTES + 1)) == [("file-too-large", 0)]
+    assert findings(b"[" * 1_000_000) == [("yaml-too-deep", 1)]
+    assert findings(b"{a: " * 100_000) == [("yaml-too-deep", 1)]
+    assert findings(b"- " * 100_000) == [("yaml-too-deep", 1)]
+    assert perf_counter() - begin < 5.0
+
+
+def test_values_that_have_no_meaning_are_warned_about() -> None:
+    """Damping of a fixed joint and position limits of a continuous one are ignored aloud."""
+    fixed = read_yaml(arm("revolute", "fixed").encode(), "arm.yaml")
+    endless = read_yaml(arm("revolute", "continuous").encode(), "arm.yaml")
+
+    assert [found.id for found in fixed.findings] == ["ignored-key"] * 3
+    assert fixed.description is not None
+    assert fixed.description.ignored[-1] == "joint 'elbow': damping"
+    assert endless.description is not None
+    assert endless.description.ignored == (
+        "joint 'elbow': limits.lower",
+        "joint 'elbow': limits.upper",
+    )
+    assert endless.description.joints[1].limits.lower is None
+
+
+MARKS = "{}[]:,-&*!|>'\"%@`#?<~0.e\\é\0\t\n "
+
+
+def mutated(text: str, rng: random.Random) -> bytes:
+    """The text after a few random edits of characters, pieces, lines or bytes."""
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(text))
+        match rng.randrange(4):
+            case 0:
+                text = (
+                    text[:at] + rng.choice("{}[]:,-&*!|>'\"%@`#?<~0.e\\é\0\t\n ") + text[at + 1 :]
+                )
+            case 1:
+                text = text[:at] + text[at + rng.randint(1, 20) :]
+            case 2:
+                text = (
+                    text[:at] + text[rng.randrange(len(text)) :][: rng.randint(1, 60)] + text[at:]
+                )
+            case 3:
+                lines = text.split("\n")
+                lines[rng.randrange(len(lines))] = rng.choice(lines)
+                text = "\n".join(lines)
+    data = bytearray(text.encode())
+    if rng.random() < 0.2:
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("text", [VALID, TABLE])
+def test_no_mutation_of_a_file_is_a_crash(text: str) -> None:
+    """A mutated file is a reading: a description without errors, or errors that are listed."""
+    rng = random.Random(19700101)
+    begin, rounds = perf_counter(), 0
+    while rounds < 3000 and perf_counter() - begin < 1.5:
+        reading = read_yaml(mutated(text, rng), "arm.yaml")
+        rounds += 1
+        errors = [found for found in reading.findings if found.level == "error"]
+        assert (reading.description is None) == bool(errors)
+        assert all(READING_IDS[found.id][0] == found.level for found in reading.findings)
+        assert reading.description is None or reading.description.root
+        for found in reading.findings:
+            assert f"{found.message}{found.hint}".isprintable()
+    assert rounds > 50

@@ -1,0 +1,180 @@
+"""Trees are told from everything else, and followers find their leader."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from time import perf_counter
+
+import pytest
+
+from robolin.arm import Mimic
+from robolin.description.model import JointEntry, Kind, LinkEntry, Place
+from robolin.description.structure import check_structure, composed_mimic, did_you_mean
+
+HERE = Place("robot.yaml", 1)
+
+
+def link(name: str, line: int = 0) -> LinkEntry:
+    return LinkEntry(name, Place("robot.yaml", line))
+
+
+def joint(
+    name: str, parent: str, child: str, mimic: Mimic | None = None, kind: Kind = "revolute"
+) -> JointEntry:
+    places = {"parent": Place("robot.yaml", 91), "mimic": Place("robot.yaml", 93)}
+    return JointEntry(
+        name, kind, parent, child, Place("robot.yaml", 90), mimic=mimic, places=places
+    )
+
+
+def ids(links: str, *joints: JointEntry) -> list[str]:
+    return [found.id for found in check_structure([link(c) for c in links], joints, HERE)[1]]
+
+
+def test_a_random_tree_has_its_root_and_no_findings() -> None:
+    """However links and joints are shuffled, the one link without a joint above it is the root."""
+    rng = random.Random(1)
+    for size in range(1, 40):
+        names = [f"link{i}" for i in range(size)]
+        joints = [joint(f"j{i}", names[rng.randrange(i)], names[i]) for i in range(1, size)]
+        links = [link(name) for name in names]
+        rng.shuffle(links)
+        rng.shuffle(joints)
+
+        assert check_structure(links, joints, HERE) == ("link0", [])
+
+
+def test_one_joint_turned_over_is_never_a_tree() -> None:
+    """In a chain, swapping the ends of any joint but the first gives an error and no root."""
+    chain = [joint(f"j{a}", a, b) for a, b in pairwise("abcdef")]
+    for k in range(1, len(chain)):
+        turned = list(chain)
+        turned[k] = joint("back", chain[k].child, chain[k].parent)
+        root, findings = check_structure([link(name) for name in "abcdef"], turned, HERE)
+
+        assert root is None
+        assert [found.id for found in findings] == ["two-parents"]
+
+
+def test_no_links_is_said_at_the_robot() -> None:
+    """A robot without links is refused at the place given for the whole."""
+    root, (finding,) = check_structure([], [], HERE)
+
+    assert root is None
+    assert (finding.id, finding.place) == ("no-links", HERE)
+
+
+@pytest.mark.parametrize(
+    ("expected", "joints"),
+    [
+        (["cycle"], [("a", "b"), ("b", "c"), ("c", "a")]),
+        (["cycle"], [("a", "b"), ("b", "c"), ("c", "b")]),
+        (["cycle"], [("b", "c"), ("c", "b")]),
+        (["two-parents"], [("a", "b"), ("a", "c"), ("b", "c")]),
+        (["two-parents", "two-parents"], [("a", "b"), ("a", "b"), ("a", "b"), ("a", "c")]),
+        (["joint-to-itself"], [("a", "b"), ("c", "c")]),
+        (["several-roots"], [("a", "b")]),
+        (["several-roots"], []),
+        (["unknown-link", "unknown-link"], [("a", "b"), ("x", "y")]),
+        ([], [("b", "a"), ("b", "c")]),
+    ],
+)
+def test_what_is_no_tree(expected: list[str], joints: list[tuple[str, str]]) -> None:
+    """Each way to fail has its own id, and one mistake is reported once."""
+    assert ids("abc", *(joint(f"j{i}", *ends) for i, ends in enumerate(joints))) == expected
+
+
+def test_the_loop_is_named_from_parent_to_child() -> None:
+    """The links of a cycle are listed along it, beginning and ending with the same one."""
+    joints = [joint("i", "a", "b"), joint("j", "b", "c"), joint("k", "c", "a")]
+    _, (finding,) = check_structure([link(name) for name in "abc"], joints, HERE)
+
+    loop = finding.message.partition("links: ")[2].split(" > ")
+    assert loop[0] == loop[-1]
+    assert set(pairwise(loop)) == {("a", "b"), ("b", "c"), ("c", "a")}
+    assert finding.place.line == 91
+
+
+def test_several_roots_are_all_named_at_the_second() -> None:
+    """The finding stands where the second root is written and names each of them."""
+    links = [link("a", 2), link("b", 3), link("c", 4)]
+    _, (finding,) = check_structure(links, [joint("j", "a", "b")], HERE)
+
+    assert finding.place.line == 4
+    assert "'a', 'c'" in finding.message
+
+
+def test_empty_names_are_left_to_the_reader() -> None:
+    """A name the reader has complained about brings no second complaint and no conclusion."""
+    assert ids("ab", joint("", "a", "")) == []
+    assert ids("ab", joint("", "a", "b"), joint("", "a", "")) == []
+    assert ids("ab", joint("j", "a", "b", Mimic(""))) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "mimics"),
+    [
+        ([], ["", "i"]),
+        ([], ["j", "k", ""]),
+        (["mimic-unknown"], ["x"]),
+        (["mimic-self"], ["i"]),
+        (["mimic-cycle"], ["j", "i"]),
+        (["mimic-cycle"], ["j", "k", "j"]),
+        (["mimic-cycle"], ["j", "k", "i"]),
+    ],
+)
+def test_whom_a_joint_may_mimic(expected: list[str], mimics: list[str]) -> None:
+    """Chains are fine; strangers, oneself and circles are not, and a circle is told once."""
+    joints = [
+        joint(name, parent, child, Mimic(leader) if leader else None)
+        for name, (parent, child), leader in zip("ijk", pairwise("abcd"), mimics, strict=False)
+    ]
+    assert ids("abcd"[: len(joints) + 1], *joints) == expected
+
+
+@pytest.mark.parametrize("kind", ["fixed", "floating", "planar"])
+def test_a_leader_has_one_position(kind: Kind) -> None:
+    """A joint without a single position cannot be followed."""
+    leader = joint("i", "a", "b", kind=kind)
+    assert ids("abc", leader, joint("j", "b", "c", Mimic("i"))) == ["mimic-fixed"]
+
+
+def test_composed_mimic_is_the_chain_of_rules_one_after_the_other() -> None:
+    """Along a shuffled chain the composed rule gives the value that step by step gives."""
+    rng = random.Random(2)
+    rules = {f"j{i}": Mimic(f"j{i + 1}", rng.uniform(-2, 2), rng.uniform(-1, 1)) for i in range(8)}
+    joints = [joint(name, "a", "b", rule) for name, rule in rules.items()] + [joint("j8", "a", "b")]
+    rng.shuffle(joints)
+    position = {"j8": 0.7}
+    for i in reversed(range(8)):
+        rule = rules[f"j{i}"]
+        position[f"j{i}"] = rule.ratio * position[rule.leader] + rule.offset
+
+    composed = composed_mimic(joints)
+    assert set(composed) == set(rules)
+    for name, rule in composed.items():
+        assert rule.leader == "j8"
+        assert rule.ratio * 0.7 + rule.offset == pytest.approx(position[name], abs=1e-13)
+
+
+def test_long_chains_take_no_time() -> None:
+    """The work grows with the number of links, not with its square."""
+    size = 20_000
+    links = [link(f"l{i}") for i in range(size)]
+    joints = [
+        joint(f"j{i}", f"l{i - 1}", f"l{i}", Mimic(f"j{i - 1}") if i > 1 else None)
+        for i in range(1, size)
+    ]
+    begin = perf_counter()
+    assert check_structure(links, joints, HERE) == ("l0", [])
+    assert len(composed_mimic(joints)) == size - 2
+    assert perf_counter() - begin < 2.0
+
+
+def test_suggestions_are_the_closest_name_or_all_of_them() -> None:
+    """A near miss is named, a far one gets the list, and a long list is cut."""
+    assert did_you_mean("forarm", ["base", "forearm"]) == "did you mean 'forearm'?"
+    assert did_you_mean("x", ["base", "forearm"]) == "known here: 'base', 'forearm'"
+    assert did_you_mean("x", [f"link{i}" for i in range(20)]).endswith("'link7' and 12 more")
+    assert did_you_mean("x", []) == ""

@@ -1,0 +1,287 @@
+"""What a good URDF file says is what the description says."""
+
+from __future__ import annotations
+
+import math
+import random
+from hashlib import sha256
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+
+from robolin.arm import IDENTITY, Inertia, Limits, Mimic, Pose
+from robolin.description.model import Description, JointEntry, Place
+from robolin.description.rotations import (
+    apply,
+    compose,
+    inverse,
+    matmul,
+    rotate,
+    rotation_from_rpy,
+    transpose,
+    turned_rotary,
+)
+from robolin.description.urdf import read_urdf
+from tests.description.bad_urdf import A, B, C, between, inertial, joint, robot
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "urdf"
+FILES = sorted(SHARED.glob("*.urdf"))
+UNIT = 'ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="3"'
+
+
+def read(text: str | bytes) -> Description:
+    """The description of a text that has nothing wrong with it."""
+    data = text if isinstance(text, bytes) else text.encode()
+    reading = read_urdf(data, "arm.urdf")
+    assert reading.description is not None, reading.findings
+    assert [found for found in reading.findings if found.level != "note"] == []
+    return reading.description
+
+
+def only_joint(text: str) -> JointEntry:
+    (entry,) = read(text).joints
+    return entry
+
+
+def only_inertia(text: str) -> Inertia | None:
+    (entry,) = read(text).links
+    return entry.inertia
+
+
+def test_a_whole_joint_is_read_as_written() -> None:
+    """Every part of a joint arrives, with the line it stands on; the axis keeps its length."""
+    text = joint(
+        '<origin xyz="1 -2 .5" rpy="0 0 0"/>\n<axis xyz="0 0 2"/>\n'
+        '<limit lower="-1" upper="+1.5" velocity="2." effort="1e1"/>\n'
+        '<dynamics damping="0.1" friction="0.2"/>',
+        "revolute",
+    )
+    entry = only_joint(text)
+
+    assert (entry.name, entry.kind, entry.parent, entry.child) == ("j", "revolute", "a", "b")
+    assert entry.pose == Pose(IDENTITY, (1.0, -2.0, 0.5))
+    assert entry.axis == (0.0, 0.0, 2.0)
+    assert entry.limits == Limits(lower=-1.0, upper=1.5, velocity=2.0, effort=10.0)
+    assert (entry.damping, entry.friction, entry.armature) == (0.1, 0.2, 0.0)
+    lines = {part: place.line for part, place in entry.places.items()}
+    assert lines == {"parent": 4, "child": 4, "origin": 5, "axis": 6, "limit": 7, "dynamics": 8}
+    assert entry.at("mimic") == entry.place == Place("arm.urdf", 4)
+
+
+def test_what_a_joint_leaves_out_has_its_documented_default() -> None:
+    """The axis is x, the pose the identity, limits unknown, damping and friction none."""
+    entry = only_joint(joint(""))
+
+    assert entry.axis == (1.0, 0.0, 0.0)
+    assert (entry.pose, entry.limits, entry.mimic) == (Pose(), Limits(), None)
+    assert (entry.damping, entry.friction) == (0.0, 0.0)
+
+
+def test_mimic_is_read_with_its_defaults() -> None:
+    """The multiplier defaults to 1 and the offset to 0; a multiplier of 0 stays 0."""
+    text = robot(
+        *(A, B, C, '<link name="d"/>', between("i", "a", "b")),
+        between("j", "b", "c", '<mimic joint="i"/>'),
+        between("k", "c", "d", '<mimic joint="i" multiplier="0" offset="-2"/>'),
+    )
+    assert [entry.mimic for entry in read(text).joints] == [
+        None,
+        Mimic("i", 1.0, 0.0),
+        Mimic("i", 0.0, -2.0),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "fixed", "floating"])
+def test_every_kind_of_joint_is_kept(kind: str) -> None:
+    """The reader keeps the joint's type; who cannot use it says so later."""
+    assert only_joint(joint('<axis xyz="0 1 0"/>', kind)).kind == kind
+
+
+@pytest.mark.parametrize("kind", ["fixed", "floating"])
+def test_axis_of_a_joint_that_has_none_is_not_read(kind: str) -> None:
+    """A zero axis, limits and dynamics on a fixed or floating joint are listed as ignored."""
+    description = read(joint('<axis xyz="0 0 0"/><dynamics damping="3"/>', kind))
+
+    assert description.joints[0].damping == 0.0
+    assert description.ignored == (f"axis of a {kind} joint (1)", f"dynamics of a {kind} joint (1)")
+
+
+@pytest.mark.parametrize(("kind", "noted"), [("revolute", 1), ("prismatic", 1), ("continuous", 0)])
+def test_missing_limits_are_a_note_only(kind: str, noted: int) -> None:
+    """A joint without limits loads; a note says so where limits are usual."""
+    reading = read_urdf(joint("", kind).encode(), "arm.urdf")
+
+    assert reading.description is not None
+    assert [(found.id, found.level) for found in reading.findings] == (
+        [("limit-missing", "note")] * noted
+    )
+
+
+def test_a_link_without_inertial_has_no_inertia() -> None:
+    """No kilogram is invented; an inertial with a mass alone is a point mass."""
+    assert only_inertia(robot(A)) is None
+    assert only_inertia(inertial('<mass value="2"/><origin xyz="0 0 1"/>')) == Inertia(
+        2.0, (0.0, 0.0, 1.0)
+    )
+    assert read(inertial('<mass value="2"/>')).links[0].inertia_place == Place("arm.urdf", 3)
+
+
+def test_negative_masses_are_read_for_others_to_judge() -> None:
+    """The reader keeps physics as written, possible or not."""
+    body = only_inertia(inertial('<mass value="-1"/>'))
+    assert body is not None
+    assert body.mass == -1.0
+
+
+def test_the_inertial_frame_is_turned_into_link_axes() -> None:
+    """A quarter turn about z exchanges Ixx and Iyy, exactly to rounding."""
+    quarter = f'<mass value="1"/><inertia {UNIT}/><origin rpy="0 0 {math.pi / 2!r}"/>'
+    body = only_inertia(inertial(quarter))
+
+    assert body is not None
+    assert body.rotary == pytest.approx((2.0, 0.0, 0.0, 1.0, 0.0, 3.0), abs=1e-15)
+
+
+def test_an_untouched_inertia_keeps_its_bits() -> None:
+    """Without a turn the six numbers are the ones in the file."""
+    awkward = f'<mass value="0.1"/><inertia {UNIT.replace("1", "0.1").replace("3", "1e-7")}/>'
+    body = only_inertia(inertial(awkward + '<origin rpy="0 0 0"/>'))
+    assert body is not None
+    assert body.rotary == (0.1, 0.0, 0.0, 2.0, 0.0, 1e-7)
+
+
+def test_what_is_ignored_is_counted() -> None:
+    """Tags and attributes nobody reads are listed with their number, alphabetically."""
+    description = read(
+        robot(
+            '<link name="a" type="laser"><visual/><visual/><collision/><contact/></link>',
+            *(
+                B,
+                '<material name="m"/>',
+                "<gazebo/>",
+                '<ros2_control name="x"><joint/></ros2_control>',
+            ),
+            between("j", "a", "b", '<dynamics damping="1" mu_viscous="3"/><safety_controller/>'),
+        )
+    )
+    assert description.ignored == (
+        "collision (1)",
+        "contact (1)",
+        "dynamics attribute mu_viscous (1)",
+        "gazebo (1)",
+        "link attribute type (1)",
+        "material (1)",
+        "ros2_control (1)",
+        "safety_controller (1)",
+        "visual (2)",
+    )
+
+
+def test_meshes_are_never_opened_and_package_addresses_are_silent() -> None:
+    """A mesh that does not exist is no problem."""
+    mesh = '<geometry><mesh filename="package://nowhere/x.stl"/></geometry>'
+    assert read(robot(f'<link name="a"><visual>{mesh}</visual></link>')).ignored == ("visual (1)",)
+
+
+def test_transmissions_are_noted_in_both_styles() -> None:
+    """Reduction and interface are told, and that they are not applied; nonsense is no error."""
+    new = (
+        '<transmission name="t"><joint name="j"><hardwareInterface>hardware_interface/Effort'
+        "</hardwareInterface></joint><actuator><hardwareInterface>Effort</hardwareInterface>"
+        "<mechanicalReduction> 50 </mechanicalReduction></actuator></transmission>"
+    )
+    reduction = "<mechanicalReduction>-7</mechanicalReduction>"
+    old = f'<transmission name="u" type="T">{reduction}</transmission>'
+    description = read(robot(A, new, old, old, "<transmission/>"))
+
+    assert description.notes == (
+        "transmission 't' of joint 'j': mechanicalReduction 50 noted, not applied; "
+        "hardwareInterface Effort",
+        "transmission 'u': mechanicalReduction -7 noted, not applied",
+        "transmission '?': noted, not applied",
+    )
+    assert description.ignored == ()
+
+
+def test_the_description_knows_where_it_is_from() -> None:
+    """Name, root, source and the digest of the very bytes are kept."""
+    text = robot(B, A, between("j", "a", "b"))
+    description = read(text)
+
+    assert (description.name, description.root, description.source) == ("r", "a", "arm.urdf")
+    assert description.digest == sha256(text.encode()).hexdigest()
+    assert [link.place.line for link in description.links] == [2, 3]
+    assert description.places["robot"].line == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
+def test_declared_encodings_and_byte_order_marks_are_read(encoding: str) -> None:
+    """A name with an accent survives every encoding the file declares."""
+    declared = encoding.removesuffix("-sig")
+    text = f'<?xml version="1.0" encoding="{declared}"?>\n' + robot('<link name="bras-é"/>')
+    assert read(text.encode(encoding)).root == "bras-é"
+
+
+def test_a_xacro_name_space_alone_is_normal() -> None:
+    """What xacro leaves behind, and xacro where nobody reads, is neither an error nor listed."""
+    head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    description = read(robot(A, "<gazebo><xacro:x/>$(find y)</gazebo>", head=head))
+    assert description.ignored == ("gazebo (1)",)
+
+
+@pytest.mark.parametrize("text", ["1", "+1.", "-.5", "1e3", "1.5E-07", " 2 ", "00.10"])
+def test_decimal_numbers_are_read_exactly(text: str) -> None:
+    """Every decimal spelling is the double nearest to it."""
+    body = only_inertia(inertial(f'<mass value="{text}"/>'))
+    assert body is not None
+    assert body.mass == float(text)
+
+
+def test_rotations_are_rotations() -> None:
+    """R Rᵀ = 1, roll-pitch-yaw is about fixed axes, and poses compose, apply and invert."""
+    rng = random.Random(3)
+    for _ in range(50):
+        r, p, y = (rng.uniform(-4, 4) for _ in range(3))
+        R = rotation_from_rpy(r, p, y)
+        steps = matmul(
+            rotation_from_rpy(0, 0, y),
+            matmul(rotation_from_rpy(0, p, 0), rotation_from_rpy(r, 0, 0)),
+        )
+        assert matmul(R, transpose(R)) == pytest.approx(IDENTITY, abs=1e-15)
+        assert pytest.approx(steps, abs=1e-15) == R
+
+        outer, inner = Pose(R, (r, p, y)), Pose(rotation_from_rpy(y, r, p), (y, p, r))
+        both = apply(outer, apply(inner, (1.0, 2.0, 3.0)))
+        assert apply(compose(outer, inner), (1.0, 2.0, 3.0)) == pytest.approx(both, abs=1e-13)
+        assert apply(inverse(outer), apply(outer, (1.0, 2.0, 3.0))) == pytest.approx((1, 2, 3))
+
+
+def test_a_turned_inertia_has_the_same_energy() -> None:
+    """½ ωᵀIω does not care from which axes it is seen."""
+    rng = random.Random(4)
+    for _ in range(50):
+        R = rotation_from_rpy(*(rng.uniform(-4, 4) for _ in range(3)))
+        xx, xy, xz, yy, yz, zz = rotary = tuple(rng.uniform(-1, 1) for _ in range(6))
+        omega = (rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(-1, 1))
+
+        def energy(rotary: tuple[float, ...], omega: tuple[float, ...]) -> float:
+            xx, xy, xz, yy, yz, zz = rotary
+            x, y, z = omega
+            squares = xx * x * x + yy * y * y + zz * z * z
+            return 0.5 * squares + xy * x * y + xz * x * z + yz * y * z
+
+        turned = turned_rotary(R, (xx, xy, xz, yy, yz, zz))
+        assert energy(turned, rotate(R, omega)) == pytest.approx(energy(rotary, omega), abs=1e-14)
+
+
+@pytest.mark.skipif(not FILES, reason="the collection of robot files is not there")
+def test_real_files_are_read_in_no_time() -> None:
+    """Every file of the collection is read without error or warning, all of them in a second."""
+    texts = {path.name: path.read_bytes() for path in FILES}
+    begin = perf_counter()
+    readings = {name: read_urdf(text, name) for name, text in texts.items()}
+    assert perf_counter() - begin < 1.0
+    for name, reading in readings.items():
+        assert reading.description is not None, name
+        assert {found.level for found in reading.findings} <= {"note"}, name
