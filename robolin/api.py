@@ -115,9 +115,7 @@ def linearize_inverse(
     arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, qdd: ArrayLike = 0.0
 ) -> LinearizedInverse:
     """The linearized inverse dynamics model around a motion."""
-    return LinearizedInverse(
-        **evaluate(arm, "linearize-inverse", {"q": q, "qd": qd, "qdd": qdd})
-    )
+    return LinearizedInverse(**evaluate(arm, "linearize-inverse", {"q": q, "qd": qd, "qdd": qdd}))
 
 
 def linearize_forward(
@@ -160,9 +158,7 @@ def perturb_forward(
     return evaluate(arm, "perturb-forward", values, method)["dqdd"]
 
 
-def diagonalize(
-    arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, tau: ArrayLike = 0.0
-) -> Diagonalized:
+def diagonalize(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, tau: ArrayLike = 0.0) -> Diagonalized:
     """The state and its torques in diagonalizing coordinates."""
     return Diagonalized(**evaluate(arm, "diagonalize", {"q": q, "qd": qd, "tau": tau}))
 

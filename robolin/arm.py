@@ -148,7 +148,7 @@ class Arm:
 
     @cached_property
     def coordinates(self) -> tuple[int, ...]:
-        """For links 1, 2, …: the place in q of the joint that moves it (its leader's if it mimics)."""
+        """For links 1, 2, …: the place in q of its joint, or of the joint that one mimics."""
         place = {name: i for i, name in enumerate(self.joint_names)}
         return tuple(
             place[link.joint.mimic.leader if link.joint.mimic else link.joint.name]

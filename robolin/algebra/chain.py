@@ -142,6 +142,9 @@ class Chain(Protocol):
         """Values of the independent coordinates as values of every link's joint."""
 
     # results
+    def stage(self, name: str) -> None:
+        """Say which part of the algorithm begins, to whoever measures; it changes nothing."""
+
     def positive(self, k: LinkNumber, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         """The value, once it is not negligible beside `size()`; else joint k is complained of."""
 

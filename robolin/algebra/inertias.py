@@ -81,7 +81,7 @@ def gyroscopic(M: Vector, V: Vector) -> Vector:
 def gyroscopic_times(Mhat: Vector, a: Vector) -> Vector:
     """M̂ X = [E a; s x a]; only the angular part a of X counts."""
     E, s = Mhat[:9], Mhat[9:]
-    return (dot(E[0:3], a), dot(E[3:6], a), dot(E[6:9], a)) + cross(s, a)
+    return (dot(E[0:3], a), dot(E[3:6], a), dot(E[6:9], a), *cross(s, a))
 
 
 def gyroscopic_transpose_times(Mhat: Vector, X: Vector) -> Vector:

@@ -25,7 +25,7 @@ from robolin.description.merge import merged, placed, standing, unit
 from robolin.description.model import Description, JointEntry, Kind
 from robolin.description.option_checks import value_problems
 from robolin.description.options import ModelOptions
-from robolin.description.rotations import apply, compose
+from robolin.rotations import apply, compose
 from robolin.description.selection import (
     Selection,
     movement_problems,

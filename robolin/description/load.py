@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, BinaryIO, Unpack
 
 from robolin.arm import Arm
 from robolin.description.build import build
@@ -81,12 +81,12 @@ def read(source: Source) -> Reading:
     """What a path, '-' for standard input, or a bundled name holds, errors included."""
     name = os.fspath(source)
     if name == "-":
-        text = _take(sys.stdin.buffer, "standard input")
+        text = _standard_input()
         return _reader(_sniffed(text))(text, "stdin")
     path = _found(name)
     text = _bytes(path)
-    bundled = path.parent.name == "models" and path == bundled_path(name)
-    return _reader(_format(path, text))(text, path.name if bundled else name)
+    shown = path.name if path == bundled_path(name) else name
+    return _reader(_format(path, text))(text, shown)
 
 
 def _found(name: str) -> Path:
@@ -121,18 +121,24 @@ def _missing(path: Path, bare: bool) -> FileError:
         meant = f"did you mean '{close[0]}'?" if close else f"bundled are {quoted(names)}"
         hint = f"{meant} (`robolin models` tells more)"
         return FileError("no such file and no bundled arm of that name", where=str(path), hint=hint)
-    neighbours = (
-        [other.name for other in path.parent.iterdir() if other.suffix in FORMATS]
-        if path.parent.is_dir()
-        else []
-    )
-    if close := get_close_matches(path.name, neighbours, n=1):
-        hint = f"did you mean '{path.parent / close[0]}'?"
-    elif path.stem in names and path.name == str(path):
+    stems = _stems_beside(path)
+    if path.stem in names and path.name == str(path):
         hint = f"the bundled arm goes by its bare name: '{path.stem}'"
+    elif close := get_close_matches(path.stem, stems, n=1):
+        hint = f"did you mean '{path.parent / stems[close[0]]}'?"
     else:
         hint = "check the path; `robolin models` lists the arms that need none"
     return FileError("no such file", where=str(path), hint=hint)
+
+
+def _stems_beside(path: Path) -> dict[str, str]:
+    """The robot files in the folder where a path was looked for, by name without extension."""
+    try:
+        return {
+            other.stem: other.name for other in path.parent.iterdir() if other.suffix in FORMATS
+        }
+    except OSError:
+        return {}
 
 
 def _bytes(path: Path) -> bytes:
@@ -143,8 +149,18 @@ def _bytes(path: Path) -> bytes:
         raise _unreadable(str(path), error) from error
 
 
-def _take(stream: Any, name: str) -> bytes:
-    text: bytes = stream.read(LARGEST_FILE + 1)
+def _standard_input() -> bytes:
+    name = "standard input"
+    if sys.stdin is None:
+        raise FileError("is closed", where=name, hint="pipe a robot file into the command")
+    try:
+        return _take(sys.stdin.buffer, name)
+    except OSError as error:
+        raise _unreadable(name, error) from error
+
+
+def _take(stream: BinaryIO, name: str) -> bytes:
+    text = stream.read(LARGEST_FILE + 1)
     if len(text) > LARGEST_FILE:
         raise FileError(f"larger than {LARGEST_FILE >> 20} MiB, so no robot file", where=name)
     return text

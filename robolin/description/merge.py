@@ -7,7 +7,7 @@ from math import cos, hypot, sin
 
 from robolin.arm import Inertia, Matrix3, Pose, Rotary, Vector3
 from robolin.description.model import JointEntry
-from robolin.description.rotations import apply, compose, turned_rotary
+from robolin.rotations import apply, compose, turned_rotary
 
 NOTHING = Inertia()
 

@@ -20,7 +20,7 @@ from robolin.description.model import (
     Place,
     Reading,
 )
-from robolin.description.rotations import rotation_from_rpy, turned_rotary
+from robolin.rotations import rotation_from_rpy, turned_rotary
 from robolin.description.structure import check_structure, did_you_mean, quoted
 from robolin.description.urdf_fields import (
     XACRO_HINT,

@@ -14,7 +14,7 @@ from typing import Any
 
 from robolin.arm import IDENTITY, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
 from robolin.description.model import Description, Finding, JointEntry, LinkEntry, Place, Reading
-from robolin.description.rotations import turned_rotary
+from robolin.rotations import turned_rotary
 from robolin.description.structure import check_structure, quoted
 from robolin.errors import RobolinError
 

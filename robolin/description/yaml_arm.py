@@ -58,7 +58,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     _check_version(arm)
     arm.need("name")
     links = _read_links(arm)
-    written = _read_joints(arm, {link.name for link in links})
+    written = _read_joints(arm, [link.name for link in links if link.name])
     links = [*_frames(links, written.joints), *links, *written.frames]
     root = None
     if arm.has("links") and (arm.has("joints") or arm.has("dh")):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from robolin.arm import IDENTITY, Limits, Mimic, Pose
 from robolin.description.model import JointEntry, LinkEntry, Place
-from robolin.description.rotations import rotation_from_rpy
+from robolin.rotations import rotation_from_rpy
 from robolin.description.yaml_fields import Fields
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")

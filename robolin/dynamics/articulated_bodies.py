@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, Scalars, Slots
@@ -24,10 +25,10 @@ class Articulated(NamedTuple):
 def articulated_bodies(chain: Chain, links: Links) -> Articulated:
     """What a link and all it carries weigh when the hinges outboard are free.
 
-        P(k) = P⁺(k-1) + M(k)
-        D(k) = H(k) P(k) H*(k) + armature
-        G(k) = P(k) H*(k) / D(k)
-        P⁺(k) = P(k) - G(k) [P(k) H*(k)]*      = τ̄(k) P(k),  the hinge k now free as well
+    P(k) = P⁺(k-1) + M(k)
+    D(k) = H(k) P(k) H*(k) + armature
+    G(k) = P(k) H*(k) / D(k)
+    P⁺(k) = P(k) - G(k) [P(k) H*(k)]*      = τ̄(k) P(k),  the hinge k now free as well
     """
     P, PH, G = chain.slots(21), chain.slots(6), chain.slots(6)
     D, Dinv = chain.scalars(), chain.scalars()
@@ -40,7 +41,7 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
 
         # inertia about the hinge itself; without any, a torque would accelerate it without bound
         D[k] = dot(H, PH[k]) + chain.armature(k)
-        Dinv[k] = 1.0 / chain.positive(k, D[k], lambda P=P[k], H=H: _without_cancellation(P, H))
+        Dinv[k] = 1.0 / chain.positive(k, D[k], partial(_without_cancellation, P[k], H))
         G[k] = scale(PH[k], Dinv[k])
         P_plus.hand_inboard(k, sub(P[k], rank_one(G[k], PH[k])))
 

@@ -49,18 +49,14 @@ _MOTION = ("q", "qd", "qdd")
 _STATE = ("q", "qd", "tau")
 
 ALGORITHMS: Mapping[str, Algorithm] = {
-    "inverse": Algorithm(
-        inverse_dynamics, _MOTION, {"tau": 1}, "recursive Newton–Euler, O(n)"
-    ),
+    "inverse": Algorithm(inverse_dynamics, _MOTION, {"tau": 1}, "recursive Newton–Euler, O(n)"),
     "forward": Algorithm(
         forward_dynamics, _STATE, {"qdd": 1}, "articulated bodies, O(n)", "independent"
     ),
     "forward-conventional": Algorithm(
         forward_conventional, _STATE, {"qdd": 1}, "mass matrix and elimination, O(n³)"
     ),
-    "mass-matrix": Algorithm(
-        mass_matrix, ("q",), {"mass_matrix": 2}, "composite bodies, O(n²)"
-    ),
+    "mass-matrix": Algorithm(mass_matrix, ("q",), {"mass_matrix": 2}, "composite bodies, O(n²)"),
     "mass-matrix-inverse": Algorithm(
         inverse_by_factors,
         ("q",),

@@ -17,8 +17,8 @@ from robolin.dynamics.motion import velocities
 def coriolis_matrix(chain: Chain) -> None:
     """The A_D of Algorithm 2 without its factor 2, from q and q̇ alone.
 
-        X = R H*       X̂ = R̂* H*       X_C = R Ḣ* + R̂ H*
-        C(j,k) = H(j) X_C              C(k,j) = X* Ḣ*(j) + X̂* H*(j)
+    X = R H*       X̂ = R̂* H*       X_C = R Ḣ* + R̂ H*
+    C(j,k) = H(j) X_C              C(k,j) = X* Ḣ*(j) + X̂* H*(j)
     """
     links = place_links(chain)
     moving = velocities(chain, links, chain.given("qd"))

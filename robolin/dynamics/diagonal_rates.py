@@ -13,7 +13,7 @@ from robolin.dynamics.kinematics import Links
 def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars) -> Slots:
     """λ̇ (21): the rate of P(k) due to the hinges outboard of k and k itself.
 
-        λ̇(k) = τ̄(k-1) λ̇(k-1) τ̄*(k-1) + X(k) + X*(k)           X(k) = S[H* q̇] P(k)
+    λ̇(k) = τ̄(k-1) λ̇(k-1) τ̄*(k-1) + X(k) + X*(k)           X(k) = S[H* q̇] P(k)
     """
     rate, handed = chain.slots(21), chain.sums(21)
     for k in chain.tip_to_base():

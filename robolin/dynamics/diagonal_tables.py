@@ -1,7 +1,7 @@
 """Tables 1 and 2: between ordinary and diagonalizing velocities and forces, both ways, O(n).
 
-    normalized      ν = D^½ ξ        ε = D^-½ κ        `root` holds D^½
-    un-normalized   ξ = (I + HφK)* q̇    κ = (I - HψK) τ     `root` is None
+normalized      ν = D^½ ξ        ε = D^-½ κ        `root` holds D^½
+un-normalized   ξ = (I + HφK)* q̇    κ = (I - HψK) τ     `root` is None
 """
 
 from __future__ import annotations

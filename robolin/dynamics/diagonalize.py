@@ -1,6 +1,6 @@
 """Diagonalized dynamics: ν̇ + C(q, ν) = ε, in velocities whose mass matrix is the identity.
 
-    ν = m* q̇        ε = m⁻¹ (τ - weight - loads - friction)        m = (I + HφK) D^½
+ν = m* q̇        ε = m⁻¹ (τ - weight - loads - friction)        m = (I + HφK) D^½
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def coriolis_of_nu(
 ) -> None:
     """Algorithm 7.1, with X = S[H* q̇] P.
 
-        y(k) = τ̄(k-1) [y(k-1) + λ̇(k-1) V(k-1)]
-               + 2 S[V] M V - (X - X*) V - λ̇ τ̄* V(k+1)
-        C(k) = ½ D^-½ H y(k)
+    y(k) = τ̄(k-1) [y(k-1) + λ̇(k-1) V(k-1)]
+           + 2 S[V] M V - (X - X*) V - λ̇ τ̄* V(k+1)
+    C(k) = ½ D^-½ H y(k)
     """
     V = velocities(chain, links, qd).V
     rate = articulated_rates(chain, links, art, qd)

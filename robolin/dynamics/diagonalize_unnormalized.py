@@ -28,12 +28,10 @@ def diagonalize_unnormalized(chain: Chain) -> None:
             chain.out("factor", (k, j), dot(links.H[k], art.G[j]))
 
 
-def coriolis_of_xi(
-    chain: Chain, links: Links, art: Articulated, xi: Scalars, qd: Scalars
-) -> None:
+def coriolis_of_xi(chain: Chain, links: Links, art: Articulated, xi: Scalars, qd: Scalars) -> None:
     """Recursion 7.10, with X = S[H* q̇] P.
 
-        y(k) = τ̄(k-1) y(k-1) + λ̇ H* ξ + S[V] M V - X V            C(k) = H y(k)
+    y(k) = τ̄(k-1) y(k-1) + λ̇ H* ξ + S[V] M V - X V            C(k) = H y(k)
     """
     V = velocities(chain, links, qd).V
     rate = articulated_rates(chain, links, art, qd)

@@ -7,6 +7,7 @@ also how arms with mimic joints are solved.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, LinkNumber, Scalars, Table
@@ -23,8 +24,8 @@ class Factors(NamedTuple):
 def eliminate(chain: Chain, name: str) -> Factors:
     """Factor the held symmetric matrix in place.
 
-        D(j)   = 𝓜(j,j)        L(r,j) = 𝓜(r,j) / D(j)
-        𝓜(r,s) = 𝓜(r,s) - L(r,j) 𝓜(s,j)           for all r ≥ s > j
+    D(j)   = 𝓜(j,j)        L(r,j) = 𝓜(r,j) / D(j)
+    𝓜(r,s) = 𝓜(r,s) - L(r,j) 𝓜(s,j)           for all r ≥ s > j
     """
     A, Dinv, pivot = chain.held(name), chain.scalars(), chain.scalars()
     diagonal = chain.scalars()
@@ -32,7 +33,7 @@ def eliminate(chain: Chain, name: str) -> Factors:
         diagonal[j] = A[j, j]
 
     for j in chain.coordinates():
-        Dinv[j] = 1.0 / chain.positive(j, A[j, j], lambda j=j: diagonal[j])
+        Dinv[j] = 1.0 / chain.positive(j, A[j, j], partial(diagonal.__getitem__, j))
         for r in chain.coordinates_after(j):
             pivot[r] = A[r, j]
         for r in chain.coordinates_after(j):

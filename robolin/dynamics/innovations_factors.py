@@ -12,8 +12,8 @@ from robolin.dynamics.kinematics import place_links
 def innovations_factors(chain: Chain) -> None:
     """I + HφK, D and (I + HφK)⁻¹ = I - HψK, O(n · depth).
 
-        [HφK](k,j) =  H(k) G(j)                      for k inboard of j
-        [HψK](k,j) =  H(k) x,   x = G(j) at first,   x = τ̄(k) x after every hinge k passed
+    [HφK](k,j) =  H(k) G(j)                      for k inboard of j
+    [HψK](k,j) =  H(k) x,   x = G(j) at first,   x = τ̄(k) x after every hinge k passed
     """
     links = place_links(chain)
     art = articulated_bodies(chain, links)

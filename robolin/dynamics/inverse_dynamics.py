@@ -20,8 +20,8 @@ def inverse_dynamics(chain: Chain) -> None:
 def torques(chain: Chain, links: Links, qd: Scalars, qdd: Scalars, put: Put) -> None:
     """Newton–Euler: forces are summed from the tip to the base.
 
-        f(k) = f(k-1) + M(k) a(k) + S[V(k)] M(k) V(k) + f0(k)
-        τ(k) = H(k) f(k) + armature q̈(k) + friction
+    f(k) = f(k-1) + M(k) a(k) + S[V(k)] M(k) V(k) + f0(k)
+    τ(k) = H(k) f(k) + armature q̈(k) + friction
     """
     moving = velocities(chain, links, qd)
     alpha = accelerations(chain, links, moving, qd, qdd)

@@ -30,10 +30,11 @@ class Links(NamedTuple):
 def place_links(chain: Chain) -> Links:
     """Place every link, from the base outward; joint frames have their axis along z.
 
-        R(k)  = R(k+1) E(k) Rot(z, q)              p(k) = p(k+1) + R(k+1) t(k)           turning
-        R(k)  = R(k+1) E(k)                        p(k) = p(k+1) + R(k+1) t(k) + h q     sliding
-        H*(k) = [h; p x h]  turning,   [0; h]  sliding,   with h the third column of R(k)
+    R(k)  = R(k+1) E(k) Rot(z, q)              p(k) = p(k+1) + R(k+1) t(k)           turning
+    R(k)  = R(k+1) E(k)                        p(k) = p(k+1) + R(k+1) t(k) + h q     sliding
+    H*(k) = [h; p x h]  turning,   [0; h]  sliding,   with h the third column of R(k)
     """
+    chain.stage("kinematics")
     q = chain.given("q")
     R, p, H, M = chain.slots(9), chain.slots(3), chain.slots(6), chain.slots(10)
     R[chain.base], p[chain.base] = IDENTITY, ZERO3
@@ -57,6 +58,7 @@ def place_links(chain: Chain) -> Links:
         H[k] = where(turns, h + cross(hinge, h), ZERO3 + h)
         M[k] = rigid_inertia(R[k], p[k], *chain.body(k))
 
+    chain.stage("algorithm")
     return Links(R, p, H, M)
 
 

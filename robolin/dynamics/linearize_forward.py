@@ -38,9 +38,11 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
         Λ(k) = Λ(k+1) + H* U - Z H                            what Ω = ψ* H* D⁻¹ H ψ is made of
 
     outboard, X = U at first, for j = k-1 … 1
-        𝓜⁻¹(k,j) = -X G(j)       X = X + 𝓜⁻¹(k,j) H(j)       A_C(k,j) = X Y_A(j)   B_C(k,j) = X Y_B(j)
+        𝓜⁻¹(k,j) = -X G(j)                                    X = X + 𝓜⁻¹(k,j) H(j)
+        A_C(k,j) = X Y_A(j)                                   B_C(k,j) = X Y_B(j)
 
-    inboard, with J(k) = J(k+1) + H* (Ĝ* - G* J), W = G* at first, Q = 2 (Ĝ* - G* J), for j = k+1 … n
+    inboard, W = G* at first, for j = k+1 … n
+        J(k) = J(k+1) + H* (Ĝ* - G* J(k+1))                   Q = 2 (Ĝ* - G* J(k+1))
         E_A = 2 Ḣ* - Λ Y_A + 2 J H*                           E_B = Ḧ* - Λ Y_B + 2 J Ḣ*
         A_C(k,j) = W E_A(j) + Q H*(j)                         B_C(k,j) = W E_B(j) + Q Ḣ*(j)
         W = W - (W H*(j)) G*(j)
@@ -86,7 +88,8 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
             chain.out("dqdd_dq", (k, j), -(dot(W.value, EB[j]) + dot(Q, angular(one.Hd[j]))))
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 
-        Hd2 = twice(one.Hd[k])
+        # what hinge k does to everything outboard of it
+        Hd2 = gyros.Hd2[k]
         EA[k] = sub(
             add(Hd2, half_times(J[k], twice(angular(H)))), articulated_times(Lam[k], gyros.YA[k])
         )

@@ -1,4 +1,4 @@
-"""The linearized forward dynamics model of a tree: Algorithm 5 with unit right-hand sides, O(n²)."""
+"""The linearized forward dynamics model of a tree: Algorithm 5 on unit perturbations, O(n²)."""
 
 from __future__ import annotations
 

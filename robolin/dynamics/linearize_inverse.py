@@ -20,12 +20,12 @@ def linearize_inverse(chain: Chain) -> None:
 def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put) -> None:
     """Composite bodies with their gyroscopic matrices, projected on every hinge inboard.
 
-        R(k)  = R(k-1) + M(k)                      R̂(k) = R̂(k-1) + M̂(k)
-        X     = R H*                               X̂    = 2 R̂* H*
-        X_A   = 2 [R Ḣ* + R̂ H*]                    X_B  = R Ḧ* + 2 R̂ Ḣ* + S[H*] f
+    R(k)  = R(k-1) + M(k)                      R̂(k) = R̂(k-1) + M̂(k)
+    X     = R H*                               X̂    = 2 R̂* H*
+    X_A   = 2 [R Ḣ* + R̂ H*]                    X_B  = R Ḧ* + 2 R̂ Ḣ* + S[H*] f
 
-        𝓜(j,k) = H(j) X      A_D(j,k) = H(j) X_A                       B_D(j,k) = H(j) X_B
-                             A_D(k,j) = X* 2 Ḣ*(j) + X̂* H*(j)          B_D(k,j) = X* Ḧ*(j) + X̂* Ḣ*(j)
+    𝓜(j,k) = H(j) X      A_D(j,k) = H(j) X_A                       B_D(j,k) = H(j) X_B
+                         A_D(k,j) = X* 2 Ḣ*(j) + X̂* H*(j)          B_D(k,j) = X* Ḧ*(j) + X̂* Ḣ*(j)
     """
     qd, Hd2 = chain.given("qd"), chain.slots(6)
     for k in chain.tip_to_base():

@@ -16,9 +16,9 @@ def mass_matrix(chain: Chain) -> None:
 def composite_bodies(chain: Chain, links: Links, put: Put) -> None:
     """Everything outboard of a hinge, frozen into one body, projected on the hinges that feel it.
 
-        R(k)   = R(k-1) + M(k)
-        x(k)   = R(k) H*(k)
-        𝓜(j,k) = H(j) x(k)                     for j = k and every hinge inboard of k
+    R(k)   = R(k-1) + M(k)
+    x(k)   = R(k) H*(k)
+    𝓜(j,k) = H(j) x(k)                     for j = k and every hinge inboard of k
     """
     R = chain.sums(10)
 

@@ -14,9 +14,9 @@ from robolin.dynamics.kinematics import place_links
 def mass_matrix_derivative(chain: Chain) -> None:
     """How 𝓜(j,k) = H(j) R(k) H*(k) changes when hinge i moves, for j inboard of k or k itself.
 
-        i outboard of k, or k:        -[H*(i) x H*(j)] · R(i) H*(k) - [H*(i) x H*(k)] · R(i) H*(j)
-        i between j and k:            -[H*(i) x H*(j)] · R(k) H*(k)
-        any other i:                  0, since H(j), R(k) and H(k) then move as one body
+    i outboard of k, or k:        -[H*(i) x H*(j)] · R(i) H*(k) - [H*(i) x H*(k)] · R(i) H*(j)
+    i between j and k:            -[H*(i) x H*(j)] · R(k) H*(k)
+    any other i:                  0, since H(j), R(k) and H(k) then move as one body
     """
     links = place_links(chain)
     R, handed = chain.slots(10), chain.sums(10)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, Scalars, Slots
-from robolin.algebra.vectors import ZERO3, ZERO6, add, motion_cross, scale
 from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import ZERO3, ZERO6, add, motion_cross, scale
 from robolin.dynamics.kinematics import Links
 
 

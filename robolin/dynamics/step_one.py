@@ -24,8 +24,8 @@ class StepOne(NamedTuple):
 def step_one(chain: Chain, links: Links, qdd: Scalars) -> StepOne:
     """The nominal motion and the forces that go with it.
 
-        Ḣ*(k) = V(k) x H*(k)                   Ḧ*(k) = a(k) x H*(k) + V(k) x Ḣ*(k)
-        f(k)  = f(k-1) + M(k) a(k) + M̂(k) V(k) + f0(k)
+    Ḣ*(k) = V(k) x H*(k)                   Ḧ*(k) = a(k) x H*(k) + V(k) x Ḣ*(k)
+    f(k)  = f(k-1) + M(k) a(k) + M̂(k) V(k) + f0(k)
     """
     qd = chain.given("qd")
     moving = velocities(chain, links, qd)

@@ -136,10 +136,10 @@ class DirectChain:
         return self._rows[k - 1].turns
 
     def placement(self, k: int) -> tuple[Vector, Vector]:
-        return self._constants[k][0]  # type: ignore[index,no-any-return]
+        return self._constants[k][0]  # type: ignore[no-any-return]
 
     def body(self, k: int) -> tuple[Scalar, Vector, Vector]:
-        return self._constants[k][1]  # type: ignore[index,no-any-return]
+        return self._constants[k][1]  # type: ignore[no-any-return]
 
     def armature(self, k: int) -> Scalar:
         return self._number(self._rows[k - 1].armature)
@@ -229,6 +229,9 @@ class DirectChain:
         return Scalars([None, *full, None])
 
     # results
+
+    def stage(self, name: str) -> None:
+        pass
 
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         if hasattr(value, "shape"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robolin.arm import IDENTITY, ORIGIN, Arm, Matrix3, Rotary, Vector3, Wrench
-from robolin.description.rotations import matmul, rotate, transpose, turned_rotary
+from robolin.rotations import matmul, rotate, transpose, turned_rotary
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _load(arm: Arm, wrench: Wrench, axes: dict[int, Matrix3], origin: Vector3) -
 
 
 def _origin(arm: Arm) -> Vector3:
-    """Where the inertial frame sits: the first joint, or the middle of several that share a base."""
+    """Where the inertial frame sits: the first joint, or the middle of several on the base."""
     roots = [link.joint.pose for link in arm.links if link.parent == arm.base]
     middle = [sum(pose.translation[i] for pose in roots) / len(roots) for i in range(3)]
     return (middle[0], middle[1], middle[2])

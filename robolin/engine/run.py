@@ -42,8 +42,7 @@ def run(
     if chain.shortfalls:
         raise no_inertia(chain.shortfalls[0])
     return {
-        name: gathered(chain.results.get(name, {}), batch, n, rank)
-        for name, rank in gives.items()
+        name: gathered(chain.results.get(name, {}), batch, n, rank) for name, rank in gives.items()
     }
 
 

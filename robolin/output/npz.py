@@ -21,7 +21,7 @@ from robolin.output.result import Floats, Result
 
 _OLDEST_DATE = (1980, 1, 1, 0, 0, 0)
 _DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError, OSError),
     *(ValueError, LookupError, RuntimeError, ArithmeticError),
 )
 
@@ -61,7 +61,7 @@ def _add(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) -> None:
 
 def read_npz(path: str | Path) -> Stored:
     """Read a stored result and verify every array against its SHA-256."""
-    contents = load_archive(path)
+    contents = _load(path)
     where = str(path)
     provenance = _provenance(contents, where)
     joints = contents.pop("joints", None)
@@ -78,18 +78,23 @@ def read_npz(path: str | Path) -> Stored:
     return Stored(contents, tuple(provenance["joints"]), provenance)
 
 
-def load_archive(path: str | Path) -> dict[str, npt.NDArray[Any]]:
-    """Every array of an NPZ file; objects that would need unpickling are refused."""
-    where = str(path)
+def _load(path: str | Path) -> dict[str, npt.NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise _damaged(where, "this is a single array, not an NPZ archive")
-            return {name: archive[name] for name in archive.files}
+        with open(path, "rb") as stream:
+            return _arrays(stream, str(path))
     except OSError as error:
-        raise FileError(f"could not read: {error.strerror or error}", where=where) from error
+        raise FileError(f"could not read: {error.strerror or error}", where=str(path)) from error
+
+
+def _arrays(stream: BinaryIO, where: str) -> dict[str, npt.NDArray[Any]]:
+    """Every array of the archive; objects that would need unpickling are refused."""
+    try:
+        archive = np.load(stream, allow_pickle=False)
+        if isinstance(archive, np.lib.npyio.NpzFile):
+            return {name: archive[name] for name in archive.files}
     except _DAMAGE as error:
         raise _damaged(where, "not an NPZ archive, or a damaged one") from error
+    raise _damaged(where, "this is a single array, not an NPZ archive")
 
 
 def _provenance(contents: dict[str, npt.NDArray[Any]], where: str) -> dict[str, Any]:

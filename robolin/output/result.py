@@ -85,8 +85,9 @@ def flat(result: Result) -> tuple[list[str], Floats]:
         names.append("time")
         parts.append(result.time.reshape(rows, 1))
     for array in result.arrays:
-        names += array.column_names()
-        parts.append(array.values.reshape(rows, -1))
+        entries = array.column_names()
+        names += entries
+        parts.append(array.values.reshape(rows, len(entries)))
     return names, np.concatenate(parts, axis=1)
 
 

@@ -47,7 +47,7 @@ def render_table(result: Result, console_width: int | None, color: bool, precisi
     for piece in pieces:
         console.print()
         if piece.title:
-            console.print(_shown(piece.title), style="bold", soft_wrap=True)
+            console.print(_shown(piece.title), style="bold")
         console.print(_drawn(piece))
         if piece.note:
             console.print(piece.note, style="dim")

@@ -43,8 +43,8 @@ def npz_sheet(data: bytes, file: str, joints: Sequence[str]) -> Sheet:
             names += [native(name, joint) for joint in named]
 
     def numbers(indices: Sequence[int]) -> Floats:
-        columns = [v.reshape(len(v), -1).astype(np.float64) for v in parts.values()]
-        values: Floats = np.concatenate(columns, axis=1)[:, list(indices)]
+        table = np.column_stack(list(parts.values()))
+        values: Floats = table[:, list(indices)].astype(np.float64)
         require_finite(values, [names[i] for i in indices], file)
         return values
 

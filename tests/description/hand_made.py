@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.arm import Arm, Inertia, Pose, Rotary, Vector3
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
-from robolin.description.rotations import rotation_from_rpy
+from robolin.rotations import rotation_from_rpy
 from robolin.description.structure import composed_mimic
 
 FILE = "arm.urdf"
@@ -127,6 +127,4 @@ def arm_poses(arm: Arm, q: Mapping[str, float]) -> dict[str, np.ndarray]:
         position = rule.ratio * q[rule.leader] + rule.offset if rule else q[link.joint.name]
         step = matrix(link.joint.pose) @ motion(link.joint.kind, link.joint.axis, position)
         worlds[k] = worlds[link.parent] @ step
-    return {
-        name: worlds[frame.link] @ matrix(frame.pose) for name, frame in arm.frames.items()
-    }
+    return {name: worlds[frame.link] @ matrix(frame.pose) for name, frame in arm.frames.items()}

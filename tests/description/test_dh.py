@@ -140,7 +140,7 @@ def test_mass_is_given_in_the_frame_of_the_row(convention: str) -> None:
 
 
 def test_only_a_turning_joint_off_its_axis_needs_a_hinge() -> None:
-    """In the standard convention `a` of a turning joint adds a massless frame, nothing else does."""
+    """A massless frame is added for `a` of a standard turning row and for nothing else."""
     rows = [
         Row("revolute", 0.0, 1.0, 0.5, 0.2),
         Row("revolute", 0.4, 1.0, 0.5, 0.2),

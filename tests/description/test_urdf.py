@@ -12,7 +12,7 @@ import pytest
 
 from robolin.arm import IDENTITY, Inertia, Limits, Mimic, Pose
 from robolin.description.model import Description, JointEntry, Place
-from robolin.description.rotations import (
+from robolin.rotations import (
     apply,
     compose,
     inverse,

@@ -81,7 +81,9 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("change, message", [row[1:] for row in CHANGES], ids=[r[0] for r in CHANGES])
+@pytest.mark.parametrize(
+    "change, message", [row[1:] for row in CHANGES], ids=[r[0] for r in CHANGES]
+)
 def test_a_changed_file_is_refused(tmp_path, change, message):
     """Whatever is changed after storing is named on reading."""
     path = tmp_path / "r.npz"
@@ -121,7 +123,9 @@ NOT_RESULTS = [
 ]
 
 
-@pytest.mark.parametrize("content", [row[1] for row in NOT_RESULTS], ids=[r[0] for r in NOT_RESULTS])
+@pytest.mark.parametrize(
+    "content", [row[1] for row in NOT_RESULTS], ids=[r[0] for r in NOT_RESULTS]
+)
 def test_other_files_are_refused(tmp_path, content):
     """A file of another kind is an error of ours, and nothing in it is unpickled."""
     path = tmp_path / "r.npz"

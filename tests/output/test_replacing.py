@@ -160,10 +160,10 @@ def test_a_refused_file_is_a_file_error(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", "/somewhere/.part")
 
     monkeypatch.setattr(builtins, "open", refused)
-    with pytest.raises(FileError, match="Permission denied") as caught:
-        with replacing(tmp_path / "x.csv"):
-            pass
-    assert caught.value.where == str(tmp_path / "x.csv")
+    target = tmp_path / "x.csv"
+    with pytest.raises(FileError, match="Permission denied") as caught, replacing(target):
+        pass
+    assert caught.value.where == str(target)
     assert "choose another folder" in caught.value.hint
 
 

@@ -91,7 +91,12 @@ def test_a_name_wider_than_the_terminal_is_shown_whole():
 
 def test_the_contract_stands_above():
     """Every key of the contract is one line, in words."""
-    contract = {"gravity": (0.0, 0.0, -9.81), "damping": False, "locked": {}, "payload": {"tip": 0.5}}
+    contract = {
+        "gravity": (0.0, 0.0, -9.81),
+        "damping": False,
+        "locked": {},
+        "payload": {"tip": 0.5},
+    }
     lines = render_table(result_of(matrix(2), contract=contract), 80, False).splitlines()
     assert lines[:4] == [
         "gravity  0, 0, -9.81",

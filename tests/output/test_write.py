@@ -25,7 +25,7 @@ class Stream(io.TextIOWrapper):
 
     @property
     def text(self):
-        return self.buffer.getvalue().decode(self.encoding)
+        return self.buffer.getvalue().decode(self.encoding, errors="replace")
 
 
 def written(result, stream=None, *, path=None, fmt=None, color="auto"):
@@ -80,7 +80,7 @@ def test_pipes_are_utf_8_whatever_the_locale():
     """A pipe in a C locale still gets every name and unit."""
     stream = Stream(encoding="ascii")
     written(sample(), stream, fmt="json")
-    assert "√" in stream.buffer.getvalue().decode() or "²" in stream.buffer.getvalue().decode()
+    assert "rad/s²" in stream.buffer.getvalue().decode()
 
 
 def test_a_poor_terminal_gets_what_it_can_show():

@@ -1,0 +1,103 @@
+"""How counts are shown: a table with one line per algorithm, remarks below, or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from robolin.analysis.operation_counts import Counted, value_at, written
+from robolin.engine.parameters import Parameters
+
+_HEADER = (
+    "algorithm",
+    "multiplications",
+    "additions",
+    "divisions",
+    "roots",
+    "published",
+    "formula",
+)
+
+
+def as_text(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]) -> str:
+    """Columns padded to the widest cell; kinematics once, since every algorithm shares it."""
+    n = parameters.n
+    lines = [list(_HEADER), *(_cells(row, n, _comparable(parameters)) for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADER))]
+    table = "\n".join(
+        "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+    placing = max((row.cost.kinematics for row in rows), key=lambda c: c["multiplication"])
+    remarks = "".join(
+        f"{row.algorithm}: {row.published.remark}\n"
+        for row in rows
+        if row.published and row.published.remark
+    )
+    return (
+        f"{verb} on {whose}\n\n{table}\n\n"
+        f"placing the links in space, not included above: {placing['multiplication']} "
+        f"multiplications, {placing['addition']} additions, {parameters.n} sines and cosines\n"
+        "the papers do not say whether their formulas include this\n"
+        f"{remarks}"
+    )
+
+
+def as_json(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]) -> str:
+    document = {
+        "verb": verb,
+        "arm": whose,
+        "joints": parameters.n,
+        "algorithms": [_entry(row, parameters) for row in rows],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _comparable(parameters: Parameters) -> bool:
+    """The papers count serial chains of revolute joints without rotors or losses."""
+    plain = all(
+        row.turns and not (row.armature or row.damping or row.friction) for row in parameters.links
+    )
+    return plain and parameters.serial and not parameters.loads
+
+
+def _cells(row: Counted, n: int, comparable: bool) -> list[str]:
+    cost = row.cost.algorithm
+    counted = [str(cost[kind]) for kind in ("multiplication", "addition", "division", "root")]
+    published = formula = "–"
+    if row.published:
+        formula = (
+            f"({written(row.published.multiplications)}) M + ({written(row.published.additions)}) A"
+        )
+    if row.published and comparable:
+        published = (
+            f"{value_at(row.published.multiplications, n)} M "
+            f"{value_at(row.published.additions, n)} A"
+        )
+    return [row.algorithm, *counted, published, formula]
+
+
+def _entry(row: Counted, parameters: Parameters) -> dict[str, Any]:
+    cost = row.cost
+    entry: dict[str, Any] = {"algorithm": row.algorithm}
+    kinds = {
+        "multiplications": "multiplication",
+        "additions": "addition",
+        "divisions": "division",
+        "roots": "root",
+    }
+    entry |= {name: cost.algorithm[kind] for name, kind in kinds.items()}
+    entry["kinematics"] = {name: cost.kinematics[kind] for name, kind in kinds.items()}
+    if row.published:
+        entry["published"] = {
+            "multiplications": value_at(row.published.multiplications, parameters.n),
+            "additions": value_at(row.published.additions, parameters.n),
+            "formula": [
+                written(row.published.multiplications),
+                written(row.published.additions),
+            ],
+            "holds_for_this_arm": _comparable(parameters),
+            "remark": row.published.remark,
+        }
+    return entry

@@ -1,0 +1,142 @@
+"""The contract says what an arm includes, in the same order and words every time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from robolin.arm import Inertia, Limits, Mimic, Wrench
+from robolin.description.build import build
+from robolin.description.contract import figure, grouped
+from robolin.description.options import ModelOptions, Payload
+from tests.description.hand_made import describe, joint
+
+KEYS = [
+    "arm", "joints", "gravity", "base", "tip", "locked", "mimic", "fixed", "damping", "friction",
+    "armature", "payload", "wrench", "inertial_frame", "units", "ignored", "notes",
+]  # fmt: skip
+
+BODY = Inertia(1.0, (0.1, 0.0, 0.0), (0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
+
+
+def arm(options=None, **more):
+    """A wrist on a shoulder, two fingers of which one follows, and a tool merged in."""
+    joints = [
+        joint("shoulder", "base", "upper", damping=0.1, friction=0.2, limits=Limits(-1.0, 1.0)),
+        joint("f1", "upper", "left", "prismatic", damping=0.1),
+        joint("f2", "upper", "right", "prismatic", damping=0.1, mimic=Mimic("f1", -2.0, 0.5)),
+        joint("mount", "upper", "tool", "fixed"),
+    ]
+    description = describe(joints, dict.fromkeys(("upper", "left", "right"), BODY), **more)
+    return build(description, options or ModelOptions())
+
+
+def said(key, **options):
+    return arm(ModelOptions(**options)).contract[key]
+
+
+def test_keys_come_in_one_order_and_fit_json():
+    """Every contract has the same keys in the same order and survives JSON unchanged."""
+    contract = arm().contract
+    assert list(contract) == KEYS
+    assert json.loads(json.dumps(contract)) == contract
+
+
+DEFAULTS = {
+    "arm": "arm (arm.urdf)",
+    "joints": ["shoulder", "f1"],
+    "gravity": "0, 0, -9.81 m/s² in the root link's axes",
+    "base": "link 'base', the root",
+    "tip": "whole tree",
+    "locked": "none",
+    "mimic": "f2 = -2 · f1 + 0.5",
+    "fixed": "1 fixed joint merged",
+    "damping": "applied: 0.1 on all 3 joints",
+    "friction": "Coulomb friction in the description, not applied (no --friction-velocity): "
+    "shoulder 0.2",
+    "armature": "none",
+    "payload": "none",
+    "wrench": "none",
+    "inertial_frame": "world = root link 'base', origin and axes",
+    "units": "SI: rad, m, s, kg, N, N·m",
+    "ignored": [],
+    "notes": [],
+}
+
+
+def test_an_arm_with_nothing_asked_for():
+    """Without options the contract tells the description's own figures and the defaults."""
+    assert arm().contract == DEFAULTS
+
+
+OPTIONS = [
+    ("gravity", {"gravity": (0.0, 0.0, 0.0)}, "none"),
+    ("gravity", {"gravity": (-0.0, 1.62, 0.0)}, "0, 1.62, 0 m/s² in the root link's axes"),
+    (
+        "base",
+        {"base": "upper"},
+        "link 'upper'; joints inboard of it are rigid, gravity and world wrenches stay in the "
+        "axes of the root link 'base'",
+    ),
+    ("locked", {"base": "upper"}, "off the chain, at 0: shoulder"),
+    ("tip", {"tip": "left"}, "link 'left'; joints off the chain are rigid"),
+    ("locked", {"lock": {"shoulder": 0.3}}, "shoulder 0.3 rad"),
+    ("locked", {"lock": {"f1": 0.25}}, "f1 0.25 m, f2 0 m (follows f1)"),
+    ("locked", {"tip": "upper"}, "f2 0.5 m (follows f1), off the chain, at 0: f1"),
+    ("mimic", {"lock": {"f1": 0.25}}, "none"),
+    ("damping", {"damping": False}, "ignored (asked for): 0.1 on all 3 joints"),
+    (
+        "friction",
+        {"friction_velocity": 0.01},
+        "applied, smoothed as μ tanh(q̇/0.01): shoulder 0.2",
+    ),
+    ("armature", {"armature": {"f2": 0.5}}, "f2 0.5"),
+    (
+        "payload",
+        {"payload": (Payload("tool", 1.5), Payload("left", 0.5, (0.0, 0.0, 0.1)))},
+        "1.5 kg on link 'tool'; 0.5 kg on link 'left' at 0, 0, 0.1 m",
+    ),
+    (
+        "wrench",
+        {"wrenches": (Wrench("tool", "dead", (1.0, 0.0, 0.0), (0.0, 0.0, 2.0)),)},
+        "on link 'tool' force 1, 0, 0 N, moment 0, 0, 2 N·m, dead: "
+        "in world axes at the link's origin",
+    ),
+    ("notes", {"lock": {"shoulder": 2.0}}, ["joint 'shoulder' is locked at 2, outside its limits"]),
+    ("notes", {"tip": "left"}, ["joint 'f2' follows 'f1' but is off the chain: it stands still"]),
+    (
+        "notes",
+        {"armature": {"shoulder": 1.0}, "base": "upper"},
+        ["the armature given for joint 'shoulder' has no effect: it stands still"],
+    ),
+    ("notes", {"payload": (Payload("tool", 0.0),)}, ["the payload on link 'tool' weighs nothing"]),
+]
+
+
+@pytest.mark.parametrize(("key", "options", "text"), OPTIONS)
+def test_every_option_is_told(key, options, text):
+    """What an option does to the arm stands in the contract in words."""
+    assert said(key, **options) == text
+
+
+def test_what_a_reader_left_out_is_passed_on():
+    """Tags ignored and notes of the reader are part of the contract."""
+    contract = arm(ignored=("visual (3)",), notes=("a note",)).contract
+    assert contract["ignored"] == ["visual (3)"]
+    assert contract["notes"] == ["a note"]
+
+
+def test_values_are_grouped_by_size():
+    """Equal values are told once, zeros not at all, and large groups by their count."""
+    assert grouped({"a": 0.0}) == ""
+    assert grouped({"a": 1.0, "b": 2.0, "c": 1.0}) == "1 on a and c, b 2"
+    assert grouped({"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.0}) == "1 on a, b and c"
+    many = {f"j{i}": 0.5 for i in range(12)} | {"last": 0.0}
+    assert grouped(many) == "0.5 on 12 of 13 joints"
+
+
+@pytest.mark.parametrize("value", [0.1, 1e-300, 9.80665, -2.0, 0.1 + 0.2, 1e22])
+def test_figures_bring_the_number_back(value):
+    """A printed figure reads back as the same number."""
+    assert float(figure(value)) == value

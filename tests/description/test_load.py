@@ -1,0 +1,302 @@
+"""From what people type to an arm, or to an error that says what to type instead."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from robolin.arm import Wrench
+from robolin.description import bundled
+from robolin.description.bundled import bundled_about, bundled_names, bundled_path
+from robolin.description.keywords import model_options
+from robolin.description.load import LARGEST_FILE, from_urdfpy, load, load_with, read
+from robolin.description.options import ModelOptions, Payload
+from robolin.errors import FileError, RobolinError, UsageError
+
+URDF = """<robot name="one">
+  <link name="base"/>
+  <link name="arm">
+    <inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+      <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>
+  </link>
+  <joint name="hinge" type="continuous">
+    <parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+  </joint>
+</robot>
+"""
+
+YAML = """robolin: 1
+name: one
+joints:
+  - {name: hinge, type: continuous, parent: base, child: arm, axis: [0, 0, 1]}
+links:
+  - name: arm
+    mass: 1.0
+    com: [0.5, 0, 0]
+    inertia: {ixx: 0.01, iyy: 0.02, izz: 0.02, ixy: 0, ixz: 0, iyz: 0}
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.urdf", URDF),
+        ("a.xml", URDF),
+        ("a.yaml", YAML),
+        ("a.YML", YAML),
+        ("a", URDF),
+        ("b", YAML),
+    ],
+)
+def test_files_are_read_by_extension_or_first_character(here, name, text):
+    """The extension picks the reader; a file without one, a pipe say, tells by its content."""
+    Path(name).write_text(text)
+    arm = load(name)
+    assert arm.joint_names == ("hinge",)
+    assert arm.source == name
+    assert arm.digest == sha256(text.encode()).hexdigest()
+
+
+def test_both_formats_describe_the_same_arm(here):
+    """The same arm written as URDF and as YAML has the same links."""
+    Path("a.urdf").write_text(URDF)
+    Path("a.yaml").write_text(YAML)
+    assert load("a.urdf").links == load(Path("a.yaml")).links
+
+
+@pytest.mark.parametrize("text", [URDF, "\n  " + URDF, "\ufeff" + URDF, YAML])
+def test_standard_input(monkeypatch, text):
+    """'-' reads standard input, whichever format it is in."""
+    stdin = SimpleNamespace(buffer=io.BytesIO(text.strip("\n ").encode()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    arm = load("-")
+    assert arm.joint_names == ("hinge",)
+    assert arm.contract["arm"] == "one (stdin)"
+
+
+def refusing(_size):
+    raise IsADirectoryError(21, "Is a directory")
+
+
+@pytest.mark.parametrize(
+    ("stdin", "message"),
+    [
+        (None, "is closed"),
+        (SimpleNamespace(buffer=SimpleNamespace(read=refusing)), "Is a directory"),
+    ],
+)
+def test_standard_input_that_cannot_be_read(monkeypatch, stdin, message):
+    """Closed or unreadable standard input is told, not traced."""
+    monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(FileError, match=message):
+        load("-")
+
+
+def test_files_in_the_folder_come_before_bundled_names(here):
+    """A file called like a bundled arm is the file; a folder called so does not hide the arm."""
+    Path("panda").write_text(URDF)
+    assert load("panda").name == "one"
+    Path("panda").unlink()
+    Path("panda").mkdir()
+    assert load("panda").name == "panda"
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_bundled_arms_load_by_bare_name(here, name):
+    """Every bundled arm loads from anywhere, and says so without naming a machine's folders."""
+    arm = load(name)
+    assert arm.source == name
+    assert arm.contract["arm"] == f"{arm.name} ({bundled_path(name).name})"
+    assert str(bundled_path(name).parent) not in str(arm.contract)
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_bundled_arms_say_what_they_are(name):
+    """Every bundled file has a title, a source and a licence in its header."""
+    about = bundled_about(bundled_path(name))
+    assert about.name == name
+    assert about.title
+    assert about.source
+    assert about.licence
+
+
+def test_headers_may_run_over_lines(tmp_path):
+    """A header line without a key goes on with the one before, in XML and in YAML."""
+    xml = "<?xml version='1.0'?>\n<!--\n  title: An arm\n    with hand\n  licence: MIT: really\n-->"
+    (tmp_path / "a.urdf").write_text(xml + "<robot/><!-- source: not here -->")
+    (tmp_path / "a.yaml").write_text("# title: An arm\n#   with hand\nname: x\n# source: no\n")
+    about = bundled_about(tmp_path / "a.urdf")
+    assert (about.title, about.source, about.licence) == ("An arm with hand", "", "MIT: really")
+    assert bundled_about(tmp_path / "a.yaml").title == "An arm with hand"
+    assert bundled_about(tmp_path / "a.yaml").source == ""
+
+
+def test_an_installed_package_has_its_models_inside(tmp_path, monkeypatch):
+    """Models inside the package are used before those beside it."""
+    inside = tmp_path / "robolin" / "models"
+    inside.mkdir(parents=True)
+    (inside / "mine.yaml").write_text(YAML)
+    (inside / "README.md").write_text("no arm")
+    module = tmp_path / "robolin" / "description" / "bundled.py"
+    monkeypatch.setattr(bundled, "__file__", str(module))
+    assert bundled_names() == ("mine",)
+
+
+MISSING = [
+    ("pand", FileError, "no bundled arm", "did you mean 'panda'?"),
+    ("panda.urdf", FileError, "no such file", "bare name: 'panda'"),
+    ("qwzx", FileError, "no bundled arm", "robolin models"),
+    ("nowhere/arm.urdf", FileError, "no such file", "check the path"),
+    ("./on.urdf", FileError, "no such file", "did you mean 'one.urdf'?"),
+    (".", FileError, "is a folder", "inside it"),
+    ("notes.txt", RobolinError, "'.txt' is no robot file's extension", ".urdf"),
+    ("arm.urdf.xacro", RobolinError, "macro language", "xacro arm.urdf.xacro > arm.urdf"),
+    ("", UsageError, "no arm given", "bundled name"),
+    ("a\0b", UsageError, "no file name", "zero byte"),
+    ("x" * 5000, FileError, "", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "message", "hint"), MISSING, ids=range(len(MISSING)))
+def test_what_is_not_there_is_told(here, name, kind, message, hint):
+    """A name that leads to no robot file is an error of the right kind with a way out."""
+    for present in ("one.urdf", "notes.txt", "arm.urdf.xacro"):
+        Path(present).write_text(URDF)
+    with pytest.raises(RobolinError) as caught:
+        load(name)
+    assert type(caught.value) is kind
+    assert message in str(caught.value)
+    assert hint in caught.value.hint
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
+def test_a_forbidden_file_is_told(here):
+    """A file that may not be read is a FileError with the system's reason."""
+    Path("a.urdf").write_text(URDF)
+    Path("a.urdf").chmod(0)
+    with pytest.raises(FileError, match="could not be read"):
+        load("a.urdf")
+
+
+def test_an_endless_file_is_refused(here):
+    """A file beyond any robot file's size is refused before it is parsed."""
+    with open("a.urdf", "wb") as stream:
+        stream.truncate(LARGEST_FILE + 1)
+    with pytest.raises(FileError, match="larger than 64 MiB"):
+        read("a.urdf")
+
+
+def test_all_errors_of_a_file_are_raised_together(here):
+    """A file with two mistakes is one error with two parts, each with its line."""
+    text = URDF.replace('value="1"', 'value="one"').replace('child link="arm"', 'child link="ar"')
+    Path("a.urdf").write_text(text)
+    with pytest.raises(RobolinError) as caught:
+        load("a.urdf")
+    assert [part.where for part in caught.value.parts] == ["a.urdf:4", "a.urdf:8"]
+
+
+def test_warnings_are_noted_or_refused(here):
+    """What validation warns about stands in the contract, and is an error if strict."""
+    Path("a.urdf").write_text(URDF.replace('ixx="0.01"', 'ixx="0.1"'))
+    assert load("a.urdf").contract["notes"][-1] == (
+        "1 warning by `robolin validate`: triangle-inequality"
+    )
+    with pytest.raises(RobolinError, match="belong to no body") as caught:
+        load("a.urdf", strict=True)
+    assert caught.value.where == "a.urdf:4"
+
+
+def test_strict_lets_sound_arms_pass():
+    """A bundled arm without warnings loads strictly."""
+    assert load("panda", strict=True).n == 7
+
+
+def test_keywords_and_options_are_the_same_arm():
+    """`load` with keywords and `load_with` with the options they stand for agree."""
+    options = ModelOptions(tip="panda_link5", payload=(Payload("panda_link5", 1.0),))
+    assert load("panda", tip="panda_link5", payload=("panda_link5", 1.0)) == load_with(
+        "panda", options
+    )
+
+
+KEYWORDS = [
+    ({}, ModelOptions()),
+    ({"gravity": 0}, ModelOptions(gravity=(0.0, 0.0, 0.0))),
+    ({"gravity": 9.81}, ModelOptions(gravity=(0.0, 0.0, -9.81))),
+    ({"gravity": [0, -9.81, 0]}, ModelOptions(gravity=(0.0, -9.81, 0.0))),
+    ({"payload": ("tool", 1)}, ModelOptions(payload=(Payload("tool", 1.0),))),
+    ({"payload": ["tool", 1]}, ModelOptions(payload=(Payload("tool", 1.0),))),
+    (
+        {"payload": [("a", 1, [0, 0, 1]), Payload("b", 2.0)]},
+        ModelOptions(payload=(Payload("a", 1.0, (0.0, 0.0, 1.0)), Payload("b", 2.0))),
+    ),
+    ({"payload": []}, ModelOptions()),
+    (
+        {"wrench": {"tool": range(6)}, "wrench_frame": "world"},
+        ModelOptions(wrenches=(Wrench("tool", "world", (0.0, 1.0, 2.0), (3.0, 4.0, 5.0)),)),
+    ),
+    ({"lock": {"a": 1}, "joints": ["b", "c"]}, ModelOptions(lock={"a": 1.0}, joints=("b", "c"))),
+]
+
+
+@pytest.mark.parametrize(("keywords", "options"), KEYWORDS)
+def test_keywords_stand_for_options(keywords, options):
+    """Numbers, sequences and arrays are taken for what they mean."""
+    assert model_options(keywords) == options
+
+
+def test_arrays_are_taken():
+    """NumPy arrays and scalars pass as sequences and numbers, exactly."""
+    np = pytest.importorskip("numpy")
+    options = model_options({"gravity": np.array([0.1, 0.2, 0.3]), "lock": {"a": np.float64(0.1)}})
+    assert options == ModelOptions(gravity=(0.1, 0.2, 0.3), lock={"a": 0.1})
+    assert model_options({"gravity": np.float64(2.0)}).gravity == (0.0, 0.0, -2.0)
+
+
+BAD_KEYWORDS = [
+    ({"gravity": -9.81}, "would pull upwards"),
+    ({"gravity": [1, 2]}, "2 numbers, not 3"),
+    ({"gravity": "down"}, "'down' is not a number"),
+    ({"payload": ("tool",)}, "not (link, mass[, position])"),
+    ({"payload": ("tool", "heavy")}, "'heavy' is not a number"),
+    ({"payload": "tool"}, "'tool' is not a sequence"),
+    ({"payload": [3]}, "3 is not a sequence"),
+    ({"wrench": {"tool": [1, 2, 3]}}, "3 numbers, not 6"),
+    ({"wrench": [1, 2, 3, 4, 5, 6]}, "not a mapping"),
+    ({"lock": {"a": None}}, "None is not a number"),
+    ({"lock": ["a"]}, "not a mapping"),
+    ({"joints": "a,b"}, "is one text"),
+]
+
+
+@pytest.mark.parametrize(("keywords", "message"), BAD_KEYWORDS)
+def test_bad_keywords_are_told(keywords, message):
+    """A keyword of the wrong shape is wrong usage, told with the value."""
+    with pytest.raises(UsageError) as caught:
+        model_options(keywords)
+    assert message in str(caught.value)
+
+
+def test_objects_of_urdfpy_take_the_same_options(here):
+    """A robot that urchin loaded is the arm in its file, under the same options."""
+    urchin = pytest.importorskip("urchin")
+    Path("a.urdf").write_text(URDF.replace('<link name="base"/>', '<link name="base">'
+        '<inertial><mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+        "</inertial></link>"))  # fmt: skip
+    arm = from_urdfpy(urchin.URDF.load("a.urdf"), gravity=1.0, payload=("arm", 1.0))
+    assert arm.gravity == (0.0, 0.0, -1.0)
+    assert arm.links == load("a.urdf", payload=("arm", 1.0)).links
+    with pytest.raises(RobolinError, match="not a robot"):
+        from_urdfpy("a.urdf")

@@ -1,0 +1,330 @@
+"""Findings: what is told about a description, at which level, at which line."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robolin.arm import Inertia, Limits, Mimic, Pose
+from robolin.description.build import build
+from robolin.description.inertia_checks import (
+    decimal_point_repairs,
+    positive,
+    possible,
+    principal_moments,
+    radius_of_gyration,
+    triangle_shortfall,
+)
+from robolin.description.load import read
+from robolin.description.model import Finding, Place, Reading
+from robolin.description.reading_ids import READING_IDS
+from robolin.description.validate import validate
+from robolin.description.validation_ids import VALIDATION_IDS
+from tests.description.hand_made import cloud, describe, inertia_of, joint, random_tree
+
+PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+BOX = Inertia(1.0, (0.1, 0.0, 0.0), (0.01, 0.0, 0.0, 0.015, 0.0, 0.02))
+
+
+def rotary(xx, yy, zz, xy=0.0, xz=0.0, yz=0.0):
+    return (xx, xy, xz, yy, yz, zz)
+
+
+def one_link(inertia=BOX, **more):
+    """A link on one joint; the link's inertia stands at line 11, the joint at 101."""
+    return describe([joint("j1", "base", "arm", **more)], {"arm": inertia})
+
+
+def found(description, what=None):
+    findings = validate(Reading(description, []))
+    return findings if what is None else [f for f in findings if f.id == what]
+
+
+# ------------------------------------------------------------------- inertia
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_principal_moments_are_eigenvalues(seed):
+    """Jacobi's turns give the eigenvalues of any symmetric matrix to rounding of the largest."""
+    rng = random.Random(seed)
+    scale = 10.0 ** rng.randint(-12, 6)
+    xx, xy, xz, yy, yz, zz = entries = tuple(scale * rng.uniform(-1, 1) for _ in range(6))
+    expected = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    np.testing.assert_allclose(principal_moments(entries), expected, rtol=0, atol=4e-15 * scale)
+
+
+def test_small_moments_keep_their_digits():
+    """A rod's vanishing moment is not drowned by the large ones when the figures are clean."""
+    assert principal_moments(rotary(1e-12, 1.0, 1.0)) == (1e-12, 1.0, 1.0)
+    assert principal_moments(rotary(0.0, 0.0, 0.0)) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_every_cloud_of_points_is_possible(seed):
+    """No body made of positive masses is ever called impossible, flat and thin ones included."""
+    rng = random.Random(seed)
+    for flat in range(3):
+        points = [(m, tuple(x if i >= flat else 0.0 for i, x in enumerate(p)))
+                  for m, p in cloud(rng)]  # fmt: skip
+        assert possible(inertia_of(points).rotary)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_six_printed_figures_are_enough(seed):
+    """A thin plate printed with seven figures passes, whatever way it is turned."""
+    rng = random.Random(seed)
+    points = [(m, (x, y, 0.0)) for m, (x, y, _) in cloud(rng)]
+    R = np.linalg.qr(np.reshape([rng.gauss(0, 1) for _ in range(9)], (3, 3)))[0]
+    turned = inertia_of([(m, tuple(R @ p)) for m, p in points])
+    assert possible(tuple(float(f"{entry:.7g}") for entry in turned.rotary))
+
+
+def test_shortfall_is_what_is_missing():
+    """The triangle's shortfall is c - a - b, and none where the sum reaches c."""
+    assert triangle_shortfall((1.0, 2.0, 4.0)) == 1.0
+    assert triangle_shortfall((1.0, 2.0, 3.0)) == 0.0
+    assert not positive((-1e-3, 1.0, 1.0))
+
+
+def test_radius_of_gyration_of_a_ring():
+    """A thin ring has all its mass at its radius."""
+    ring = Inertia(3.0, (0.0, 0.0, 0.0), rotary(0.375, 0.375, 0.75))
+    assert radius_of_gyration(ring) == 0.5
+
+
+def test_a_slipped_decimal_point_is_found():
+    """Moving the point of the one wrong entry back is proposed, and only shortest moves are."""
+    assert "ixx 0.12 is meant as 0.012" in decimal_point_repairs(rotary(0.12, 0.015, 0.02))
+    assert decimal_point_repairs(rotary(0.0, 0.0, 0.3)) == []
+    long = rotary(0.1234567890123456, 0.01234567890123456, 0.02345678901234567)
+    assert decimal_point_repairs(long) == []
+
+
+# ------------------------------------------------------------------ findings
+
+NEAR = Pose(translation=(0.2, 0.0, 0.0))
+
+# (id, description, line, words of the message, words of the hint)
+FINDINGS = [
+    (
+        "triangle-inequality",
+        one_link(replace(BOX, rotary=rotary(0.3, 0.1, 0.1)), pose=NEAR),
+        11,
+        "'arm': the principal moments 0.1, 0.1, 0.3 kg·m² belong to no body: "
+        "0.1 + 0.1 misses 0.3 by 0.1 (33.3 %); radius of gyration 0.548 m",
+        "ixx 0.3 is meant as 0.03",
+    ),
+    (
+        "inertia-not-positive",
+        one_link(replace(BOX, rotary=rotary(0.01, 0.01, 0.01, xy=0.05))),
+        11,
+        "principal moments -0.04, 0.01, 0.06",
+        "ixy 0.05 is meant as 0.005",
+    ),
+    ("negative-mass", one_link(replace(BOX, mass=-2.0)), 11, "mass -2 kg", "did you mean 2?"),
+    ("inertia-without-mass", one_link(replace(BOX, mass=0.0)), 11, "but no mass", "frame"),
+    ("mass-without-inertia", one_link(Inertia(2.0, (1.0, 1.0, 1.0))), 11, "2 kg without", "point"),
+    ("placeholder-inertia", one_link(replace(BOX, rotary=rotary(1, 1, 1))), 11, "1, 1, 1", "CAD"),
+    (
+        "radius-of-gyration",
+        one_link(replace(BOX, rotary=rotary(20.0, 20.0, 20.0))),
+        11,
+        "4.47 m from 1 kg",
+        "kg·mm²",
+    ),
+    (
+        "radius-of-gyration",
+        one_link(replace(BOX, rotary=rotary(0.36, 0.36, 0.36))),
+        11,
+        "0.6 m from 1 kg, where joints, frames and centre of mass span 0.1 m",
+        "units",
+    ),
+    ("axis-not-unit", one_link(axis=(0.0, 3.0, 4.0)), 101, "length 5", "0, 0.6, 0.8"),
+    ("limits-inverted", one_link(limits=Limits(1.0, -1.0)), 101, "1 is above the upper -1", "swap"),
+    ("limits-zero-range", one_link(limits=Limits(0.0, 0.0)), 101, "both limits are 0", "fixed"),
+    ("limits-zero-effort", one_link(limits=Limits(effort=0.0)), 101, "effort", "unknown"),
+    ("limits-zero-velocity", one_link(limits=Limits(velocity=0.0)), 101, "velocity", "unknown"),
+    ("negative-damping", one_link(damping=-0.5), 101, "damping -0.5", "did you mean 0.5?"),
+    ("negative-friction", one_link(friction=-0.5), 101, "friction -0.5", "did you mean 0.5?"),
+    ("negative-armature", one_link(armature=-0.5), 101, "armature -0.5", "did you mean 0.5?"),
+    ("no-inertia-at-joint", one_link(None), 101, "nothing it carries has mass", "--armature j1="),
+    (
+        "no-inertia-at-joint",
+        one_link(Inertia(1.0, (0.0, 0.0, 0.7)), axis=(0.0, 0.0, 1.0)),
+        101,
+        "its load has none about it",
+        "give link 'arm'",
+    ),
+    (
+        "no-inertia-at-joint",
+        one_link(Inertia(0.0, (0.0, 0.0, 0.0), BOX.rotary), kind="prismatic"),
+        101,
+        "nothing it carries has mass",
+        "lock it",
+    ),
+    (
+        "massless-link",
+        describe([joint("j1", "base", "a"), joint("j2", "a", "b")], {"b": BOX}),
+        101,
+        "link 'a' moves but weighs nothing",
+        "different axes",
+    ),
+    ("not-an-arm-joint", one_link(kind="floating"), 101, "'j1' is floating", "--base arm"),
+    ("nothing-moves", one_link(kind="fixed"), 0, "no joint of this robot moves", "revolute"),
+    (
+        "mimic-ratio-zero",
+        describe(
+            [joint("j1", "base", "a"), joint("j2", "a", "b", mimic=Mimic("j1", 0.0))],
+            {"a": BOX, "b": BOX},
+        ),
+        102,
+        "'j2' follows 'j1' with ratio 0",
+        "multiplier",
+    ),
+    (
+        "repeated-inertial",
+        describe(
+            [joint("j1", "base", "a"), joint("j2", "a", "b"), joint("j3", "b", "c")],
+            {"a": BOX, "b": BOX, "c": BOX},
+        ),
+        11,
+        "3 links have the same inertial: 'a', 'b', 'c'",
+        "own figures",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("what", "description", "line", "message", "hint"), FINDINGS, ids=[row[0] for row in FINDINGS]
+)
+def test_findings(what, description, line, message, hint):
+    """A defect is told once, at its level, at its line, with the figures and a way out."""
+    (one,) = found(description, what)
+    assert one.level == VALIDATION_IDS[what][0]
+    assert one.place.line == line
+    assert message in one.message
+    assert hint in one.hint
+
+
+def test_every_id_has_a_test():
+    """No finding is listed that no description can cause."""
+    assert {row[0] for row in FINDINGS} == set(VALIDATION_IDS)
+
+
+def test_ids_are_unique_kebab_case_sentences():
+    """Ids are kebab-case, mean one thing, and have one sentence each."""
+    assert not set(VALIDATION_IDS) & set(READING_IDS)
+    for what, (_, meaning) in VALIDATION_IDS.items():
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", what)
+        assert meaning[0].isupper()
+        assert meaning.endswith(".")
+
+
+SOUND = [
+    ("a plain link", one_link()),
+    ("0.707 for an axis", one_link(axis=(0.707, 0.707, 0.0))),
+    ("limits of a continuous joint", one_link(kind="continuous", limits=Limits(0.0, 0.0))),
+    ("armature for a massless link", one_link(None, armature=0.1)),
+    ("a point mass off the axis", one_link(replace(BOX, com=(0.0, 0.1, 0.0)))),
+    (
+        "a follower without mass",
+        describe([joint("j1", "base", "a"), joint("j2", "a", "b", mimic=Mimic("j1"))], {"a": BOX}),
+    ),
+    (
+        "a massless tool frame",
+        describe([joint("j1", "base", "a"), joint("t", "a", "tool", "fixed")], {"a": BOX}),
+    ),
+]
+
+
+@pytest.mark.parametrize("description", [row[1] for row in SOUND], ids=[row[0] for row in SOUND])
+def test_sound_descriptions_are_silent(description):
+    """What is normal is not talked about."""
+    assert found(description) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_real_bodies_are_never_called_impossible(seed):
+    """Random trees of point masses cause no finding but the length of their random axes."""
+    description, _ = random_tree(seed)
+    assert {finding.id for finding in found(description)} <= {"axis-not-unit"}
+
+
+def test_the_joint_named_is_the_one_whose_mass_matrix_entry_vanishes():
+    """A joint through the centre of a point mass is named; the next one inboard is not."""
+    joints = [
+        joint("j1", "base", "a", pose=NEAR, axis=(0.0, 0.0, 1.0)),
+        joint("j2", "a", "b", pose=NEAR, axis=(0.0, 0.0, 1.0)),
+    ]
+    description = describe(joints, {"b": Inertia(1.0)})
+    assert [f.place.line for f in found(description, "no-inertia-at-joint")] == [102]
+
+
+def test_a_broken_file_is_not_judged_further():
+    """Without a description only the reader's own findings are told."""
+    error = Finding("cycle", "error", Place("a.urdf", 3), "closed")
+    assert validate(Reading(None, [error])) == [error]
+
+
+def test_findings_come_by_line():
+    """The reader's findings and the physical ones are one list in the order of the file."""
+    late = Finding("misspelt", "warning", Place("arm.urdf", 50), "late")
+    description = one_link(replace(BOX, mass=-1.0), damping=-1.0)
+    lines = [f.place.line for f in validate(Reading(description, [late]))]
+    assert lines == sorted(lines)
+    assert 50 in lines
+
+
+def test_what_is_only_warned_about_still_loads():
+    """Every description in the table whose findings are no errors becomes an arm, or says why."""
+    refused = {"not-an-arm-joint", "nothing-moves"}
+    for what, description, *_ in FINDINGS:
+        if what not in refused:
+            assert build(description).n
+
+
+# ------------------------------------------------------- published descriptions
+
+REMARKS = {
+    "I_triangle": "triangle-inequality",
+    "I_non_psd": "inertia-not-positive",
+    "I_zero_mass_nonzero_inertia": "inertia-without-mass",
+    "I_zero_inertia": "mass-without-inertia",
+    "limit_zero_effort": "limits-zero-effort",
+    "limit_zero_velocity": "limits-zero-velocity",
+}
+
+
+def remarks():
+    """File name and {remark: count} of every row of the table, where it is there to read."""
+    readme = PUBLISHED / "README.md"
+    rows = readme.read_text().splitlines() if readme.is_file() else []
+    for row in rows:
+        cells = [cell.strip() for cell in row.split("|")]
+        if len(cells) > 7 and cells[1].endswith(".urdf"):
+            items = [item.strip() for item in cells[7].split(";")]
+            # the last remark may be cut short by the table
+            yield cells[1], items
+
+
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="published descriptions are not here")
+def test_known_defects_of_published_files_are_found():
+    """Every defect that the list of published files names is found, as often as it says."""
+    rows = list(remarks())
+    assert len(rows) > 30
+    for name, items in rows:
+        counts = Counter(f.id for f in validate(read(PUBLISHED / "urdf" / name)))
+        for item in items:
+            match = re.fullmatch(r"(\w+)(?:\((\d+)\))?:\S+", item)
+            if match and match[1] in REMARKS:
+                assert counts[REMARKS[match[1]]] == int(match[2] or 1), (name, item)
+            if item.startswith(("I_gyr>1.5m", "unit_inertia")):
+                what = "radius-of-gyration" if "gyr" in item else "placeholder-inertia"
+                assert counts[what] >= 1, (name, item)
