@@ -99,6 +99,15 @@ class Chain(Protocol):
     def outboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
         """Every link that k carries, in falling order, k not among them."""
 
+    def path_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
+        """k and every link inboard of it, nearest first."""
+
+    def subtree_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
+        """k and every link that it carries, in falling order."""
+
+    def between(self, k: LinkNumber, j: LinkNumber) -> Iterable[LinkNumber]:
+        """Every link inboard of k and outboard of j, nearest to k first."""
+
     # the constants of link k and of the joint inboard of it
     def turns(self, k: LinkNumber) -> Any:
         """Whether the joint is revolute; a condition for `where`."""
@@ -127,14 +136,16 @@ class Chain(Protocol):
     def coordinates(self) -> Iterable[LinkNumber]: ...
     def coordinates_back(self) -> Iterable[LinkNumber]: ...
     def coordinates_after(self, j: LinkNumber) -> Iterable[LinkNumber]: ...
+    def coordinates_from(self, j: LinkNumber) -> Iterable[LinkNumber]: ...
+    def coordinates_back_to(self, j: LinkNumber) -> Iterable[LinkNumber]: ...
     def coordinates_between(self, j: LinkNumber, r: LinkNumber) -> Iterable[LinkNumber]:
         """j + 1 … r."""
 
+    def begin(self, *names: str) -> None:
+        """Empty the tables or columns of these names; needed before anything is held there."""
+
     def hold(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
         """Add a number of a link, or of a pair of links, to the table or column of that name."""
-
-    def release(self, name: str) -> None:
-        """Forget what is held under that name."""
 
     def held(self, name: str) -> Table: ...
     def held_column(self, name: str) -> Scalars: ...
@@ -150,6 +161,9 @@ class Chain(Protocol):
 
     def out(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
         """A result for a link, a pair or a triple of links."""
+
+    def out_more(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
+        """An addition to a result already given."""
 
     def out_coordinate(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
         """A result for an independent coordinate or a pair of them."""

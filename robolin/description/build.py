@@ -25,7 +25,6 @@ from robolin.description.merge import merged, placed, standing, unit
 from robolin.description.model import Description, JointEntry, Kind
 from robolin.description.option_checks import value_problems
 from robolin.description.options import ModelOptions
-from robolin.rotations import apply, compose
 from robolin.description.selection import (
     Selection,
     movement_problems,
@@ -35,6 +34,7 @@ from robolin.description.selection import (
 )
 from robolin.description.tree import Tree, tree_of
 from robolin.errors import RobolinError, raise_all
+from robolin.rotations import apply, compose
 
 STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
 DEFAULTS = ModelOptions()

@@ -30,11 +30,11 @@ from typing import cast
 
 from robolin.arm import Matrix3, Pose, Vector3
 from robolin.description.model import JointEntry, Kind, LinkEntry
-from robolin.rotations import compose, rotate, transpose
 from robolin.description.structure import did_you_mean
 from robolin.description.yaml_fields import Fields, fields_of, named
 from robolin.description.yaml_joint import KINDS, MOTION_KEYS, Written, pose_of, with_motion
 from robolin.description.yaml_nodes import shown
+from robolin.rotations import compose, rotate, transpose
 
 DH_KEYS = ("convention", "base", "rows", "tool")
 CONVENTIONS = ("standard", "modified")

@@ -20,7 +20,6 @@ from robolin.description.model import (
     Place,
     Reading,
 )
-from robolin.rotations import rotation_from_rpy, turned_rotary
 from robolin.description.structure import check_structure, did_you_mean, quoted
 from robolin.description.urdf_fields import (
     XACRO_HINT,
@@ -35,6 +34,7 @@ from robolin.description.urdf_fields import (
     vector,
 )
 from robolin.description.xml_tree import Element, parse_xml
+from robolin.rotations import rotation_from_rpy, turned_rotary
 
 KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 IMMOBILE = ("fixed", "floating")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from robolin.arm import IDENTITY, Limits, Mimic, Pose
 from robolin.description.model import JointEntry, LinkEntry, Place
-from robolin.rotations import rotation_from_rpy
 from robolin.description.yaml_fields import Fields
+from robolin.rotations import rotation_from_rpy
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
 ORIGIN_KEYS = ("xyz", "rpy")

@@ -21,6 +21,7 @@ def forward_conventional(chain: Chain) -> None:
 
 def accelerations_conventional(chain: Chain, links: Links) -> Scalars:
     """The accelerations of the independent coordinates."""
+    chain.begin("applied", "tau", "mass_matrix")
     still = chain.scalars()
     for k in chain.tip_to_base():
         still[k] = 0.0
@@ -36,6 +37,7 @@ def accelerations_conventional(chain: Chain, links: Links) -> Scalars:
 
 def inverse_conventional(chain: Chain) -> None:
     """𝓜⁻¹ by elimination."""
+    chain.begin("mass_matrix")
     composite_bodies(chain, place_links(chain), chain.hold)
     _out_inverse(chain, eliminate(chain, "mass_matrix"), "mass_matrix_inverse")
 
@@ -51,8 +53,8 @@ def linearize_forward_conventional(chain: Chain) -> None:
 
 def forward_model_conventional(chain: Chain, links: Links, qdd: Scalars) -> None:
     """Algorithm 4: 𝓜, A_D, B_D by Algorithm 2, then 𝓜⁻¹, -𝓜⁻¹ A_D and -𝓜⁻¹ B_D."""
-    chain.release("mass_matrix")
-    inverse_model(chain, links, step_one(chain, links, qdd), chain.hold)
+    chain.begin("mass_matrix", "dtau_dqd", "dtau_dq")
+    inverse_model(chain, links, step_one(chain, links, qdd), chain.hold, chain.hold)
     factors = eliminate(chain, "mass_matrix")
     _out_inverse(chain, factors, "dqdd_dtau")
     for source, name in (("dtau_dqd", "dqdd_dqd"), ("dtau_dq", "dqdd_dq")):

@@ -77,6 +77,7 @@ def free_effort(chain: Chain, links: Links) -> Scalars:
 
 def standing_effort(chain: Chain, links: Links) -> Scalars:
     """The torque that holds the arm still against weight and loads."""
+    chain.begin("tau")
     still = chain.scalars()
     for k in chain.tip_to_base():
         still[k] = 0.0

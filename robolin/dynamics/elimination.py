@@ -63,10 +63,10 @@ def inverse_column(chain: Chain, factors: Factors, c: LinkNumber, one: Scalar = 
     x[c] = one
     for r in chain.coordinates_after(c):
         x[r] = 0.0
-    for j in (c, *chain.coordinates_after(c)):
+    for j in chain.coordinates_from(c):
         for r in chain.coordinates_after(j):
             x[r] = x[r] - L[r, j] * x[j]
-    for j in (*reversed(list(chain.coordinates_after(c))), c):
+    for j in chain.coordinates_back_to(c):
         x[j] = x[j] * Dinv[j]
         for r in chain.coordinates_after(j):
             x[j] = x[j] - L[r, j] * x[r]

@@ -49,6 +49,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
     """
     one = step_one(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
+    chain.begin("dqdd_dtau")
     qd, Lam, J = chain.given("qd"), chain.slots(21), chain.slots(18)
     EA, EB, Minv = chain.slots(6), chain.slots(6), chain.held("dqdd_dtau")
     Lam[chain.base], J[chain.base] = ZERO_ARTICULATED, (0.0,) * 18

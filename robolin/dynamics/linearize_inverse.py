@@ -14,10 +14,12 @@ from robolin.dynamics.step_one import StepOne, step_one
 def linearize_inverse(chain: Chain) -> None:
     """𝓜 = ∂τ/∂q̈, A_D = ∂τ/∂q̇ and B_D = ∂τ/∂q at q, q̇, q̈."""
     links = place_links(chain)
-    inverse_model(chain, links, step_one(chain, links, chain.given("qdd")), chain.out)
+    inverse_model(
+        chain, links, step_one(chain, links, chain.given("qdd")), chain.out, chain.out_more
+    )
 
 
-def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put) -> None:
+def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put) -> None:
     """Composite bodies with their gyroscopic matrices, projected on every hinge inboard.
 
     R(k)  = R(k-1) + M(k)                      R̂(k) = R̂(k-1) + M̂(k)
@@ -59,15 +61,14 @@ def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put) -> None:
             put("dtau_dq", (j, k), dot(Hj, XB))
             put("dtau_dq", (k, j), dot(X, one.Hdd[j]) + dot(Xhat, angular(one.Hd[j])))
 
-    _loads_that_do_not_turn(chain, links, put)
+    _loads_that_do_not_turn(chain, links, more)
 
 
-def _loads_that_do_not_turn(chain: Chain, links: Links, put: Put) -> None:
+def _loads_that_do_not_turn(chain: Chain, links: Links, more: Put) -> None:
     """Take back what the recursion turned too much: B_D(a,c) -= H(a) over_turn(H*(c))."""
     for load in chain.loads:
         if load.model != "follower":
-            path = [load.link, *chain.inboard_of(load.link)]
-            for c in path:
+            for c in chain.path_of(load.link):
                 excess = over_turn(load, links, links.H[c])
-                for a in path:
-                    put("dtau_dq", (a, c), -dot(links.H[a], excess))
+                for a in chain.path_of(load.link):
+                    more("dtau_dq", (a, c), -dot(links.H[a], excess))

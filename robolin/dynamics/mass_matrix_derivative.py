@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain as one_after_another
-
 from robolin.algebra.chain import Chain, LinkNumber
 from robolin.algebra.inertias import rigid_times
 from robolin.algebra.scalar import Scalar
@@ -26,22 +24,23 @@ def mass_matrix_derivative(chain: Chain) -> None:
 
     H = links.H
     for k in chain.tip_to_base():
+        # the diagonal entry sees only hinges that move a part of the composite body
+        for i in chain.subtree_of(k):
+            seen = dot(motion_cross(H[i], H[k]), rigid_times(R[i], H[k]))
+            chain.out("dmass_matrix_dq", (k, k, i), -(seen + seen))
+
         x = rigid_times(R[k], H[k])
-        for j in one_after_another((k,), chain.inboard_of(k)):
-            # hinges that move a part of the composite body, seen from both sides
-            for i in one_after_another((k,), chain.outboard_of(k)):
+        for j in chain.inboard_of(k):
+            for i in chain.subtree_of(k):
                 seen_from_j = dot(motion_cross(H[i], H[j]), rigid_times(R[i], H[k]))
                 seen_from_k = dot(motion_cross(H[i], H[k]), rigid_times(R[i], H[j]))
-                _out(chain, j, k, i, -(seen_from_j + seen_from_k))
+                _out_both(chain, j, k, i, -(seen_from_j + seen_from_k))
 
             # hinges that move all of it against hinge j
-            for i in chain.inboard_of(k):
-                if i == j:
-                    break
-                _out(chain, j, k, i, -dot(motion_cross(H[i], H[j]), x))
+            for i in chain.between(k, j):
+                _out_both(chain, j, k, i, -dot(motion_cross(H[i], H[j]), x))
 
 
-def _out(chain: Chain, j: LinkNumber, k: LinkNumber, i: LinkNumber, value: Scalar) -> None:
+def _out_both(chain: Chain, j: LinkNumber, k: LinkNumber, i: LinkNumber, value: Scalar) -> None:
     chain.out("dmass_matrix_dq", (j, k, i), value)
-    if j != k:
-        chain.out("dmass_matrix_dq", (k, j, i), value)
+    chain.out("dmass_matrix_dq", (k, j, i), value)

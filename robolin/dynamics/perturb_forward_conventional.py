@@ -12,6 +12,7 @@ from robolin.dynamics.perturb_inverse import torque_changes
 def perturb_forward_conventional(chain: Chain) -> None:
     """𝓜 δq̈ = δτ - (A_D δq̇ + B_D δq)."""
     links = place_links(chain)
+    chain.begin("applied", "dtau", "mass_matrix")
     still, dtau = chain.scalars(), chain.given("dtau")
     for k in chain.tip_to_base():
         still[k] = 0.0

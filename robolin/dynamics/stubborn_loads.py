@@ -15,14 +15,13 @@ def relieve_accelerations(chain: Chain, links: Links, art: Articulated) -> None:
     for load in chain.loads:
         if load.model == "follower":
             continue
-        path = [load.link, *chain.inboard_of(load.link)]
-        for c in path:
+        for c in chain.path_of(load.link):
             excess = over_turn(load, links, links.H[c])
             push = chain.scalars()
             for k in chain.tip_to_base():
                 push[k] = 0.0
-            for a in path:
+            for a in chain.path_of(load.link):
                 push[a] = dot(links.H[a], excess)
             relief = accelerate(chain, links, art, push)
             for k in chain.tip_to_base():
-                chain.out("dqdd_dq", (k, c), relief[k])
+                chain.out_more("dqdd_dq", (k, c), relief[k])

@@ -50,7 +50,8 @@ class Sums:
 
     def __init__(self, parents: Sequence[int], size: int) -> None:
         self._parents = parents
-        self._values: list[Vector] = [(0.0,) * size] * (len(parents) + 1)
+        # adding to -0.0 changes no number at all, not even a zero's sign
+        self._values: list[Vector] = [(-0.0,) * size] * (len(parents) + 1)
 
     def __getitem__(self, k: int) -> Vector:
         return self._values[k]
@@ -130,6 +131,17 @@ class DirectChain:
     def outboard_of(self, k: int) -> Iterable[int]:
         return range(k - 1, self._first[k] - 1, -1)
 
+    def path_of(self, k: int) -> Iterable[int]:
+        yield k
+        yield from self.inboard_of(k)
+
+    def subtree_of(self, k: int) -> Iterable[int]:
+        return range(k, self._first[k] - 1, -1)
+
+    def between(self, k: int, j: int) -> Iterable[int]:
+        while (k := self._parents[k]) != j:
+            yield k
+
     # the constants of link k
 
     def turns(self, k: int) -> bool:
@@ -202,6 +214,12 @@ class DirectChain:
     def coordinates_after(self, j: int) -> Iterable[int]:
         return range(j + 1, len(self._parameters.order) + 1)
 
+    def coordinates_from(self, j: int) -> Iterable[int]:
+        return range(j, len(self._parameters.order) + 1)
+
+    def coordinates_back_to(self, j: int) -> Iterable[int]:
+        return range(len(self._parameters.order), j - 1, -1)
+
     def coordinates_between(self, j: int, r: int) -> Iterable[int]:
         return range(j + 1, r + 1)
 
@@ -211,15 +229,15 @@ class DirectChain:
         pair = (coordinate[0], coordinate[-1])
         table[pair] = table[pair] + value
 
+    def begin(self, *names: str) -> None:
+        self._tables.update((name, Table()) for name in names)
+
     def held(self, name: str) -> Table:
-        return self._tables.setdefault(name, Table())
+        return self._tables[name]
 
     def held_column(self, name: str) -> Scalars:
         table = self.held(name)
         return Scalars([None, *(table[j, j] for j in self.coordinates()), None])
-
-    def release(self, name: str) -> None:
-        self._tables.pop(name, None)
 
     def spread(self, column: Scalars) -> Scalars:
         full = [
@@ -256,6 +274,8 @@ class DirectChain:
     def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
         coordinate, value = self._reduced(index, value)
         self.out_coordinate(name, coordinate, value)
+
+    out_more = out
 
     def out_coordinate(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
         public = tuple(self._parameters.order[j - 1] for j in index)

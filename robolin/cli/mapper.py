@@ -1,0 +1,114 @@
+"""The one place where an exception becomes a message and an exit code.
+
+0 fine · 1 a validation found something · 2 wrong usage · 3 input rejected · 4 could not read or
+write · 70 a bug of ours · 130 interrupted · 143 terminated
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import click
+from click.exceptions import Exit, NoArgsIsHelpError
+
+from robolin.cli.messages import say
+from robolin.errors import FileError, RobolinError, UsageError
+
+BUG = 70
+INTERRUPTED = 130
+
+
+def exit_code_of(action: Callable[[], None]) -> int:
+    """Run the action; say on stderr what went wrong, and return the exit code."""
+    try:
+        return _finished(action)
+    except BrokenPipeError:
+        # whoever was reading has seen enough
+        _abandon_stdout()
+        return 0
+    except RobolinError as error:
+        return _rejected(error)
+    except NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return UsageError.exit_code
+    except click.ClickException as error:
+        return _rejected(_misused(error))
+    except (KeyboardInterrupt, click.Abort):
+        say("error", "interrupted")
+        return INTERRUPTED
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    except MemoryError:
+        return _rejected(_too_large())
+    except OSError as error:
+        _abandon_stdout()
+        return _rejected(_unusable(error))
+    except Exception as error:
+        return _bug(error)
+
+
+def _finished(action: Callable[[], None]) -> int:
+    """The code the action asks for, once all it has printed is out."""
+    code = 0
+    try:
+        action()
+    except Exit as stop:
+        code = stop.exit_code
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    return code
+
+
+def _rejected(error: RobolinError) -> int:
+    for part in error.parts:
+        say("error", f"{part.where}: {part.message}" if part.where else part.message)
+        if part.hint:
+            say("hint", part.hint)
+    codes = {part.exit_code for part in error.parts}
+    return codes.pop() if len(codes) == 1 else error.exit_code
+
+
+def _misused(error: click.ClickException) -> RobolinError:
+    """Click's complaint in our words' form: no capital, no full stop, the help as a hint."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "robolin"
+    close = getattr(error, "possibilities", None)
+    text = error.message if close else error.format_message()
+    text = text[:1].lower() + text[1:].rstrip(".")
+    hint = f"did you mean {' or '.join(close)}?" if close else f"`{path} --help` tells more"
+    return UsageError(text, where=path, hint=hint)
+
+
+def _too_large() -> RobolinError:
+    return RobolinError(
+        "there is not enough memory for this",
+        hint="split the trajectory into shorter files, or ask for fewer arrays",
+    )
+
+
+def _unusable(error: OSError) -> RobolinError:
+    return FileError(error.strerror or str(error), where=str(error.filename or ""))
+
+
+def _bug(error: Exception) -> int:
+    if os.environ.get("ROBOLIN_DEBUG"):
+        from traceback import print_exception
+
+        print_exception(error)
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    say("error", f"this is a bug in robolin: {text}")
+    say("hint", "please report it; the same command after ROBOLIN_DEBUG=1 shows the traceback")
+    return BUG
+
+
+def _abandon_stdout() -> None:
+    """Let what is still buffered go nowhere, or the interpreter would complain on its way out."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (AttributeError, OSError, ValueError):
+        # no real stdout: nothing is buffered for it
+        return

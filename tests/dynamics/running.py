@@ -1,0 +1,107 @@
+"""Running an algorithm on unusual numbers, and measuring how far two results are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.direct import DirectChain
+from robolin.engine.parameters import parameters_of
+
+
+def run_on(
+    arm: Arm, algorithm: str, given: Mapping[str, Any], number: Any = float
+) -> dict[str, np.ndarray]:
+    """An algorithm of the catalogue on whatever numbers it is given: floats, complex, mpmath.
+
+    Each input is an array (..., n) of such numbers, each result an array (..., n, …) of the same.
+    """
+    arrays = np.broadcast_arrays(*(np.asarray(values) for values in given.values()))
+    columns = {
+        name: [values[..., i] for i in range(arm.n)]
+        for name, values in zip(given, arrays, strict=True)
+    }
+    chain = DirectChain(parameters_of(arm), columns, number)
+    entry = ALGORITHMS[algorithm]
+    entry.run(chain)
+    assert not chain.shortfalls
+    batch, kind = arrays[0].shape[:-1], np.result_type(*arrays)
+    return {
+        name: _gathered(chain.results.get(name, {}), batch, arm.n, rank, kind)
+        for name, rank in entry.gives.items()
+    }
+
+
+def _gathered(
+    entries: Mapping[tuple[int, ...], Any], batch: tuple[int, ...], n: int, rank: int, kind: Any
+) -> np.ndarray:
+    result = np.zeros(batch + (n,) * rank, dtype=kind)
+    for index, value in entries.items():
+        result[(..., *index)] = value
+    return result
+
+
+# far below the square root of the smallest number, far above the smallest number
+STEP = 1e-30
+
+
+def complex_step(
+    arm: Arm, algorithm: str, given: Mapping[str, np.ndarray], along: str
+) -> dict[str, np.ndarray]:
+    """∂result/∂along, exact to rounding: the last axis counts the entries of `along`."""
+    steps = {name: np.asarray(values)[..., None, :] for name, values in given.items()}
+    steps[along] = steps[along] + 1j * STEP * np.eye(arm.n)
+    moved = run_on(arm, algorithm, steps)
+    return {
+        name: np.moveaxis(values.imag / STEP, -1 - ALGORITHMS[algorithm].gives[name], -1)
+        for name, values in moved.items()
+    }
+
+
+def complex_step_along(
+    arm: Arm,
+    algorithm: str,
+    given: Mapping[str, np.ndarray],
+    directions: Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """The change of every result when the inputs named in `directions` move along them."""
+    moved = {
+        name: values + 1j * STEP * directions[name] if name in directions else values
+        for name, values in given.items()
+    }
+    return {name: x.imag / STEP for name, x in run_on(arm, algorithm, moved).items()}
+
+
+def gap(found: np.ndarray, true: np.ndarray, floor: float = 0.0) -> float:
+    """The largest difference beside the largest entry, over all states of one arm.
+
+    One state alone may be small because its terms cancel, while rounding follows the terms; the
+    states of one arm together have the size of the terms.  `floor` is a size for results that are
+    zero in every state.
+    """
+    size = max(float(np.abs(true).max()), floor)
+    return float(np.abs(found - true).max()) / (size or 1.0)
+
+
+def gap_by_state(found: np.ndarray, true: np.ndarray) -> np.ndarray:
+    """The same with every state measured by itself: one number per state."""
+    axes = tuple(range(1, np.ndim(true)))
+    size = np.abs(true).max(axis=axes)
+    return np.abs(found - true).max(axis=axes) / np.where(size == 0.0, 1.0, size)
+
+
+def heft(arm: Arm) -> float:
+    """More than the arm's moment of inertia about its base in any pose with |q| ≤ 1.5, kg m²."""
+    total, reach = 0.0, {arm.base: 0.0}
+    for k in range(arm.base - 1, 0, -1):
+        link = arm.link(k)
+        slide = 0.0 if link.joint.turns else 1.5
+        reach[k] = reach[link.parent] + slide + float(np.linalg.norm(link.joint.pose.translation))
+        distance = reach[k] + float(np.linalg.norm(link.inertia.com))
+        xx, _, _, yy, _, zz = link.inertia.rotary
+        total += xx + yy + zz + link.inertia.mass * distance**2
+    return total

@@ -1,0 +1,171 @@
+"""Robots and states for tests: random ones from fixed seeds, and the bundled arms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import robolin
+from robolin.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose, Wrench
+from robolin.description.bundled import bundled_names
+
+ROOT = Path(__file__).resolve().parents[1]
+PUBLISHED = ROOT.parent / "shared" / "data" / "urdf"
+
+TOOL = "tool"
+WRENCH_MODELS = ("follower", "dead", "world")
+
+
+def random_arm(
+    seed: int,
+    joints: int,
+    tree: bool = False,
+    *,
+    prismatic: bool = True,
+    armature: bool = False,
+    damping: bool = False,
+    friction_velocity: float | None = None,
+) -> Arm:
+    """A robot nobody built: skew axes, bodies off them, its joints named in shuffled order."""
+    rng = np.random.default_rng(seed)
+    inboard = list(_preorder(rng, joints, tree))
+    links = []
+    for i in reversed(range(joints)):
+        slides = prismatic and rng.random() < 0.3
+        joint = Joint(
+            name=f"joint{i}",
+            kind="prismatic" if slides else "revolute",
+            pose=random_pose(rng),
+            axis=_unit(rng),
+            damping=float(rng.uniform(0.1, 1.0)) if damping else 0.0,
+            friction=float(rng.uniform(0.1, 1.0)) if friction_velocity else 0.0,
+            armature=float(rng.uniform(0.01, 0.2)) if armature else 0.0,
+        )
+        links.append(Link(f"link{i}", joint, joints - inboard[i], random_body(rng)))
+    names = [f"joint{i}" for i in range(joints)]
+    frames = {f"link{i}": Frame(f"link{i}", joints - i) for i in range(joints)}
+    frames[TOOL] = Frame(TOOL, 1, random_pose(rng))
+    return Arm(
+        name=f"{'tree' if tree else 'chain'}-{joints}-{seed}",
+        links=tuple(links),
+        frames=frames,
+        joint_names=tuple(str(name) for name in rng.permutation(names)),
+        gravity=_vector(rng.normal(size=3) * 6.0),
+        friction_velocity=friction_velocity,
+    )
+
+
+def _preorder(rng: np.random.Generator, count: int, tree: bool) -> Iterator[int]:
+    """The link that each link sits on (-1: the base), every subtree one unbroken run of numbers."""
+    path = [-1]
+    for i in range(count):
+        # a new link sits on the last one, or on one that the last one hangs from
+        depth = len(path) if not tree else int(rng.integers(max(1, len(path) - 3), len(path) + 1))
+        if tree and i == count - 1 and depth == i + 1 and i > 0:
+            depth = i
+        path = path[:depth]
+        yield path[-1]
+        path.append(i)
+
+
+def random_pose(rng: np.random.Generator) -> Pose:
+    return Pose(random_rotation(rng), _vector(rng.uniform(-0.4, 0.4, 3)))
+
+
+def random_rotation(rng: np.random.Generator) -> tuple[float, ...]:
+    Q, R = np.linalg.qr(rng.normal(size=(3, 3)))
+    Q = Q * np.sign(np.diag(R))
+    Q[:, 0] *= np.linalg.det(Q)
+    return _vector(Q.ravel())
+
+
+def random_body(rng: np.random.Generator) -> Inertia:
+    """A body that can exist: its principal moments come from positive second moments."""
+    mass = float(rng.uniform(0.3, 3.0))
+    E = np.reshape(random_rotation(rng), (3, 3))
+    spread = mass * rng.uniform(0.02, 0.15, 3) ** 2
+    I = E @ np.diag(spread.sum() - spread) @ E.T
+    rotary = _vector(I[np.triu_indices(3)])
+    return Inertia(mass, _vector(rng.uniform(-0.2, 0.2, 3)), rotary)
+
+
+def _unit(rng: np.random.Generator) -> tuple[float, ...]:
+    axis = rng.normal(size=3)
+    return _vector(axis / np.linalg.norm(axis))
+
+
+def _vector(values: Any) -> tuple[float, ...]:
+    return tuple(float(x) for x in values)
+
+
+@lru_cache
+def sample_arms(count: int = 52) -> tuple[Arm, ...]:
+    """Random robots of 1 to 12 joints: chains and trees in turn, every other pair with rotors."""
+    arms = []
+    for seed in range(count):
+        joints, tree = 1 + seed // 2 % 12, seed % 2 == 1
+        arms.append(
+            random_arm(seed, joints, tree and joints > 1, armature=seed % 4 > 1, damping=False)
+        )
+    return tuple(arms)
+
+
+@lru_cache
+def bundled_arms() -> tuple[Arm, ...]:
+    """Every arm that comes with robolin, without its damping."""
+    return tuple(robolin.load(name, damping=False) for name in bundled_names())
+
+
+def independent(arms: Sequence[Arm]) -> tuple[Arm, ...]:
+    """Those without mimic joints, on which the operator recursions hold."""
+    return tuple(arm for arm in arms if not arm.has_mimic)
+
+
+def every_arm() -> tuple[Arm, ...]:
+    return sample_arms() + bundled_arms()
+
+
+def named(arm: Arm) -> str:
+    return arm.name
+
+
+def with_wrench(arm: Arm, model: str, seed: int = 0, frame: str = TOOL) -> Arm:
+    """The arm with about 10 N and 10 Nm pulling at a frame, fixed to what the model says."""
+    rng = np.random.default_rng(seed)
+    force, moment = (_vector(rng.normal(size=3) * 10.0) for _ in range(2))
+    return replace(arm, wrenches=(Wrench(frame, model, force, moment),))
+
+
+def with_follower(arm: Arm, ratio: float = -1.7, offset: float = 0.3) -> Arm:
+    """The arm with the joint of its first link made to follow that of its last."""
+    tip, base = arm.links[0], arm.links[-1]
+    follower = replace(tip.joint, mimic=Mimic(base.joint.name, ratio, offset))
+    names = tuple(name for name in arm.joint_names if name != follower.name)
+    links = (replace(tip, joint=follower), *arm.links[1:])
+    return replace(arm, name=f"{arm.name}-mimic", links=links, joint_names=names)
+
+
+@dataclass(frozen=True)
+class States:
+    """Random motions (count, n), and small changes of them."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    dq: np.ndarray
+    dqd: np.ndarray
+    dqdd: np.ndarray
+    dtau: np.ndarray
+
+
+def random_states(arm: Arm, count: int, seed: int = 0) -> States:
+    """q within ±1.5, q̇ ~ N(0, 1), q̈ ~ 2 N(0, 1), changes ~ N(0, 1)."""
+    rng = np.random.default_rng([seed, arm.n])
+    q = rng.uniform(-1.5, 1.5, (count, arm.n))
+    qd, qdd, *changes = rng.normal(size=(6, count, arm.n))
+    return States(q, qd, 2.0 * qdd, *changes)

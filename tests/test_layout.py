@@ -1,0 +1,104 @@
+"""The rooms of the package keep to themselves, and no file outgrows its reader."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "robolin"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# what each room may import of robolin besides itself; cli and the Python interface connect them
+ALLOWED = {
+    "arm": set(),
+    "errors": set(),
+    "version": set(),
+    "rotations": {"arm"},
+    "algebra": set(),
+    "dynamics": {"algebra"},
+    "engine": {"algebra", "arm", "errors", "rotations"},
+    "description": {"arm", "errors", "rotations"},
+    "trajectory": {"arm", "errors"},
+    "output": {"errors", "version"},
+    "analysis": {"algebra", "arm", "dynamics", "engine", "errors", "output"},
+}
+# numbers and arrays come later: these are read by every command before anything is computed
+NO_NUMPY = {"arm", "errors", "version", "rotations", "description", "algebra", "dynamics"}
+NUMPY_ON_DEMAND = {"algebra/scalar.py"}
+
+LONGEST_ALGORITHM = 170
+LONGEST_MODULE = 450
+
+
+def _name(module: Path) -> str:
+    return module.relative_to(PACKAGE).as_posix()
+
+
+def _room(module: Path) -> str:
+    return module.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def _imports(module: Path) -> Iterator[tuple[int, str]]:
+    """Every module imported anywhere in the file, with its line."""
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield node.lineno, name.name
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{_name(module)}:{node.lineno}: imports are absolute"
+            if node.module == "robolin":
+                for name in node.names:
+                    yield node.lineno, f"robolin.{name.name}"
+            elif node.module:
+                yield node.lineno, node.module
+
+
+@pytest.mark.parametrize("module", MODULES, ids=_name)
+def test_rooms_import_only_what_they_may(module: Path) -> None:
+    """A module imports its own room and the ones that its room is allowed."""
+    room = _room(module)
+    if room not in ALLOWED:
+        assert room in {"__init__", "__main__", "api", "cli"}, f"'{room}' is no room we know"
+        return
+    known = ALLOWED[room] | {room}
+    trespasses = [
+        f"{_name(module)}:{line}: {name}"
+        for line, name in _imports(module)
+        if name.partition(".")[0] == "robolin" and name.split(".")[1] not in known
+    ]
+    assert not trespasses, "\n".join(trespasses)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=_name)
+def test_plain_rooms_need_no_numpy(module: Path) -> None:
+    """Descriptions are plain numbers, and algorithms know nothing of arrays."""
+    if _room(module) not in NO_NUMPY or _name(module) in NUMPY_ON_DEMAND:
+        return
+    found = [line for line, name in _imports(module) if name.partition(".")[0] == "numpy"]
+    assert not found, f"{_name(module)} imports NumPy in line {found[0]}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=_name)
+def test_only_commands_print(module: Path) -> None:
+    """Nothing in the library writes to the terminal by itself."""
+    if _room(module) == "cli":
+        return
+    prints = [
+        node.lineno
+        for node in ast.walk(ast.parse(module.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ]
+    assert not prints, f"{_name(module)} prints in line {prints[0]}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=_name)
+def test_modules_stay_readable(module: Path) -> None:
+    """An algorithm fits on about two screens, any other module on a few."""
+    lines = len(module.read_text("utf-8").splitlines())
+    assert lines <= (LONGEST_ALGORITHM if _room(module) == "dynamics" else LONGEST_MODULE)
