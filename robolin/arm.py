@@ -34,6 +34,9 @@ class Pose:
     translation: Vector3 = ORIGIN
 
 
+HERE = Pose()
+
+
 @dataclass(frozen=True, slots=True)
 class Inertia:
     """A rigid body: mass, centre of mass, and xx xy xz yy yz zz about that centre."""
@@ -53,6 +56,9 @@ class Limits:
     effort: float | None = None
 
 
+UNLIMITED = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class Mimic:
     """q = ratio · q(leader) + offset; the leader itself follows nobody."""
@@ -70,7 +76,7 @@ class Joint:
     kind: JointKind
     pose: Pose
     axis: Vector3
-    limits: Limits = Limits()
+    limits: Limits = UNLIMITED
     damping: float = 0.0
     friction: float = 0.0
     armature: float = 0.0
@@ -98,7 +104,7 @@ class Frame:
 
     name: str
     link: int
-    pose: Pose = Pose()
+    pose: Pose = HERE
 
 
 @dataclass(frozen=True, slots=True)

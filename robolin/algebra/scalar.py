@@ -11,19 +11,23 @@ import cmath
 import math
 from typing import Any
 
+from robolin.algebra.hyperbolic import tanh_by_series
+from robolin.algebra.trigonometry import sin_cos_by_polynomials
+
 Scalar = Any
 Vector = tuple[Scalar, ...]
 
 
 def sin_cos(x: Scalar) -> tuple[Scalar, Scalar]:
     """(sin x, cos x)."""
-    if isinstance(x, float):
-        return math.sin(x), math.cos(x)
     if isinstance(x, complex):
         return cmath.sin(x), cmath.cos(x)
     if hasattr(x, "sin_cos"):
         return x.sin_cos()  # type: ignore[no-any-return]
-    return _library(x).sin(x), _library(x).cos(x)
+    library = _library(x)
+    if library is None:
+        return sin_cos_by_polynomials(x)
+    return library.sin(x), library.cos(x)
 
 
 def sqrt(x: Scalar) -> Scalar:
@@ -32,16 +36,22 @@ def sqrt(x: Scalar) -> Scalar:
         return math.sqrt(x) if x >= 0.0 else math.nan
     if isinstance(x, complex):
         return cmath.sqrt(x)
-    return x.sqrt() if hasattr(x, "sqrt") else _library(x).sqrt(x)
+    if hasattr(x, "sqrt"):
+        return x.sqrt()
+    library = _library(x)
+    if library is None:
+        import numpy as library
+    return library.sqrt(x)
 
 
 def tanh(x: Scalar) -> Scalar:
     """The hyperbolic tangent."""
-    if isinstance(x, float):
-        return math.tanh(x)
     if isinstance(x, complex):
         return cmath.tanh(x)
-    return x.tanh() if hasattr(x, "tanh") else _library(x).tanh(x)
+    if hasattr(x, "tanh"):
+        return x.tanh()
+    library = _library(x)
+    return tanh_by_series(x) if library is None else library.tanh(x)
 
 
 def where(condition: Any, yes: Vector, no: Vector) -> Vector:
@@ -55,11 +65,13 @@ def where(condition: Any, yes: Vector, no: Vector) -> Vector:
 
 
 def _library(x: Scalar) -> Any:
-    """The module whose functions understand x: NumPy for arrays, mpmath for its numbers."""
+    """The module whose functions understand x, or None for floats and arrays of them."""
     if type(x).__module__.partition(".")[0] == "mpmath":
         import mpmath
 
         return mpmath
-    import numpy
+    if getattr(x, "dtype", None) == complex:
+        import numpy
 
-    return numpy
+        return numpy
+    return None

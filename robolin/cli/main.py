@@ -82,7 +82,12 @@ def _unknown_verb(verb: str, known: Sequence[str]) -> Exception:
     return UsageError(f"there is no verb '{verb}'", where="robolin", hint=hint)
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Verbs,
+    subcommand_metavar="VERB ARM [OPTIONS]",
+    options_metavar="",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="robolin", message="%(prog)s %(version)s")
 def group() -> None:
     """Dynamics and linearized dynamics of robot arms.

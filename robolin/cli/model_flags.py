@@ -39,14 +39,13 @@ class Model:
         from robolin.description.load import arm_of
 
         reading = reading or self.reading()
-        arm = replace(arm_of(reading, self.options), source=self.source)
-        kinds = {joint.name: joint.kind for joint in reading.description.joints}
-        for name in self.in_degrees:
-            if kinds[name] == "prismatic":
-                raise UsageError(
-                    f"joint '{name}' slides: its position is in m, not in deg", where="--lock"
-                )
-        return arm
+        arm = arm_of(reading, self.options)
+        if reading.description is not None:
+            for joint in reading.description.joints:
+                if joint.name in self.in_degrees and joint.kind == "prismatic":
+                    message = f"joint '{joint.name}' slides: its position is in m, not in deg"
+                    raise UsageError(message, where="--lock")
+        return replace(arm, source=self.source)
 
 
 ARM = click.Argument(["arm"], metavar="ARM")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from robolin.arm import Inertia, Limits, Mimic, Pose, Vector3
+from robolin.arm import HERE, UNLIMITED, Inertia, Limits, Mimic, Pose, Vector3
 from robolin.errors import RobolinError
 
 Level = Literal["error", "warning", "note"]
@@ -66,9 +66,9 @@ class JointEntry:
     parent: str
     child: str
     place: Place
-    pose: Pose = Pose()
+    pose: Pose = HERE
     axis: Vector3 = (1.0, 0.0, 0.0)
-    limits: Limits = Limits()
+    limits: Limits = UNLIMITED
     damping: float = 0.0
     friction: float = 0.0
     armature: float = 0.0

@@ -57,7 +57,7 @@ FIXES = {
     "radius-of-gyration": "Check units and decimal point; g·mm² and kg·m² differ by 10⁹.",
     "repeated-inertial": "Check that the figures were not copied from link to link.",
     "several-roots": "Add the joint that is missing, or delete the link nobody needs.",
-    "triangle-inequality": "Look for a misplaced decimal point; the hint shows repairs that would do.",
+    "triangle-inequality": "Look for a misplaced decimal point; the hint shows likely repairs.",
     "two-parents": "Delete one of the two joints; closed loops need another kind of model.",
     "unknown-convention": "Write `convention: standard` or `convention: modified`.",
     "unknown-joint-type": "Correct the spelling; the hint shows the nearest type.",

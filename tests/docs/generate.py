@@ -1,42 +1,52 @@
-"""The pages that are written by the code they describe: findings and commands.
+"""What the code writes into the docs: the pages of findings and commands, and examples' output.
 
-`python -m tests.docs.generate` writes them anew; tests fail while they are not current.
+`python -m tests.docs.generate` writes all of it anew; tests fail while it is not current.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
+from click.testing import CliRunner
 
+from robolin.cli.main import main as robolin
 from robolin.description.reading_ids import READING_IDS
 from robolin.description.validation_ids import VALIDATION_IDS
+from tests.docs.console import ANYTHING, environment, printed
+from tests.docs.console import commands as console_commands
 from tests.docs.finding_fixes import FIXES
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, examples, pages
 
-WIDTH = 100
+WIDTH = 80
 
 _FINDINGS = """\
 # Findings
 
 What `robolin validate` can say about a robot file, and what usually helps.
-Every finding has an id that stays the same from release to release, a level, the line it is about, and a hint.
+Every finding has an id that never changes, a level, the line it is about, and a hint.
 
 | level | what it means | what happens |
 | --- | --- | --- |
-| error | the file does not describe an arm | nothing is computed; exit code 3, all errors of the file together |
-| warning | the file loads, but no real arm is like that, or some verb will fail | results are given and their contract counts the warnings; `--strict` refuses the file |
-| note | possible and harmless, but often not what was meant | only `validate` tells |
+| error | the file does not describe an arm | every verb refuses it, with exit code 3 |
+| warning | no real arm is like that, or a verb will fail | it loads, unless with `--strict` |
+| note | harmless, but often not what was meant | it loads |
 
-`robolin validate` itself ends with exit code 1 when it found anything.
+All problems of a file are reported at once.
+The contract of every result counts the warnings.
+`robolin validate` ends with exit code 1 when it found an error or a warning.
+With `--strict` a note is enough.
 """
 
 _COMMANDS = """\
 # Commands
 
 Every verb with its help page, as the command prints it.
-`robolin VERB --help` shows the same at 100 columns.
-What the numbers mean is in [conventions](conventions.md), which algorithm answers which verb in [algorithms](algorithms.md).
+`robolin VERB --help` shows the same.
+What the numbers mean is told in [conventions](conventions.md).
+Which algorithm answers a verb is told in [algorithms](algorithms.md).
 """
 
 
@@ -75,36 +85,24 @@ def _cell(text: str) -> str:
 
 def commands() -> dict[str, click.Command]:
     """Every verb by name, in the order of the main help page."""
-    from robolin.cli.main import main
-
-    context = click.Context(main, info_name="robolin")
-    found = ((name, main.get_command(context, name)) for name in main.list_commands(context))
+    context = click.Context(robolin, info_name="robolin")
+    found = ((name, robolin.get_command(context, name)) for name in robolin.list_commands(context))
     return {name: command for name, command in found if command is not None}
 
 
-def help_text(command: click.Command, *names: str) -> str:
-    """The help page of a command as it is printed at the width of the docs."""
-    parent = None
-    for name in names[:-1]:
-        parent = click.Context(click.Group(name), info_name=name, parent=parent)
-    context = click.Context(
-        command,
-        info_name=names[-1],
-        parent=parent,
-        terminal_width=WIDTH,
-        max_content_width=WIDTH,
-    )
-    lines = (line.rstrip() for line in command.get_help(context).splitlines())
-    return "\n".join(lines).strip("\n")
+def help_text(*words: str) -> str:
+    """The help page as `robolin WORDS --help` prints it."""
+    variables = {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
+    printed = CliRunner().invoke(robolin, [*words, "--help"], prog_name="robolin", env=variables)
+    assert printed.exit_code == 0, printed.output
+    return "\n".join(line.rstrip() for line in printed.output.strip("\n").splitlines())
 
 
 def commands_page() -> str:
     """A section for the program and one for every verb."""
-    from robolin.cli.main import main
-
-    parts = [_COMMANDS, "## robolin", "", *_fenced(help_text(main, "robolin"))]
-    for name, command in commands().items():
-        parts += ["", f"## {name}", "", *_fenced(help_text(command, "robolin", name))]
+    parts = [_COMMANDS, "## robolin", "", *_fenced(help_text())]
+    for name in commands():
+        parts += ["", f"## {name}", "", *_fenced(help_text(name))]
     return "\n".join([*parts, ""])
 
 
@@ -118,9 +116,30 @@ PAGES: Mapping[str, Callable[[], str]] = {
 }
 
 
+def refresh_examples(page: Path) -> None:
+    """Write what the commands of a page print below them; outputs with `...` are left alone."""
+    text = page.read_text("utf-8")
+    with TemporaryDirectory() as home:
+        variables = environment(Path(home))
+        for block in examples(page, "console"):
+            with TemporaryDirectory() as folder:
+                fresh = "".join(_rerun(block.text, Path(folder), variables))
+            text = text.replace(f"```console\n{block.text}```", f"```console\n{fresh}```")
+    page.write_text(text, "utf-8")
+
+
+def _rerun(text: str, folder: Path, variables: dict[str, str]) -> Iterator[str]:
+    for command, shown in console_commands(text):
+        lines = printed(command, folder, variables)
+        kept = shown if ANYTHING in shown else lines
+        yield "\n".join([f"$ {command}", *kept]) + "\n"
+
+
 def main() -> None:
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), "utf-8")
+    for page in pages():
+        refresh_examples(page)
 
 
 if __name__ == "__main__":

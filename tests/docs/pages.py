@@ -55,6 +55,12 @@ def blocks(page: Path) -> Iterator[Block]:
     assert not opened, f"{page.name}: the block opened before line {opened[2]} is never closed"
 
 
+def examples(page: Path, language: str) -> list[Block]:
+    """The blocks of a language that are meant to be run here."""
+    found = (block for block in blocks(page) if block.language == language)
+    return [block for block in found if not block.mark.startswith("command:")]
+
+
 def links(page: Path) -> Iterator[tuple[int, str]]:
     """Every link outside fenced blocks, with its line."""
     for number, line in _prose(page):

@@ -23,7 +23,7 @@ def test_every_command_has_a_summary_and_an_example(name: str) -> None:
     """The list of verbs says in one line what each is for, and its page shows how to call it."""
     command = commands()[name]
     summary = command.get_short_help_str(limit=ONE_LINE)
-    page = help_text(command, "robolin", name)
+    page = help_text(name)
 
     assert summary
     assert not summary.endswith("..."), "the summary does not fit on its line"
@@ -41,9 +41,5 @@ def test_every_option_says_what_it_does(name: str) -> None:
 @pytest.mark.parametrize("name", commands())
 def test_help_fits_the_page(name: str) -> None:
     """No line of a help page is wider than the docs."""
-    wide = [
-        line
-        for line in help_text(commands()[name], "robolin", name).splitlines()
-        if len(line) > WIDTH
-    ]
+    wide = [line for line in help_text(name).splitlines() if len(line) > WIDTH]
     assert not wide

@@ -1,0 +1,51 @@
+"""robolin models: the bundled arms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from robolin.cli.flags import Verb
+from robolin.cli.report import Report, Sheet, report_options
+
+
+@click.command("models", cls=Verb)
+@report_options
+def command(report: Report) -> None:
+    """The bundled arms, and where each one's figures come from.
+
+    Each can be given as ARM by its bare name.
+
+    \b
+    Example:
+      robolin models
+      robolin models --format json
+    """
+    rows = _models()
+    header = ("name", "joints", "title", "source", "licence")
+    cells = [tuple(str(row[key]) for key in header) for row in rows]
+    report.write([Sheet(header, cells, frozenset({"joints"}))], rows)
+
+
+def _models() -> list[dict[str, Any]]:
+    from robolin.description.bundled import bundled_about, bundled_names, bundled_path
+    from robolin.description.load import load
+
+    rows = []
+    for name in bundled_names():
+        path = bundled_path(name)
+        assert path is not None, "a bundled name has a file"
+        about = bundled_about(path)
+        rows.append(
+            {
+                "name": name,
+                "joints": load(name).n,
+                "title": about.title,
+                "source": about.source,
+                "licence": about.licence,
+                "options": about.options,
+                "notes": about.notes,
+            }
+        )
+    return rows

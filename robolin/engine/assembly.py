@@ -1,0 +1,158 @@
+"""Writing LLVM assembly: instructions, loops and constants, with no opinion about dynamics."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NewType
+
+Value = NewType("Value", str)  # a register or a constant, as it stands in the text
+
+
+class Assembly:
+    """The text of one function that works on vectors of `width` doubles."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.vector = f"<{width} x double>"
+        self._entry: list[str] = []
+        self._body: list[str] = []
+        self._count = 0
+        self._block = "entry.end"
+        # changes whenever a loop begins or ends: what was computed before may not be valid after
+        self.epoch = 0
+
+    # registers and lines
+
+    def emit(self, operation: str) -> Value:
+        """An instruction with a result."""
+        name = self._name()
+        self._body.append(f"  {name} = {operation}")
+        return name
+
+    def do(self, operation: str) -> None:
+        """An instruction without one."""
+        self._body.append(f"  {operation}")
+
+    def emit_at_entry(self, operation: str) -> Value:
+        """An instruction that runs once, before everything else."""
+        name = self._name()
+        self._entry.append(f"  {name} = {operation}")
+        return name
+
+    def _name(self) -> Value:
+        self._count += 1
+        return Value(f"%v{self._count}")
+
+    # vectors
+
+    def splat(self, number: float) -> Value:
+        """A constant in every lane."""
+        bits = struct.unpack("<Q", struct.pack("<d", number))[0]
+        lane = f"double 0x{bits:016X}"
+        return Value("<" + ", ".join([lane] * self.width) + ">")
+
+    def binary(self, operation: str, a: Value, b: Value) -> Value:
+        return self.emit(f"{operation} {self.vector} {a}, {b}")
+
+    def broadcast(self, number: Value) -> Value:
+        """A double in every lane."""
+        first = self.emit(f"insertelement {self.vector} poison, double {number}, i32 0")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return self.emit(f"shufflevector {self.vector} {first}, {self.vector} poison, {zeros}")
+
+    def shuffle(self, a: Value, b: Value, lanes: list[int]) -> Value:
+        """Lanes picked from a (0 … width-1) and b (width …)."""
+        mask = ", ".join(f"i32 {lane}" for lane in lanes)
+        return self.emit(
+            f"shufflevector {self.vector} {a}, {self.vector} {b}, <{len(lanes)} x i32> <{mask}>"
+        )
+
+    def load_vector(self, pointer: Value, aligned: bool = True) -> Value:
+        return self.emit(f"load {self.vector}, ptr {pointer}, align {self._align(aligned)}")
+
+    def store_vector(self, value: Value, pointer: Value, aligned: bool = True) -> None:
+        self.do(f"store {self.vector} {value}, ptr {pointer}, align {self._align(aligned)}")
+
+    def _align(self, aligned: bool) -> int:
+        return 8 * self.width if aligned else 8
+
+    # addresses
+
+    def address(self, pointer: Value, index: Value | int, kind: str = "double") -> Value:
+        return self.emit(f"getelementptr {kind}, ptr {pointer}, i64 {index}")
+
+    def vector_address(self, pointer: Value, index: Value | int) -> Value:
+        return self.address(pointer, index, self.vector)
+
+    def load(self, kind: str, pointer: Value) -> Value:
+        return self.emit(f"load {kind}, ptr {pointer}, align 8")
+
+    # whole numbers
+
+    def whole(self, operation: str, a: Value | int, b: Value | int) -> Value:
+        return self.emit(f"{operation} i64 {a}, {b}")
+
+    # loops
+
+    def loop(self, start: Value | int, stop: Value | int, step: int) -> Iterator[Value]:
+        """Run what follows for start, start + step, … while short of stop."""
+        short = "slt" if step > 0 else "sgt"
+        for k, advance in self._while(start, lambda k: f"icmp {short} i64 {k}, {stop}"):
+            yield k
+            advance(self.whole("add", k, step))
+
+    def walk(self, start: Value | int, stop: Value | int, table: Value) -> Iterator[Value]:
+        """Run what follows for start, table[start], … until stop."""
+        for k, advance in self._while(start, lambda k: f"icmp ne i64 {k}, {stop}"):
+            yield k
+            advance(self.load("i64", self.address(table, k, "i64")))
+
+    def _while(self, start, more):  # type: ignore[no-untyped-def]
+        self._count += 1
+        head, body, after = (f"{part}{self._count}" for part in ("head", "body", "after"))
+        before, k = self._block, self._name()
+        self.do(f"br label %{head}")
+        self._label(head)
+        phi = len(self._body)
+        self._body.append("")
+        self.do(f"br i1 {self.emit(more(k))}, label %{body}, label %{after}")
+        self._label(body)
+        following: list[Value] = []
+        yield k, following.append
+        self._body[phi] = f"  {k} = phi i64 [{start}, %{before}], [{following[0]}, %{self._block}]"
+        self.do(f"br label %{head}")
+        self._label(after)
+
+    def only_if(self, condition: Value) -> Iterator[None]:
+        """Run what follows once, if the condition holds."""
+        self._count += 1
+        then, after = f"then{self._count}", f"after{self._count}"
+        self.do(f"br i1 {condition}, label %{then}, label %{after}")
+        self._label(then)
+        yield None
+        self.do(f"br label %{after}")
+        self._label(after)
+
+    def _label(self, name: str) -> None:
+        self._body.append(f"{name}:")
+        self._block = name
+        self.epoch += 1
+
+    # the whole text
+
+    def module(self, name: str, arguments: str, declarations: str = "") -> str:
+        return "\n".join(
+            [
+                declarations,
+                f"define void @{name}({arguments}) {{",
+                "entry:",
+                *self._entry,
+                "  br label %entry.end",
+                "entry.end:",
+                *self._body,
+                "  ret void",
+                "}",
+                "",
+            ]
+        )
