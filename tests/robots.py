@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -78,25 +79,28 @@ def random_pose(rng: np.random.Generator) -> Pose:
 
 
 def random_rotation(rng: np.random.Generator) -> tuple[float, ...]:
-    Q, R = np.linalg.qr(rng.normal(size=(3, 3)))
-    Q = Q * np.sign(np.diag(R))
-    Q[:, 0] *= np.linalg.det(Q)
-    return _vector(Q.ravel())
+    """Any rotation equally likely: a unit quaternion, in plain arithmetic, the same everywhere."""
+    w, x, y, z = _unit(rng, 4)
+    return (
+        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
+        2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
+        2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y),
+    )  # fmt: skip
 
 
 def random_body(rng: np.random.Generator) -> Inertia:
     """A body that can exist: its principal moments come from positive second moments."""
     mass = float(rng.uniform(0.3, 3.0))
+    x, y, z = mass * rng.uniform(0.02, 0.15, 3) ** 2
     E = np.reshape(random_rotation(rng), (3, 3))
-    spread = mass * rng.uniform(0.02, 0.15, 3) ** 2
-    I = E @ np.diag(spread.sum() - spread) @ E.T
-    rotary = _vector(I[np.triu_indices(3)])
-    return Inertia(mass, _vector(rng.uniform(-0.2, 0.2, 3)), rotary)
+    rotary = np.einsum("ij,j,kj->ik", E, [y + z, x + z, x + y], E)[np.triu_indices(3)]
+    return Inertia(mass, _vector(rng.uniform(-0.2, 0.2, 3)), _vector(rotary))
 
 
-def _unit(rng: np.random.Generator) -> tuple[float, ...]:
-    axis = rng.normal(size=3)
-    return _vector(axis / np.linalg.norm(axis))
+def _unit(rng: np.random.Generator, size: int = 3) -> tuple[float, ...]:
+    values = _vector(rng.normal(size=size))
+    length = math.hypot(*values)
+    return tuple(x / length for x in values)
 
 
 def _vector(values: Any) -> tuple[float, ...]:

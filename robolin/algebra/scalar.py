@@ -70,7 +70,7 @@ def _library(x: Scalar) -> Any:
         import mpmath
 
         return mpmath
-    if getattr(x, "dtype", None) == complex:
+    if getattr(getattr(x, "dtype", None), "kind", "") == "c":
         import numpy
 
         return numpy

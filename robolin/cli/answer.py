@@ -8,16 +8,16 @@ from pathlib import PurePath
 
 import numpy as np
 
-from robolin.api import Method, algorithm_name
 from robolin.arm import Arm
 from robolin.cli.batches import Floats, evaluated
 from robolin.cli.flags import recorded
 from robolin.cli.model_flags import Model
-from robolin.cli.motion import Motion, Torque, absent_columns, motion_of
+from robolin.cli.motion import Motion, Torque, motion_of
 from robolin.cli.output_flags import Output
 from robolin.cli.state_flags import State
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, raise_all
+from robolin.evaluate import Method, algorithm_name
 from robolin.output.result import Array, Result
 from robolin.output.units import unit_of
 
@@ -60,7 +60,7 @@ def answer(question: Question, model: Model, state: State, out: Output) -> None:
 def _tell(motion: Motion, strict: bool, out: Output) -> None:
     """Say what was assumed about a trajectory; under --strict what is missing is an error."""
     file = motion.given.file
-    missing = absent_columns(motion)
+    missing = motion.missing_columns()
     if strict:
         hint = "add the columns, or leave out --strict"
         raise_all([RobolinError(text, where=file, hint=hint) for text in missing])

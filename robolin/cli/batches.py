@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from robolin.api import Method, evaluate
 from robolin.arm import Arm
 from robolin.errors import RobolinError
+from robolin.evaluate import Method, evaluate
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def _chunk(
     arm: Arm, algorithm: str, values: Mapping[str, Floats], method: Method, where: str
 ) -> dict[str, Floats]:
     try:
-        return evaluate(arm, algorithm, values, method)
+        return evaluate(arm, algorithm, values, method=method)
     except RobolinError as error:
         if error.where or not where:
             raise

@@ -13,7 +13,7 @@ from robolin.cli.output_flags import Output, output_options
 from robolin.cli.state_flags import State, state_options
 
 if TYPE_CHECKING:
-    from robolin.api import Method
+    from robolin.evaluate import Method
 
 _HELP = {
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "

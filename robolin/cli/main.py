@@ -1,8 +1,4 @@
-"""The `robolin` command: a group whose verbs are imported when they are used.
-
-The table below is all that `robolin --help` needs, so that help starts without NumPy, rich or
-the reader of any file.
-"""
+"""The entry point of the `robolin` command: what surrounds every command line."""
 
 from __future__ import annotations
 
@@ -10,10 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
-
-import click
 
 from robolin.cli.mapper import exit_code_of
 from robolin.version import __version__
@@ -23,102 +16,30 @@ if TYPE_CHECKING:
 
 TERMINATED = 143
 
-# section -> verb -> its one-line summary; the module has the verb's name
-VERBS = {
-    "Dynamics": {
-        "inverse": "Torques for a motion.",
-        "forward": "Accelerations for torques.",
-        "mass-matrix": "Mass matrix, its inverse, factors, derivative and Coriolis matrix.",
-        "linearize-inverse": "How torques change with a small change of the motion.",
-        "linearize-forward": "How accelerations change with a small change of state and torques.",
-        "diagonalize": "State and torques in coordinates that make the mass matrix diagonal.",
-    },
-    "Arms": {
-        "inspect": "An arm laid open: tree, joints, masses and the contract.",
-        "validate": "What is wrong or doubtful in a robot file.",
-        "models": "The bundled arms, and where each one's figures come from.",
-    },
-    "Cost": {
-        "count": "Exact operation counts, beside the papers' formulas.",
-    },
-}
 
-
-class Verbs(click.Group):
-    """Commands by name, each module imported on first use."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [verb for verbs in VERBS.values() for verb in verbs]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        module = import_module(f"robolin.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        verb = args[0]
-        known = self.list_commands(ctx)
-        if verb not in known and not verb.startswith("-"):
-            raise _unknown_verb(verb, known)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for section, verbs in VERBS.items():
-            with formatter.section(section):
-                formatter.write_dl(list(verbs.items()))
-
-
-def _unknown_verb(verb: str, known: Sequence[str]) -> Exception:
-    from difflib import get_close_matches
-
-    from robolin.errors import UsageError
-
-    close = get_close_matches(verb.replace("_", "-"), known, n=1)
-    hint = f"did you mean '{close[0]}'?" if close else "`robolin --help` lists the verbs"
-    return UsageError(f"there is no verb '{verb}'", where="robolin", hint=hint)
-
-
-@click.group(
-    cls=Verbs,
-    subcommand_metavar="VERB ARM [OPTIONS]",
-    options_metavar="",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-@click.version_option(__version__, prog_name="robolin", message="%(prog)s %(version)s")
-def group() -> None:
-    """Dynamics and linearized dynamics of robot arms.
-
-    ARM is a .urdf or .yaml file, - for standard input, or the bare name of a bundled arm.
-
-    \b
-    Examples:
-      robolin linearize-forward panda
-      robolin inverse arm.urdf --q 0,0.5,-1.2 --qd elbow=30deg
-      robolin forward ur5 --trajectory motion.csv -o accelerations.npz
-    """
+def run() -> NoReturn:
+    """Run the command line this process was started with."""
+    signal.signal(signal.SIGTERM, _terminate)
+    # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.exit(main(sys.argv[1:]))
 
 
 def main(args: Sequence[str]) -> int:
-    """Run one command line and return its exit code; nothing but SystemExit's like escapes."""
-
-    def invoke() -> None:
-        # not `group.main`: it has its own idea of what a closed pipe and Ctrl-C mean
-        with group.make_context("robolin", list(args)) as ctx:
-            group.invoke(ctx)
-
-    return exit_code_of(invoke)
+    """Run one command line and return its exit code; no exception gets out."""
+    return exit_code_of(lambda: _invoked(args))
 
 
-def run() -> NoReturn:
-    """The entry point of the installed command."""
-    signal.signal(signal.SIGTERM, _terminate)
+def _invoked(args: Sequence[str]) -> int:
+    if list(args) == ["--version"] and sys.stdout is not None:
+        # the shortest question does not wait for the machinery behind the others
+        sys.stdout.write(f"robolin {__version__}\n")
+        return 0
+    from robolin.cli.group import group, invoke
+
     if "_ROBOLIN_COMPLETE" in os.environ:
         group.main(prog_name="robolin")
-    sys.exit(main(sys.argv[1:]))
+    return invoke(args)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -10,32 +10,28 @@ import os
 import sys
 from collections.abc import Callable
 
-import click
-from click.exceptions import Exit, NoArgsIsHelpError
-
 from robolin.cli.messages import say
-from robolin.errors import FileError, RobolinError, UsageError
+from robolin.errors import FileError, RobolinError
 
 BUG = 70
 INTERRUPTED = 130
 
 
-def exit_code_of(action: Callable[[], None]) -> int:
-    """Run the action; say on stderr what went wrong, and return the exit code."""
+def exit_code_of(action: Callable[[], int]) -> int:
+    """The exit code of an action, or of what stopped it; stderr has then been told."""
     try:
-        return _finished(action)
+        code = action()
+        # only now is it certain that the answer has arrived
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except BrokenPipeError:
         # whoever was reading has seen enough
         _abandon_stdout()
         return 0
     except RobolinError as error:
         return _rejected(error)
-    except NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return UsageError.exit_code
-    except click.ClickException as error:
-        return _rejected(_misused(error))
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         say("error", "interrupted")
         return INTERRUPTED
     except SystemExit as stop:
@@ -49,18 +45,6 @@ def exit_code_of(action: Callable[[], None]) -> int:
         return _bug(error)
 
 
-def _finished(action: Callable[[], None]) -> int:
-    """The code the action asks for, once all it has printed is out."""
-    code = 0
-    try:
-        action()
-    except Exit as stop:
-        code = stop.exit_code
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    return code
-
-
 def _rejected(error: RobolinError) -> int:
     for part in error.parts:
         say("error", f"{part.where}: {part.message}" if part.where else part.message)
@@ -68,17 +52,6 @@ def _rejected(error: RobolinError) -> int:
             say("hint", part.hint)
     codes = {part.exit_code for part in error.parts}
     return codes.pop() if len(codes) == 1 else error.exit_code
-
-
-def _misused(error: click.ClickException) -> RobolinError:
-    """Click's complaint in our words' form: no capital, no full stop, the help as a hint."""
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context else "robolin"
-    close = getattr(error, "possibilities", None)
-    text = error.message if close else error.format_message()
-    text = text[:1].lower() + text[1:].rstrip(".")
-    hint = f"did you mean {' or '.join(close)}?" if close else f"`{path} --help` tells more"
-    return UsageError(text, where=path, hint=hint)
 
 
 def _too_large() -> RobolinError:

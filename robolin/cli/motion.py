@@ -36,13 +36,19 @@ class Motion:
     """All that a verb needs.
 
     said:   what the contract tells about it
-    absent: what is zero because a trajectory has no such columns
+    absent: what was not given and is zero
     """
 
     values: Mapping[str, Floats]
     said: Mapping[str, str]
     absent: tuple[str, ...]
     given: Given
+
+    def missing_columns(self) -> list[str]:
+        """For every quantity that a trajectory lacked, a sentence that says so."""
+        if not self.given.file:
+            return []
+        return [f"no {WORDS[name]} columns, so they are taken as 0" for name in self.absent]
 
 
 def motion_of(arm: Arm, state: State, needs: Sequence[str], torque: Torque) -> Motion:
@@ -68,16 +74,9 @@ def motion_of(arm: Arm, state: State, needs: Sequence[str], torque: Torque) -> M
     if state.perturb:
         changes = state.perturbations(arm)
         values |= {name: np.array(change) for name, change in changes.items()}
-        said["perturbed"] = ", ".join(name for name, change in changes.items() if any(change))
+        said["perturbed"] = _listed([name for name, change in changes.items() if any(change)])
     said = {"state": _state_said(given, absent), **said}
     return Motion(values, said, tuple(absent), given)
-
-
-def absent_columns(motion: Motion) -> list[str]:
-    """For every quantity that a trajectory lacked, a sentence that says so."""
-    if not motion.given.file:
-        return []
-    return [f"there are no {WORDS[name]} columns, so they are taken as 0" for name in motion.absent]
 
 
 def _typed(arm: Arm, state: State, wanted: Sequence[str]) -> Given:
@@ -103,14 +102,18 @@ def _read(arm: Arm, state: State, wanted: Sequence[str]) -> Given:
     if state.trajectory == "-" and arm.source == "-":
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
     read = read_trajectory(state.trajectory, arm.joint_names, ("q",), wanted[1:])
+    notes = list(read.notes)
     file = "stdin" if state.trajectory == "-" else PurePath(state.trajectory).name
     columns = {"q": read.q, "qd": read.qd, "qdd": read.qdd, "tau": read.tau}
+    values = {name: column for name, column in columns.items() if column is not None}
+    if "tau" in values and values.pop("qdd", None) is not None:
+        notes.append("acceleration columns not used: the efforts determine the accelerations")
     return Given(
-        values={name: values for name, values in columns.items() if values is not None},
+        values=values,
         file=file,
         rows=read.rows,
         time=read.time,
-        notes=read.notes,
+        notes=tuple(notes),
         inputs={file: read.digest},
     )
 
@@ -127,13 +130,16 @@ def _torque_said(given: Given, hold: bool) -> str:
 
 def _state_said(given: Given, absent: Sequence[str]) -> str:
     """Which values were given and which are zero."""
-    parts = [f"{_listed(list(given.values))} given"] if given.values else []
-    if zero := [name for name in absent if name != "tau"]:
-        parts.append(f"{_listed(zero)} zero")
+    # the torque has a line of its own
+    told = [name for name in given.values if name != "tau"]
+    zero = [name for name in absent if name != "tau"]
+    parts = [
+        f"{_listed(names)} {what}" for names, what in ((told, "given"), (zero, "zero")) if names
+    ]
     text = ", ".join(parts)
     rows = f"{given.rows} row{'s' * (given.rows != 1)}"
     return f"{rows} of {given.file}: {text}" if given.file else text
 
 
 def _listed(names: Sequence[str]) -> str:
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part) or "nothing"

@@ -55,7 +55,7 @@ class State:
                 )
             if key in changes:
                 raise Typed("--perturb", text).wrong(f"{key} is there twice", "keep one of them")
-            changes[key] = per_joint(Typed(f"--perturb {key} =", values), arm, key in ANGULAR)
+            changes[key] = per_joint(Typed(f"--perturb={key}", values), arm, key in ANGULAR)
         return {key: changes.get(key, [0.0] * arm.n) for key in self.perturb_keys}
 
 
@@ -71,8 +71,8 @@ def state_options(
         flag(f"--{name}", section=STATE, metavar="VALUES", help=texts[name]) for name in quantities
     ]
     if perturb:
-        keys = ", ".join(f"{key}=VALUES" for key in perturb)
-        text = f"Answer only with {gives} for a small change: {keys}; repeatable."
+        forms = ", ".join(f"{key}=VALUES" for key in perturb)
+        text = f"Answer only with {gives} for a small change: {forms}; repeatable."
         setting: dict[str, Any] = {"multiple": True, "metavar": "KEY=VALUES", "help": text}
         flags.append(flag("--perturb", section=STATE, **setting))
     flags.append(
@@ -86,21 +86,20 @@ def state_options(
         )
     )
 
+    keys = tuple(perturb)
+
     def build(trajectory: str | None, perturb: Sequence[str] = (), **typed: str | None) -> State:
         given = {name: text for name, text in typed.items() if text is not None}
-        return _state(given, perturb, keys=perturb_keys, trajectory=trajectory)
+        if trajectory is not None:
+            _require_alone(file_name(trajectory), given)
+        return State(given, tuple(perturb), keys, trajectory)
 
-    perturb_keys = tuple(perturb)
     return bundled("state", flags, build)
 
 
-def _state(
-    typed: Mapping[str, str], perturb: Sequence[str], keys: tuple[str, ...], trajectory: str | None
-) -> State:
-    if trajectory is not None:
-        file_name(trajectory)
-        if typed:
-            flags = " and ".join(f"--{name}" for name in typed)
-            hint = "give the state either by flags or by a file"
-            raise UsageError(f"cannot go together with {flags}", where="--trajectory", hint=hint)
-    return State(typed, tuple(perturb), keys, trajectory)
+def _require_alone(trajectory: str, given: Mapping[str, str]) -> None:
+    if given:
+        flags = " and ".join(f"--{name}" for name in given)
+        hint = "give the state either by flags or by a file"
+        where = f"--trajectory={trajectory}"
+        raise UsageError(f"cannot go together with {flags}", where=where, hint=hint)

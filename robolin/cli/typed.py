@@ -30,7 +30,7 @@ class Typed(NamedTuple):
     text: str
 
     def wrong(self, message: str, hint: str = "") -> UsageError:
-        return UsageError(message, where=f"{self.flag} {self.text}", hint=hint)
+        return UsageError(message, where=f"{self.flag}={self.text}", hint=hint)
 
 
 def figure(typed: Typed, item: str) -> Figure:

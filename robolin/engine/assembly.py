@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NewType
 
 Value = NewType("Value", str)  # a register or a constant, as it stands in the text
@@ -108,7 +108,10 @@ class Assembly:
             yield k
             advance(self.load("i64", self.address(table, k, "i64")))
 
-    def _while(self, start, more):  # type: ignore[no-untyped-def]
+    def _while(
+        self, start: Value | int, more: Callable[[Value], str]
+    ) -> Iterator[tuple[Value, Callable[[Value], None]]]:
+        """A loop that goes on while `more(k)` holds; its body must say what k is next."""
         self._count += 1
         head, body, after = (f"{part}{self._count}" for part in ("head", "body", "after"))
         before, k = self._block, self._name()

@@ -103,7 +103,7 @@ class DirectChain:
         self._number, self._parameters, self._given = number, parameters, given
         self.n, self.base = parameters.n, parameters.n + 1
         self._parents = [0] + [row.parent for row in self._rows]
-        self._first = _first_of_subtrees(self._parents)
+        self._first = first_of_subtrees(self._parents)
         self.gravity = self._vector(parameters.gravity)
         velocity = parameters.friction_velocity
         self.friction_velocity = None if velocity is None else number(velocity)
@@ -309,7 +309,7 @@ class DirectChain:
 _LOAD_VECTORS = ("axes", "point", "force", "moment")
 
 
-def _first_of_subtrees(parents: Sequence[int]) -> list[int]:
+def first_of_subtrees(parents: Sequence[int]) -> list[int]:
     """The lowest number among the links that each link carries; subtrees are contiguous."""
     first = list(range(len(parents)))
     for k in range(1, len(parents)):

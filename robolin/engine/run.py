@@ -53,7 +53,8 @@ def gathered(
     result = np.zeros((n,) * rank + (int(np.prod(batch)),))
     for index, value in entries.items():
         result[index] = value
-    return np.moveaxis(result, -1, 0).reshape(batch + (n,) * rank)
+    # adding nothing turns -0.0 into 0.0: a result has one zero only
+    return np.ascontiguousarray(np.moveaxis(result, -1, 0)).reshape(batch + (n,) * rank) + 0.0
 
 
 def no_inertia(shortfall: Shortfall) -> RobolinError:

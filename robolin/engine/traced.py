@@ -230,13 +230,12 @@ class TracedChain:
         return [self._load(i, model) for i, model in enumerate(self._variant.load_models)]
 
     def _load(self, i: int, model: str) -> Any:
-        asm, variant = self._asm, self._variant
-        after = asm.whole("mul", "%n", layout.LINK_DOUBLES)
+        asm = self._asm
+        after = asm.whole("mul", Value("%n"), layout.LINK_DOUBLES)
         start = asm.whole("add", after, layout.HEAD_DOUBLES + i * layout.LOAD_DOUBLES)
         numbers = self._numbers(start, layout.LOAD_DOUBLES)
         place = asm.whole("mul", self._count, layout.LINK_TABLES)
         link = asm.load("i64", asm.address(Value("%wholes"), asm.whole("add", place, i), "i64"))
-        del variant
         return SimpleNamespace(
             link=link,
             model=model,
@@ -374,7 +373,11 @@ class TracedChain:
         flat: Value | None = None
         for j in index:
             public = self._whole(layout.PLACE, j)
-            flat = public if flat is None else asm.whole("add", asm.whole("mul", flat, "%m"), public)
+            flat = (
+                public
+                if flat is None
+                else asm.whole("add", asm.whole("mul", flat, Value("%m")), public)
+            )
         assert flat is not None
         address = asm.vector_address(Value("%staging"), asm.whole("add", place, flat))
         lane = Lane(asm, as_value(asm, value))
@@ -393,9 +396,7 @@ class TracedChain:
 
     def _constants(self, k: Value, start: int, count: int) -> Vector:
         before = self._asm.whole("mul", self._asm.whole("sub", k, 1), layout.LINK_DOUBLES)
-        return self._numbers(
-            self._asm.whole("add", before, layout.HEAD_DOUBLES + start), count
-        )
+        return self._numbers(self._asm.whole("add", before, layout.HEAD_DOUBLES + start), count)
 
     def _numbers(self, start: Value, count: int) -> Vector:
         asm = self._asm
@@ -427,7 +428,7 @@ class TracedChain:
     def gather(self, row: Value) -> None:
         """Bring `width` rows of every input into lanes; rows beyond the last repeat it."""
         asm = self._asm
-        last = asm.whole("sub", "%rows", 1)
+        last = asm.whole("sub", Value("%rows"), 1)
         rows = [asm.whole("add", row, lane) for lane in range(asm.width)]
         inside = [asm.emit(f"call i64 @llvm.smin.i64(i64 {r}, i64 {last})") for r in rows]
         for number, name in enumerate(self._inputs):
@@ -444,9 +445,7 @@ class TracedChain:
         vector = Value("poison")
         for lane, start in enumerate(starts):
             number = asm.load("double", asm.address(start, place))
-            vector = asm.emit(
-                f"insertelement {asm.vector} {vector}, double {number}, i32 {lane}"
-            )
+            vector = asm.emit(f"insertelement {asm.vector} {vector}, double {number}, i32 {lane}")
         value: Scalar = Lane(asm, vector)
         if not self._variant.mimics:
             return value
@@ -494,8 +493,9 @@ class TracedChain:
         """`width` entries of `width` rows at once: turn entries by lanes into rows by entries."""
         asm, width = self._asm, self._asm.width
         vectors = [
-            (Lane(asm, asm.load_vector(asm.vector_address(stage, asm.whole("add", e, i)))) + 0.0)
-            .value
+            (
+                Lane(asm, asm.load_vector(asm.vector_address(stage, asm.whole("add", e, i)))) + 0.0
+            ).value
             for i in range(width)
         ]
         step = 1

@@ -24,6 +24,7 @@ def environment(folder: Path) -> dict[str, str]:
     return kept | {
         "PATH": f"{folder}:{os.defpath}",
         "PYTHONPATH": str(ROOT),
+        "ROBOLIN_CACHE": str(folder / "kernels"),
         "PYTHONIOENCODING": "utf-8",
         "PYTHONDONTWRITEBYTECODE": "1",
         "LC_ALL": "C.UTF-8",

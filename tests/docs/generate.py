@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import click
 from click.testing import CliRunner
 
-from robolin.cli.main import main as robolin
+from robolin.cli.group import group as robolin
 from robolin.description.reading_ids import READING_IDS
 from robolin.description.validation_ids import VALIDATION_IDS
 from tests.docs.console import ANYTHING, environment, printed
@@ -125,7 +125,8 @@ def refresh_examples(page: Path) -> None:
             with TemporaryDirectory() as folder:
                 fresh = "".join(_rerun(block.text, Path(folder), variables))
             text = text.replace(f"```console\n{block.text}```", f"```console\n{fresh}```")
-    page.write_text(text, "utf-8")
+    if text != page.read_text("utf-8"):
+        page.write_text(text, "utf-8")
 
 
 def _rerun(text: str, folder: Path, variables: dict[str, str]) -> Iterator[str]:

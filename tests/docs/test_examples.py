@@ -45,9 +45,13 @@ def test_commands_print_what_is_shown(
 @pytest.mark.parametrize(
     "page", [page for page in pages() if examples(page, "python")], ids=lambda page: page.name
 )
-def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_examples_run(
+    page: Path, variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every Python block runs, and what it prints is what is shown."""
     monkeypatch.chdir(tmp_path)
+    for name in ("PATH", "PYTHONPATH", "ROBOLIN_CACHE"):
+        monkeypatch.setenv(name, variables[name])
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in examples(page, "python"):
         if ">>>" in block.text:

@@ -76,10 +76,6 @@ def complex_step_along(
     return {name: x.imag / STEP for name, x in run_on(arm, algorithm, moved).items()}
 
 
-# results below this share of what they are made of are zero and rounding
-NOTHING = 1e-10
-
-
 def gap(
     found: np.ndarray,
     true: np.ndarray | float,
@@ -89,19 +85,25 @@ def gap(
     """The largest difference beside the largest entry, over all states of one arm.
 
     One state alone may be small because its terms cancel, while rounding follows the terms; the
-    states of one arm together have the size of the terms.  Where even they are zero to rounding,
-    as the Coriolis forces of a single joint are, `made_of` is the size of the terms.  `beside` holds
-    all states where `true` has only one of them.
+    states of one arm together have the size of the terms.  Where even they can cancel, as the
+    Coriolis forces of a single joint do, `made_of` is the size of the terms.  `beside` holds all
+    states where `true` has only one of them.
     """
-    size = float(np.abs(true if beside is None else beside).max())
-    size = size if size > NOTHING * made_of else made_of
+    size = max(float(np.abs(true if beside is None else beside).max()), made_of)
     return float(np.abs(found - true).max()) / (size or 1.0)
+
+
+# results below this share of what they are made of are zero and rounding
+NOTHING = 1e-10
 
 
 def gap_by_state(
     found: np.ndarray, true: np.ndarray, made_of: np.ndarray | float = 0.0
 ) -> np.ndarray:
-    """The same with every state measured by itself: one number per state."""
+    """The largest difference beside the largest entry, each state by itself: a number per state.
+
+    Only a result that is zero to rounding is measured by what it is made of.
+    """
     axes = tuple(range(1, np.ndim(true)))
     size = np.abs(true).max(axis=axes)
     size = np.where(size > NOTHING * np.asarray(made_of), size, made_of)

@@ -9,7 +9,7 @@ import numpy as np
 
 import robolin
 from robolin.arm import Arm
-from tests.dynamics.running import complex_step_along, heft, run_on
+from tests.dynamics.running import complex_step_along, run_on
 from tests.robots import every_arm, random_states
 
 STATES = 4
@@ -21,7 +21,6 @@ class Worked:
     def __init__(self, arm: Arm) -> None:
         self.arm = arm
         self.states = random_states(arm, STATES)
-        self.heft = heft(arm)
 
     @cached_property
     def q(self) -> np.ndarray:
@@ -46,6 +45,11 @@ class Worked:
     @cached_property
     def M(self) -> np.ndarray:
         return robolin.mass_matrix(self.arm, self.q)
+
+    @cached_property
+    def inertia(self) -> float:
+        """The largest entry of the mass matrix: what a Coriolis term at unit speed is made of."""
+        return float(np.abs(self.M).max())
 
     @cached_property
     def condition(self) -> float:

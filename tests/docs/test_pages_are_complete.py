@@ -1,0 +1,73 @@
+"""Pages written by hand leave nothing out of what they set out to list."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import robolin
+from robolin.dynamics.catalogue import ALGORITHMS
+from tests.docs.pages import DOCS, ROOT, pages
+
+ALGEBRAIC = [
+    f"{room}/{module.name}"
+    for room in ("algebra", "dynamics")
+    for module in sorted((ROOT / "robolin" / room).glob("*.py"))
+    if module.name != "__init__.py"
+]
+RESULTS = sorted({name for algorithm in ALGORITHMS.values() for name in algorithm.gives})
+
+
+def _quoted(page: str) -> set[str]:
+    """Everything that stands in code quotes on a page."""
+    return set(re.findall(r"`([^`\n]+)`", (DOCS / page).read_text("utf-8")))
+
+
+@pytest.mark.parametrize("module", ALGEBRAIC)
+def test_the_reading_guide_leads_past_every_file(module: str) -> None:
+    """docs/notation.md says when to read each module of algebra and dynamics."""
+    assert module in _quoted("notation.md")
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_is_in_the_notation(name: str) -> None:
+    """docs/notation.md gives the symbol of every array that a verb can answer with."""
+    assert name in _quoted("notation.md")
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_is_listed(name: str) -> None:
+    """docs/algorithms.md says which verb runs each algorithm, and the file it names exists."""
+    page = (DOCS / "algorithms.md").read_text("utf-8")
+    row = next((line for line in page.splitlines() if f"`{name}`" in line), "")
+    file = re.search(r"`(\w+\.py)`", row)
+
+    assert file, f"no row for {name}"
+    assert ALGORITHMS[name].run.__module__ == f"robolin.dynamics.{file[1].removesuffix('.py')}"
+
+
+def test_the_contract_is_described() -> None:
+    """docs/conventions.md lists the keys of the contract in the order they have."""
+    contract = list(robolin.load("two-link").contract)
+    described = re.findall(
+        r"^\| `(\w+)` \|", (DOCS / "conventions.md").read_text("utf-8"), re.MULTILINE
+    )
+    first = described.index(contract[0])
+    assert described[first : first + len(contract)] == contract
+
+
+def test_the_python_interface_is_described() -> None:
+    """docs/python.md names every public function."""
+    text = (DOCS / "python.md").read_text("utf-8")
+    functions = [name for name in robolin.__all__ if name[0].islower()]
+    assert [name for name in functions if f"{name}(" not in text] == []
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_pages_say_what_they_are_for_first(page) -> None:
+    """A page starts with its title and a sentence, not with a list or a table."""
+    title, gap, first = page.read_text("utf-8").splitlines()[:3]
+    assert title.startswith("# ")
+    assert not gap
+    assert first[:1].isalpha() or first[:1] in "*`[!<"

@@ -1,0 +1,134 @@
+"""Every bundled arm, every published file and random robots against Pinocchio.
+
+20 random states each, damping off, errors relative to the largest entry.  Inverse results agree to
+1e-12 (some 1e-15 seen); whatever divides by the mass matrix is allowed 1e-15 cond(𝓜) more, ten
+times as much for q̈, whose torques are rounded before they are divided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.description.bundled import bundled_names, bundled_path
+from tests.dynamics.running import gap_by_state, heft
+from tests.robots import PUBLISHED, States, named, random_arm, random_states
+
+pin = pytest.importorskip("pinocchio")
+
+from tests.dynamics.pinocchio_reference import (  # noqa: E402  (needs Pinocchio)
+    Reference,
+    model_from_arm,
+    model_from_urdf,
+    reference,
+)
+
+STATES = 20
+FILES = sorted(PUBLISHED.glob("*.urdf"))
+
+
+def assert_inverse_side(arm: Arm, states: States, true: Reference) -> None:
+    model = robolin.linearize_inverse(arm, states.q, states.qd, states.qdd)
+    tau = robolin.inverse(arm, states.q, states.qd, states.qdd)
+    mass_matrix = robolin.mass_matrix(arm, states.q)
+
+    assert gap_by_state(tau, true.tau).max() <= 1e-12
+    assert gap_by_state(mass_matrix, true.mass_matrix).max() <= 1e-12
+    for name in ("mass_matrix", "dtau_dqd", "dtau_dq"):
+        found, expected = getattr(model, name), getattr(true, name)
+        assert gap_by_state(found, expected, _made_of(arm, states)).max() <= 1e-12, name
+
+
+def assert_forward_side(arm: Arm, states: States, true: Reference, method: str) -> None:
+    model = robolin.linearize_forward(arm, states.q, states.qd, true.tau, method=method)
+    qdd = robolin.forward(arm, states.q, states.qd, true.tau, method=method)
+    tolerance = 1e-12 + 1e-15 * np.linalg.cond(true.mass_matrix)
+    terms = np.abs(true.dqdd_dtau).max(axis=(1, 2)) * _made_of(arm, states)
+
+    assert (gap_by_state(qdd, true.qdd) <= 10.0 * tolerance).all()
+    assert (gap_by_state(model.qdd, true.qdd) <= 10.0 * tolerance).all()
+    for name in ("dqdd_dtau", "dqdd_dqd", "dqdd_dq"):
+        found, expected = getattr(model, name), getattr(true, name)
+        assert (gap_by_state(found, expected, terms) <= tolerance).all(), name
+
+
+def _made_of(arm: Arm, states: States) -> np.ndarray:
+    """What gradients of torque are made of: the arm's inertia times its speeds and accelerations.
+
+    The measure of gradients that are zero: rotors turning about their own balanced axes, as on a
+    quadrotor, have no Coriolis torque and no weight, and both programs return rounding.
+    """
+    speed = np.abs(states.qd).max(axis=1)
+    return heft(arm) * (speed + speed**2 + np.abs(states.qdd).max(axis=1))
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_bundled_arm(name: str) -> None:
+    """Inverse and forward results of every bundled arm, by both methods, are Pinocchio's."""
+    arm, path = robolin.load(name, damping=False), bundled_path(name)
+    model = model_from_urdf(path, arm) if path.suffix == ".urdf" else model_from_arm(arm)
+    states = random_states(arm, STATES)
+    true = reference(model, arm, states, forward=True)
+
+    assert_inverse_side(arm, states, true)
+    assert_forward_side(arm, states, true, "conventional")
+    assert_forward_side(arm, states, true, "auto")
+
+
+@pytest.mark.skipif(not FILES, reason="the published files are not here")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_published_file(path: Path) -> None:
+    """Every published robot has Pinocchio's dynamics; where a joint moves nothing, we say which."""
+    arm = robolin.load(path, damping=False)
+    model = model_from_urdf(path, arm)
+    states = random_states(arm, STATES)
+    true = reference(model, arm, states, forward=False)
+    assert_inverse_side(arm, states, true)
+
+    idle = _idle(arm, true)
+    if idle:
+        with pytest.raises(robolin.RobolinError) as caught:
+            robolin.linearize_forward(arm, states.q, states.qd, true.tau)
+        assert any(f"joint '{name}' moves nothing" in str(caught.value) for name in idle)
+    else:
+        true = reference(model, arm, states, forward=True)
+        assert_forward_side(arm, states, true, "auto")
+
+
+def _idle(arm: Arm, true: Reference) -> list[str]:
+    """Joints whose own inertia Pinocchio finds to be nothing."""
+    own = np.abs(np.einsum("bii->bi", true.mass_matrix)).max(axis=0)
+    return [name for name, size in zip(arm.joint_names, own, strict=True) if size < 1e-14]
+
+
+ROBOTS = [random_arm(200 + n, n, tree=n % 2 == 0, armature=n > 6) for n in (1, 3, 4, 6, 8, 11, 12)]
+
+
+@pytest.mark.parametrize("arm", ROBOTS, ids=named)
+def test_random_robot(arm: Arm) -> None:
+    """Skew axes, sliding joints, trees, rotors, slanted gravity: still Pinocchio's results."""
+    states = random_states(arm, STATES)
+    true = reference(model_from_arm(arm), arm, states, forward=True)
+
+    assert_inverse_side(arm, states, true)
+    assert_forward_side(arm, states, true, "auto")
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5", "iiwa14"])
+def test_bundled_arm_with_rotors(name: str) -> None:
+    """Armature enters both programs alike."""
+    arm = robolin.load(name, damping=False)
+    rotors = np.random.default_rng(1).uniform(0.05, 1.5, arm.n)
+    armature = dict(zip(arm.joint_names, rotors.tolist(), strict=True))
+    arm = robolin.load(name, damping=False, armature=armature)
+    states = random_states(arm, STATES)
+    true = reference(model_from_urdf(bundled_path(name), arm), arm, states, forward=True)
+
+    assert np.abs(true.mass_matrix - robolin.mass_matrix(replace(arm), states.q)).max() < 1e-12
+    assert_inverse_side(arm, states, true)
+    assert_forward_side(arm, states, true, "auto")
