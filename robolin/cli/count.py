@@ -19,7 +19,12 @@ VERBS = (
 @click.argument("arm", required=False)
 @click.option("--joints", "joints", type=click.IntRange(1, 200), help="A serial chain of N joints.")
 @click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print the counts.",
 )
 def command(verb: str, arm: str | None, joints: int | None, form: str) -> None:
     """Exact multiplications and additions of VERB.
