@@ -78,7 +78,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'robolin' has no attribute {name!r}")
-    return getattr(import_module(_HOME.get(name, "robolin.api")), name)
+    value = getattr(import_module(_HOME.get(name, "robolin.api")), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

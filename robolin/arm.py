@@ -138,6 +138,10 @@ class Arm:
     source: str = ""
     digest: str = ""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the arm itself, not what was worked out from it and can be again."""
+        return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
+
     @property
     def n(self) -> int:
         """How many independent joints the arm has: the length of q."""

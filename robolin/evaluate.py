@@ -36,8 +36,10 @@ def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     results, complaints = evaluate_rows(arm, verb, values, **how)
     if complaints is not None and complaints.any():
-        row = int(np.flatnonzero(complaints)[0])
-        raise complaint_of(arm, verb, values, row, **how)
+        for row in np.flatnonzero(complaints):
+            error = complaint_of(arm, verb, values, int(row), **how)
+            if error is not None:
+                raise error
     return results
 
 
@@ -47,43 +49,53 @@ def evaluate_rows(
     """Results, and for each row whether it could not be answered; None if every row could."""
     name = algorithm_name(arm, verb, how.get("method", "auto"))
     algorithm = ALGORITHMS[name]
-    checked = {each: _checked(arm, each, values[each]) for each in algorithm.needs}
-    batch = _batch(checked)
     engine = how.get("engine", "auto")
     if engine not in ("auto", "python", "compiled"):
         raise UsageError(
             f"there is no engine '{engine}'", hint="engines are auto, python and compiled"
         )
-    if engine == "python" or (engine == "auto" and not _worth_compiling(arm, name, batch)):
-        return run(parameters(arm), algorithm.run, algorithm.gives, checked), None
+    plan = _plans(arm).get(name)
+    if plan is not None and engine != "python":
+        block = _one_state(arm, [values[each] for each in algorithm.needs])
+        if block is not None:
+            results: tuple[Arrays, Array] = plan.one(block)
+            return results
 
-    from robolin.engine.compiled import recipe_for, run_compiled
+    arrays = {each: _array(arm, each, values[each]) for each in algorithm.needs}
+    batch = _batch(arrays)
+    few = prod(batch) < FEW_STATES and plan is None
+    if engine == "python" or (engine == "auto" and few):
+        for each, array in arrays.items():
+            require_sound(arm, each, array)
+        return run(parameters(arm), algorithm.run, algorithm.gives, arrays), None
 
-    ready = _prepared(arm)
-    inputs = {each: _spread(array, batch) for each, array in checked.items()}
-    recipe = recipe_for(name, algorithm, ready)
-    return run_compiled(ready, recipe, inputs, batch, how.get("jobs"))
+    plan = plan or _new_plan(arm, name)
+    inputs = [_spread(array, batch) for array in arrays.values()]
+    rows: tuple[Arrays, Array] = plan.many(inputs, batch, how.get("jobs"))
+    return rows
 
 
 def complaint_of(
     arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, **how: Unpack[How]
-) -> RobolinError:
-    """What is wrong with one row, found out by running it again by itself."""
+) -> RobolinError | None:
+    """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     name = algorithm_name(arm, verb, how.get("method", "auto"))
     algorithm = ALGORITHMS[name]
-    checked = {each: _checked(arm, each, values[each]) for each in algorithm.needs}
-    batch = _batch(checked)
+    arrays = {each: _array(arm, each, values[each]) for each in algorithm.needs}
+    batch = _batch(arrays)
     state = {
         each: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)[row]
-        for each, array in checked.items()
+        for each, array in arrays.items()
     }
     try:
+        for each, array in state.items():
+            require_sound(arm, each, array)
         run(parameters(arm), algorithm.run, algorithm.gives, state)
     except RobolinError as error:
         if batch:
             error.message = f"state {row}: {error.message}"
         return error
-    raise AssertionError("a row that a kernel complained of runs by itself")
+    return None
 
 
 def algorithm_name(arm: Arm, verb: str, method: Method = "auto") -> str:
@@ -118,29 +130,41 @@ def parameters(arm: Arm) -> Parameters:
     return found
 
 
-def _prepared(arm: Arm) -> Any:
-    found = arm.__dict__.get("_prepared")
+def _plans(arm: Arm) -> dict[str, Any]:
+    """The kernels this arm has been run on, by algorithm."""
+    found: dict[str, Any] | None = arm.__dict__.get("_plans")
     if found is None:
-        from robolin.engine.compiled import prepared
-
-        found = arm.__dict__["_prepared"] = prepared(parameters(arm))
+        found = arm.__dict__["_plans"] = {}
     return found
 
 
-def _worth_compiling(arm: Arm, name: str, batch: tuple[int, ...]) -> bool:
-    """Kernels for many states, and for few ones where the kernel is at hand anyway."""
-    if prod(batch) >= FEW_STATES:
-        return True
+def _new_plan(arm: Arm, name: str) -> Any:
+    from robolin.engine.compiled import Plan, prepared, recipe_for
+
     ready = arm.__dict__.get("_prepared")
     if ready is None:
-        return False
-    from robolin.engine.kernels import host_width, loaded
+        ready = arm.__dict__["_prepared"] = prepared(parameters(arm))
+    plan = _plans(arm)[name] = Plan(ready, recipe_for(name, ALGORITHMS[name], ready))
+    return plan
 
-    return loaded(name, ready.variant, host_width())
+
+def _one_state(arm: Arm, values: list[ArrayLike]) -> Array | None:
+    """The values as rows, if they are those of one sound state; the usual checks find the rest."""
+    block = np.empty((len(values), arm.n))
+    try:
+        for i, value in enumerate(values):
+            if np.shape(value) not in ((), (arm.n,)):
+                return None
+            block[i] = value
+    except (TypeError, ValueError):
+        return None
+    # the sum of the squares is finite and small only if every value is
+    size = block.ravel().dot(block.ravel())
+    return block if size < LARGEST_ANGLE else None
 
 
-def _checked(arm: Arm, name: str, value: ArrayLike) -> Array:
-    """The value as finite floats of shape (..., n); a single number stands for all joints."""
+def _array(arm: Arm, name: str, value: ArrayLike) -> Array:
+    """The value as floats of shape (..., n); a single number stands for all joints."""
     try:
         array = np.ascontiguousarray(value, dtype=float)
     except (TypeError, ValueError) as error:
@@ -153,12 +177,14 @@ def _checked(arm: Arm, name: str, value: ArrayLike) -> Array:
             f"the arm '{arm.name}' has {arm.n} joints",
             hint=f"the joints are, in order: {', '.join(arm.joint_names)}",
         )
-    # one pass tells in nearly every case that all is well
-    if not np.isfinite(array.sum()):
-        _require_finite(arm, name, array)
-    if name == "q" and array.size and not (abs(array.max()) <= LARGEST_ANGLE >= -array.min()):
-        _require_angles(arm, array)
     return array
+
+
+def require_sound(arm: Arm, name: str, array: Array) -> None:
+    """Finite values, and angles whose sine can be told."""
+    _require_finite(arm, name, array)
+    if name == "q":
+        _require_angles(arm, array)
 
 
 def _require_finite(arm: Arm, name: str, array: Array) -> None:

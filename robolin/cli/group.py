@@ -106,14 +106,16 @@ def invoke(args: Sequence[str]) -> int:
         click.echo(error.format_message(), err=True)
         return UsageError.exit_code
     except click.ClickException as error:
-        raise _misused(error) from error
+        raise _misused(error, args) from error
     return 0
 
 
-def _misused(error: click.ClickException) -> RobolinError:
+def _misused(error: click.ClickException, args: Sequence[str]) -> RobolinError:
     """Click's complaint in the form of ours: no capital, no full stop, a hint on its own."""
+    # some complaints have forgotten which command they are about
     context = getattr(error, "ctx", None)
-    path = context.command_path if context else "robolin"
+    verb = [word for word in args[:1] if not word.startswith("-")]
+    path = context.command_path if context else " ".join(["robolin", *verb])
     close = getattr(error, "possibilities", None)
     text = error.message if close else error.format_message()
     text = text[:1].lower() + text[1:].rstrip(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -23,9 +24,14 @@ def command(report: Report) -> None:
       robolin models --format json
     """
     rows = _models()
-    header = ("name", "joints", "title", "source", "licence")
+    arms = _sheet(rows, ("name", "joints", "title"), "Arms")
+    origins = _sheet(rows, ("name", "source", "licence"), "Where the figures come from")
+    report.write([arms, origins], rows)
+
+
+def _sheet(rows: Sequence[Mapping[str, Any]], header: tuple[str, ...], title: str) -> Sheet:
     cells = [tuple(str(row[key]) for key in header) for row in rows]
-    report.write([Sheet(header, cells, frozenset({"joints"}))], rows)
+    return Sheet(header, cells, frozenset({"joints"}), title)
 
 
 def _models() -> list[dict[str, Any]]:

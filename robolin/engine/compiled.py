@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from robolin.engine.direct import first_of_subtrees
-from robolin.engine.kernels import Kernel, Recipe, host_width, kernel_for
+from robolin.engine.kernels import Recipe, host_width, kernel_for
 from robolin.engine.layout import Variant, doubles_of, variant_of, wholes_of
 from robolin.engine.parameters import Parameters
 
@@ -48,34 +51,103 @@ def recipe_for(name: str, algorithm: Any, arm: Prepared, width: int | None = Non
     return Recipe(name, algorithm.run, algorithm.needs, gives, arm.variant, wide)
 
 
-def run_compiled(
-    arm: Prepared,
-    recipe: Recipe,
-    inputs: Mapping[str, Array],
-    batch: tuple[int, ...],
-    jobs: int | None = None,
-    chunk: int = CHUNK,
-) -> tuple[dict[str, Array], Array]:
-    """Results for every row, and for each row the number of the joint it complains of, or 0.
+class Plan:
+    """A kernel for one arm, with everything worked out that does not depend on the state."""
 
-    Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same values in every row.
-    """
-    rows, m = 1, arm.m
-    for length in batch:
-        rows *= length
-    outputs = {name: np.empty(batch + (m,) * rank) for name, rank in recipe.gives}
-    complaints = np.zeros(rows)
-    if rows == 0:
+    def __init__(self, arm: Prepared, recipe: Recipe) -> None:
+        self._arm, self._kernel = arm, kernel_for(recipe)
+        self._gives, self._needs = recipe.gives, len(recipe.needs)
+        self._row_sizes = [arm.m**rank for _, rank in recipe.gives]
+        m, width = arm.m, recipe.width
+        self._memory_sizes = (
+            self._kernel.scratch_vectors * (arm.n + 2) * width,
+            self._kernel.tables * (m + 1) ** 2 * width,
+            sum(self._row_sizes) * width,
+        )
+        self._fixed = (_address(arm.doubles), _address(arm.wholes))
+        self._inputs = ctypes.c_int64 * (2 * len(recipe.needs))
+        self._outputs = ctypes.c_int64 * len(recipe.gives)
+        self._local = threading.local()
+
+    def one(self, block: Array) -> tuple[dict[str, Array], Array]:
+        """Results of one state, whose inputs are the rows of `block`."""
+        m, sizes = self._arm.m, self._row_sizes
+        results = np.empty(sum(sizes) + 1)
+        start, out = _address(block), _address(results)
+        inputs = self._inputs(*(x for i in range(self._needs) for x in (start + 8 * m * i, 0)))
+        starts = [0]
+        for size in sizes:
+            starts.append(starts[-1] + size)
+        outputs = self._outputs(*(out + 8 * s for s in starts[:-1]))
+        self._call(inputs, outputs, out + 8 * starts[-1], 1)
+        arrays = {
+            name: results[begin : begin + size].reshape((m,) * rank)
+            for (name, rank), begin, size in zip(self._gives, starts, sizes, strict=False)
+        }
+        return arrays, results[-1:]
+
+    def many(
+        self,
+        inputs: Sequence[Array],
+        batch: tuple[int, ...],
+        jobs: int | None = None,
+        chunk: int = CHUNK,
+    ) -> tuple[dict[str, Array], Array]:
+        """Results for every row, and for each row the joint it complains of, or 0.
+
+        Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same in every row.
+        """
+        rows, m = prod(batch), self._arm.m
+        outputs = {name: np.empty(batch + (m,) * rank) for name, rank in self._gives}
+        complaints = np.zeros(rows)
+        at_in = [(_address(array), m if array.ndim > 1 else 0) for array in inputs]
+        at_out = [_address(array) for array in outputs.values()]
+        at_complaints = _address(complaints)
+
+        def run(start: int, stop: int) -> None:
+            rows_in = (x for at, stride in at_in for x in (at + 8 * start * stride, stride))
+            sizes = self._row_sizes
+            rows_out = (at + 8 * start * s for at, s in zip(at_out, sizes, strict=True))
+            self._call(
+                self._inputs(*rows_in),
+                self._outputs(*rows_out),
+                at_complaints + 8 * start,
+                stop - start,
+            )
+
+        workers = min(jobs or cores(), -(-rows // chunk))
+        if workers <= 1:
+            run(0, rows)
+        else:
+            pieces = [(start, min(start + chunk, rows)) for start in range(0, rows, chunk)]
+            for piece in [_pool(workers).submit(run, *piece) for piece in pieces]:
+                piece.result()
         return outputs, complaints
-    call = _Call(arm, kernel_for(recipe), recipe, inputs, outputs, complaints)
-    workers = min(jobs or os.cpu_count() or 1, -(-rows // chunk))
-    if workers <= 1:
-        call.rows(0, rows)
-    else:
-        pieces = [(start, min(start + chunk, rows)) for start in range(0, rows, chunk)]
-        for piece in [_pool(workers).submit(call.rows, *piece) for piece in pieces]:
-            piece.result()
-    return outputs, complaints
+
+    def _call(self, inputs: Any, outputs: Any, complaints: int, rows: int) -> None:
+        """The kernel itself; other threads run Python meanwhile."""
+        arm = self._arm
+        memory = self._memory()
+        self._kernel.call(*self._fixed, inputs, outputs, complaints, *memory, arm.n, arm.m, rows)
+
+    def _memory(self) -> tuple[int, int, int]:
+        """Scratch, tables and staging for this thread, each on a boundary of 64 bytes."""
+        found: tuple[int, int, int] | None = getattr(self._local, "places", None)
+        if found is None:
+            padded = [-(-size // 8) * 8 for size in self._memory_sizes]
+            self._local.memory = np.zeros(sum(padded) + 8)
+            start = -(-_address(self._local.memory) // 64) * 64
+            found = (start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1]))
+            self._local.places = found
+        return found
+
+
+@cache
+def cores() -> int:
+    """The processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @cache
@@ -83,67 +155,6 @@ def _pool(workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="robolin")
 
 
-class _Call:
-    """One call of a kernel, which may be made in pieces by several threads."""
-
-    def __init__(
-        self,
-        arm: Prepared,
-        kernel: Kernel,
-        recipe: Recipe,
-        inputs: Mapping[str, Array],
-        outputs: Mapping[str, Array],
-        complaints: Array,
-    ) -> None:
-        self._arm, self._kernel = arm, kernel
-        m = arm.m
-        self._inputs = [
-            (_address(array), m if array.ndim > 1 else 0)
-            for array in (inputs[name] for name in recipe.needs)
-        ]
-        self._outputs = [(_address(outputs[name]), m**rank * 8) for name, rank in recipe.gives]
-        self._complaints = _address(complaints)
-        width = kernel.width
-        self._sizes = (
-            kernel.scratch_vectors * (arm.n + 2) * width,
-            kernel.tables * (m + 1) ** 2 * width,
-            sum(m**rank for _, rank in recipe.gives) * width,
-        )
-        # whoever holds the addresses must hold the arrays
-        self._keep = inputs, outputs, complaints
-
-    def rows(self, start: int, stop: int) -> None:
-        """Run rows start … stop-1; the interpreter is free meanwhile."""
-        arm = self._arm
-        inputs = np.array(
-            [(address + 8 * start * stride, stride) for address, stride in self._inputs], np.int64
-        )
-        outputs = np.array([address + start * size for address, size in self._outputs], np.int64)
-        memory, scratch, tables, staging = _scratch(self._sizes)
-        self._kernel.call(
-            _address(arm.doubles),
-            _address(arm.wholes),
-            _address(inputs),
-            _address(outputs),
-            self._complaints + 8 * start,
-            scratch,
-            tables,
-            staging,
-            arm.n,
-            arm.m,
-            stop - start,
-        )
-        del memory
-
-
-def _scratch(sizes: tuple[int, int, int]) -> tuple[Array, int, int, int]:
-    """Zeroed memory for scratch, tables and staging, each on a boundary of 64 bytes."""
-    padded = [-(-size // 8) * 8 for size in sizes]
-    memory = np.zeros(sum(padded) + 8)
-    start = -(-_address(memory) // 64) * 64
-    return memory, start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1])
-
-
 def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
+    address: int = array.ctypes.data
     return address

@@ -12,12 +12,16 @@ from types import SimpleNamespace
 from typing import Any
 
 from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine import layout
 from robolin.engine.assembly import Assembly, Value
 from robolin.engine.lanes import Fact, Lane, Memory, as_value, declarations
 from robolin.engine.layout import Variant
 
 NEGLIGIBLE = 1e-13
+
+# what a row says whose inputs should be looked at before its results are believed
+SUSPECT = -1.0
 
 ARGUMENTS = ", ".join(
     f"{kind} %{name}"
@@ -348,7 +352,7 @@ class TracedChain:
         above_floor = value.if_less(floor, value, 1.0, 0.0)
         fine = value.if_less(0.0, value, above_floor, 0.0)
         number = asm.broadcast(asm.emit(f"sitofp i64 {k} to double"))
-        first = said.if_less(0.0, said, said, Lane(asm, number))
+        first = said.select(said.compare("oeq", said, 0.0), Lane(asm, number), said)
         self._complaint.value = (fine.if_less(0.0, fine, said, first),)
         return fine.if_less(0.0, fine, value, float("nan"))
 
@@ -437,6 +441,25 @@ class TracedChain:
             starts = [asm.address(data, asm.whole("mul", r, stride)) for r in inside]
             for k in self.tip_to_base():
                 self._arrays[name][k] = self._input(name, k, starts)
+        self._suspect_inputs()
+
+    def _suspect_inputs(self) -> None:
+        """Mark rows with values that are not finite or angles too large for a sine.
+
+        x - x is zero for every finite number and NaN for the others.
+        """
+        sum_of_nothing = self.cell((0.0,))
+        for k in self.tip_to_base():
+            for name in self._inputs:
+                value = self._arrays[name][k]
+                sum_of_nothing.value = (sum_of_nothing.value[0] + (value - value),)
+            if "q" in self._inputs:
+                size = self._arrays["q"][k].size()
+                far = size.if_less(LARGEST_ANGLE, size, 1.0, 0.0)
+                sum_of_nothing.value = (sum_of_nothing.value[0] + far,)
+        nothing = sum_of_nothing.value[0]
+        fine = nothing.select(nothing.compare("oeq", nothing, 0.0), 0.0, SUSPECT)
+        self._complaint.value = (fine,)
 
     def _input(self, name: str, k: Value, starts: Sequence[Value]) -> Scalar:
         asm = self._asm

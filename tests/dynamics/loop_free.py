@@ -43,9 +43,7 @@ def tilde(a: np.ndarray) -> np.ndarray:
 def crm(X: np.ndarray) -> np.ndarray:
     """The matrix of X x, for a motion X (..., 6): [[a~, 0], [b~, a~]]."""
     a, b = tilde(X[..., :3]), tilde(X[..., 3:])
-    return np.concatenate(
-        [np.concatenate([a, 0.0 * a], -1), np.concatenate([b, a], -1)], -2
-    )
+    return np.concatenate([np.concatenate([a, 0.0 * a], -1), np.concatenate([b, a], -1)], -2)
 
 
 def S(X: np.ndarray) -> np.ndarray:
@@ -56,9 +54,7 @@ def S(X: np.ndarray) -> np.ndarray:
 def Q(X: np.ndarray) -> np.ndarray:
     """[[a~, b~], [b~, 0]]."""
     a, b = tilde(X[..., :3]), tilde(X[..., 3:])
-    return np.concatenate(
-        [np.concatenate([a, b], -1), np.concatenate([b, 0.0 * a], -1)], -2
-    )
+    return np.concatenate([np.concatenate([a, b], -1), np.concatenate([b, 0.0 * a], -1)], -2)
 
 
 def mhat(M: np.ndarray, V: np.ndarray) -> np.ndarray:

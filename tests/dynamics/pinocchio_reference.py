@@ -83,8 +83,7 @@ def reference(model: pin.Model, arm: Arm, states: States, forward: bool) -> Refe
     qd, qdd = states.qd @ S.T, states.qdd @ S.T
 
     rows = [
-        _state(model, S, *row, forward, arm.has_mimic)
-        for row in zip(full, qd, qdd, strict=True)
+        _state(model, S, *row, forward, arm.has_mimic) for row in zip(full, qd, qdd, strict=True)
     ]
     return Reference(*(np.array(column) for column in zip(*rows, strict=True)))
 

@@ -22,7 +22,7 @@ def run_on(
     """
     arrays = np.broadcast_arrays(*(np.asarray(values) for values in given.values()))
     columns = {
-        name: [values[..., i] for i in range(arm.n)]
+        name: [values[..., i][()] for i in range(arm.n)]
         for name, values in zip(given, arrays, strict=True)
     }
     chain = DirectChain(parameters_of(arm), columns, number)

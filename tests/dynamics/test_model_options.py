@@ -211,9 +211,10 @@ def test_locking_a_joint_takes_its_row_and_column() -> None:
     q, qd, qdd = (np.zeros((4, 7)) for _ in range(3))
     q[:, rest], qd[:, rest], qdd[:, rest], q[:, 3] = s.q, s.qd, s.qdd, 0.7
 
-    assert gap(
-        robolin.inverse(locked, s.q, s.qd, s.qdd), robolin.inverse(whole, q, qd, qdd)[:, rest]
-    ) <= EXACT
+    assert (
+        gap(robolin.inverse(locked, s.q, s.qd, s.qdd), robolin.inverse(whole, q, qd, qdd)[:, rest])
+        <= EXACT
+    )
     found = robolin.linearize_inverse(locked, s.q, s.qd, s.qdd)
     for name, true in vars(robolin.linearize_inverse(whole, q, qd, qdd)).items():
         assert gap(getattr(found, name), true[:, rest][:, :, rest]) <= EXACT, name

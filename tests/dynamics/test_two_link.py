@@ -85,9 +85,7 @@ def closed_form(q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> dict[str, np.
     s12 = fall12 * np.sin(q1 + q2)
     mass = np.array([[5.0 / 3.0 + 2.0 * hp, 1.0 / 3.0 + hp], [1.0 / 3.0 + hp, 1.0 / 3.0]])
     coriolis = np.array([-h * (2.0 * w1 * w2 + w2**2), h * w1**2])
-    weight = np.array(
-        [fall * np.cos(q1) + fall12 * np.cos(q1 + q2), fall12 * np.cos(q1 + q2)]
-    )
+    weight = np.array([fall * np.cos(q1) + fall12 * np.cos(q1 + q2), fall12 * np.cos(q1 + q2)])
     A = np.array([[-2.0 * h * w2, -2.0 * h * (w1 + w2)], [2.0 * h * w1, 0.0]])
     bend = -2.0 * h * a1 - h * a2 - hp * (2.0 * w1 * w2 + w2**2)
     B = np.array([[-fall * np.sin(q1) - s12, bend - s12], [-s12, -h * a1 + hp * w1**2 - s12]])

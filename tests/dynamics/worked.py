@@ -75,9 +75,7 @@ class Worked:
 
     @cached_property
     def forward_conventional(self) -> robolin.LinearizedForward:
-        return robolin.linearize_forward(
-            self.arm, self.q, self.qd, self.tau, method="conventional"
-        )
+        return robolin.linearize_forward(self.arm, self.q, self.qd, self.tau, method="conventional")
 
     @cached_property
     def forward_tree(self) -> dict[str, np.ndarray]:

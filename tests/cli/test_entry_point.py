@@ -1,0 +1,178 @@
+"""The command as a process: what it imports, how it ends, what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import START, environment, process, python
+
+HEAVY = ("numpy", "rich", "yaml", "polars", "llvmlite", "scipy")
+LIST_MODULES = """
+import json, sys
+from robolin.cli.main import main
+code = main(sys.argv[1:])
+print(json.dumps([name for name in sys.modules]), file=sys.stderr)
+"""
+# stops while the first bytes of a file are on disk, as a signal in the middle of writing would
+STOPPED_WRITING = """
+import os, signal, sys, time
+import robolin.output.{module} as writer
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def half(result, stream):
+    stream.write(b"half")
+    stream.flush()
+    os.kill(os.getpid(), signal.{name})
+    time.sleep(60)
+
+writer.{function} = half
+from robolin.cli.main import run
+run()
+"""
+BROKEN = """
+import robolin.cli.batches as batches
+
+def evaluate(*args, **how):
+    {body}
+
+batches.evaluate = evaluate
+from robolin.cli.main import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    "args", [["--version"], ["--help"], ["inverse", "--help"], ["count", "--help"]], ids=" ".join
+)
+def test_help_and_version_import_nothing_heavy(args: list[str]) -> None:
+    """Whoever asks for help waits neither for NumPy nor for any reader or writer."""
+    ran = python(LIST_MODULES, *args)
+    modules = set(json.loads(ran.err))
+
+    assert modules.isdisjoint(HEAVY)
+    assert "robolin.description.load" not in modules
+
+
+def test_one_state_imports_no_optional_writer() -> None:
+    """One state of a URDF arm as CSV needs NumPy, but no table drawer, YAML or data frames."""
+    modules = set(json.loads(python(LIST_MODULES, "inverse", "panda").err))
+
+    assert modules.isdisjoint({"rich", "yaml", "polars", "llvmlite", "scipy"})
+
+
+def test_the_answer_is_on_stdout_and_the_rest_on_stderr() -> None:
+    """stdout has two lines of CSV, stderr the note."""
+    ran = process("inverse", "ur5")
+
+    assert ran.code == 0
+    assert [line.count(",") for line in ran.out.splitlines()] == [5, 5]
+    assert ran.err.startswith("note: ur5: ")
+
+
+def test_a_rejected_command_prints_nothing_on_stdout() -> None:
+    """Errors have a place, a hint on its own line, an exit code and no traceback."""
+    ran = process("inverse", "two-link", "--q", "0,x")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.splitlines()[0] == "error: --q=0,x: 'x' is not a number"
+    assert ran.err.splitlines()[1].startswith("hint: ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes close differently there")
+@pytest.mark.parametrize(
+    "args", [["--help"], ["--version"], ["inverse", "panda"], ["inspect", "panda"]], ids=" ".join
+)
+def test_a_closed_pipe_ends_quietly(args: list[str]) -> None:
+    """A reader that has left is no error, and the interpreter does not complain either."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", START, *args],
+            env=environment(),
+            stdout=write,
+            stderr=subprocess.PIPE,
+            timeout=120,
+        )
+    finally:
+        os.close(write)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("args", [["inverse", "two-link"], ["models"]], ids=" ".join)
+def test_a_full_disk_is_said_once(args: list[str]) -> None:
+    """An answer that could not be written is exit code 4 and one line."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", START, *args],
+            env=environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=120,
+        )
+
+    assert done.returncode == 4
+    assert done.stderr.decode() == "error: No space left on device\n"
+
+
+def test_a_closed_stdout_is_an_error_and_not_a_lost_answer() -> None:
+    """With nowhere to write to, the command does not pretend to have worked."""
+    ran = python("import sys; sys.stdout = None\n" + START, "inverse", "two-link")
+
+    assert ran.code == 4
+    assert "standard output is closed" in ran.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are different there")
+@pytest.mark.parametrize("name, code", [("SIGTERM", 143), ("SIGINT", 130)])
+@pytest.mark.parametrize(
+    "module, function, file",
+    [("csv_file", "write_csv_to", "out.csv"), ("json_file", "write_json_to", "out.json")],
+)
+def test_a_signal_leaves_no_half_written_file(
+    name: str, code: int, module: str, function: str, file: str, tmp_path: Path
+) -> None:
+    """Terminated or interrupted in the middle of a file, no part of it stays behind."""
+    program = STOPPED_WRITING.format(module=module, function=function, name=name)
+    ran = python(program, "inverse", "two-link", "-o", str(tmp_path / file))
+
+    assert ran.code == code, ran.err
+    assert "Traceback" not in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bug_is_called_one() -> None:
+    """An exception of ours is exit code 70, one line, and a way to see the traceback."""
+    ran = python(BROKEN.format(body="1 / 0"), "inverse", "two-link")
+
+    assert (ran.code, ran.out) == (70, "")
+    assert ran.err.splitlines()[0] == (
+        "error: this is a bug in robolin: ZeroDivisionError: division by zero"
+    )
+    assert "ROBOLIN_DEBUG=1" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_the_traceback_of_a_bug_can_be_seen() -> None:
+    """ROBOLIN_DEBUG=1 shows where it happened."""
+    debug = "import os\nos.environ['ROBOLIN_DEBUG'] = '1'\n"
+    ran = python(debug + BROKEN.format(body="1 / 0"), "inverse", "two-link")
+
+    assert ran.code == 70
+    assert "Traceback (most recent call last)" in ran.err
+
+
+def test_too_little_memory_is_no_bug() -> None:
+    """A MemoryError is told as what it is."""
+    ran = python(BROKEN.format(body="raise MemoryError"), "inverse", "two-link")
+
+    assert ran.code == 3
+    assert ran.err.startswith("error: there is not enough memory")

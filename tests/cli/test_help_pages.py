@@ -1,0 +1,107 @@
+"""Every verb explains itself."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import pytest
+
+from robolin.cli.group import VERBS, group
+from robolin.version import __version__
+from tests.cli.command import answered, robolin
+
+SUMMARIES = {verb: text for verbs in VERBS.values() for verb, text in verbs.items()}
+CONTEXT = click.Context(group)
+
+
+def command(verb: str) -> click.Command:
+    found = group.get_command(CONTEXT, verb)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("verb", SUMMARIES)
+def test_help_of_every_verb_has_summary_usage_and_example(verb: str) -> None:
+    """The page names the verb's usage, says what it is for, and shows a command to copy."""
+    page = answered(verb, "--help").out
+
+    assert page.startswith(f"Usage: robolin {verb} ")
+    assert re.search(r"\n\n  [A-Z].*\.\n", page)
+    assert re.search(rf"Examples?:\n    robolin {verb}", page)
+
+
+@pytest.mark.parametrize("verb", [verb for verb in SUMMARIES if verb != "count"])
+def test_the_list_of_verbs_says_what_each_page_says(verb: str) -> None:
+    """The summary in `robolin --help` is the first sentence of the verb's own help."""
+    assert (command(verb).help or "").splitlines()[0] == SUMMARIES[verb]
+
+
+def test_the_group_lists_every_verb() -> None:
+    """`robolin --help` and `robolin -h` show all verbs with their summaries."""
+    page = answered("--help").out
+
+    for verb, summary in SUMMARIES.items():
+        assert f"  {verb} " in page
+        assert summary.split()[0] in page
+    assert answered("-h").out == page
+
+
+def test_every_flag_is_explained() -> None:
+    """No option stands in a help page without a word about it."""
+    for verb in SUMMARIES:
+        for param in command(verb).params:
+            if isinstance(param, click.Option) and verb != "count":
+                assert param.help, f"{verb} {param.opts}"
+
+
+def test_the_same_flag_means_the_same_everywhere() -> None:
+    """A model flag has one explanation, whatever the verb."""
+    explained: dict[str, set[str]] = {}
+    for verb in SUMMARIES:
+        for param in command(verb).params:
+            if getattr(param, "section", "") == "Model":
+                explained.setdefault(param.opts[0], set()).add(getattr(param, "help", ""))
+
+    assert len(explained) == 12
+    assert all(len(texts) == 1 for texts in explained.values())
+
+
+def test_help_is_plain_ascii() -> None:
+    """A help page can be shown by any terminal."""
+    assert all(answered(verb, "--help").out.isascii() for verb in SUMMARIES if verb != "count")
+
+
+def test_examples_on_bundled_arms_run() -> None:
+    """Every example that names a bundled arm and writes no file works as printed."""
+    for verb in SUMMARIES:
+        for line in re.findall(r"^    robolin (.*)$", answered(verb, "--help").out, re.MULTILINE):
+            words = line.split()
+            if "arm.urdf" not in words and "-o" not in words:
+                answered(*words)
+
+
+def test_version() -> None:
+    """The version is one line."""
+    assert answered("--version").out == f"robolin {__version__}\n"
+
+
+def test_no_arguments_show_the_help_on_stderr() -> None:
+    """`robolin` alone is wrong usage, answered by the help page."""
+    ran = robolin()
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == answered("--help").out
+
+
+@pytest.mark.parametrize(
+    "typed, meant",
+    [("inverze", "inverse"), ("mass_matrix", "mass-matrix"), ("linearise-forward", "linearize-")],
+)
+def test_a_mistyped_verb_is_recognized(typed: str, meant: str) -> None:
+    """A verb that does not exist is answered with the one that was probably meant."""
+    ran = robolin(typed, "panda")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: robolin: there is no verb '{typed}'\nhint: did you mean")
+    assert meant in ran.err

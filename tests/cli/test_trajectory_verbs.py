@@ -1,0 +1,189 @@
+"""Verbs on every row of a trajectory file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from robolin.cli import batches
+from tests.cli.command import answered, robolin
+
+ROWS = 7
+
+
+@pytest.fixture
+def motion(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    return {
+        word: rng.uniform(-1, 1, (ROWS, 2)) for word in ("position", "velocity", "acceleration")
+    }
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20)
+
+
+def sheet(path: Path, columns: dict[str, np.ndarray], time: bool = True) -> Path:
+    """A CSV file with the joints of the two-link arm."""
+    names = [f"{joint}/{word}" for word in columns for joint in ("shoulder", "elbow")]
+    values = np.hstack(list(columns.values()))
+    if time:
+        names = ["time", *names]
+        values = np.hstack([0.1 * np.arange(len(values))[:, None], values])
+    lines = [",".join(names), *(",".join(map(repr, row)) for row in values.tolist())]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_every_row_is_answered(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
+    """The rows of the answer are the library's batch, bit for bit, with the time in front."""
+    file = sheet(tmp_path / "motion.csv", motion)
+    ran = answered("inverse", "two-link", "--trajectory", file)
+
+    expected = library.inverse(library.load("two-link"), *motion.values())
+    assert ran.rows[0] == ["time", "shoulder/effort", "elbow/effort"]
+    np.testing.assert_array_equal(np.array(ran.numbers)[:, 1:], expected)
+    np.testing.assert_array_equal(np.array(ran.numbers)[:, 0], 0.1 * np.arange(ROWS))
+    assert ran.err == ""
+
+
+def test_chunks_change_nothing(
+    tmp_path: Path, motion: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same bytes come out for every chunk size, with a perturbation that all rows share."""
+    file = sheet(tmp_path / "motion.csv", motion)
+    commands = [
+        ["inverse", "two-link"],
+        ["linearize-forward", "two-link"],
+        ["linearize-inverse", "two-link", "--perturb", "dq=0.1,0"],
+        ["mass-matrix", "two-link", "--derivative"],
+    ]
+    whole = [answered(*words, "--trajectory", file).out for words in commands]
+    monkeypatch.setattr(batches, "CHUNK_ROWS", 3)
+
+    assert [answered(*words, "--trajectory", file).out for words in commands] == whole
+
+
+def test_a_trajectory_on_standard_input(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
+    """`--trajectory -` reads CSV from a pipe."""
+    file = sheet(tmp_path / "motion.csv", motion, time=False)
+    piped = answered("inverse", "two-link", "--trajectory", "-", stdin=file.read_bytes())
+
+    assert piped.out == answered("inverse", "two-link", "--trajectory", file).out
+    assert piped.rows[0] == ["shoulder/effort", "elbow/effort"]
+
+
+def test_missing_columns_are_zero_and_said_so(
+    tmp_path: Path, motion: dict[str, np.ndarray]
+) -> None:
+    """What the file lacks is 0 with a warning and a word in the contract, or refused if strict."""
+    file = sheet(tmp_path / "motion.csv", {"position": motion["position"]})
+    ran = answered("inverse", "two-link", "--trajectory", file, "--format", "json")
+    strict = robolin("inverse", "two-link", "--trajectory", file, "--strict")
+
+    assert ran.err.splitlines() == [
+        "warning: motion.csv: no velocity columns, so they are taken as 0",
+        "warning: motion.csv: no acceleration columns, so they are taken as 0",
+    ]
+    contract = json.loads(ran.out)["meta"]["contract"]
+    assert contract["state"] == "7 rows of motion.csv: q given, qd and qdd zero"
+    assert (strict.code, strict.out) == (3, "")
+    assert strict.err.count("error: motion.csv: ") == 2
+
+
+def test_missing_positions_are_an_error(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
+    """Positions are never assumed; the missing columns are named."""
+    file = sheet(tmp_path / "motion.csv", {"velocity": motion["velocity"]})
+    ran = robolin("inverse", "two-link", "--trajectory", file)
+
+    assert (ran.code, ran.out) == (3, "")
+    assert "'shoulder/position', 'elbow/position' are missing" in ran.err
+
+
+def test_linearize_forward_finds_its_torques(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
+    """Efforts of the file, else the torques its accelerations take, else those that hold."""
+    arm = library.load("two-link")
+    tau = library.inverse(arm, *motion.values())
+    state = {word: motion[word] for word in ("position", "velocity")}
+
+    def told(columns: dict[str, np.ndarray]) -> tuple[list[list[float]], str, str]:
+        file = sheet(tmp_path / "motion.csv", columns)
+        csv = answered("linearize-forward", "two-link", "--trajectory", file)
+        found = answered("linearize-forward", "two-link", "--trajectory", file, "--format", "json")
+        return csv.numbers, json.loads(found.out)["meta"]["contract"]["torque"], csv.err
+
+    efforts, said_efforts, _ = told({**state, "effort": tau})
+    both, _, note = told({**state, "effort": tau, "acceleration": motion["acceleration"]})
+    accelerations, said_accelerations, _ = told(motion)
+    held, said_held, _ = told(state)
+
+    assert efforts == accelerations == both
+    assert said_efforts == "given"
+    assert "accelerations" in said_accelerations
+    assert "holding" in said_held
+    assert "acceleration columns not used" in note
+    np.testing.assert_allclose(np.array(held)[:, 1:3], 0.0, atol=1e-12)
+
+
+def test_inputs_are_recorded(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
+    """Both files stand in the provenance by base name, and the flags do not reveal folders."""
+    file = sheet(tmp_path / "motion.csv", motion)
+    found = json.loads(
+        answered("inverse", "two-link", "--trajectory", file, "--format", "json").out
+    )["meta"]
+
+    assert set(found["inputs"]) == {"two-link", "motion.csv"}
+    assert found["options"] == {"arm": "two-link", "trajectory": "motion.csv"}
+    assert str(tmp_path) not in json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    "verb, flags, says",
+    [
+        ("inverse", ["--q", "0,0"], "cannot go together with --q"),
+        ("forward", ["--qd", "0,0", "--tau", "hold"], "cannot go together with --qd and --tau"),
+        ("diagonalize", ["--inverse-transform"], "--nu"),
+    ],
+)
+def test_a_state_is_given_once(
+    verb: str, flags: list[str], says: str, tmp_path: Path, motion: dict[str, np.ndarray]
+) -> None:
+    """Flags and a file at once are wrong usage."""
+    file = sheet(tmp_path / "motion.csv", motion)
+    ran = robolin(verb, "two-link", "--trajectory", file, *flags)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+
+
+def test_unused_columns_and_bad_cells_are_located(tmp_path: Path) -> None:
+    """A column that means nothing is noted, a cell that is no number rejects the file."""
+    file = tmp_path / "motion.csv"
+    file.write_text("shoulder/position,elbow/position,extra\n0,1,2\n0,oops,2\n")
+    bad = robolin("inverse", "two-link", "--trajectory", file)
+    file.write_text("shoulder/position,elbow/position,extra\n0,1,2\n")
+    noted = answered("inverse", "two-link", "--trajectory", file)
+
+    assert (bad.code, bad.out) == (3, "")
+    assert "oops" in bad.err
+    assert "note: motion.csv: columns not used: 'extra'" in noted.err
+
+
+def test_the_worst_condition_of_a_trajectory(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
+    """-v tells the largest condition of the mass matrix over all rows."""
+    file = sheet(tmp_path / "motion.csv", motion)
+    matrices = library.mass_matrix(library.load("two-link"), motion["position"])
+    ran = answered("linearize-forward", "two-link", "--trajectory", file, "-v")
+
+    assert f"cond(M) = {np.linalg.cond(matrices).max():.3g} in the worst row" in ran.err
+
+
+def test_a_missing_file_is_exit_code_4(tmp_path: Path) -> None:
+    """A trajectory that is not there could not be read."""
+    ran = robolin("inverse", "two-link", "--trajectory", tmp_path / "none.csv")
+
+    assert (ran.code, ran.out) == (4, "")

@@ -1,0 +1,160 @@
+"""Flags that make no sense: exit code 2, nothing on stdout, the flag and its value in the error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import robolin
+
+SLIDER = """\
+robolin: 1
+name: lifter
+joints:
+  - {name: lift, type: prismatic, parent: base, child: a, axis: [0, 0, 1]}
+  - {name: turn, type: revolute, parent: a, child: b, axis: [0, 1, 0]}
+links:
+  - {name: a, mass: 1}
+  - {name: b, mass: 1, com: [0.5, 0, 0]}
+"""
+
+# command line after the verb, and what the error and its hint must say
+TWO_LINK = [
+    ("inverse", "--q 0", "--q=0: 1 value, but 'two-link' has 2 joints", "shoulder, elbow"),
+    ("inverse", "--q 0,0,0", "3 values, but 'two-link' has 2 joints", ""),
+    ("inverse", "--q 0,", "--q=0,: a number is missing", ""),
+    ("inverse", "--q 0,x", "--q=0,x: 'x' is not a number", "1e-3"),
+    ("inverse", "--q 0,nan", "'nan' is not a number", ""),
+    ("inverse", "--q 0,inf", "'inf' is not a number", ""),
+    ("inverse", "--q 0,1e999", "'1e999' is too large a number", ""),
+    ("inverse", "--q 0,1_0", "'1_0' is not a number", ""),
+    ("inverse", "--q 0,1rad", "'1rad' is not a number", ""),
+    ("inverse", "--q 0,deg", "'deg' is not a number", ""),
+    ("inverse", "--q elbo=1", "--q=elbo=1: 'two-link' has no moving joint 'elbo'", "'elbow'?"),
+    ("inverse", "--q elbow=1,elbow=2", "'elbow' is there twice", ""),
+    ("inverse", "--q elbow=1,2", "some values have a name and some have none", ""),
+    ("inverse", "--q elbow=", "a number is missing", ""),
+    ("inverse", "--q =1", "'=1' is not JOINT=VALUE", ""),
+    ("inverse", "--qd x,0", "--qd=x,0: 'x' is not a number", ""),
+    ("inverse", "--tau 0,0", "no such option '--tau'", ""),
+    ("inverse", "--q", "requires an argument", "--help"),
+    ("inverse", "--gravity x", "--gravity=x: 'x' is not a number", ""),
+    ("inverse", "--gravity 0,1", "--gravity=0,1: 2 numbers, not 3", ""),
+    ("inverse", "--gravity -9.81", "--gravity=-9.81: -9.81 would pull upwards", "0,0,-9.81"),
+    ("inverse", "--lock elbow", "--lock=elbow: 'elbow' is not JOINT=VALUE", ""),
+    ("inverse", "--lock elbow=1 --lock elbow=2", "'elbow' is there twice", ""),
+    ("inverse", "--armature elbow=1deg", "--armature: joint 'elbow': an inertia is no angle", ""),
+    ("inverse", "--armature elbow=-1", "not a number ≥ 0", ""),
+    ("inverse", "--payload tip", "--payload=tip: this is not LINK:MASS[@X,Y,Z]", "tool0:1.5"),
+    ("inverse", "--payload tip:x", "--payload=tip:x: 'x' is not a number", ""),
+    ("inverse", "--payload tip:1@0,0", "2 numbers, not 3", "X,Y,Z"),
+    ("inverse", "--wrench tip", "--wrench=tip: this is not LINK=FX,FY,FZ,TX,TY,TZ", ""),
+    ("inverse", "--wrench tip=1,2,3", "3 numbers, not 6", "FX,FY,FZ"),
+    ("inverse", "--wrench-frame body", "'body' is not one of 'follower', 'dead', 'world'", ""),
+    ("inverse", "--friction-velocity x", "--friction-velocity=x: 'x' is not a number", ""),
+    ("inverse", "--friction-velocity 0", "friction velocity", ""),
+    ("inverse", "--precision 0", "--precision", ""),
+    ("inverse", "--format xml", "'xml' is not one of 'table', 'csv', 'json'", ""),
+    ("inverse", "-o out.txt", "out.txt: the extension '.txt' does not say", ".csv"),
+    ("inverse", "extra", "unexpected extra argument", "robolin inverse --help"),
+    ("forward", "--tau 1deg,0", "--tau=1deg,0: joint 'shoulder': this is not an angle", ""),
+    ("forward", "--qdd 0,0", "no such option '--qdd'", "--qd"),
+    ("forward", "--tau holt", "--tau=holt: 'holt' is not a number", ""),
+    ("forward", "--method fast", "'fast' is not one of", ""),
+    ("mass-matrix", "--qd 0,0", "--qd: has no effect here", "--q alone"),
+    ("linearize-inverse", "--perturb dtau=0,1", "'dtau' is none of dq, dqd, dqdd", ""),
+    ("linearize-inverse", "--perturb 0,1", "--perturb=0,1: '0,1' is none of dq, dqd, dqdd", ""),
+    ("linearize-inverse", "--perturb dq=0,x", "--perturb=dq=0,x: 'x' is not a number", ""),
+    ("linearize-inverse", "--perturb dq=0,1 --perturb dq=1,0", "dq is there twice", ""),
+    ("linearize-forward", "--perturb dqdd=0,1", "'dqdd' is none of dq, dqd, dtau", ""),
+    ("linearize-forward", "--tau 0,0 --qdd 0,0", "--tau: cannot go together with --qdd", ""),
+    ("linearize-forward", "--tau hold --qdd 0,0", "--tau: cannot go together with --qdd", ""),
+    ("diagonalize", "--inverse-transform", "needs the velocities it starts from: --nu", ""),
+    ("diagonalize", "--inverse-transform --unnormalized --nu 0,0", "--xi", ""),
+    ("diagonalize", "--inverse-transform --nu 0,0 --qd 0,0", "--qd: has no effect here", ""),
+    ("diagonalize", "--nu 0,0", "--nu: has no effect here", "--q, --qd, --tau"),
+    ("inspect", "-o out.csv", "out.csv: the extension does not say", ".json or .txt"),
+    ("inspect", "-o out.json --format table", "says json, --format says table", ""),
+    ("validate", "--q 0,0", "no such option '--q'", ""),
+]
+
+
+@pytest.mark.parametrize(
+    "verb, flags, says, hints", TWO_LINK, ids=[f"{row[0]} {row[1]}" for row in TWO_LINK]
+)
+def test_wrong_flags_are_refused(verb: str, flags: str, says: str, hints: str) -> None:
+    """The error names the flag, its value and what is wrong; a hint helps where it can."""
+    ran = robolin(verb, "two-link", *flags.split(" "))
+
+    assert (ran.code, ran.out) == (2, ""), ran.err
+    error, *more = ran.err.splitlines()
+    assert error.startswith("error: ")
+    assert says.lower() in error.lower()
+    assert not hints or hints in more[0].removeprefix("hint: ")
+
+
+def test_degrees_are_refused_for_sliding_joints(tmp_path: Path) -> None:
+    """A length in degrees is an error, by place, by name and when locked; an angle is not."""
+    arm = tmp_path / "lifter.yaml"
+    arm.write_text(SLIDER)
+
+    for flags in (["--q=1deg,0"], ["--q=lift=1deg"], ["--qd=lift=1deg"], ["--lock=lift=1deg"]):
+        ran = robolin("inverse", arm, *flags)
+        assert (ran.code, ran.out) == (2, "")
+        assert "joint 'lift' slides" in ran.err
+    for flags in (["--q=0.1,90deg"], ["--lock=turn=90deg"]):
+        assert robolin("inverse", arm, *flags).code == 0
+
+
+def test_a_follower_has_no_value_of_its_own() -> None:
+    """A joint that mimics another is named as such, with its leader."""
+    ran = robolin("inverse", "panda-fingers", "--q", "panda_finger_joint2=0.01")
+
+    assert ran.code == 2
+    assert "'panda_finger_joint2' mimics another" in ran.err
+    assert "panda_finger_joint1" in ran.err
+
+
+def test_one_stdin_cannot_be_arm_and_trajectory() -> None:
+    """Standard input is read once."""
+    ran = robolin("inverse", "-", "--trajectory", "-", stdin=SLIDER.encode())
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "standard input already" in ran.err
+
+
+def test_a_file_name_that_is_no_text_is_refused() -> None:
+    """Results carry the names of files, so a name has to be one."""
+    ran = robolin("inverse", "arm\udcff.urdf")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "the file name is not text" in ran.err
+
+
+def test_several_wrong_options_are_still_wrong_usage() -> None:
+    """Many problems at once keep the exit code they share."""
+    ran = robolin("inverse", "two-link", "--friction-velocity", "0", "--armature", "elbow=-1")
+
+    assert ran.code == 2
+    assert ran.err.count("error: ") == 2
+
+
+@pytest.mark.parametrize(
+    "flags, says, hints",
+    [
+        ("--lock elbo=1", "lock: there is no joint 'elbo'", "did you mean 'elbow'?"),
+        ("--payload tp:1", "payload: there is no link 'tp'", "did you mean 'tip'?"),
+        ("--wrench tp=1,2,3,4,5,6", "wrench: there is no link 'tp'", "did you mean 'tip'?"),
+        ("--tip tp", "tip: there is no link 'tp'", "did you mean 'tip'?"),
+        ("--joints elbow", "joints: 'shoulder' missing", "name every moving joint"),
+    ],
+)
+def test_names_the_file_does_not_know_are_refused(flags: str, says: str, hints: str) -> None:
+    """The flag and the file do not fit together: both are named, with what was meant."""
+    ran = robolin("inverse", "two-link", *flags.split(" "))
+
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("error: two-link.yaml: ")
+    assert says in ran.err
+    assert hints in ran.err

@@ -1,0 +1,27 @@
+"""What holds for every test: kernels are kept in a folder of the session, never in the user's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernel_folder(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Path]:
+    """ROBOLIN_CACHE for this session, inherited by every command a test starts.
+
+    The processes of a parallel session share the folder, so that each kernel is compiled once.
+    """
+    place = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        place = place.parent
+    place = place / "kernels"
+    place.mkdir(mode=0o700, exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(os.environ, "ROBOLIN_CACHE", str(place))
+        yield place

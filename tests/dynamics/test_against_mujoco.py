@@ -1,0 +1,114 @@
+"""Three arms with damping and rotors on, against MuJoCo.
+
+MuJoCo turns every inertia to its principal axes when it compiles a model, by a Jacobi iteration
+that it stops at 1e-12, and stores the axes as a quaternion: 1e-10 of the largest entry.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.description.bundled import bundled_path
+from tests.dynamics.running import gap_by_state
+from tests.robots import random_states
+
+mujoco = pytest.importorskip("mujoco")
+
+TOLERANCE = 1e-10
+STATES = 20
+ARMS = ("panda", "iiwa14", "xarm7")
+
+
+@pytest.fixture(params=ARMS)
+def pair(request: pytest.FixtureRequest) -> tuple[Arm, object]:
+    """The same file read by both, with the same rotors."""
+    plain = robolin.load(request.param)
+    rotors = np.random.default_rng(3).uniform(0.05, 0.5, plain.n)
+    armature = dict(zip(plain.joint_names, rotors.tolist(), strict=True))
+    arm = robolin.load(request.param, armature=armature)
+
+    spec = mujoco.MjSpec.from_string(bundled_path(request.param).read_text(encoding="utf-8"))
+    spec.compiler.balanceinertia = False
+    spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
+    model = spec.compile()
+    flags = mujoco.mjtDisableBit
+    model.opt.disableflags |= flags.mjDSBL_CONSTRAINT | flags.mjDSBL_CONTACT | flags.mjDSBL_LIMIT
+    model.dof_frictionloss[:] = 0.0
+    model.dof_armature[:] = rotors
+    return arm, model
+
+
+def test_the_files_have_damping(pair: tuple[Arm, object]) -> None:
+    """Both programs read the same damping, and it is not zero."""
+    arm, model = pair
+    damping = [joint.damping for joint in arm.joints]
+
+    assert [model.joint(i).name for i in range(model.njnt)] == list(arm.joint_names)
+    np.testing.assert_array_equal(model.dof_damping, damping)
+    assert min(damping) > 0.0
+
+
+def test_inverse_dynamics_and_mass_matrix(pair: tuple[Arm, object]) -> None:
+    """τ with damping and rotors, and 𝓜 with rotors, are MuJoCo's."""
+    arm, model = pair
+    data, states = mujoco.MjData(model), random_states(arm, STATES)
+    taus, masses = [], []
+    for q, qd, qdd in zip(states.q, states.qd, states.qdd, strict=True):
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
+        mujoco.mj_inverse(model, data)
+        taus.append(data.qfrc_inverse.copy())
+        masses.append(full_mass_matrix(model, data))
+
+    tau = robolin.inverse(arm, states.q, states.qd, states.qdd)
+    assert gap_by_state(tau, np.array(taus)).max() <= TOLERANCE
+    found = robolin.mass_matrix(arm, states.q)
+    assert gap_by_state(found, np.array(masses)).max() <= TOLERANCE
+
+
+def full_mass_matrix(model: object, data: object) -> np.ndarray:
+    M = np.zeros((model.nv, model.nv))
+    try:
+        mujoco.mj_fullM(model, data, M)
+    except TypeError:
+        # before version 3.5 the sparse inertia was handed over instead of the data
+        mujoco.mj_fullM(model, M, data.qM)
+    return M
+
+
+def test_forward_dynamics(pair: tuple[Arm, object]) -> None:
+    """q̈ of given torques, damping braking, is MuJoCo's."""
+    arm, model = pair
+    data, states = mujoco.MjData(model), random_states(arm, STATES)
+    tau = robolin.inverse(arm, states.q, states.qd, states.qdd)
+    accelerations = []
+    for q, qd, push in zip(states.q, states.qd, tau, strict=True):
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, qd, push
+        mujoco.mj_forward(model, data)
+        accelerations.append(data.qacc.copy())
+
+    condition = np.linalg.cond(robolin.mass_matrix(arm, states.q)).max()
+    for method in ("operator", "conventional"):
+        found = robolin.forward(arm, states.q, states.qd, tau, method=method)
+        assert gap_by_state(found, np.array(accelerations)).max() <= TOLERANCE * condition
+
+
+def test_gradients_of_torque(pair: tuple[Arm, object]) -> None:
+    """∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂q̈ are what MuJoCo's finite differences say, to their 1e-6."""
+    arm, model = pair
+    data, states = mujoco.MjData(model), random_states(arm, 3)
+    for q, qd, qdd in zip(states.q, states.qd, states.qdd, strict=True):
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
+        found = robolin.linearize_inverse(arm, q, qd, qdd)
+        gradients = [np.zeros((arm.n, arm.n)) for _ in range(3)]
+        mujoco.mjd_inverseFD(model, data, 1e-6, False, *gradients, None, None, None, None)
+
+        # MuJoCo stores the derivative of every torque with respect to one input as a row
+        names = ("dtau_dq", "dtau_dqd", "mass_matrix")
+        for name, rows in zip(names, gradients, strict=True):
+            size = np.abs(rows).max()
+            np.testing.assert_allclose(
+                getattr(found, name), rows.T, rtol=0.0, atol=1e-5 * size, err_msg=name
+            )

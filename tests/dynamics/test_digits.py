@@ -1,0 +1,110 @@
+"""How many digits of each result are right, told by 50-digit arithmetic on the Panda.
+
+The same algorithm runs twice, on floats and on 50-digit numbers, from the same figures.  Run with
+-s to see the table.  A double has 15.95 digits.  The inverse side keeps 14.5: some hundred products
+are summed.  Whatever divides by the mass matrix loses up to log10 cond(𝓜) more, 3 for the Panda.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import mpmath
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from tests.dynamics.running import run_on
+from tests.robots import random_states
+
+STATES = 3
+
+SUMMED = 14.5
+
+# everything else divides by 𝓜, by a factor of it or by D
+ONLY_SUMS = (
+    "inverse",
+    "mass-matrix",
+    "mass-matrix-derivative",
+    "coriolis-matrix",
+    "linearize-inverse",
+    "perturb-inverse",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fifty_digits() -> Iterator[None]:
+    """Fifty digits while these tests run."""
+    with mpmath.workdps(50):
+        yield
+
+
+@pytest.fixture(scope="module")
+def panda() -> Arm:
+    return robolin.load("panda", friction_velocity=0.5)
+
+
+@pytest.fixture(scope="module")
+def motions(panda: Arm) -> list[dict[str, np.ndarray]]:
+    """Every input that any algorithm asks for, per state, in floats."""
+    s = random_states(panda, STATES)
+    tau = robolin.inverse(panda, s.q, s.qd, s.qdd)
+    one, two = (
+        robolin.diagonalize(panda, s.q, s.qd, tau),
+        robolin.diagonalize_unnormalized(panda, s.q, s.qd, tau),
+    )
+    inputs = {**vars(s), "tau": tau, "nu": one.nu, "epsilon": one.epsilon}
+    inputs |= {"xi": two.xi, "kappa": two.kappa}
+    return [{name: values[i] for name, values in inputs.items()} for i in range(STATES)]
+
+
+def in_fifty_digits(panda: Arm, name: str, motion: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    exact = {
+        need: np.array([mpmath.mpf(x) for x in motion[need].tolist()])
+        for need in ALGORITHMS[name].needs
+    }
+    return run_on(panda, name, exact, number=mpmath.mpf)
+
+
+def digits(found: np.ndarray, true: np.ndarray) -> float:
+    """Right digits of the worst entry beside the largest one."""
+    error = max(abs(x) for x in (true - found).ravel()) / max(abs(x) for x in true.ravel())
+    return float(-mpmath.log10(error)) if error else 16.0
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_right_digits(
+    name: str,
+    panda: Arm,
+    motions: list[dict[str, np.ndarray]],
+    record_property: Callable[[str, object], None],
+) -> None:
+    """Right to 14.5 digits; what divides by the mass matrix, to log10 cond(𝓜) fewer."""
+    algorithm = ALGORITHMS[name]
+    condition = max(np.linalg.cond(robolin.mass_matrix(panda, motion["q"])) for motion in motions)
+    floor = SUMMED if name in ONLY_SUMS else SUMMED - np.log10(condition)
+    for result in algorithm.gives:
+        right = []
+        for motion in motions:
+            floats = {need: motion[need] for need in algorithm.needs}
+            found = run_on(panda, name, {need: x.tolist() for need, x in floats.items()})
+            right.append(digits(found[result], in_fifty_digits(panda, name, motion)[result]))
+        worst = min(right)
+        record_property(f"{name}.{result}", round(worst, 1))
+        print(f"{name:32} {result:20} {worst:5.1f} digits")
+        assert worst >= floor, result
+
+
+def test_fifty_digits_settle_which_algorithm_is_right(
+    panda: Arm, motions: list[dict[str, np.ndarray]]
+) -> None:
+    """Algorithms 4, 6 and the tree form agree to 40 digits: the truth depends on none of them."""
+    names = ("linearize-forward", "linearize-forward-tree", "linearize-forward-conventional")
+    one, *others = (in_fifty_digits(panda, name, motions[0]) for name in names)
+
+    for other in others:
+        for result, true in one.items():
+            size = max(abs(x) for x in true.ravel())
+            assert max(abs(x) for x in (other[result] - true).ravel()) < size * mpmath.mpf("1e-40")

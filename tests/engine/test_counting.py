@@ -1,0 +1,150 @@
+"""Operation counts are exact, the same every time, polynomials of n, and as low as promised."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from robolin.algebra.scalar import sin_cos, sqrt, tanh
+from robolin.analysis.operation_counts import VERBS, operation_counts, value_at
+from robolin.engine.counting import Cost, count
+from robolin.engine.generic import generic_chain
+
+Formula = Callable[[int], Fraction | int]
+
+# what the recursions cost on a serial chain of n revolute joints once the links are placed:
+# multiplications, additions and divisions
+BOUNDS: dict[tuple[str, str], tuple[Formula, Formula, Formula]] = {
+    ("linearize-inverse", "Algorithm 1"): (
+        lambda n: 255 * n,
+        lambda n: 243 * n - 30,
+        lambda n: 0,
+    ),
+    ("linearize-inverse", "Algorithm 2"): (
+        lambda n: 18 * n**2 + 291 * n,
+        lambda n: Fraction(31, 2) * n**2 + Fraction(573, 2) * n - 34,
+        lambda n: 0,
+    ),
+    ("linearize-forward", "Algorithm 5b"): (
+        lambda n: 343 * n - 39,
+        lambda n: 333 * n - 87,
+        lambda n: n,
+    ),
+    ("linearize-forward", "Algorithm 6"): (
+        lambda n: 27 * n**2 + 597 * n - 234,
+        lambda n: 24 * n**2 + 587 * n - 316,
+        lambda n: n,
+    ),
+    ("mass-matrix", "composite bodies"): (
+        lambda n: 3 * n**2 + 27 * n,
+        lambda n: Fraction(5, 2) * n**2 + Fraction(61, 2) * n - 10,
+        lambda n: 0,
+    ),
+}
+KINDS = ("multiplication", "addition", "division")
+EVERY = [(verb, candidate.title) for verb in VERBS for candidate in VERBS[verb]]
+
+
+def cost_of(verb: str, title: str, n: int) -> Cost:
+    [candidate] = [each for each in VERBS[verb] if each.title == title]
+    return count(generic_chain(n), candidate.run, candidate.needs)
+
+
+@pytest.mark.parametrize("n", [*range(1, 13), 30])
+@pytest.mark.parametrize(("verb", "title"), BOUNDS, ids=lambda x: x.replace(" ", "-"))
+def test_no_algorithm_costs_more_than_promised(verb: str, title: str, n: int) -> None:
+    """Multiplications, additions and divisions stay within the formulas, kinematics apart."""
+    spent = cost_of(verb, title, n).algorithm
+
+    for kind, bound in zip(KINDS, BOUNDS[verb, title], strict=True):
+        assert spent[kind] <= bound(n), kind
+
+
+@pytest.mark.parametrize(("verb", "title"), EVERY, ids=lambda x: x.replace(" ", "-"))
+def test_counts_are_reproducible(verb: str, title: str) -> None:
+    """Counting twice gives the same numbers, whatever was counted in between."""
+    first = cost_of(verb, title, 6)
+    cost_of("linearize-forward", "Algorithm 6", 4)
+
+    assert cost_of(verb, title, 6) == first
+
+
+@pytest.mark.parametrize(("verb", "title"), EVERY, ids=lambda x: x.replace(" ", "-"))
+def test_counts_are_polynomials_of_the_number_of_joints(verb: str, title: str) -> None:
+    """A cubic through the exact counts at n = 2 … 5 gives the exact counts at n = 20."""
+    nodes = range(2, 6)
+    costs = {n: cost_of(verb, title, n) for n in (*nodes, 20)}
+
+    for part in ("algorithm", "kinematics"):
+        counted = {n: getattr(cost, part) for n, cost in costs.items()}
+        for kind in counted[20]:
+            known = {n: counted[n][kind] for n in nodes}
+            assert counted[20][kind] == _through(known, 20), (part, kind)
+
+
+def _through(known: dict[int, int], x: int) -> Fraction:
+    """The value at x of the polynomial that runs through all known points."""
+    total = Fraction(0)
+    for n, value in known.items():
+        term = Fraction(value)
+        for other in known:
+            if other != n:
+                term *= Fraction(x - other, n - other)
+        total += term
+    return total
+
+
+def test_what_the_papers_print_is_evaluated_exactly() -> None:
+    """Fractions in a published formula cancel to whole numbers at every n."""
+    for verb in VERBS:
+        for each in operation_counts(verb, generic_chain(3)):
+            if each.published is None:
+                continue
+            for polynomial in (each.published.multiplications, each.published.additions):
+                for n in range(1, 31):
+                    exact = sum(c * n**power for power, c in enumerate(polynomial))
+                    assert exact == value_at(polynomial, n), each.algorithm
+
+
+# counts that anyone can check by hand
+
+
+def hand_made(chain: Any) -> None:
+    """Per joint: x² + 3x is two products and a sum; the rest costs nothing or is not needed."""
+    for k in chain.tip_to_base():
+        x = chain.given("q")[k]
+        never_read = x * x * x / x
+        assert never_read is not None
+        square = x * x
+        # the same node twice is one operation, zeros, ones and signs are none
+        chain.out("y", (k,), -((square + 0.0) * 1.0 + 3.0 * x) - 0.0)
+        chain.out("y_again", (k,), square)
+
+
+def dear(chain: Any) -> None:
+    for k in chain.tip_to_base():
+        x = chain.given("q")[k]
+        s, c = sin_cos(x)
+        chain.stage("kinematics")
+        placed = s * c + x
+        chain.stage("algorithm")
+        chain.out("y", (k,), sqrt(placed) / (tanh(x) - 1.0))
+
+
+def test_a_hand_count_agrees() -> None:
+    """What is needed counts once; structure, signs and what nobody reads do not count."""
+    assert count(generic_chain(4), hand_made, ("q",)) == Cost(
+        Counter(multiplication=4 * 2, addition=4 * 1), Counter()
+    )
+
+
+def test_functions_divisions_and_stages_are_counted_apart() -> None:
+    """Sines, roots and quotients have their own columns, and kinematics its own account."""
+    assert count(generic_chain(3), dear, ("q",)) == Cost(
+        Counter(function=3 * 3, root=3, division=3, addition=3),
+        Counter(multiplication=3, addition=3),
+    )
