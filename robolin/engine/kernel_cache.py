@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import sys
 import tempfile
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
@@ -100,8 +100,9 @@ def _warn(place: Path, error: OSError) -> None:
     if not _warned:
         _warned = True
         reason = error.strerror or str(error)
-        print(
-            f"warning: compiled kernels cannot be kept in {place} ({reason}); "
+        warnings.warn(
+            f"compiled kernels cannot be kept in {place} ({reason}); "
             "set ROBOLIN_CACHE to a folder of yours",
-            file=sys.stderr,
+            RuntimeWarning,
+            stacklevel=2,
         )

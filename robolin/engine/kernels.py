@@ -12,8 +12,8 @@ from threading import Lock
 from typing import Any
 
 from robolin.engine import kernel_cache
+from robolin.engine.kernel_text import trace
 from robolin.engine.layout import Variant
-from robolin.engine.traced import trace
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8, *[ctypes.c_int64] * 3)
 

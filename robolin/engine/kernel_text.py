@@ -1,0 +1,179 @@
+"""A whole kernel: rows in, the algorithm on lanes, rows out.
+
+The kernel goes through its rows in blocks of `width`.  In each block it gathers the inputs into
+lanes, runs the algorithm, and scatters the results; nothing outside the caller's rows is read or
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from robolin.algebra.scalar import Scalar
+from robolin.algebra.trigonometry import LARGEST_ANGLE
+from robolin.engine import layout
+from robolin.engine.assembly import Assembly, Value
+from robolin.engine.lanes import Lane, declarations
+from robolin.engine.layout import Variant
+from robolin.engine.traced import TracedChain
+
+# what a row says whose inputs should be looked at before its results are believed
+SUSPECT = -1.0
+
+ARGUMENTS = ", ".join(
+    f"{kind} %{name}"
+    for kind, name in (
+        ("ptr noalias readonly", "doubles"),
+        ("ptr noalias readonly", "wholes"),
+        ("ptr noalias readonly", "inputs"),
+        ("ptr noalias readonly", "outputs"),
+        ("ptr noalias", "complaints"),
+        ("ptr noalias", "scratch"),
+        ("ptr noalias", "tables"),
+        ("ptr noalias", "staging"),
+        ("i64", "n"),
+        ("i64", "m"),
+        ("i64", "rows"),
+    )
+)
+
+
+def trace(
+    algorithm: Callable[[Any], None],
+    inputs: Sequence[str],
+    gives: Mapping[str, int],
+    variant: Variant,
+    width: int,
+) -> tuple[str, int, int]:
+    """The kernel's assembly, its scratch vectors per link and its number of tables."""
+    asm = Assembly(width)
+    chain = TracedChain(asm, variant, inputs, gives)
+    for row in asm.loop(0, Value("%rows"), width):
+        _clear(chain)
+        _gather(chain, row)
+        algorithm(chain)
+        _scatter(chain, row)
+    smin = "declare i64 @llvm.smin.i64(i64, i64)"
+    text = asm.module("kernel", ARGUMENTS, f"{declarations(width)}\n{smin}")
+    return text, chain.scratch_vectors, chain.table_count
+
+
+def _gather(chain: TracedChain, row: Value) -> None:
+    """Bring `width` rows of every input into lanes; rows beyond the last repeat it."""
+    asm = chain.asm
+    last = asm.whole("sub", Value("%rows"), 1)
+    rows = [asm.whole("add", row, lane) for lane in range(asm.width)]
+    inside = [asm.emit(f"call i64 @llvm.smin.i64(i64 {r}, i64 {last})") for r in rows]
+    for number, name in enumerate(chain.inputs):
+        data = asm.load("ptr", asm.address(Value("%inputs"), 2 * number, "i64"))
+        stride = asm.load("i64", asm.address(Value("%inputs"), 2 * number + 1, "i64"))
+        starts = [asm.address(data, asm.whole("mul", r, stride)) for r in inside]
+        for k in chain.tip_to_base():
+            chain.arrays[name][k] = _input(chain, name, k, starts)
+    _suspect_inputs(chain)
+
+
+def _suspect_inputs(chain: TracedChain) -> None:
+    """Mark rows with values that are not finite or angles too large for a sine.
+
+    x - x is zero for every finite number and NaN for the others.
+    """
+    sum_of_nothing = chain.cell((0.0,))
+    for k in chain.tip_to_base():
+        for name in chain.inputs:
+            value = chain.arrays[name][k]
+            sum_of_nothing.value = (sum_of_nothing.value[0] + (value - value),)
+        if "q" in chain.inputs:
+            size = chain.arrays["q"][k].size()
+            far = size.if_less(LARGEST_ANGLE, size, 1.0, 0.0)
+            sum_of_nothing.value = (sum_of_nothing.value[0] + far,)
+    nothing = sum_of_nothing.value[0]
+    fine = nothing.select(nothing.compare("oeq", nothing, 0.0), 0.0, SUSPECT)
+    chain.complaint.value = (fine,)
+
+
+def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> Scalar:
+    asm = chain.asm
+    coordinate = chain.whole(layout.COORDINATE, k)
+    place = chain.whole(layout.PLACE, coordinate)
+    vector = Value("poison")
+    for lane, start in enumerate(starts):
+        number = asm.load("double", asm.address(start, place))
+        vector = asm.emit(f"insertelement {asm.vector} {vector}, double {number}, i32 {lane}")
+    value: Scalar = Lane(asm, vector)
+    if not chain.variant.mimics:
+        return value
+    if name in ("tau", "dtau"):
+        return chain.fact(layout.FOLLOWS, k).where(0.0, value)
+    value = value * chain.constants(k, layout.RATIO, 1)[0]
+    return value + chain.constants(k, layout.SHIFT, 1)[0] if name == "q" else value
+
+
+def _clear(chain: TracedChain) -> None:
+    """Start a block: no complaints, and nothing staged where results are added up."""
+    chain.complaint.value = (0.0,)
+    if chain.variant.mimics:
+        asm = chain.asm
+        for e in asm.loop(0, chain.total, 1):
+            asm.store_vector(asm.splat(-0.0), asm.vector_address(Value("%staging"), e))
+
+
+def _scatter(chain: TracedChain, row: Value) -> None:
+    """Write the staged results of this block's rows, and whom each row complained of."""
+    asm = chain.asm
+    end = asm.whole("add", row, asm.width)
+    whole_block = asm.emit(f"icmp sle i64 {end}, %rows")
+    for number, name in enumerate(chain.gives):
+        data = asm.load("ptr", asm.address(Value("%outputs"), number, "i64"))
+        size = chain.sizes[name]
+        stage = asm.vector_address(Value("%staging"), chain.offsets[name])
+        starts = [
+            asm.address(data, asm.whole("mul", asm.whole("add", row, lane), size))
+            for lane in range(asm.width)
+        ]
+        groups = asm.whole("and", size, -asm.width)
+        done = asm.emit(f"select i1 {whole_block}, i64 {groups}, i64 0")
+        for e in asm.loop(0, done, asm.width):
+            _transpose(chain, stage, starts, e)
+        for lane in range(asm.width):
+            present = asm.emit(f"icmp slt i64 {asm.whole('add', row, lane)}, %rows")
+            for _ in asm.only_if(present):
+                for e in asm.loop(done, size, 1):
+                    vector = asm.vector_address(stage, e)
+                    number_here = asm.load("double", asm.address(vector, lane))
+                    tidy = asm.emit(f"fadd double {number_here}, 0.0")
+                    asm.do(f"store double {tidy}, ptr {asm.address(starts[lane], e)}, align 8")
+    _scatter_complaints(chain, row)
+
+
+def _transpose(chain: TracedChain, stage: Value, starts: Sequence[Value], e: Value) -> None:
+    """`width` entries of `width` rows at once: turn entries by lanes into rows by entries."""
+    asm, width = chain.asm, chain.asm.width
+    vectors = [
+        (Lane(asm, asm.load_vector(asm.vector_address(stage, asm.whole("add", e, i)))) + 0.0).value
+        for i in range(width)
+    ]
+    step = 1
+    while step < width:
+        for i in range(width):
+            if not i & step:
+                a, b = vectors[i], vectors[i + step]
+                low = [x if not x & step else width + x - step for x in range(width)]
+                high = [x + step if not x & step else width + x for x in range(width)]
+                vectors[i], vectors[i + step] = asm.shuffle(a, b, low), asm.shuffle(a, b, high)
+        step *= 2
+    for start, vector in zip(starts, vectors, strict=True):
+        asm.store_vector(vector, asm.address(start, e), aligned=False)
+
+
+def _scatter_complaints(chain: TracedChain, row: Value) -> None:
+    asm = chain.asm
+    said = chain.complaint.value[0]
+    for lane in range(asm.width):
+        here = asm.whole("add", row, lane)
+        present = asm.emit(f"icmp slt i64 {here}, %rows")
+        for _ in asm.only_if(present):
+            number = asm.emit(f"extractelement {asm.vector} {said.value}, i32 {lane}")
+            place = asm.address(Value("%complaints"), here)
+            asm.do(f"store double {number}, ptr {place}, align 8")
