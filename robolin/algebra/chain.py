@@ -145,7 +145,10 @@ class Chain(Protocol):
         """Empty the tables or columns of these names; needed before anything is held there."""
 
     def hold(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
-        """Add a number of a link, or of a pair of links, to the table or column of that name."""
+        """Put a number of a link, or of a pair of links, in the table or column of that name."""
+
+    def hold_more(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
+        """Add to a number that is held already."""
 
     def held(self, name: str) -> Table: ...
     def held_column(self, name: str) -> Scalars: ...

@@ -28,10 +28,13 @@ def accelerations_conventional(chain: Chain, links: Links) -> Scalars:
         chain.hold("applied", (k,), chain.given("tau")[k])
     torques(chain, links, chain.given("qd"), still, chain.hold)
     composite_bodies(chain, links, chain.hold)
-    bias, qdd = chain.held_column("tau"), chain.held_column("applied")
+    bias, applied = chain.held_column("tau"), chain.held_column("applied")
+    x, qdd = chain.slots(1), chain.scalars()
     for j in chain.coordinates():
-        qdd[j] = qdd[j] - bias[j]
-    solve(chain, eliminate(chain, "mass_matrix"), qdd)
+        x[j] = (applied[j] - bias[j],)
+    solve(chain, eliminate(chain, "mass_matrix"), x)
+    for j in chain.coordinates():
+        qdd[j] = x[j][0]
     return qdd
 
 
@@ -54,17 +57,19 @@ def linearize_forward_conventional(chain: Chain) -> None:
 def forward_model_conventional(chain: Chain, links: Links, qdd: Scalars) -> None:
     """Algorithm 4: 𝓜, A_D, B_D by Algorithm 2, then 𝓜⁻¹, -𝓜⁻¹ A_D and -𝓜⁻¹ B_D."""
     chain.begin("mass_matrix", "dtau_dqd", "dtau_dq")
-    inverse_model(chain, links, step_one(chain, links, qdd), chain.hold, chain.hold)
+    inverse_model(chain, links, step_one(chain, links, qdd), chain.hold, chain.hold_more)
     factors = eliminate(chain, "mass_matrix")
     _out_inverse(chain, factors, "dqdd_dtau")
-    for source, name in (("dtau_dqd", "dqdd_dqd"), ("dtau_dq", "dqdd_dq")):
-        model, x = chain.held(source), chain.scalars()
-        for c in chain.coordinates():
-            for r in chain.coordinates():
-                x[r] = model[r, c]
-            solve(chain, factors, x)
-            for r in chain.coordinates():
-                chain.out_coordinate(name, (r, c), -x[r])
+
+    # column c of both matrices is solved at once
+    AD, BD, x = chain.held("dtau_dqd"), chain.held("dtau_dq"), chain.slots(2)
+    for c in chain.coordinates():
+        for r in chain.coordinates():
+            x[r] = (AD[r, c], BD[r, c])
+        solve(chain, factors, x)
+        for r in chain.coordinates():
+            chain.out_coordinate("dqdd_dqd", (r, c), -x[r][0])
+            chain.out_coordinate("dqdd_dq", (r, c), -x[r][1])
 
 
 def _out_inverse(chain: Chain, factors: Factors, name: str) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Table
-from robolin.algebra.scalar import Scalar
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
+from robolin.algebra.vectors import scale, sub
 
 
 class Factors(NamedTuple):
@@ -44,30 +44,32 @@ def eliminate(chain: Chain, name: str) -> Factors:
     return Factors(A, Dinv)
 
 
-def solve(chain: Chain, factors: Factors, x: Scalars) -> None:
-    """Overwrite x with 𝓜⁻¹ x."""
+def solve(chain: Chain, factors: Factors, x: Slots) -> None:
+    """Overwrite x with 𝓜⁻¹ x; each x(j) is a row of as many right-hand sides as there are."""
     L, Dinv = factors
     for j in chain.coordinates():
         for r in chain.coordinates_after(j):
-            x[r] = x[r] - L[r, j] * x[j]
+            x[r] = sub(x[r], scale(x[j], L[r, j]))
     for j in chain.coordinates_back():
-        x[j] = x[j] * Dinv[j]
+        row = chain.cell(scale(x[j], Dinv[j]))
         for r in chain.coordinates_after(j):
-            x[j] = x[j] - L[r, j] * x[r]
+            row.value = sub(row.value, scale(x[r], L[r, j]))
+        x[j] = row.value
 
 
-def inverse_column(chain: Chain, factors: Factors, c: LinkNumber, one: Scalar = 1.0) -> Scalars:
+def inverse_column(chain: Chain, factors: Factors, c: LinkNumber) -> Scalars:
     """Column c of 𝓜⁻¹ on and below the diagonal; the rest follows by symmetry."""
     L, Dinv = factors
     x = chain.scalars()
-    x[c] = one
+    x[c] = 1.0
     for r in chain.coordinates_after(c):
         x[r] = 0.0
     for j in chain.coordinates_from(c):
         for r in chain.coordinates_after(j):
             x[r] = x[r] - L[r, j] * x[j]
     for j in chain.coordinates_back_to(c):
-        x[j] = x[j] * Dinv[j]
+        entry = chain.cell((x[j] * Dinv[j],))
         for r in chain.coordinates_after(j):
-            x[j] = x[j] - L[r, j] * x[r]
+            entry.value = (entry.value[0] - L[r, j] * x[r],)
+        x[j] = entry.value[0]
     return x

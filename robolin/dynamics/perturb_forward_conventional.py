@@ -20,9 +20,9 @@ def perturb_forward_conventional(chain: Chain) -> None:
     torque_changes(chain, links, still, chain.hold)
     composite_bodies(chain, links, chain.hold)
 
-    needed, dqdd = chain.held_column("dtau"), chain.held_column("applied")
+    needed, applied, x = chain.held_column("dtau"), chain.held_column("applied"), chain.slots(1)
     for j in chain.coordinates():
-        dqdd[j] = dqdd[j] - needed[j]
-    solve(chain, eliminate(chain, "mass_matrix"), dqdd)
+        x[j] = (applied[j] - needed[j],)
+    solve(chain, eliminate(chain, "mass_matrix"), x)
     for j in chain.coordinates():
-        chain.out_coordinate("dqdd", (j,), dqdd[j])
+        chain.out_coordinate("dqdd", (j,), x[j][0])

@@ -75,6 +75,11 @@ class Table:
     def __setitem__(self, pair: tuple[int, int], value: Scalar) -> None:
         self._values[pair] = value
 
+    def gather(self, pair: tuple[int, int], value: Scalar) -> None:
+        """Add to what several links share; the first to come is simply kept."""
+        so_far = self._values.get(pair)
+        self._values[pair] = value if so_far is None else so_far + value
+
 
 @dataclass
 class Cell:
@@ -224,10 +229,10 @@ class DirectChain:
         return range(j + 1, r + 1)
 
     def hold(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
-        table = self.held(name)
         coordinate, value = self._reduced(index, value)
-        pair = (coordinate[0], coordinate[-1])
-        table[pair] = table[pair] + value
+        self.held(name).gather((coordinate[0], coordinate[-1]), value)
+
+    hold_more = hold
 
     def begin(self, *names: str) -> None:
         self._tables.update((name, Table()) for name in names)

@@ -185,12 +185,26 @@ class TracedChain:
         for name in names:
             if name not in self._tables:
                 self._tables[name] = TracedTable(self, self._table_memory(len(self._tables)))
-            table = self._tables[name]
-            for j in self.coordinates():
-                for r in self.coordinates():
-                    table[j, r] = 0.0
+            if not self._every_pair_is_written:
+                self._empty(self._tables[name])
+
+    def _empty(self, table: TracedTable) -> None:
+        for j in self.coordinates():
+            for r in self.coordinates():
+                table[j, r] = 0.0
+
+    @property
+    def _every_pair_is_written(self) -> bool:
+        """On a serial chain of independent joints every pair is held once before it is read."""
+        return self.variant.serial and not self.variant.mimics
 
     def hold(self, name: str, index: tuple[Value, ...], value: Scalar) -> None:
+        if self._every_pair_is_written:
+            self._tables[name][index[0], index[-1]] = value
+        else:
+            self.hold_more(name, index, value)
+
+    def hold_more(self, name: str, index: tuple[Value, ...], value: Scalar) -> None:
         coordinate, value = self._reduced(index, value)
         table, pair = self._tables[name], (coordinate[0], coordinate[-1])
         table[pair] = table[pair] + value

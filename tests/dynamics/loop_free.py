@@ -27,7 +27,7 @@ class LoopFree:
 
 @dataclass(frozen=True)
 class Bodies:
-    """Hinge columns H* (..., 6, N) and 6x6 inertias M (..., N, 6, 6) about the base's first joint."""
+    """Hinge columns H* (..., 6, N) and 6x6 inertias M (..., N, 6, 6), about the first joint."""
 
     H: np.ndarray
     M: np.ndarray

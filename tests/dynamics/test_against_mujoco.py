@@ -1,7 +1,7 @@
 """Three arms with damping and rotors on, against MuJoCo.
 
-MuJoCo turns every inertia to its principal axes when it compiles a model, by a Jacobi iteration
-that it stops at 1e-12, and stores the axes as a quaternion: 1e-10 of the largest entry.
+MuJoCo keeps an inertia as principal moments and a quaternion, a few roundings more than a matrix
+has; the bounds are those held against Pinocchio, and some 1e-15 is seen.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.robots import random_states
 
 mujoco = pytest.importorskip("mujoco")
 
-TOLERANCE = 1e-10
+TOLERANCE = 1e-12
 STATES = 20
 ARMS = ("panda", "iiwa14", "xarm7")
 
@@ -90,13 +90,14 @@ def test_forward_dynamics(pair: tuple[Arm, object]) -> None:
         accelerations.append(data.qacc.copy())
 
     condition = np.linalg.cond(robolin.mass_matrix(arm, states.q)).max()
+    tolerance = 10.0 * (TOLERANCE + 1e-15 * condition)
     for method in ("operator", "conventional"):
         found = robolin.forward(arm, states.q, states.qd, tau, method=method)
-        assert gap_by_state(found, np.array(accelerations)).max() <= TOLERANCE * condition
+        assert gap_by_state(found, np.array(accelerations)).max() <= tolerance
 
 
 def test_gradients_of_torque(pair: tuple[Arm, object]) -> None:
-    """∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂q̈ are what MuJoCo's finite differences say, to their 1e-6."""
+    """∂τ/∂q, ∂τ/∂q̇ and ∂τ/∂q̈ are MuJoCo's finite differences, to their 1e-5."""
     arm, model = pair
     data, states = mujoco.MjData(model), random_states(arm, 3)
     for q, qd, qdd in zip(states.q, states.qd, states.qdd, strict=True):

@@ -15,8 +15,8 @@ from robolin.algebra.inertias import gyroscopic, gyroscopic_times, gyroscopic_tr
 from robolin.arm import Arm
 from tests.dynamics.loop_free import loop_free, mhat
 from tests.dynamics.running import gap, run_on
-from tests.dynamics.world import kinetic_energy, weight_torque
 from tests.dynamics.worked import worked
+from tests.dynamics.world import kinetic_energy, weight_torque
 from tests.robots import every_arm, independent, named
 
 EXACT = 2e-14

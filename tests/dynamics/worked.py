@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -112,7 +112,7 @@ class Worked:
         return robolin.diagonalize_unnormalized(self.arm, self.q, self.qd, self.tau)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _worked() -> dict[str, Worked]:
     return {arm.name: Worked(arm) for arm in every_arm()}
 

@@ -1,0 +1,61 @@
+"""Whether two programs answered the same: gaps, and how large each of them may be.
+
+Pinocchio is allowed what the tests allow it, 1e-12 of the largest entry, with cond(𝓜) for what is
+divided by the mass matrix.  MuJoCo stores inertias by principal axes found to 1e-12 and gets 1e-10,
+its finite differences 1e-4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+SYMMETRIC = ("mass_matrix", "dqdd_dtau")
+DIVIDED = ("qdd", "dqdd", "dqdd_dtau", "dqdd_dqd", "dqdd_dq")
+
+
+class Disagreement(Exception):
+    """Two programs that should answer the same do not; timing them would mean nothing."""
+
+
+def gap(name: str, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """The largest difference of each state, relative to its largest entry."""
+    if name in SYMMETRIC:
+        ours, theirs = np.triu(ours), np.triu(theirs)
+    axes = tuple(range(1, ours.ndim))
+    return np.abs(ours - theirs).max(axis=axes) / np.abs(theirs).max(axis=axes)
+
+
+def tolerance(peer: str, verb: str, name: str, condition: np.ndarray) -> np.ndarray:
+    """The gap that each state may have."""
+    divided = name in DIVIDED
+    if peer == "MuJoCo":
+        if verb.startswith("linearize"):
+            return np.full_like(condition, 1e-4)
+        return 1e-10 * (condition if divided else np.ones_like(condition))
+    times = 10.0 if name in ("qdd", "dqdd", "dtau") else 1.0
+    return times * (1e-12 + (1e-15 * condition if divided else 0.0))
+
+
+def checked(
+    peer: str,
+    verb: str,
+    ours: Mapping[str, np.ndarray],
+    theirs: Mapping[str, np.ndarray],
+    condition: np.ndarray,
+) -> float:
+    """The largest gap of all results that both gave; a gap too large is an error."""
+    worst = 0.0
+    for name, values in theirs.items():
+        rows = len(values)
+        gaps = gap(name, ours[name][:rows], values)
+        allowed = tolerance(peer, verb, name, condition[:rows])
+        if not (gaps <= allowed).all():
+            row = int(np.argmax(gaps / allowed))
+            raise Disagreement(
+                f"{verb}: {name} of {peer} is {gaps[row]:.1e} off in state {row}, "
+                f"{allowed[row]:.1e} would be fine"
+            )
+        worst = max(worst, float(gaps.max()))
+    return worst

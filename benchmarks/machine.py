@@ -1,0 +1,56 @@
+"""What a measurement was made on: processor, cores, and the versions of everything involved."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from robolin.engine.kernels import host_width
+from robolin.version import __version__
+
+PACKAGES = ("numpy", "llvmlite", "polars", "pin", "mujoco")
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def described() -> dict[str, Any]:
+    """The machine and the versions, for the head of a table."""
+    return {
+        "processor": _processor(),
+        "cores": cores(),
+        "doubles per register": host_width(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "robolin": __version__,
+        **{name: found for name in PACKAGES if (found := _version(name))},
+    }
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    family = re.search(r"^cpu family\s*:\s*(\d+)$", text, re.MULTILINE)
+    number = re.search(r"^model\s*:\s*(\d+)$", text, re.MULTILINE)
+    if not model:
+        return platform.machine()
+    detail = f" (family {family[1]}, model {number[1]})" if family and number else ""
+    return re.sub(r"\s+", " ", model[1]).strip() + detail

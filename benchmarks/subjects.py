@@ -1,0 +1,59 @@
+"""The arms that are measured, and the states they are measured at."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+import robolin
+from robolin.arm import Arm
+from tests.robots import random_arm, random_states
+
+CHAINS = (3, 6, 12, 30, 60, 120)
+TREE = 30
+SEED = 7
+
+# results of one call are kept below this, so that arms of any size fit in memory
+MOST_BYTES = 192 * 1024 * 1024
+
+States = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An arm by the name it has in tables; `urdf` is the bundled file peers can read themselves."""
+
+    title: str
+    arm: Arm
+    urdf: str = ""
+
+    def states(self, most: int) -> States:
+        """Random states with the torques that belong to them, as many as memory allows."""
+        bytes_each = 8 * (3 * self.arm.n**2 + self.arm.n)
+        count = max(2, min(most, MOST_BYTES // bytes_each))
+        states = asdict(random_states(self.arm, count, SEED))
+        motion = (states[name] for name in ("q", "qd", "qdd"))
+        return states | {"tau": robolin.inverse(self.arm, *motion, engine="compiled")}
+
+
+def panda() -> Subject:
+    """The bundled Panda without damping, which Pinocchio leaves out."""
+    return Subject("Panda, 7 joints", robolin.load("panda", damping=False), "panda")
+
+
+def tree() -> Subject:
+    """A tree of 30 joints with branches of different lengths."""
+    return Subject(f"tree, {TREE} joints", _in_order(random_arm(SEED, TREE, tree=True)))
+
+
+def chain(joints: int) -> Subject:
+    """A serial chain of revolute joints with skew axes and bodies off them."""
+    return Subject(
+        f"chain, {joints} joints", _in_order(random_arm(SEED, joints, prismatic=False))
+    )
+
+
+def _in_order(arm: Arm) -> Arm:
+    """The arm with its joints named from base to tip, as Pinocchio and MuJoCo number them."""
+    return replace(arm, joint_names=tuple(f"joint{i}" for i in range(arm.n)))

@@ -1,0 +1,103 @@
+"""Timing side by side: contestants take turns, so that a slow minute slows all of them alike."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much time a measurement may take."""
+
+    rounds: int
+    seconds: float
+    states: int
+
+    @property
+    def quick(self) -> bool:
+        return self.rounds < FULL.rounds
+
+
+# 20 000 states are what the bars speak of
+FULL = Effort(rounds=9, seconds=0.4, states=20_000)
+QUICK = Effort(rounds=3, seconds=0.03, states=2_000)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The middle of several measurements, and the smallest and largest of them."""
+
+    median: float
+    low: float
+    high: float
+
+    def __format__(self, form: str) -> str:
+        form = form or ".3g"
+        return f"{self.median:{form}} ({self.low:{form}}–{self.high:{form}})"
+
+
+def spread(values: Sequence[float]) -> Spread:
+    return Spread(statistics.median(values), min(values), max(values))
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """Something that answers the first so many states."""
+
+    run: Callable[[int], Any]
+    states: int
+
+
+def interleaved(contestants: Mapping[str, Contestant], rounds: int) -> dict[str, list[float]]:
+    """Seconds per state of each contestant in each round; every round runs all of them once."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for name, contestant in contestants.items():
+                times[name].append(seconds(contestant.run, contestant.states) / contestant.states)
+    finally:
+        gc.enable()
+    return times
+
+
+def seconds(run: Callable[..., Any], *arguments: Any) -> float:
+    start = time.perf_counter()
+    run(*arguments)
+    return time.perf_counter() - start
+
+
+def affordable(run: Callable[[int], Any], most: int, allowance: float) -> int:
+    """How many states can be answered in the time allowed; at least two, at most `most`."""
+    states = min(2, most)
+    run(states)
+    while True:
+        taken = seconds(run, states)
+        if states >= most or taken >= allowance / 4:
+            break
+        states = min(most, states * 4)
+    return max(2, min(most, int(states * allowance / max(taken, 1e-9))))
+
+
+def compared(times: Mapping[str, Sequence[float]], ours: str = "robolin") -> dict[str, Any]:
+    """For each contestant µs per state, and how many times as long as ours it takes, by round."""
+    report: dict[str, Any] = {}
+    for name, values in times.items():
+        entry: dict[str, Any] = {"us": asdict(spread([1e6 * value for value in values]))}
+        if name != ours:
+            ratios = [theirs / our for theirs, our in zip(values, times[ours], strict=True)]
+            entry["ratio"] = asdict(spread(ratios))
+        report[name] = entry
+    return report
+
+
+def progress(text: str) -> None:
+    """A line on stderr about what is being measured."""
+    print(text, file=sys.stderr, flush=True)

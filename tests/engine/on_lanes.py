@@ -1,0 +1,37 @@
+"""Running an algorithm on lanes of a given width, in memory of a given kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import Algorithm
+from robolin.engine.compiled import CHUNK, Plan, prepared, recipe_for
+from robolin.evaluate import parameters
+
+WIDTHS = (2, 4, 8)
+
+
+def plan_for(arm: Arm, name: str, algorithm: Algorithm, width: int | None = None) -> Plan:
+    """A kernel for the arm; width None is the host's own."""
+    ready = prepared(parameters(arm))
+    return Plan(ready, recipe_for(name, algorithm, ready, width))
+
+
+def on_lanes(
+    arm: Arm,
+    name: str,
+    algorithm: Algorithm,
+    given: Mapping[str, np.ndarray],
+    *,
+    width: int | None = None,
+    jobs: int = 1,
+    chunk: int = CHUNK,
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Results and complaints of every row of `given`, arrays (rows, n)."""
+    inputs = [np.ascontiguousarray(given[each]) for each in algorithm.needs]
+    plan = plan_for(arm, name, algorithm, width)
+    return plan.many(inputs, inputs[0].shape[:-1], jobs, chunk)

@@ -1,0 +1,122 @@
+"""One source, one result: every way of running an algorithm gives the same bits.
+
+Ten arms, 1000 states each, every algorithm of the catalogue that holds on the arm.  NumPy runs all
+states at once and is what everything else is compared with: floats (on a few states, as they take
+milliseconds each), lanes, threads and chunks (on all).  A kernel takes about half a second to
+compile for each width and variant of arm; so the serial arms whose joints all turn and the plain
+trees run on lanes of width 2, 4 and 8, the others on lanes of the host's width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm, Wrench
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.kernels import host_width
+from robolin.engine.layout import variant_of
+from robolin.engine.run import run
+from robolin.evaluate import parameters
+from tests.engine.on_lanes import WIDTHS, on_lanes
+from tests.robots import TOOL, WRENCH_MODELS, random_arm
+
+STATES = 1000
+ON_FLOATS = 20
+JOBS, CHUNKS = (1, 2, 4), (1, 7, 4096)
+
+
+def loaded(arm: Arm, tip: str) -> Arm:
+    """The arm with a wrench of each model, one at its tip, the others nearer to its base."""
+    frames = [tip, arm.links[len(arm.links) // 2].name, arm.links[-1].name]
+    wrenches = tuple(
+        Wrench(frame, model, (3.0 + i, -2.0, 1.0), (0.5, 0.25 * i, -0.75))
+        for i, (frame, model) in enumerate(zip(frames, WRENCH_MODELS, strict=True))
+    )
+    return replace(arm, name=f"{arm.name}-loaded", wrenches=wrenches)
+
+
+def rough(seed: int, joints: int, tree: bool) -> Arm:
+    return random_arm(seed, joints, tree, armature=True, damping=True, friction_velocity=0.05)
+
+
+ARMS = {
+    arm.name: arm
+    for arm in (
+        robolin.load("panda"),
+        robolin.load("ur5"),
+        robolin.load("puma560"),
+        random_arm(31, 1, prismatic=False),
+        random_arm(32, 6),
+        random_arm(33, 8, tree=True),
+        random_arm(34, 5, tree=True, armature=True),
+        robolin.load("panda-fingers"),
+        loaded(rough(35, 5, tree=False), TOOL),
+        loaded(rough(36, 7, tree=True), TOOL),
+    )
+}
+
+
+def widths(arm: Arm) -> tuple[int, ...]:
+    variant = variant_of(parameters(arm))
+    plain = not (variant.mimics or variant.smooth_friction or variant.load_models)
+    common = plain and variant.serial == variant.all_turn
+    return WIDTHS if common else (host_width(),)
+
+
+def cases() -> Iterator[tuple[str, str]]:
+    """Algorithms outside, arms inside: whoever compiles a kernel uses it on the next arm too."""
+    for name, algorithm in ALGORITHMS.items():
+        for arm in ARMS.values():
+            independent = algorithm.kind == "any" or not arm.has_mimic
+            if independent and (algorithm.kind != "serial" or arm.serial):
+                yield name, arm.name
+
+
+@lru_cache(maxsize=1)
+def on_arrays(name: str, arm_name: str) -> tuple[Mapping[str, np.ndarray], dict[str, np.ndarray]]:
+    """1000 states and their results by NumPy."""
+    arm, algorithm = ARMS[arm_name], ALGORITHMS[name]
+    rng = np.random.default_rng([arm.n, len(algorithm.needs)])
+    given = {each: rng.uniform(-2.0, 2.0, (STATES, arm.n)) for each in algorithm.needs}
+    # angles of many turns, joints at rest and zeros of both signs are states too
+    given["q"][1::7] *= 1000.0
+    for values in given.values():
+        values[2::9] = np.where(rng.random(values[2::9].shape) < 0.5, 0.0, -0.0)
+    return given, run(parameters(arm), algorithm.run, algorithm.gives, given)
+
+
+def bits(results: Mapping[str, np.ndarray]) -> dict[str, bytes]:
+    return {name: np.ascontiguousarray(array).tobytes() for name, array in results.items()}
+
+
+each_case = pytest.mark.parametrize(("name", "arm_name"), list(cases()))
+
+
+@each_case
+def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> None:
+    """Floats, NumPy, lanes of any width, and any number of threads and chunks agree to the bit."""
+    arm, algorithm = ARMS[arm_name], ALGORITHMS[name]
+    given, expected = on_arrays(name, arm_name)
+    assert all(np.isfinite(array).all() for array in expected.values())
+    true = bits(expected)
+
+    for row in range(0, STATES, STATES // ON_FLOATS):
+        state = {each: values[row] for each, values in given.items()}
+        found = run(parameters(arm), algorithm.run, algorithm.gives, state)
+        assert bits(found) == bits({each: array[row] for each, array in expected.items()}), row
+
+    for width in widths(arm):
+        found, complaints = on_lanes(arm, name, algorithm, given, width=width)
+        assert bits(found) == true, f"width {width}"
+        assert not complaints.any()
+
+    for jobs in JOBS:
+        for chunk in CHUNKS:
+            found, _ = on_lanes(arm, name, algorithm, given, jobs=jobs, chunk=chunk)
+            assert bits(found) == true, f"{jobs} jobs, chunks of {chunk}"
