@@ -40,8 +40,9 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
         PH[k] = articulated_times(P[k], H)
 
         # inertia about the hinge itself; without any, a torque would accelerate it without bound
-        D[k] = dot(H, PH[k]) + chain.armature(k)
-        Dinv[k] = 1.0 / chain.positive(k, D[k], partial(_without_cancellation, P[k], H))
+        about_hinge = dot(H, PH[k]) + chain.armature(k)
+        D[k] = chain.positive(k, about_hinge, partial(_without_cancellation, P[k], H))
+        Dinv[k] = 1.0 / D[k]
         G[k] = scale(PH[k], Dinv[k])
         P_plus.hand_inboard(k, sub(P[k], rank_one(G[k], PH[k])))
 

@@ -33,7 +33,7 @@ def eliminate(chain: Chain, name: str) -> Factors:
         diagonal[j] = A[j, j]
 
     for j in chain.coordinates():
-        Dinv[j] = 1.0 / chain.positive(j, A[j, j], partial(diagonal.__getitem__, j))
+        Dinv[j] = 1.0 / chain.positive(chain.leader(j), A[j, j], partial(diagonal.__getitem__, j))
         for r in chain.coordinates_after(j):
             pivot[r] = A[r, j]
         for r in chain.coordinates_after(j):

@@ -108,6 +108,8 @@ class DirectChain:
         self._number, self._parameters, self._given = number, parameters, given
         self.n, self.base = parameters.n, parameters.n + 1
         self._parents = [0] + [row.parent for row in self._rows]
+        leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.follows)
+        self._leaders = dict(leading)
         self._first = first_of_subtrees(self._parents)
         self.gravity = self._vector(parameters.gravity)
         velocity = parameters.friction_velocity
@@ -188,11 +190,10 @@ class DirectChain:
 
     def _efforts(self, values: Sequence[Scalar]) -> Scalars:
         """A torque acts on the leading joint; a joint that mimics has no motor of its own."""
-        leading = {row.coordinate: k for k, row in enumerate(self._rows) if not row.follows}
-        full: list[Scalar] = [0.0] * self.n
-        for coordinate, k in leading.items():
+        full: list[Scalar] = [0.0] * (self.n + 2)
+        for coordinate, k in self._leaders.items():
             full[k] = values[self._parameters.order[coordinate - 1]]
-        return Scalars([None, *full, None])
+        return Scalars(full)
 
     # storage
 
@@ -212,6 +213,9 @@ class DirectChain:
 
     def coordinates(self) -> Iterable[int]:
         return range(1, len(self._parameters.order) + 1)
+
+    def leader(self, j: int) -> int:
+        return self._leaders[j]
 
     def coordinates_back(self) -> Iterable[int]:
         return range(len(self._parameters.order), 0, -1)
