@@ -36,6 +36,9 @@ BATCH = "Pinocchio, batch call"
 BATCH_ALL = "Pinocchio, batch call, all cores"
 NUMPY = "same source on NumPy"
 
+# NumPy spends its time on the steps, not on the states: enough of them, but not too many steps
+NUMPY_STATES, NUMPY_JOINTS = 2_000, 7
+
 Answer = Callable[[int], dict[str, np.ndarray]]
 
 
@@ -55,20 +58,18 @@ def on(subject: Subject, effort: Effort, verbs: Sequence[str] = tuple(VERBS)) ->
         progress(f"{subject.title}: {verb}")
         ours = robolin_answer(subject.arm, verb, states, jobs=1)
         contestants, gaps = {"robolin": Contestant(ours, rows)}, {}
-        for name, answer in _others(subject.arm, verb, states, peers):
-            few = min(CHECKED, affordable(answer, rows, effort.seconds))
+        for name, answer, count in _others(subject.arm, verb, states, peers):
+            count = count or affordable(answer, rows, effort.seconds)
+            few = min(CHECKED, count)
             gaps[name] = checked(name.partition(",")[0], verb, ours(few), answer(few), condition)
-            states_each = affordable(answer, rows, effort.seconds)
-            contestants[name] = Contestant(answer, states_each)
+            contestants[name] = Contestant(answer, count)
         report[verb] = compared(interleaved(contestants, effort.rounds))
         for name, found in gaps.items():
             report[verb][name] |= {"gap": found, "states": contestants[name].states}
     return {"joints": subject.arm.n, "states": rows, "verbs": report}
 
 
-def robolin_answer(
-    arm: Arm, verb: str, states: States, jobs: int, **how: Any
-) -> Answer:
+def robolin_answer(arm: Arm, verb: str, states: States, jobs: int, **how: Any) -> Answer:
     """What the public function answers for the first rows, as arrays by name."""
     function = getattr(robolin, verb.replace("-", "_"))
     needs, single = VERBS[verb]
@@ -83,20 +84,24 @@ def robolin_answer(
 
 def _others(
     arm: Arm, verb: str, states: States, peers: dict[str, Any]
-) -> Iterator[tuple[str, Answer]]:
-    """Everything that robolin on one core is compared with."""
+) -> Iterator[tuple[str, Answer, int]]:
+    """Everything that robolin on one core is compared with, and on how many states; 0 if the
+    time it takes decides."""
+    rows = len(states["q"])
     if cores() > 1:
-        yield ALL_CORES, robolin_answer(arm, verb, states, cores())
-    yield NUMPY, robolin_answer(arm, verb, states, 1, engine="python")
+        yield ALL_CORES, robolin_answer(arm, verb, states, cores()), rows
+    if arm.n <= NUMPY_JOINTS:
+        numpy = robolin_answer(arm, verb, states, 1, engine="python")
+        yield NUMPY, numpy, min(rows, NUMPY_STATES)
     for name, peer in peers.items():
         method = getattr(peer, verb.replace("-", "_"), None)
         if method is not None:
-            yield name, _bound(method, states)
+            yield name, _bound(method, states), 0
     if "Pinocchio" in peers:
         for name, threads in ((BATCH, 1), (BATCH_ALL, cores())):
             batch = peers["Pinocchio"].batch(verb, threads)
             if batch is not None:
-                yield name, _bound(batch, states)
+                yield name, _bound(batch, states), rows
 
 
 def _bound(method: Callable[[States, int], dict[str, np.ndarray]], states: States) -> Answer:

@@ -12,6 +12,7 @@ import pytest
 
 from robolin.arm import IDENTITY, Inertia, Limits, Mimic, Pose
 from robolin.description.model import Description, JointEntry, Place
+from robolin.description.urdf import read_urdf
 from robolin.rotations import (
     apply,
     compose,
@@ -22,7 +23,6 @@ from robolin.rotations import (
     transpose,
     turned_rotary,
 )
-from robolin.description.urdf import read_urdf
 from tests.description.bad_urdf import A, B, C, between, inertial, joint, robot
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "urdf"

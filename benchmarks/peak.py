@@ -1,0 +1,154 @@
+"""The share of the machine's floating-point peak that each verb reaches, from counted operations.
+
+The peak is measured: chains of multiplications and additions that do not wait for each other, all
+in registers, no fused operation, since kernels round after each step.  What a verb needs is counted
+exactly; its sines and cosines are counted as the operations they are made of.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from benchmarks.subjects import panda
+from benchmarks.timing import Contestant, Effort, interleaved, progress, seconds, spread
+from benchmarks.verbs import VERBS, robolin_answer
+from robolin.algebra.trigonometry import sin_cos_by_polynomials
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.counting import count
+from robolin.engine.kernels import host_width, object_code
+from robolin.engine.parameters import parameters_of
+from robolin.evaluate import algorithm_name
+
+# six chains of each kind hide a latency of three steps on two units; with two constants they fit
+# into sixteen registers
+CHAINS, REPEATED = 6, 8
+TURNS = 2_000_000
+
+
+def measured(effort: Effort) -> dict[str, Any]:
+    """Operations, rate and share of the peak for every verb on Panda, one core."""
+    progress("floating-point peak")
+    peak = peak_rate(3 if effort.quick else 9)
+    subject = panda()
+    states = subject.states(effort.states)
+    rows = len(states["q"])
+    report = {}
+    for verb in VERBS:
+        progress(f"{subject.title}: share of the peak, {verb}")
+        contestants = {
+            "verb": Contestant(robolin_answer(subject.arm, verb, states, 1), rows),
+            "memory": Contestant(_touched(subject.arm, verb), rows),
+        }
+        times = interleaved(contestants, effort.rounds)
+        us = spread([1e6 * value for value in times["verb"]])
+        operations = counted(subject.arm, verb)
+        report[verb] = {
+            "us": asdict(us),
+            "memory us": 1e6 * spread(times["memory"]).median,
+            "operations": operations,
+            "gflops": operations / us.median * 1e-3,
+            "share": operations / us.median * 1e6 / peak,
+        }
+    return {"arm": subject.title, "peak gflops": peak * 1e-9, "verbs": report}
+
+
+def counted(arm: Arm, verb: str) -> int:
+    """Multiplications, additions, divisions and roots that the verb's results need."""
+    names = [algorithm_name(arm, verb)]
+    if verb == "perturb-forward":
+        # it is given the accelerations, which the public function works out first
+        names.append(algorithm_name(arm, "forward"))
+    total = 0
+    for name in names:
+        algorithm = ALGORITHMS[name]
+        cost = count(parameters_of(arm), algorithm.run, algorithm.needs).total
+        # a sine and a cosine come together
+        total += cost.total() - cost["function"] + cost["function"] // 2 * _sin_cos_operations()
+    return total
+
+
+class _Tally:
+    """A number that counts every operation made with it."""
+
+    operations = 0
+
+    def _counted(self, *_: Any) -> _Tally:
+        _Tally.operations += 1
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _counted
+
+    def __neg__(self) -> _Tally:
+        return self
+
+    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> _Tally:
+        return self
+
+
+def _sin_cos_operations() -> int:
+    _Tally.operations = 0
+    sin_cos_by_polynomials(_Tally())
+    return _Tally.operations
+
+
+def _touched(arm: Arm, verb: str) -> Any:
+    """Getting memory for the results and writing to all of it, which any program must do."""
+    gives = ALGORITHMS[algorithm_name(arm, verb)].gives
+
+    def touch(rows: int) -> list[np.ndarray]:
+        arrays = [np.empty((rows, *(arm.n,) * rank)) for rank in gives.values()]
+        for array in arrays:
+            array.fill(1.0)
+        return arrays
+
+    return touch
+
+
+def peak_rate(rounds: int) -> float:
+    """Additions and multiplications of doubles per second, on one core, at best."""
+    width = host_width()
+    code = object_code("\n".join(_assembly(width)))
+    target = llvm.Target.from_default_triple().create_target_machine()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
+        engine.get_function_address("peak")
+    )
+    numbers = np.full(2 * CHAINS * width, 1.0)
+    best = min(seconds(call, numbers.ctypes.data, TURNS) for _ in range(rounds))
+    return 2 * CHAINS * REPEATED * width * TURNS / best
+
+
+def _assembly(width: int) -> Iterator[str]:
+    """A loop over independent chains: half of them multiply, half of them add."""
+    kind, chains = f"<{width} x double>", range(2 * CHAINS)
+    yield "define void @peak(ptr %numbers, i64 %turns) {"
+    yield "entry:"
+    for c in chains:
+        yield f"  %p{c} = getelementptr {kind}, ptr %numbers, i64 {c}"
+        yield f"  %v{c} = load {kind}, ptr %p{c}, align 8"
+    yield "  br label %loop"
+    yield "loop:"
+    yield "  %turn = phi i64 [ 0, %entry ], [ %next, %loop ]"
+    for c in chains:
+        yield f"  %a{c}_0 = phi {kind} [ %v{c}, %entry ], [ %a{c}_{REPEATED}, %loop ]"
+    for r in range(REPEATED):
+        for c in chains:
+            step = "fmul" if c % 2 else "fadd"
+            yield f"  %a{c}_{r + 1} = {step} {kind} %a{c}_{r}, %v{c % 2}"
+    yield "  %next = add i64 %turn, 1"
+    yield "  %more = icmp slt i64 %next, %turns"
+    yield "  br i1 %more, label %loop, label %done"
+    yield "done:"
+    for c in chains:
+        yield f"  store {kind} %a{c}_{REPEATED}, ptr %p{c}, align 8"
+    yield "  ret void"
+    yield "}"
