@@ -74,4 +74,9 @@ def _kernel(name: str, arm: Arm) -> dict[str, Any]:
             loads.append(seconds(kernels.kernel_for, recipe))
         (file,) = Path(folder).iterdir()
         size = file.stat().st_size
-    return {"compile s": compiled, "load s": min(loads), "slowest load s": max(loads), "bytes": size}
+    return {
+        "compile s": compiled,
+        "load s": min(loads),
+        "slowest load s": max(loads),
+        "bytes": size,
+    }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+import robolin
 from benchmarks.peers import installed
 from benchmarks.subjects import panda
 from benchmarks.timing import Effort, progress
@@ -16,8 +18,6 @@ from benchmarks.verbs import VERBS
 
 def measured(effort: Effort) -> dict[str, Any]:
     """µs of one call: the middle, the quickest, and what nineteen in twenty stay below."""
-    import robolin
-
     calls = 300 if effort.quick else 3_000
     subject = panda()
     states = subject.states(100)
@@ -28,11 +28,11 @@ def measured(effort: Effort) -> dict[str, Any]:
         function = getattr(robolin, verb.replace("-", "_"))
         function(subject.arm, *(states[name] for name in needs), engine="compiled")
         rows = [tuple(states[name][i] for name in needs) for i in range(len(states["q"]))]
-        report[verb] = {"robolin": _times(lambda *row, f=function: f(subject.arm, *row), rows, calls)}
+        report[verb] = {"robolin": _times(partial(function, subject.arm), rows, calls)}
         for name, peer in peers.items():
             method = getattr(peer, verb.replace("-", "_"), None)
             if method is not None:
-                report[verb][name] = _times(lambda m=method: m(states, 1), [()], calls)
+                report[verb][name] = _times(partial(method, states, 1), [()], calls)
     return {"arm": subject.title, "verbs": report}
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from robolin.engine.compiled import cores
 from robolin.engine.kernels import host_width
 from robolin.version import __version__
 
 PACKAGES = ("numpy", "llvmlite", "polars", "pin", "mujoco")
-
-
-def cores() -> int:
-    """The cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def described() -> dict[str, Any]:

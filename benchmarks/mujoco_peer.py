@@ -71,9 +71,7 @@ class MuJoCo:
         unwanted = (None,) * 4
         for i in range(rows):
             data.qpos[:], data.qvel[:], data.qacc[:] = q[i], qd[i], qdd[i]
-            mujoco.mjd_inverseFD(
-                model, data, DIFFERENCE, False, by_q[i], by_qd[i], M[i], *unwanted
-            )
+            mujoco.mjd_inverseFD(model, data, DIFFERENCE, False, by_q[i], by_qd[i], M[i], *unwanted)
         # it writes what changes in rows and what is changed in columns
         return {
             "mass_matrix": M,

@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from benchmarks.subjects import panda
-from benchmarks.timing import Contestant, Effort, interleaved, progress, seconds, spread
+from benchmarks.timing import Contestant, Effort, Spread, interleaved, progress, seconds, spread
 from benchmarks.verbs import VERBS, robolin_answer
 from robolin.algebra.trigonometry import sin_cos_by_polynomials
 from robolin.arm import Arm
@@ -29,34 +29,36 @@ from robolin.evaluate import algorithm_name
 # six chains of each kind hide a latency of three steps on two units; with two constants they fit
 # into sixteen registers
 CHAINS, REPEATED = 6, 8
-TURNS = 2_000_000
+TURNS, ROUNDS = 300_000, 25
 
 
 def measured(effort: Effort) -> dict[str, Any]:
     """Operations, rate and share of the peak for every verb on Panda, one core."""
     progress("floating-point peak")
-    peak = peak_rate(3 if effort.quick else 9)
+    peak = peak_rate()
     subject = panda()
     states = subject.states(effort.states)
     rows = len(states["q"])
     report = {}
     for verb in VERBS:
         progress(f"{subject.title}: share of the peak, {verb}")
-        contestants = {
-            "verb": Contestant(robolin_answer(subject.arm, verb, states, 1), rows),
-            "memory": Contestant(_touched(subject.arm, verb), rows),
-        }
-        times = interleaved(contestants, effort.rounds)
-        us = spread([1e6 * value for value in times["verb"]])
+        answer = robolin_answer(subject.arm, verb, states, 1)
+        us = _microseconds(answer, rows, effort)
+        memory = _microseconds(_touched(subject.arm, verb), rows, effort)
         operations = counted(subject.arm, verb)
         report[verb] = {
             "us": asdict(us),
-            "memory us": 1e6 * spread(times["memory"]).median,
+            "memory us": memory.median,
             "operations": operations,
             "gflops": operations / us.median * 1e-3,
             "share": operations / us.median * 1e6 / peak,
         }
     return {"arm": subject.title, "peak gflops": peak * 1e-9, "verbs": report}
+
+
+def _microseconds(run: Any, rows: int, effort: Effort) -> Spread:
+    (times,) = interleaved({"": Contestant(run, rows)}, effort.rounds).values()
+    return spread([1e6 * value for value in times])
 
 
 def counted(arm: Arm, verb: str) -> int:
@@ -111,7 +113,7 @@ def _touched(arm: Arm, verb: str) -> Any:
     return touch
 
 
-def peak_rate(rounds: int) -> float:
+def peak_rate() -> float:
     """Additions and multiplications of doubles per second, on one core, at best."""
     width = host_width()
     code = object_code("\n".join(_assembly(width)))
@@ -123,7 +125,7 @@ def peak_rate(rounds: int) -> float:
         engine.get_function_address("peak")
     )
     numbers = np.full(2 * CHAINS * width, 1.0)
-    best = min(seconds(call, numbers.ctypes.data, TURNS) for _ in range(rounds))
+    best = min(seconds(call, numbers.ctypes.data, TURNS) for _ in range(ROUNDS))
     return 2 * CHAINS * REPEATED * width * TURNS / best
 
 

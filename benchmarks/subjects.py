@@ -49,9 +49,7 @@ def tree() -> Subject:
 
 def chain(joints: int) -> Subject:
     """A serial chain of revolute joints with skew axes and bodies off them."""
-    return Subject(
-        f"chain, {joints} joints", _in_order(random_arm(SEED, joints, prismatic=False))
-    )
+    return Subject(f"chain, {joints} joints", _in_order(random_arm(SEED, joints, prismatic=False)))
 
 
 def _in_order(arm: Arm) -> Arm:

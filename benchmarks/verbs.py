@@ -10,11 +10,11 @@ import numpy as np
 
 import robolin
 from benchmarks.agreement import checked
-from benchmarks.machine import cores
 from benchmarks.peers import installed
 from benchmarks.subjects import States, Subject, panda, tree
 from benchmarks.timing import Contestant, Effort, affordable, compared, interleaved, progress
 from robolin.arm import Arm
+from robolin.engine.compiled import cores
 
 # verb -> what it is given, and the name of its result if that is a single array
 VERBS = {

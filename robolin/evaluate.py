@@ -149,7 +149,7 @@ def _new_plan(arm: Arm, name: str) -> Any:
 
 
 def _one_state(arm: Arm, values: list[ArrayLike]) -> Array | None:
-    """The values as rows, if they are those of one sound state; the usual checks find the rest."""
+    """The values as rows, if they are those of one state; the kernel says if they are sound."""
     block = np.empty((len(values), arm.n))
     try:
         for i, value in enumerate(values):
@@ -158,9 +158,7 @@ def _one_state(arm: Arm, values: list[ArrayLike]) -> Array | None:
             block[i] = value
     except (TypeError, ValueError):
         return None
-    # the sum of the squares is finite and small only if every value is
-    size = block.ravel().dot(block.ravel())
-    return block if size < LARGEST_ANGLE else None
+    return block
 
 
 def _array(arm: Arm, name: str, value: ArrayLike) -> Array:
@@ -196,19 +194,25 @@ def _require_finite(arm: Arm, name: str, array: Array) -> None:
 
 def _require_angles(arm: Arm, array: Array) -> None:
     """Sines lose their meaning where neighbouring numbers are a noticeable turn apart."""
-    turning = np.array([joint.turns for joint in arm.joints])
-    far = (np.abs(array) > LARGEST_ANGLE) & turning
-    if far.any():
-        at = tuple(int(i) for i in np.argwhere(far)[0])
-        raise RobolinError(
-            f"q is {array[at]:g} rad at {_at(arm, at)}, beyond ±{LARGEST_ANGLE:.0f} rad",
-            hint="bring the angle to within a turn or so before you ask",
-        )
+    for link, place in zip(arm.links, arm.coordinates, strict=True):
+        mimic = link.joint.mimic
+        angle = array[..., place] * mimic.ratio + mimic.offset if mimic else array[..., place]
+        far = np.abs(angle) > LARGEST_ANGLE
+        if link.joint.turns and far.any():
+            row = tuple(int(i) for i in np.argwhere(far)[0])
+            raise RobolinError(
+                f"q is {angle[row]:g} rad at {_row(row)}joint '{link.joint.name}', "
+                f"beyond ±{LARGEST_ANGLE:.0f} rad",
+                hint="bring the angle to within a turn or so before you ask",
+            )
 
 
 def _at(arm: Arm, at: tuple[int, ...]) -> str:
-    row = f"row {', '.join(map(str, at[:-1]))}, " if len(at) > 1 else ""
-    return f"{row}joint '{arm.joint_names[at[-1]]}'"
+    return f"{_row(at[:-1])}joint '{arm.joint_names[at[-1]]}'"
+
+
+def _row(at: tuple[int, ...]) -> str:
+    return f"row {', '.join(map(str, at))}, " if at else ""
 
 
 def _batch(arrays: Mapping[str, Array]) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
 """One source, one result: every way of running an algorithm gives the same bits.
 
-Ten arms, 1000 states each, every algorithm of the catalogue that holds on the arm.  NumPy runs all
-states at once and is what everything else is compared with: floats (on a few states, as they take
-milliseconds each), lanes, threads and chunks (on all).  A kernel takes about half a second to
+Eleven arms, 1000 states each, every algorithm of the catalogue that holds on the arm.  NumPy runs
+all states at once and is what everything else is compared with: floats (on a few states, as they
+take milliseconds each), lanes, threads and chunks (on all).  A kernel takes about half a second to
 compile for each width and variant of arm; so the serial arms whose joints all turn and the plain
 trees run on lanes of width 2, 4 and 8, the others on lanes of the host's width.
 """
@@ -24,7 +24,7 @@ from robolin.engine.layout import variant_of
 from robolin.engine.run import run
 from robolin.evaluate import parameters
 from tests.engine.on_lanes import WIDTHS, on_lanes
-from tests.robots import TOOL, WRENCH_MODELS, random_arm
+from tests.robots import TOOL, WRENCH_MODELS, random_arm, with_follower
 
 STATES = 1000
 ON_FLOATS = 20
@@ -56,6 +56,7 @@ ARMS = {
         random_arm(33, 8, tree=True),
         random_arm(34, 5, tree=True, armature=True),
         robolin.load("panda-fingers"),
+        with_follower(random_arm(37, 5, tree=True)),
         loaded(rough(35, 5, tree=False), TOOL),
         loaded(rough(36, 7, tree=True), TOOL),
     )

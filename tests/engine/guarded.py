@@ -1,0 +1,115 @@
+"""A kernel called on memory that ends where the operating system says so.
+
+Run as a program: every array of a call ends at the first byte of a page that may be neither read
+nor written, so that a kernel that goes one number too far ends the process.  The bytes before each
+array, and those after the memory the kernel works in, are checked to be as they were.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.compiled import prepared, recipe_for
+from robolin.engine.kernels import kernel_for
+from robolin.engine.run import run
+from robolin.evaluate import parameters
+from tests.robots import random_arm, with_follower
+
+PAGE = mmap.PAGESIZE
+NO_ACCESS = 0
+MARK = 1.25e-77
+ALGORITHMS_TRIED = ("inverse", "mass-matrix", "linearize-forward-conventional")
+FIRST_AND_LAST = 1, 17
+_protect = ctypes.CDLL(None, use_errno=True).mprotect
+_protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+
+class Guarded:
+    """`count` doubles that end at a page nobody may touch, marks all before them."""
+
+    def __init__(self, count: int) -> None:
+        pages = -(-8 * count // PAGE) + 1
+        self._memory = mmap.mmap(-1, (pages + 1) * PAGE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        everything = np.frombuffer(self._memory, dtype=float, count=pages * PAGE // 8)
+        everything[:] = MARK
+        self._before = everything[: len(everything) - count]
+        self.values = everything[len(everything) - count :]
+        self.address = start + pages * PAGE - 8 * count
+        if _protect(start + pages * PAGE, PAGE, NO_ACCESS):
+            raise OSError(ctypes.get_errno(), "mprotect")
+
+    @property
+    def intact(self) -> bool:
+        return bool((self._before == MARK).all())
+
+
+def call(arm: Arm, name: str, width: int, rows: int) -> None:
+    """Run one kernel between guards and compare its results with NumPy's."""
+    ready, algorithm = prepared(parameters(arm)), ALGORITHMS[name]
+    recipe = recipe_for(name, algorithm, ready, width)
+    kernel = kernel_for(recipe)
+    n, m = ready.n, ready.m
+    rng = np.random.default_rng(rows)
+    given = {each: rng.uniform(-1.5, 1.5, (rows, m)) for each in algorithm.needs}
+
+    inputs = [Guarded(rows * m) for _ in given]
+    for guard, values in zip(inputs, given.values(), strict=True):
+        guard.values[:] = values.ravel()
+    outputs = [Guarded(rows * m**rank) for rank in algorithm.gives.values()]
+    complaints = Guarded(rows)
+    # what the kernel works in begins on a boundary of a vector: sizes are whole vectors
+    scratch = Guarded(kernel.scratch_vectors * (n + 2) * width)
+    tables = Guarded(kernel.tables * (m + 1) ** 2 * width)
+    staging = Guarded(sum(m**rank for rank in algorithm.gives.values()) * width)
+    for memory in (scratch, tables, staging):
+        memory.values[:] = 0.0
+
+    at_in = np.array([(guard.address, m) for guard in inputs], np.int64)
+    at_out = np.array([guard.address for guard in outputs], np.int64)
+    kernel.call(
+        ready.doubles.ctypes.data,
+        ready.wholes.ctypes.data,
+        at_in.ctypes.data,
+        at_out.ctypes.data,
+        complaints.address,
+        scratch.address,
+        tables.address,
+        staging.address,
+        n,
+        m,
+        rows,
+    )
+    for guard in (*inputs, *outputs, complaints, scratch, tables, staging):
+        assert guard.intact
+    for guard, values in zip(inputs, given.values(), strict=True):
+        assert guard.values.tobytes() == values.tobytes()
+    expected = run(parameters(arm), algorithm.run, algorithm.gives, given)
+    for guard, values in zip(outputs, expected.values(), strict=True):
+        assert guard.values.tobytes() == values.tobytes()
+    assert not complaints.values.any()
+
+
+def main(widths: list[int]) -> None:
+    arms = (
+        random_arm(51, 3, prismatic=False),
+        random_arm(52, 5, tree=True),
+        with_follower(random_arm(53, 4, tree=True)),
+    )
+    first, last = FIRST_AND_LAST
+    for arm in arms:
+        for name in ALGORITHMS_TRIED:
+            for width in widths:
+                for rows in range(first, last + 1):
+                    call(arm, name, width, rows)
+    print("intact")
+
+
+if __name__ == "__main__":
+    main([int(width) for width in sys.argv[1:]])

@@ -1,0 +1,348 @@
+"""Kernels keep to the caller's memory, take any batch, and say which rows went wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm, Frame, Inertia, Joint, Link, Pose
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluate import FEW_STATES, evaluate, evaluate_rows
+from tests.cli.command import python
+from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
+from tests.robots import named, random_arm, random_states
+
+ROW_COUNTS = range(1, 18)
+CHAIN = random_arm(61, 3, prismatic=False)
+TREE = random_arm(62, 5, tree=True)
+both = pytest.mark.parametrize("arm", [CHAIN, TREE], ids=named)
+ENGINES: tuple[Any, ...] = ("python", "compiled", "auto")
+
+
+def motions(arm: Arm, count: int) -> dict[str, np.ndarray]:
+    states = random_states(arm, count)
+    return {"q": states.q, "qd": states.qd, "qdd": states.qdd}
+
+
+def copy_of(arm: Arm) -> Arm:
+    """The same arm, without the kernels that have been loaded for it."""
+    return Arm(**{name: getattr(arm, name) for name in arm.__dataclass_fields__})
+
+
+# memory
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_kernels_keep_to_the_memory_they_are_given(width: int) -> None:
+    """With 1 to 17 rows, nothing outside a caller's arrays or the scratch memory is touched."""
+    ran = python(
+        "import sys; from tests.engine.guarded import main; main([int(sys.argv[1])])", str(width)
+    )
+    assert (ran.code, ran.out, ran.err) == (0, "intact\n", "")
+
+
+def test_the_guard_would_notice() -> None:
+    """Reading one number beyond guarded memory ends the process; writing before it shows."""
+    beyond = python(
+        "import ctypes; from tests.engine.guarded import Guarded; g = Guarded(3);"
+        "print(ctypes.c_double.from_address(g.address + 24).value)"
+    )
+    assert beyond.code < 0
+    before = python(
+        "import ctypes; from tests.engine.guarded import Guarded; g = Guarded(3);"
+        "ctypes.c_double.from_address(g.address - 8).value = 0.0; print(g.intact)"
+    )
+    assert before.out == "False\n"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@both
+def test_a_row_does_not_depend_on_how_many_there_are(arm: Arm, width: int) -> None:
+    """Row by row, the results of 1 to 17 rows are those of the first rows of 17."""
+    algorithm = ALGORITHMS["linearize-inverse"]
+    given = motions(arm, ROW_COUNTS[-1])
+    most, _ = on_lanes(arm, "linearize-inverse", algorithm, given, width=width)
+    for count in ROW_COUNTS:
+        few = {name: values[:count] for name, values in given.items()}
+        found, complaints = on_lanes(arm, "linearize-inverse", algorithm, few, width=width)
+        assert complaints.shape == (count,)
+        for name, values in found.items():
+            assert values.tobytes() == most[name][:count].tobytes(), (name, count)
+
+
+@both
+def test_one_state_runs_as_a_batch_of_one_does(arm: Arm) -> None:
+    """The short way for a single state gives the bits of the long one."""
+    algorithm = ALGORITHMS["linearize-inverse"]
+    given = motions(arm, 1)
+    plan = plan_for(arm, "linearize-inverse", algorithm)
+    one, said = plan.one(np.concatenate([given[name] for name in algorithm.needs]))
+    many, _ = plan.many([given[name] for name in algorithm.needs], (1,))
+    assert not said.any()
+    for name, values in many.items():
+        assert one[name].shape == values.shape[1:]
+        assert one[name].tobytes() == values.tobytes()
+
+
+def test_kernels_can_be_used_again() -> None:
+    """What one call leaves in scratch memory changes nothing in the next."""
+    plan = plan_for(TREE, "linearize-inverse", ALGORITHMS["linearize-inverse"])
+    given, other = list(motions(TREE, 9).values()), list(motions(TREE, 11).values())
+    first, _ = plan.many(given, (9,))
+    plan.many([3.0 * values for values in other], (11,))
+    again, _ = plan.many(given, (9,))
+    for name, values in first.items():
+        assert values.tobytes() == again[name].tobytes(), name
+
+
+# shapes and kinds of arrays
+
+
+@pytest.mark.parametrize("batch", [(0,), (3, 0), (0, 2)])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_rows_are_no_results(engine: Any, batch: tuple[int, ...]) -> None:
+    """An empty batch has empty results of the right shape."""
+    q = np.zeros((*batch, CHAIN.n))
+    assert robolin.inverse(CHAIN, q, engine=engine).shape == (*batch, 3)
+    assert robolin.mass_matrix(CHAIN, q, engine=engine).shape == (*batch, 3, 3)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@both
+def test_leading_axes_broadcast(arm: Arm, engine: Any) -> None:
+    """(3, 1, n) and (4, n) and (n,) are twelve states, each what it is by itself."""
+    rng = np.random.default_rng(5)
+    q, qd, qdd = (rng.normal(size=(*shape, arm.n)) for shape in ((3, 1), (4,), ()))
+    found = robolin.inverse(arm, q, qd, qdd, engine=engine)
+
+    assert found.shape == (3, 4, arm.n)
+    for i in range(3):
+        for j in range(4):
+            alone = robolin.inverse(arm, q[i, 0], qd[j], qdd, engine="python")
+            assert found[i, j].tobytes() == alone.tobytes()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_number_stands_for_all_joints(engine: Any) -> None:
+    """A single number is the value of every joint in every state."""
+    q = random_states(TREE, 70).q
+    found = robolin.inverse(TREE, q, 0.5, -1, engine=engine)
+    full = robolin.inverse(TREE, q, np.full(TREE.n, 0.5), np.full(TREE.n, -1.0), engine="python")
+    assert found.tobytes() == full.tobytes()
+
+
+MEMORY = {
+    "columns first": np.asfortranarray,
+    "every other row": lambda a: np.repeat(a, 2, axis=0)[::2],
+    "backwards": lambda a: a[::-1].copy()[::-1],
+    "half of wider rows": lambda a: np.hstack([a, a])[:, : a.shape[1]],
+    "read-only": lambda a: np.broadcast_to(a, a.shape),
+    "other byte order": lambda a: a.astype(">f8"),
+    "lists": lambda a: a.tolist(),
+}
+
+
+@pytest.mark.parametrize("kind", MEMORY)
+def test_any_memory_will_do(kind: str) -> None:
+    """However the caller's numbers lie in memory, results are the same and inputs unchanged."""
+    given = motions(TREE, 70)
+    expected = robolin.inverse(TREE, **given, engine="python")
+    odd = {name: MEMORY[kind](values) for name, values in given.items()}
+    assert robolin.inverse(TREE, **odd, engine="compiled").tobytes() == expected.tobytes()
+    for name, values in odd.items():
+        np.testing.assert_array_equal(values, given[name])
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "int64", "int8", "bool"])
+def test_other_numbers_are_taken_as_what_they_are(kind: str) -> None:
+    """Single precision and whole numbers give what their values as doubles give."""
+    rough = {name: (2.0 * values).astype(kind) for name, values in motions(TREE, 70).items()}
+    exact = {name: values.astype(float) for name, values in rough.items()}
+    found = robolin.inverse(TREE, **rough, engine="compiled")
+    assert found.dtype == np.float64
+    assert found.tobytes() == robolin.inverse(TREE, **exact, engine="python").tobytes()
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (4,), (5, 1)])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_wrong_number_of_joints_is_an_error(engine: Any, shape: tuple[int, ...]) -> None:
+    """Values for too many or too few joints are refused, also once a kernel is loaded."""
+    robolin.inverse(CHAIN, np.zeros(3), engine="compiled")
+    with pytest.raises(RobolinError, match=r"along its last axis, the arm .* has 3 joints"):
+        robolin.inverse(CHAIN, np.zeros(shape), engine=engine)
+
+
+# engines
+
+
+@pytest.mark.parametrize("count", [None, 1, FEW_STATES - 1, FEW_STATES, FEW_STATES + 1])
+@both
+def test_every_engine_gives_the_same(arm: Arm, count: int | None) -> None:
+    """python, compiled and auto agree to the bit, with cold and with loaded kernels."""
+    fresh = copy_of(arm)
+    given = motions(arm, count or 1)
+    if count is None:
+        given = {name: values[0] for name, values in given.items()}
+    results = [robolin.linearize_inverse(fresh, **given, engine="auto")]
+    results += [robolin.linearize_inverse(fresh, **given, engine=engine) for engine in ENGINES]
+    for other in results[1:]:
+        for name, values in vars(results[0]).items():
+            assert getattr(other, name).shape == values.shape
+            assert getattr(other, name).tobytes() == values.tobytes(), name
+
+
+@pytest.mark.parametrize("engine", ["Compiled", "numba", "", None])
+def test_an_unknown_engine_is_an_error(engine: Any) -> None:
+    """A name that is no engine is refused, and the hint lists those there are."""
+    with pytest.raises(UsageError, match="there is no engine") as caught:
+        robolin.inverse(CHAIN, np.zeros(3), engine=engine)
+    assert caught.value.hint == "engines are auto, python and compiled"
+
+
+# rows that have no answer
+
+
+def swinging_mass() -> Arm:
+    """A massless link that carries a point mass on a second link.
+
+    The mass can be pushed only along the second link, so the first joint feels the inertia
+    m (l₁ sin q₂)²: none at all when the arm is stretched out.
+    """
+    shoulder = Joint("shoulder", "revolute", Pose(), (0.0, 0.0, 1.0))
+    elbow = Joint("elbow", "revolute", Pose(translation=(1.0, 0.0, 0.0)), (0.0, 0.0, 1.0))
+    links = (
+        Link("lower", elbow, 2, Inertia(2.0, (1.0, 0.0, 0.0))),
+        Link("upper", shoulder, 3, Inertia()),
+    )
+    frames = {link.name: Frame(link.name, k) for k, link in enumerate(links, start=1)}
+    return Arm("swinging-mass", links, frames, ("shoulder", "elbow"))
+
+
+def swinging_states(count: int, stretched: list[int]) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(6)
+    q = rng.uniform(0.5, 2.5, (count, 2))
+    q[stretched] = 0.0
+    return {"q": q, "qd": rng.normal(size=(count, 2)), "tau": rng.normal(size=(count, 2))}
+
+
+FORWARD = ("forward", "mass-matrix-inverse", "linearize-forward", "diagonalize")
+
+
+@pytest.mark.parametrize("verb", FORWARD)
+def test_rows_without_inertia_do_not_poison_the_others(verb: str) -> None:
+    """Of a hundred states two are stretched out: these two complain, the others have answers."""
+    arm, stretched = swinging_mass(), [3, 70]
+    values = swinging_states(100, stretched)
+    results, complaints = evaluate_rows(arm, verb, values, engine="compiled")
+
+    assert complaints is not None
+    assert np.flatnonzero(complaints).tolist() == stretched
+    # link 2 is the one inboard of which the shoulder sits
+    assert complaints[stretched].tolist() == [2.0, 2.0]
+    fine = np.delete(np.arange(100), stretched)
+    alone = evaluate(arm, verb, {each: array[fine] for each, array in values.items()})
+    for name, array in results.items():
+        assert array[fine].tobytes() == alone[name].tobytes(), name
+        assert np.isfinite(array[fine]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("verb", FORWARD)
+def test_a_row_without_inertia_is_an_error_that_names_it(verb: str, engine: Any) -> None:
+    """The first state that has no answer is named, with the joint that moves nothing."""
+    values = swinging_states(100, [3, 70])
+    with pytest.raises(RobolinError, match="state 3: joint 'shoulder' moves nothing") as caught:
+        evaluate(swinging_mass(), verb, values, engine=engine)
+    assert "--armature shoulder=VALUE" in caught.value.hint
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_state_without_inertia_has_no_number(engine: Any) -> None:
+    """A single state is not a row, so the error names the joint only."""
+    values = {name: array[0] for name, array in swinging_states(1, [0]).items()}
+    with pytest.raises(RobolinError, match=r"^joint 'shoulder' moves nothing that has inertia"):
+        robolin.forward(swinging_mass(), **values, engine=engine)
+
+
+@pytest.mark.parametrize("method", ["operator", "conventional"])
+def test_an_inertia_of_rounding_alone_is_none(method: Any) -> None:
+    """Stretched out in any direction the arm has no inertia about its shoulder.
+
+    In exact arithmetic D = 0; in ours it is some 1e-16 of what was subtracted to get there.
+    """
+    states = swinging_states(100, [])
+    states["q"][:, 1] = 0.0
+    _, complaints = evaluate_rows(
+        swinging_mass(), "forward", states, engine="compiled", method=method
+    )
+    assert complaints is not None
+    assert complaints.all()
+
+
+def test_inverse_results_need_no_inertia() -> None:
+    """A stretched arm has a mass matrix and torques like any other."""
+    values = swinging_states(100, [3, 70])
+    for verb in ("inverse", "mass-matrix", "linearize-inverse"):
+        given = {**values, "qdd": values["tau"]}
+        results, complaints = evaluate_rows(swinging_mass(), verb, given, engine="compiled")
+        assert complaints is not None
+        assert not complaints.any()
+        assert all(np.isfinite(array).all() for array in results.values())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["q", "qd", "qdd"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_value_that_is_not_finite_is_named(engine: Any, name: str, bad: float) -> None:
+    """Of seventy rows one has a value that is no number: input, row, joint and value are told."""
+    given = motions(TREE, 70)
+    given[name][66, 2] = bad
+    with pytest.raises(RobolinError, match=rf"\b{name} is not finite at .*: {bad}") as caught:
+        robolin.inverse(TREE, **given, engine=engine)
+    assert "66" in caught.value.message
+    assert f"joint '{TREE.joint_names[2]}'" in caught.value.message
+
+
+def test_rows_that_are_not_finite_do_not_poison_the_others() -> None:
+    """The row complains; the rows beside it in the same lanes have the bits they always have."""
+    given = motions(TREE, 70)
+    expected = robolin.inverse(TREE, **given, engine="python")
+    given["qd"][66, 2] = np.nan
+    given["q"][5, 0] = np.inf
+    results, complaints = evaluate_rows(TREE, "inverse", given, engine="compiled")
+
+    assert complaints is not None
+    assert np.flatnonzero(complaints).tolist() == [5, 66]
+    fine = np.delete(np.arange(70), [5, 66])
+    assert results["tau"][fine].tobytes() == expected[fine].tobytes()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_one_state_that_is_not_finite_is_named_with_a_loaded_kernel(bad: float) -> None:
+    """The short way for one state looks at its numbers too."""
+    robolin.inverse(TREE, np.zeros(TREE.n), engine="compiled")
+    q = np.zeros(TREE.n)
+    q[1] = bad
+    with pytest.raises(RobolinError, match=f"^q is not finite at joint '{TREE.joint_names[1]}'"):
+        robolin.inverse(TREE, q)
+
+
+# threads
+
+
+def test_threads_may_share_a_kernel() -> None:
+    """Calls from several threads at once on one plan do not disturb each other."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    given = list(motions(TREE, 500).values())
+    plan = plan_for(TREE, "linearize-inverse", ALGORITHMS["linearize-inverse"])
+    expected, _ = plan.many(given, (500,), jobs=1)
+
+    with ThreadPoolExecutor(4) as pool:
+        for found, _ in pool.map(lambda chunk: plan.many(given, (500,), 4, chunk), [3, 50] * 10):
+            for name, values in expected.items():
+                assert found[name].tobytes() == values.tobytes(), name

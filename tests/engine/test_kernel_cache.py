@@ -1,0 +1,363 @@
+"""Kernels on disk: complete or absent, checked before they are run, never in the way."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.dynamics.catalogue import ALGORITHMS, Algorithm
+from robolin.engine import kernel_cache, kernels
+from robolin.engine.compiled import prepared, recipe_for
+from robolin.engine.kernels import Recipe, kernel_for
+from robolin.evaluate import parameters
+from tests.cli.command import START, environment
+from tests.engine.on_lanes import on_lanes
+from tests.robots import random_arm
+
+ARM = random_arm(41, 2, prismatic=False)
+KEY = "0" * 64
+LARGEST_OBJECT = 200_000
+
+
+def _doubled(chain: Any) -> None:
+    for k in chain.tip_to_base():
+        chain.out("y", (k,), chain.given("q")[k] + chain.given("q")[k])
+
+
+DOUBLED = Algorithm(_doubled, ("q",), {"y": 1}, "twice the joint")
+
+
+@dataclass
+class Watch:
+    """A cache folder of its own, and what was compiled and what was made ready to run."""
+
+    folder: Path
+    compiled: list[str] = field(default_factory=list)
+    linked: list[bytes] = field(default_factory=list)
+
+    def files(self) -> list[Path]:
+        return sorted(self.folder.glob("*.kernel"))
+
+    def leftovers(self) -> list[Path]:
+        return [path for path in self.folder.iterdir() if path.suffix != ".kernel"]
+
+
+@pytest.fixture
+def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
+    seen = Watch(tmp_path / "kernels")
+    compile_it, link_it = kernels._compiled, kernels._linked
+
+    def compiling(recipe: Recipe) -> bytes:
+        seen.compiled.append(recipe.name)
+        return compile_it(recipe)
+
+    def linking(stored: bytes, width: int) -> kernels.Kernel:
+        seen.linked.append(stored)
+        return link_it(stored, width)
+
+    monkeypatch.setenv("ROBOLIN_CACHE", str(seen.folder))
+    monkeypatch.setattr(kernels, "_compiled", compiling)
+    monkeypatch.setattr(kernels, "_linked", linking)
+    monkeypatch.setattr(kernels, "_kernels", {})
+    monkeypatch.setattr(kernel_cache, "_warned", False)
+    return seen
+
+
+def doubles_as_in_a_new_process(name: str = "test-doubled") -> None:
+    """Forget every kernel in memory, run one, and see that it does what it should."""
+    kernels._kernels.clear()
+    q = np.arange(10.0).reshape(5, 2)
+    found, _ = on_lanes(ARM, name, DOUBLED, {"q": q})
+    np.testing.assert_array_equal(found["y"], 2.0 * q)
+
+
+def test_a_kernel_is_compiled_once(watch: Watch) -> None:
+    """The second process finds what the first one compiled, under the folder that was asked for."""
+    doubles_as_in_a_new_process()
+    doubles_as_in_a_new_process()
+
+    assert watch.compiled == ["test-doubled"]
+    assert len(watch.linked) == 2
+    assert watch.linked[0] == watch.linked[1]
+    assert len(watch.files()) == 1
+    assert not watch.leftovers()
+
+
+def test_kernels_belong_to_the_user_alone(watch: Watch) -> None:
+    """Nobody else may write the folder or the files in it."""
+    doubles_as_in_a_new_process()
+    for path in (watch.folder, *watch.files()):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+
+
+# files that cannot be trusted
+
+
+def _flip(position: int) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        data = bytearray(path.read_bytes())
+        data[position] ^= 1
+        path.write_bytes(bytes(data))
+
+    return damage
+
+
+def _cut(length: int) -> Callable[[Path], None]:
+    return lambda path: path.write_bytes(path.read_bytes()[:length])
+
+
+DAMAGES: dict[str, Callable[[Path], Any]] = {
+    "a bit of the digest flipped": _flip(5),
+    "a bit of the header flipped": _flip(33),
+    "a bit of the code flipped": _flip(500),
+    "the last bit flipped": _flip(-1),
+    "empty": _cut(0),
+    "shorter than a digest": _cut(31),
+    "only a digest": _cut(32),
+    "cut short": _cut(600),
+    "one byte short": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "one byte long": lambda path: path.write_bytes(path.read_bytes() + b"\0"),
+    "without a digest": lambda path: path.write_bytes(path.read_bytes()[32:]),
+    "writable by the group": lambda path: path.chmod(0o620),
+    "writable by everyone": lambda path: path.chmod(0o602),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_file_that_cannot_be_trusted_is_compiled_again(watch: Watch, damage: str) -> None:
+    """What is wrong on disk is never made ready to run; it is replaced by a sound file."""
+    doubles_as_in_a_new_process()
+    [path] = watch.files()
+    sound = path.read_bytes()
+    DAMAGES[damage](path)
+    doubles_as_in_a_new_process()
+
+    assert watch.compiled == ["test-doubled"] * 2
+    assert set(watch.linked) == {sound[32:]}
+    assert path.read_bytes() == sound
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    doubles_as_in_a_new_process()
+    assert len(watch.compiled) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
+def test_a_file_of_somebody_else_is_not_run(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that another user owns is compiled again, whatever its digest says."""
+    doubles_as_in_a_new_process()
+    somebody = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: somebody)
+    with pytest.warns(RuntimeWarning, match="cannot be kept"):
+        doubles_as_in_a_new_process()
+    assert len(watch.compiled) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no modes here")
+def test_nothing_is_kept_where_others_may_write(watch: Watch) -> None:
+    """A folder that others may write is left alone, with a warning."""
+    watch.folder.mkdir()
+    watch.folder.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="others may write"):
+        doubles_as_in_a_new_process()
+    assert list(watch.folder.iterdir()) == []
+
+
+def test_a_folder_in_the_place_of_a_file_does_no_harm(watch: Watch) -> None:
+    """Results come even if the file's name is taken by a folder."""
+    doubles_as_in_a_new_process()
+    [path] = watch.files()
+    path.unlink()
+    path.mkdir()
+    with pytest.warns(RuntimeWarning, match="cannot be kept"):
+        doubles_as_in_a_new_process()
+    assert len(watch.compiled) == 2
+    assert not watch.leftovers()
+
+
+# a folder that cannot be used
+
+
+def test_an_unusable_folder_is_one_warning(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing can be written, every result still comes and one warning says so."""
+    watch.folder.write_text("a file, not a folder")
+    monkeypatch.setenv("ROBOLIN_CACHE", str(watch.folder / "below"))
+    with pytest.warns(RuntimeWarning, match="ROBOLIN_CACHE") as caught:
+        doubles_as_in_a_new_process()
+    assert len(caught) == 1
+    assert str(watch.folder / "below") in str(caught[0].message)
+    # any warning would be an error by now
+    doubles_as_in_a_new_process("test-doubled-again")
+
+
+def test_a_command_says_so_in_one_line(tmp_path: Path) -> None:
+    """On the command line the warning is one line on stderr, and the results are on stdout."""
+    motion = tmp_path / "motion.csv"
+    motion.write_text("shoulder/position,elbow/position\n" + "0.1,0.2\n" * 100)
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file, not a folder")
+    done = subprocess.run(
+        [sys.executable, "-c", START, "mass-matrix", "two-link", "--trajectory", str(motion)],
+        env=environment(ROBOLIN_CACHE=str(blocked)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 101
+    [line] = done.stderr.splitlines()
+    assert line.startswith("warning: ")
+    assert str(blocked) in line
+
+
+def test_a_write_that_fails_leaves_nothing(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the last step of writing fails, there is neither a kernel nor a part of one."""
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(RuntimeWarning, match="No space left"):
+        doubles_as_in_a_new_process()
+    assert list(watch.folder.iterdir()) == []
+
+
+# several at once
+
+
+def test_a_reader_never_sees_half_a_kernel(watch: Watch) -> None:
+    """While a kernel is written over and over, it is always there and always whole."""
+    contents = [bytes([i]) * 300_000 for i in range(2)]
+    kernel_cache.write(KEY, contents[0])
+    stop = threading.Event()
+
+    def writing() -> None:
+        while not stop.is_set():
+            for content in contents:
+                kernel_cache.write(KEY, content)
+
+    writer = threading.Thread(target=writing)
+    writer.start()
+    try:
+        assert all(kernel_cache.read(KEY) in contents for _ in range(200))
+    finally:
+        stop.set()
+        writer.join()
+    assert not watch.leftovers()
+
+
+TWO_AT_ONCE = """
+import numpy, robolin, sys
+sys.stdin.readline()
+tau = robolin.inverse(robolin.load("two-link"), numpy.ones((100, 2)), engine="compiled")
+print(tau.tobytes().hex())
+"""
+
+
+def test_two_processes_may_compile_the_same_kernel(tmp_path: Path) -> None:
+    """Both have the same results, and one sound file is left."""
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", TWO_AT_ONCE],
+            env=environment(ROBOLIN_CACHE=str(tmp_path)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in both:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=60) for process in both]
+
+    assert [process.returncode for process in both] == [0, 0]
+    assert [err for _, err in told] == ["", ""]
+    assert told[0][0] == told[1][0]
+    [path] = tmp_path.iterdir()
+    data = path.read_bytes()
+    assert hashlib.sha256(data[32:]).digest() == data[:32]
+
+
+# size
+
+
+def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When there is no more room, the kernels that were not used for longest go."""
+    monkeypatch.setattr(kernel_cache, "LARGEST_FOLDER", 350)
+    for age, name in enumerate("abc"):
+        kernel_cache.write(name * 64, b"x" * 68)
+        os.utime(watch.folder / f"{name * 64}.kernel", (1e9 + age, 1e9 + age))
+    assert kernel_cache.read("a" * 64) is not None
+    kernel_cache.write("d" * 64, b"x" * 68)
+
+    assert [path.name[0] for path in watch.files()] == ["a", "c", "d"]
+    assert sum(path.stat().st_size for path in watch.files()) <= 350
+
+
+@pytest.mark.parametrize("name", ["linearize-forward", "linearize-forward-conventional"])
+def test_the_largest_kernels_are_small(name: str, kernel_folder: Path) -> None:
+    """The machine code of the longest algorithms takes no more than 200 kB."""
+    ready = prepared(parameters(robolin.load("panda")))
+    recipe = recipe_for(name, ALGORITHMS[name], ready)
+    kernel_for(recipe)
+    path = kernel_folder / f"{kernels._key(recipe)}.kernel"
+    assert path.stat().st_size <= LARGEST_OBJECT
+
+
+# places and keys
+
+
+def test_where_kernels_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """ROBOLIN_CACHE comes first, then the user's cache folder, then the usual place of it."""
+    monkeypatch.setenv("ROBOLIN_CACHE", str(tmp_path / "chosen"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert kernel_cache.folder() == tmp_path / "chosen"
+    monkeypatch.delenv("ROBOLIN_CACHE")
+    assert kernel_cache.folder() == tmp_path / "caches" / "robolin"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert kernel_cache.folder() == tmp_path / "home" / ".cache" / "robolin"
+
+
+def test_everything_the_code_depends_on_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another width, algorithm, kind of arm, source, processor or LLVM is another kernel."""
+    ready = prepared(parameters(ARM))
+    recipe = recipe_for("test-doubled", DOUBLED, ready, 4)
+    keys = [
+        kernels._key(recipe),
+        kernels._key(replace(recipe, width=2)),
+        kernels._key(replace(recipe, name="inverse")),
+        kernels._key(replace(recipe, variant=replace(recipe.variant, serial=False))),
+        kernels._key(replace(recipe, variant=replace(recipe.variant, load_models=("dead",)))),
+    ]
+    for name, value in (
+        ("get_host_cpu_name", lambda: "another"),
+        ("llvm_version_info", (1, 2, 3)),
+        ("get_default_triple", lambda: "another"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(kernels._llvm(), name, value)
+            keys.append(kernels._key(recipe))
+    monkeypatch.setattr(kernels, "_sources_digest", lambda: "other sources")
+    keys.append(kernels._key(recipe))
+
+    assert len(set(keys)) == len(keys)
+
+
+def test_the_key_is_the_same_in_every_process() -> None:
+    """The same kernel has the same name on disk whoever asks for it."""
+    recipe = recipe_for("test-doubled", DOUBLED, prepared(parameters(ARM)), 4)
+    assert kernels._key(recipe) == kernels._key(replace(recipe, run=None))
