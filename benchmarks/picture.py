@@ -29,7 +29,7 @@ def draw(figures: Mapping[str, Any], target: Path = PICTURE) -> None:
     matplotlib.rcParams.update({"svg.hashsalt": "robolin", "svg.fonttype": "none"})
     from matplotlib import pyplot
 
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     title, panda = next(iter(figures["verbs"].items()))
     _ratios(left, title, panda["verbs"])
     _growth(right, figures["scaling"]["chains"])
@@ -62,7 +62,7 @@ def _ratios(axes: Any, title: str, verbs: Mapping[str, Any]) -> None:
     axes.axvline(1.0, color=COLOURS["robolin"], linewidth=1.5)
     axes.set_xlabel("time per state, robolin on one core = 1")
     axes.set_title(title)
-    axes.legend(fontsize=8)
+    _legend(axes)
 
 
 def _growth(axes: Any, chains: Mapping[str, Any]) -> None:
@@ -81,4 +81,9 @@ def _growth(axes: Any, chains: Mapping[str, Any]) -> None:
     axes.set_xlabel("joints of a serial chain")
     axes.set_ylabel("µs per state, one core")
     axes.set_title("cost as arms grow")
-    axes.legend(fontsize=8)
+    _legend(axes)
+
+
+def _legend(axes: Any) -> None:
+    """Below the axis, where no line runs."""
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2, fontsize=8, frameon=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -47,7 +46,6 @@ class Pinocchio:
         return {"qdd": qdd}
 
     def mass_matrix(self, states: States, rows: int) -> dict[str, np.ndarray]:
-        """Its upper triangle, which is all that Pinocchio fills."""
         model, data, q = self.model, self.data, states["q"]
         M = np.empty((rows, model.nv, model.nv))
         for i in range(rows):
@@ -82,7 +80,7 @@ class Pinocchio:
         dtau = np.empty((rows, model.nv))
         for i in range(rows):
             by_q, by_qd, M = pin.computeRNEADerivatives(model, data, q[i], qd[i], qdd[i])
-            dtau[i] = by_q @ dq[i] + by_qd @ dqd[i] + _symmetric_times(M, dqdd[i])
+            dtau[i] = by_q @ dq[i] + by_qd @ dqd[i] + M @ dqdd[i]
         return {"dtau": dtau}
 
     def perturb_forward(self, states: States, rows: int) -> dict[str, np.ndarray]:
@@ -93,7 +91,7 @@ class Pinocchio:
         dqdd = np.empty((rows, model.nv))
         for i in range(rows):
             by_q, by_qd, inverse = pin.computeABADerivatives(model, data, q[i], qd[i], tau[i])
-            dqdd[i] = by_q @ dq[i] + by_qd @ dqd[i] + _symmetric_times(inverse, dtau[i])
+            dqdd[i] = by_q @ dq[i] + by_qd @ dqd[i] + inverse @ dtau[i]
         return {"dqdd": dqdd}
 
     def batch(self, verb: str, threads: int) -> Answer | None:
@@ -111,9 +109,3 @@ class Pinocchio:
             return {gives: run(threads, pool, *columns).T}
 
         return answer
-
-
-def _symmetric_times(upper: Any, x: np.ndarray) -> np.ndarray:
-    """The symmetric matrix of this upper triangle times x, whatever stands below it."""
-    U = np.triu(upper)
-    return U @ x + x @ U - U.diagonal() * x

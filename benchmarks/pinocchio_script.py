@@ -24,15 +24,12 @@ def main(urdf, source, target):
     rows, n = q.shape
     qdd = np.empty((rows, n))
     dqdd_dtau, dqdd_dqd, dqdd_dq = np.empty((3, rows, n, n))
-    upper = np.triu_indices(n, 1)
     for i in range(rows):
         pin.computeABADerivatives(model, data, q[i], qd[i], tau[i])
         qdd[i] = data.ddq
         dqdd_dtau[i] = data.Minv
         dqdd_dqd[i] = data.ddq_dv
         dqdd_dq[i] = data.ddq_dq
-    # Pinocchio fills the upper triangle only
-    dqdd_dtau[:, upper[1], upper[0]] = dqdd_dtau[:, upper[0], upper[1]]
 
     matrices = {"dqdd_dtau": dqdd_dtau, "dqdd_dqd": dqdd_dqd, "dqdd_dq": dqdd_dq}
     if target.endswith(".npz"):

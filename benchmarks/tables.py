@@ -183,7 +183,7 @@ def _kernel_rows(part: Figures) -> Iterator[tuple[str, ...]]:
     for kind, found in part.items():
         compiled = max(found, key=lambda name: found[name]["compile s"])
         largest = max(found, key=lambda name: found[name]["bytes"])
-        load = max(entry["load s"] for entry in found.values())
+        load = max(entry["slowest load s"] for entry in found.values())
         yield (
             kind,
             str(len(found)),

@@ -13,12 +13,15 @@ from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters, parameters_of
-from robolin.engine.run import Arrays, run
+from robolin.engine.run import Arrays, no_inertia, run
 from robolin.errors import RobolinError, UsageError
 
 Method = Literal["auto", "operator", "conventional"]
 Engine = Literal["auto", "python", "compiled"]
 Array = Any
+
+# the complaint of a row whose values should be looked at; a kernel says the same
+SUSPECT = -1.0
 
 # below this many states a kernel that is not in memory yet is not worth loading
 FEW_STATES = 64
@@ -35,7 +38,7 @@ class How(TypedDict, total=False):
 def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     results, complaints = evaluate_rows(arm, verb, values, **how)
-    if complaints is not None and complaints.any():
+    if complaints.any():
         for row in np.flatnonzero(complaints):
             error = complaint_of(arm, verb, values, int(row), **how)
             if error is not None:
@@ -45,8 +48,8 @@ def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack
 
 def evaluate_rows(
     arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]
-) -> tuple[Arrays, Array | None]:
-    """Results, and for each row whether it could not be answered; None if every row could."""
+) -> tuple[Arrays, Array]:
+    """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     name = algorithm_name(arm, verb, how.get("method", "auto"))
     algorithm = ALGORITHMS[name]
     engine = how.get("engine", "auto")
@@ -65,9 +68,7 @@ def evaluate_rows(
     batch = _batch(arrays)
     few = prod(batch) < FEW_STATES and plan is None
     if engine == "python" or (engine == "auto" and few):
-        for each, array in arrays.items():
-            require_sound(arm, each, array)
-        return run(parameters(arm), algorithm.run, algorithm.gives, arrays), None
+        return _run_directly(arm, name, arrays, batch)
 
     plan = plan or _new_plan(arm, name)
     inputs = [_spread(array, batch) for array in arrays.values()]
@@ -89,13 +90,39 @@ def complaint_of(
     }
     try:
         for each, array in state.items():
-            require_sound(arm, each, array)
-        run(parameters(arm), algorithm.run, algorithm.gives, state)
+            _require_sound(arm, each, array)
     except RobolinError as error:
-        if batch:
-            error.message = f"state {row}: {error.message}"
-        return error
-    return None
+        return _of_state(row, batch, error)
+    _, shortfalls = run(parameters(arm), algorithm.run, algorithm.gives, state)
+    return _of_state(row, batch, no_inertia(shortfalls[0])) if shortfalls else None
+
+
+def _of_state(row: int, batch: tuple[int, ...], error: RobolinError) -> RobolinError:
+    prefix = f"state {row}: " if batch else ""
+    return RobolinError(prefix + error.message, where=error.where, hint=error.hint)
+
+
+def _run_directly(
+    arm: Arm, name: str, arrays: Mapping[str, Array], batch: tuple[int, ...]
+) -> tuple[Arrays, Array]:
+    """Floats for one state, NumPy arrays for several."""
+    complaints = np.zeros(prod(batch))
+    for each, array in arrays.items():
+        suspects = ~np.isfinite(array)
+        if each == "q":
+            suspects |= np.abs(array) > LARGEST_ANGLE / _largest_ratio(arm)
+        complaints[np.broadcast_to(suspects.any(axis=-1), batch).ravel()] = SUSPECT
+    algorithm = ALGORITHMS[name]
+    results, shortfalls = run(parameters(arm), algorithm.run, algorithm.gives, arrays)
+    for shortfall in shortfalls:
+        complaints[... if shortfall.rows is None else shortfall.rows] = SUSPECT
+    return results, complaints
+
+
+def _largest_ratio(arm: Arm) -> float:
+    """How far a joint that mimics another may turn for each radian of it, at the most."""
+    mimics = (link.joint.mimic for link in arm.links if link.joint.mimic)
+    return max([1.0, *(abs(mimic.ratio) + abs(mimic.offset) for mimic in mimics)])
 
 
 def algorithm_name(arm: Arm, verb: str, method: Method = "auto") -> str:
@@ -178,41 +205,30 @@ def _array(arm: Arm, name: str, value: ArrayLike) -> Array:
     return array
 
 
-def require_sound(arm: Arm, name: str, array: Array) -> None:
-    """Finite values, and angles whose sine can be told."""
-    _require_finite(arm, name, array)
+def _require_sound(arm: Arm, name: str, values: Array) -> None:
+    """Finite values of one state, and angles whose sine can be told."""
+    _require_finite(arm, name, values)
     if name == "q":
-        _require_angles(arm, array)
+        _require_angles(arm, values)
 
 
-def _require_finite(arm: Arm, name: str, array: Array) -> None:
-    finite = np.isfinite(array)
+def _require_finite(arm: Arm, name: str, values: Array) -> None:
+    finite = np.isfinite(values)
     if not finite.all():
-        at = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise RobolinError(f"{name} is not finite at {_at(arm, at)}: {array[at]}")
+        at = int(np.argmin(finite))
+        raise RobolinError(f"{name} is not finite at joint '{arm.joint_names[at]}': {values[at]}")
 
 
-def _require_angles(arm: Arm, array: Array) -> None:
+def _require_angles(arm: Arm, values: Array) -> None:
     """Sines lose their meaning where neighbouring numbers are a noticeable turn apart."""
     for link, place in zip(arm.links, arm.coordinates, strict=True):
         mimic = link.joint.mimic
-        angle = array[..., place] * mimic.ratio + mimic.offset if mimic else array[..., place]
-        far = np.abs(angle) > LARGEST_ANGLE
-        if link.joint.turns and far.any():
-            row = tuple(int(i) for i in np.argwhere(far)[0])
+        angle = values[place] * mimic.ratio + mimic.offset if mimic else values[place]
+        if link.joint.turns and abs(angle) > LARGEST_ANGLE:
             raise RobolinError(
-                f"q is {angle[row]:g} rad at {_row(row)}joint '{link.joint.name}', "
-                f"beyond ±{LARGEST_ANGLE:.0f} rad",
+                f"q is {angle:g} rad at joint '{link.joint.name}', beyond ±{LARGEST_ANGLE:.0f} rad",
                 hint="bring the angle to within a turn or so before you ask",
             )
-
-
-def _at(arm: Arm, at: tuple[int, ...]) -> str:
-    return f"{_row(at[:-1])}joint '{arm.joint_names[at[-1]]}'"
-
-
-def _row(at: tuple[int, ...]) -> str:
-    return f"row {', '.join(map(str, at))}, " if at else ""
 
 
 def _batch(arrays: Mapping[str, Array]) -> tuple[int, ...]:

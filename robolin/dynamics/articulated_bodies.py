@@ -32,7 +32,7 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
     """
     P, PH, G = chain.slots(21), chain.slots(6), chain.slots(6)
     D, Dinv = chain.scalars(), chain.scalars()
-    P_plus = chain.sums(21)
+    P_plus, R = chain.sums(21), chain.sums(10)
 
     for k in chain.tip_to_base():
         H = links.H[k]
@@ -40,8 +40,10 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
         PH[k] = articulated_times(P[k], H)
 
         # inertia about the hinge itself; without any, a torque would accelerate it without bound
+        frozen = add(R[k], links.M[k])
+        R.hand_inboard(k, frozen)
         about_hinge = dot(H, PH[k]) + chain.armature(k)
-        D[k] = chain.positive(k, about_hinge, partial(_without_cancellation, P[k], H))
+        D[k] = chain.positive(k, about_hinge, partial(_without_cancellation, frozen, H))
         Dinv[k] = 1.0 / D[k]
         G[k] = scale(PH[k], Dinv[k])
         P_plus.hand_inboard(k, sub(P[k], rank_one(G[k], PH[k])))
@@ -49,7 +51,10 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
     return Articulated(P, PH, D, Dinv, G)
 
 
-def _without_cancellation(P: Vector, H: Vector) -> Scalar:
-    """The size D would have if nothing in H P H* cancelled: the yardstick for its rounding."""
-    diagonal = tuple(P[i] for i in (0, 6, 11, 15, 18, 20))
-    return dot(tuple(h * h for h in H), diagonal)
+def _without_cancellation(frozen: Vector, H: Vector) -> Scalar:
+    """The size D would have if the hinges outboard were frozen and nothing cancelled.
+
+    Everything that D is computed from has this size, so rounding leaves errors in proportion.
+    """
+    m, J = frozen[0], frozen[4:]
+    return dot(tuple(h * h for h in H), (J[0], J[3], J[5], m, m, m))

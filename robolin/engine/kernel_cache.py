@@ -1,8 +1,8 @@
 """Compiled kernels on disk: complete or absent, checked before use, bounded in size.
 
-A cache file begins with the SHA-256 of what follows.  Machine code is run only from files that
-belong to the user, that nobody else may write, and whose digest is right; anything else is
-compiled again.
+A cache file begins with the SHA-256 of its name and what follows.  Machine code is run only from
+files that belong to the user, that nobody else may write, and whose digest is right; anything
+else is compiled again.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def read(key: str) -> bytes | None:
     """The kernel stored under this key, or None if there is none to be trusted."""
     path = folder() / (key + _SUFFIX)
     try:
+        if not _trusted(os.lstat(path)):
+            return None
         with open(path, "rb") as stream:
             if not _trusted(os.fstat(stream.fileno())):
                 return None
@@ -42,7 +44,7 @@ def read(key: str) -> bytes | None:
     except OSError:
         return None
     digest, content = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-    if hashlib.sha256(content).digest() != digest:
+    if _digest(key, content) != digest:
         return None
     with suppress(OSError):
         os.utime(path)  # the kernels used last are the last to go
@@ -59,7 +61,7 @@ def write(key: str, content: bytes) -> None:
         handle, part = tempfile.mkstemp(dir=place, prefix=".", suffix=".part")
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(hashlib.sha256(content).digest() + content)
+                stream.write(_digest(key, content) + content)
             os.replace(part, place / (key + _SUFFIX))
         finally:
             with suppress(OSError):
@@ -67,6 +69,11 @@ def write(key: str, content: bytes) -> None:
         _make_room(place)
     except OSError as error:
         _warn(place, error)
+
+
+def _digest(key: str, content: bytes) -> bytes:
+    """Of the name as well: a sound file under another kernel's name is not that kernel."""
+    return hashlib.sha256(key.encode() + content).digest()
 
 
 def _trusted(info: os.stat_result) -> bool:

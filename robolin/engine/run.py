@@ -20,8 +20,11 @@ def run(
     algorithm: Callable[[Any], None],
     gives: Mapping[str, int],
     inputs: Mapping[str, np.ndarray],
-) -> Arrays:
-    """Run on arrays of shape (..., n); leading axes broadcast and come back in front."""
+) -> tuple[Arrays, list[Shortfall]]:
+    """Results of shape (..., n, …) for values (..., n), and the joints that had no inertia.
+
+    Leading axes broadcast and come back in front.
+    """
     names = list(inputs)
     arrays = np.broadcast_arrays(*inputs.values())
     batch = arrays[0].shape[:-1]
@@ -39,11 +42,10 @@ def run(
     chain = DirectChain(parameters, given)
     with np.errstate(all="ignore"):
         algorithm(chain)
-    if chain.shortfalls:
-        raise no_inertia(chain.shortfalls[0])
-    return {
+    results = {
         name: gathered(chain.results.get(name, {}), batch, n, rank) for name, rank in gives.items()
     }
+    return results, chain.shortfalls
 
 
 def gathered(
@@ -59,9 +61,8 @@ def gathered(
 
 def no_inertia(shortfall: Shortfall) -> RobolinError:
     """The error for a joint that nothing resists: its D(k) is zero, negative or pure rounding."""
-    where = "" if shortfall.rows is None else f"state {shortfall.rows[0]}: "
     return RobolinError(
-        f"{where}joint '{shortfall.joint}' moves nothing that has inertia: "
+        f"joint '{shortfall.joint}' moves nothing that has inertia: "
         f"D = {complex(shortfall.value).real:.3g}, and a forward result divides by it",
         hint="give the links it carries a mass and an inertia, add an armature "
         f"(--armature {shortfall.joint}=VALUE), or lock the joint (--lock {shortfall.joint}=0)",

@@ -2,58 +2,111 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
-from math import isfinite
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from typing import BinaryIO
 
 import numpy as np
 
 from robolin.errors import RobolinError
-from robolin.trajectory.sheet import Sheet, raise_first
+from robolin.trajectory.csv_records import lines_of, number, records, table
+from robolin.trajectory.sheet import Block, Sheet, Wish, raise_first
+from robolin.trajectory.tape import Tape
 from robolin.trajectory.trajectory import Floats
 
 # below this many bytes the time to import polars is longer than the time it saves
 _LARGE_FILE = 2_000_000
+_SMALLEST_BLOCK = 1 << 18
 
-Record = tuple[int, list[str]]
 
-
-def csv_sheet(data: bytes, file: str) -> Sheet:
+def csv_sheet(
+    stream: BinaryIO, file: str, size: int | None, most_rows: Callable[[], int | None]
+) -> Sheet:
     """Read the header at once and the numbers on request."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise RobolinError(
-            "this is not UTF-8 text", where=f"{file}:{line}", hint="save the file as CSV in UTF-8"
-        ) from error
-    header = _header(text, file)
-
-    def numbers(indices: Sequence[int]) -> Floats:
-        if len(data) > _LARGE_FILE:
-            fast = _read_fast(data, len(header), indices)
-            if fast is not None:
-                return fast
-        return _read_exactly(_records(text, file)[1:], header, indices, file)
-
-    return Sheet(header, numbers)
+    tape = Tape(stream)
+    text = CsvText(tape, file)
+    return Sheet(text.names, text.blocks, size, most_rows, tape.digest)
 
 
-def _header(text: str, file: str) -> list[str]:
-    if not text.strip():
+class CsvText:
+    """A tape whose first line, read already, names the columns."""
+
+    def __init__(self, tape: Tape, file: str) -> None:
+        self._tape, self._file = tape, file
+        start = tape.block(max(_LARGE_FILE, 1))
+        head, end, _ = start.partition(b"\n")
+        if b"\r" in head.rstrip(b"\r"):
+            # lines end as they did on old Macs
+            start = start.replace(b"\r", b"\n")
+            head, end, _ = start.partition(b"\n")
+        self.names = _header(head, start, file)
+        self._large = not tape.at_end or tape.position > _LARGE_FILE
+        self._body = start[len(head) + len(end) :]
+
+    def blocks(self, wish: Wish) -> Iterator[Block]:
+        """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
+        data, line, size = self._body, 2, _SMALLEST_BLOCK
+        # nobody needs the beginning a second time
+        self._body = b""
+        rows = 0
+        while data:
+            if b'"' in data:
+                # what is quoted may contain line ends, so that blocks cannot be told apart
+                yield from self._quoted(data, line, wish, rows)
+                return
+            block = self._block(data, line, wish, rows)
+            if count := len(block.values):
+                size = max(_SMALLEST_BLOCK, wish.rows * len(data) // count)
+                rows += count
+                yield block
+            line = self._tape.line + 1
+            data = self._tape.block(size)
+
+    def _block(self, data: bytes, line: int, wish: Wish, rows: int) -> Block:
+        reached = self._tape.position
+        values = _fast(data, len(self.names), wish) if self._large else None
+        if values is not None:
+            return Block(values, _lazy_place(data, self._file, line, rows), reached)
+        found = list(records(lines_of(data, self._file, line), self._file, line))
+        read = table(found, self.names, wish, self._file)
+        raise_first(read.problems, self._file, self._read_so_far(read.lines))
+        return Block(read.values, _place(read.lines, self._file, rows), reached)
+
+    def _quoted(self, data: bytes, line: int, wish: Wish, rows: int) -> Iterator[Block]:
+        """Everything from here on cell by cell, with quotes that may span lines and blocks."""
+        lines = chain(lines_of(data, self._file, line), self._further_lines())
+        found = records(lines, self._file, line)
+        while some := list(islice(found, wish.rows)):
+            read = table(some, self.names, wish, self._file)
+            raise_first(read.problems, self._file, self._read_so_far(read.lines))
+            yield Block(read.values, _place(read.lines, self._file, rows), self._tape.position)
+            rows += len(some)
+
+    def _further_lines(self) -> Iterator[str]:
+        line = self._tape.line + 1
+        while data := self._tape.block(_SMALLEST_BLOCK):
+            yield from lines_of(data, self._file, line)
+            line = self._tape.line + 1
+
+    def _read_so_far(self, lines: Sequence[int]) -> str:
+        return "" if self._tape.at_end else f" up to line {lines[-1]}"
+
+
+def _header(head: bytes, start: bytes, file: str) -> list[str]:
+    if not start.strip():
         raise RobolinError(
             "the file is empty", where=file, hint="the first line has to name the columns"
         )
-    first = text.split("\n", 1)[0]
-    names = [name.strip() for name in _records(first, file)[0][1]] if first.strip() else []
+    lines = list(lines_of(head, file))
+    found = next(records(lines, file), (1, []))[1] if head.strip() else []
+    names = [name.strip() for name in found]
     if not names or all(number(name) is not None for name in names):
         raise RobolinError(
             "the header with the column names is missing",
             where=f"{file}:1",
             hint="start with a line such as time,<joint>/position,<joint>/velocity",
         )
-    if len(names) == 1 and (other := next((c for c in ";\t" if c in first), "")):
+    if len(names) == 1 and (other := next((c for c in ";\t" if c in lines[0]), "")):
         raise RobolinError(
             f"columns are separated by {'tabs' if other == chr(9) else 'semicolons'}",
             where=f"{file}:1",
@@ -62,72 +115,41 @@ def _header(text: str, file: str) -> list[str]:
     return names
 
 
-def _records(text: str, file: str) -> list[Record]:
-    """Every line that is not blank, with its number."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        return [(reader.line_num, cells) for cells in reader if cells]
-    except csv.Error as error:
-        raise RobolinError(
-            f"not well-formed CSV: {error}",
-            where=f"{file}:{reader.line_num}",
-            hint="look for a quotation mark that is not closed",
-        ) from error
-
-
-def _read_exactly(
-    records: Sequence[Record], header: Sequence[str], indices: Sequence[int], file: str
-) -> Floats:
-    problems: list[RobolinError] = []
-    values = np.empty((len(records), len(indices)))
-    for row, (line, cells) in enumerate(records):
-        if len(cells) != len(header):
-            message = f"{len(cells)} cells where the header has {len(header)}"
-            problems.append(RobolinError(message, where=f"{file}:{line}"))
-            continue
-        for place, i in enumerate(indices):
-            value = number(cells[i])
-            if value is None:
-                message = _complaint(cells[i], header[i])
-                problems.append(RobolinError(message, where=f"{file}:{line}"))
-            else:
-                values[row, place] = value
-    raise_first(problems, file)
-    return values
-
-
-def _read_fast(data: bytes, width: int, indices: Sequence[int]) -> Floats | None:
+def _fast(data: bytes, width: int, wish: Wish) -> Floats | None:
     """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
     import polars
 
-    body = data[data.find(b"\n") + 1 :].rstrip(b"\r\n")
-    if b'"' in data or not body:
+    if not data.isascii():
         return None
-    read = set(indices)
-    schema = {str(i): polars.Float64 if i in read else polars.String for i in range(width)}
+    body = data.rstrip(b"\r\n")
+    if not body:
+        return None
+    read = [str(i) for i in wish.indices]
+    schema = {str(i): polars.Float64 if str(i) in read else polars.String for i in range(width)}
     try:
-        table = polars.read_csv(body, has_header=False, schema=schema)
+        lazy = polars.scan_csv(body, has_header=False, schema=schema)
+        values = lazy.select(read).collect().to_numpy()
     except polars.exceptions.PolarsError:
         return None
-    # a row that is too short would pass unseen if only columns nobody reads are missing
-    if body.count(b",") != table.height * (width - 1):
+    last_is_read = width - 1 in wish.indices
+    # a row that is too short lacks its last cell, which is unseen in a column that nobody reads
+    if not last_is_read and body.count(b",") != len(values) * (width - 1):
         return None
-    values = table.select([str(i) for i in indices]).to_numpy()
-    return values if np.isfinite(values).all() else None
+    if np.isfinite(values).all():
+        return values
+    # a blank line in a single column, or a last cell that is not there, looks like a gap
+    return values if wish.gaps and body.count(b",") == len(values) * (width - 1) > 0 else None
 
 
-def number(cell: str) -> float | None:
-    """The finite number a cell holds, or None."""
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    # Python itself would read 1_000
-    return value if isfinite(value) and "_" not in cell else None
+def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:
+    return lambda row: f"{file}:{lines[row]}, row {rows + row + 1}"
 
 
-def _complaint(cell: str, column: str) -> str:
-    if not cell.strip():
-        return f"the cell in column '{column}' is empty"
-    shown = cell if len(cell) <= 40 else f"{cell[:37]}…"
-    return f"'{shown}' in column '{column}' is not a finite number"
+def _lazy_place(data: bytes, file: str, line: int, rows: int) -> Callable[[int], str]:
+    """Places of the rows of a block, found out only if somebody asks."""
+
+    def place(row: int) -> str:
+        filled = (i for i, text in enumerate(data.split(b"\n")) if text.strip(b"\r"))
+        return _place([line + i for i in filled], file, rows)(row)
+
+    return place

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,3 +29,21 @@ class Trajectory:
     time: Floats | None = None
     notes: tuple[str, ...] = ()
     digest: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some consecutive rows of a trajectory.
+
+    columns: 'q', 'qd', 'qdd', 'tau', as far as the file has them, each of shape (rows, n)
+    place:   where a row of the chunk stands, for messages
+    gaps:    the rows with a cell that is no finite number, where these were let through
+    reached: how far into the file the chunk reaches, in the units of the stream's `size`
+    """
+
+    rows: int
+    columns: Mapping[str, Floats]
+    time: Floats | None
+    place: Callable[[int], str]
+    gaps: Mask | None
+    reached: int

@@ -90,7 +90,7 @@ def call(arm: Arm, name: str, width: int, rows: int) -> None:
         assert guard.intact
     for guard, values in zip(inputs, given.values(), strict=True):
         assert guard.values.tobytes() == values.tobytes()
-    expected = run(parameters(arm), algorithm.run, algorithm.gives, given)
+    expected = run(parameters(arm), algorithm.run, algorithm.gives, given)[0]
     for guard, values in zip(outputs, expected.values(), strict=True):
         assert guard.values.tobytes() == values.tobytes()
     assert not complaints.values.any()

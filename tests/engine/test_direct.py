@@ -60,11 +60,11 @@ def test_a_batch_is_its_states_one_by_one(name: str, arm: Arm) -> None:
     algorithm, numbers = ALGORITHMS[name], parameters_of(arm)
     rng = np.random.default_rng(0)
     inputs = {need: rng.uniform(-1.0, 1.0, (3, arm.n)) for need in algorithm.needs}
-    batch = run(numbers, algorithm.run, algorithm.gives, inputs)
+    batch = run(numbers, algorithm.run, algorithm.gives, inputs)[0]
 
     for i in range(3):
         state = {need: values[i] for need, values in inputs.items()}
-        single = run(numbers, algorithm.run, algorithm.gives, state)
+        single = run(numbers, algorithm.run, algorithm.gives, state)[0]
         for result, values in single.items():
             assert np.array_equal(batch[result][i], values), result
 

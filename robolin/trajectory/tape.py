@@ -1,0 +1,54 @@
+"""The bytes of a text file or a pipe, in whole lines, digested as they pass."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import BinaryIO
+
+_MARK = b"\xef\xbb\xbf"
+
+
+class Tape:
+    """A stream read once from front to back; `position` counts bytes, `line` whole lines."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._digest = hashlib.sha256()
+        self._rest = b""
+        self.position = 0
+        self.line = 0
+        self.at_end = False
+
+    def block(self, size: int) -> bytes:
+        """Whole lines, about `size` bytes of them; nothing once all has been read.
+
+        The last line of the file may lack its end.
+        """
+        held = [self._rest]
+        length = len(self._rest)
+        while not self.at_end:
+            piece = self._read(max(size - length, 1 << 16))
+            held.append(piece)
+            length += len(piece)
+            if length >= size and b"\n" in piece:
+                break
+        data = b"".join(held)
+        cut = len(data) if self.at_end else data.rfind(b"\n") + 1
+        self._rest = data[cut:]
+        self.line += data.count(b"\n", 0, cut)
+        return data[:cut]
+
+    def digest(self) -> str:
+        """SHA-256 of what has been read."""
+        return self._digest.hexdigest()
+
+    def _read(self, size: int) -> bytes:
+        piece = self._stream.read(size)
+        if not piece:
+            self.at_end = True
+            return b""
+        self._digest.update(piece)
+        # a byte order mark is no part of the first name
+        start = len(_MARK) if self.position == 0 and piece.startswith(_MARK) else 0
+        self.position += len(piece)
+        return piece[start:]
