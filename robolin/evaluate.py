@@ -23,6 +23,10 @@ Array = Any
 # the complaint of a row whose values should be looked at; a kernel says the same
 SUSPECT = -1.0
 
+# joints up to which elimination beats the recursions on the compiled engine, as measured in
+# docs/performance.md; one state on floats follows the same rule so that its bits are the same
+CONVENTIONAL_UP_TO = {"linearize-forward": 8, "perturb-forward": 16}
+
 # below this many states a kernel that is not in memory yet is not worth loading
 FEW_STATES = 64
 
@@ -129,6 +133,8 @@ def algorithm_name(arm: Arm, verb: str, method: Method = "auto") -> str:
     """The algorithm that answers `verb` on this arm."""
     conventional = f"{verb}-conventional"
     if method == "conventional" and conventional in ALGORITHMS:
+        return conventional
+    if method == "auto" and arm.n <= CONVENTIONAL_UP_TO.get(verb, 0):
         return conventional
     if ALGORITHMS[verb].kind != "any" and arm.has_mimic:
         if method == "auto" and conventional in ALGORITHMS:

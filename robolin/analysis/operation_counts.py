@@ -12,6 +12,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.dynamics.conventional import forward_model_conventional
 from robolin.dynamics.kinematics import place_links
 from robolin.dynamics.linearize_forward import forward_model
+from robolin.dynamics.linearize_forward_columns import forward_model_columns
 from robolin.dynamics.linearize_forward_tree import forward_model_tree
 from robolin.engine.counting import Cost, count
 from robolin.engine.parameters import Parameters
@@ -74,9 +75,14 @@ def _algorithm_6(chain: Chain) -> None:
     forward_model(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
 
 
-def _tree_form(chain: Chain) -> None:
+def _branches(chain: Chain) -> None:
     links = place_links(chain)
     forward_model_tree(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
+
+
+def _columns(chain: Chain) -> None:
+    links = place_links(chain)
+    forward_model_columns(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
 
 
 _GIVEN = ("q", "qd", "qdd")
@@ -123,7 +129,8 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
     "linearize-forward": (
         Candidate("Algorithm 6", _algorithm_6, _GIVEN, "serial"),
         Candidate("Algorithm 4", _algorithm_4, _GIVEN),
-        Candidate("tree form of Algorithm 5", _tree_form, _GIVEN, "independent"),
+        Candidate("Algorithm 6 with branches", _branches, _GIVEN, "independent"),
+        Candidate("Algorithm 5 by columns", _columns, _GIVEN, "independent"),
         _perturbing("Algorithm 5", "perturb-forward-articulated"),
         _perturbing("Algorithm 5b", "perturb-forward"),
         _perturbing("Algorithm 3", "perturb-forward-conventional"),

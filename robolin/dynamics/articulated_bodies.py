@@ -43,7 +43,7 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
         frozen = add(R[k], links.M[k])
         R.hand_inboard(k, frozen)
         about_hinge = dot(H, PH[k]) + chain.armature(k)
-        D[k] = chain.positive(k, about_hinge, partial(_without_cancellation, frozen, H))
+        D[k] = chain.positive(k, about_hinge, partial(without_cancellation, frozen, H))
         Dinv[k] = 1.0 / D[k]
         G[k] = scale(PH[k], Dinv[k])
         P_plus.hand_inboard(k, sub(P[k], rank_one(G[k], PH[k])))
@@ -51,7 +51,7 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
     return Articulated(P, PH, D, Dinv, G)
 
 
-def _without_cancellation(frozen: Vector, H: Vector) -> Scalar:
+def without_cancellation(frozen: Vector, H: Vector) -> Scalar:
     """The size D would have if the hinges outboard were frozen and nothing cancelled.
 
     Everything that D is computed from has this size, so rounding leaves errors in proportion.

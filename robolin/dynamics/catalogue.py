@@ -18,6 +18,7 @@ from robolin.dynamics.forward_dynamics import forward_dynamics
 from robolin.dynamics.innovations_factors import innovations_factors, inverse_by_factors
 from robolin.dynamics.inverse_dynamics import inverse_dynamics
 from robolin.dynamics.linearize_forward import linearize_forward
+from robolin.dynamics.linearize_forward_columns import linearize_forward_columns
 from robolin.dynamics.linearize_forward_tree import linearize_forward_tree
 from robolin.dynamics.linearize_inverse import linearize_inverse
 from robolin.dynamics.mass_matrix import mass_matrix
@@ -94,6 +95,13 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     ),
     "linearize-forward-tree": Algorithm(
         linearize_forward_tree,
+        _STATE,
+        _MODEL,
+        "Algorithm 6 with branches, O(n²)",
+        "independent",
+    ),
+    "linearize-forward-columns": Algorithm(
+        linearize_forward_columns,
         _STATE,
         _MODEL,
         "Algorithm 5 with unit right-hand sides, O(n²)",

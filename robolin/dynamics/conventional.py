@@ -32,7 +32,7 @@ def accelerations_conventional(chain: Chain, links: Links) -> Scalars:
     x, qdd = chain.slots(1), chain.scalars()
     for j in chain.coordinates():
         x[j] = (applied[j] - bias[j],)
-    solve(chain, eliminate(chain, "mass_matrix"), x)
+    solve(chain, eliminate(chain, links, "mass_matrix"), x)
     for j in chain.coordinates():
         qdd[j] = x[j][0]
     return qdd
@@ -41,8 +41,9 @@ def accelerations_conventional(chain: Chain, links: Links) -> Scalars:
 def inverse_conventional(chain: Chain) -> None:
     """𝓜⁻¹ by elimination."""
     chain.begin("mass_matrix")
-    composite_bodies(chain, place_links(chain), chain.hold)
-    _out_inverse(chain, eliminate(chain, "mass_matrix"), "mass_matrix_inverse")
+    links = place_links(chain)
+    composite_bodies(chain, links, chain.hold)
+    _out_inverse(chain, eliminate(chain, links, "mass_matrix"), "mass_matrix_inverse")
 
 
 def linearize_forward_conventional(chain: Chain) -> None:
@@ -58,7 +59,7 @@ def forward_model_conventional(chain: Chain, links: Links, qdd: Scalars) -> None
     """Algorithm 4: 𝓜, A_D, B_D by Algorithm 2, then 𝓜⁻¹, -𝓜⁻¹ A_D and -𝓜⁻¹ B_D."""
     chain.begin("mass_matrix", "dtau_dqd", "dtau_dq")
     inverse_model(chain, links, step_one(chain, links, qdd), chain.hold, chain.hold_more)
-    factors = eliminate(chain, "mass_matrix")
+    factors = eliminate(chain, links, "mass_matrix")
     _out_inverse(chain, factors, "dqdd_dtau")
 
     # column c of both matrices is solved at once

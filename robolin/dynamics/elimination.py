@@ -11,7 +11,9 @@ from functools import partial
 from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
-from robolin.algebra.vectors import scale, sub
+from robolin.algebra.vectors import add, scale, sub
+from robolin.dynamics.articulated_bodies import without_cancellation
+from robolin.dynamics.kinematics import Links
 
 
 class Factors(NamedTuple):
@@ -21,19 +23,17 @@ class Factors(NamedTuple):
     Dinv: Scalars
 
 
-def eliminate(chain: Chain, name: str) -> Factors:
+def eliminate(chain: Chain, links: Links, name: str) -> Factors:
     """Factor the held symmetric matrix in place.
 
     D(j)   = 𝓜(j,j)        L(r,j) = 𝓜(r,j) / D(j)
     𝓜(r,s) = 𝓜(r,s) - L(r,j) 𝓜(s,j)           for all r ≥ s > j
     """
     A, Dinv, pivot = chain.held(name), chain.scalars(), chain.scalars()
-    diagonal = chain.scalars()
-    for j in chain.coordinates():
-        diagonal[j] = A[j, j]
+    sizes = _sizes(chain, links)
 
     for j in chain.coordinates():
-        Dinv[j] = 1.0 / chain.positive(chain.leader(j), A[j, j], partial(diagonal.__getitem__, j))
+        Dinv[j] = 1.0 / chain.positive(chain.leader(j), A[j, j], partial(sizes.__getitem__, (j, j)))
         for r in chain.coordinates_after(j):
             pivot[r] = A[r, j]
         for r in chain.coordinates_after(j):
@@ -42,6 +42,17 @@ def eliminate(chain: Chain, name: str) -> Factors:
             for s in chain.coordinates_between(j, r):
                 A[r, s] = A[r, s] - factor * pivot[s]
     return Factors(A, Dinv)
+
+
+def _sizes(chain: Chain, links: Links) -> Table:
+    """What the diagonal of 𝓜 would be if nothing cancelled: the yardstick for its rounding."""
+    chain.begin("size")
+    R = chain.sums(10)
+    for k in chain.tip_to_base():
+        frozen = add(R[k], links.M[k])
+        R.hand_inboard(k, frozen)
+        chain.hold("size", (k, k), without_cancellation(frozen, links.H[k]))
+    return chain.held("size")
 
 
 def solve(chain: Chain, factors: Factors, x: Slots) -> None:

@@ -1,28 +1,24 @@
-"""The linearized forward dynamics model of a tree: Algorithm 5 on unit perturbations, O(n²)."""
+"""The linearized forward dynamics model of a tree, O(n²): Algorithm 6 with branches.
+
+Algorithm 6 finds what reaches hinge k from links outboard of it by one recursion and what reaches
+it from inboard by another.  On a tree there are also links beside k, on other branches.  The
+response of the whole tree to a torque at k covers them together with the outboard ones.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import ZERO3, ZERO6, add, angular, dot, scale, twice
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
+from robolin.algebra.inertias import half_times, outer_half, times_half
+from robolin.algebra.vectors import ZERO6, add, angular, dot, scale, sub, twice
 from robolin.dynamics.articulated_bodies import Articulated, articulated_bodies
 from robolin.dynamics.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
 from robolin.dynamics.forward_dynamics import hinge_accelerations
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links, place_links
-from robolin.dynamics.step_one import step_one
+from robolin.dynamics.step_one import StepOne, step_one
 from robolin.dynamics.stubborn_loads import relieve_accelerations
-
-
-class Unit(NamedTuple):
-    """A unit perturbation of one hinge: torque, force Y, drift of acceleration, and velocity."""
-
-    torque: Scalar
-    force: Vector
-    drift: Vector
-    spin: Vector
 
 
 def linearize_forward_tree(chain: Chain) -> None:
@@ -36,59 +32,84 @@ def linearize_forward_tree(chain: Chain) -> None:
 
 
 def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalars) -> None:
-    """𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q column by column: δτ = 1, δq̇ = 1, δq = 1 at each hinge in turn."""
+    """𝓜⁻¹, ∂q̈/∂q̇ = -A_C and ∂q̈/∂q = -B_C, row by row.
+
+    every j     A_C(k,j) = λ(j) Y_A(j)                     B_C(k,j) = λ(j) Y_B(j)
+    j inboard   A_C(k,j) += W F_A(j) + Q H*(j)             B_C(k,j) += W F_B(j) + Q Ḣ*(j)
+                W = G* at first,  W = W - (W H*(j)) G*(j)
+
+    λ is the response to a unit torque at k.  By reciprocity it is also how hinge k responds to
+    a force on link j, which is all that a perturbation does unless j carries k.
+    """
     one = step_one(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
     qd = chain.given("qd")
+    along = _carried_along(chain, links, one, art, gyros)
 
-    for c in chain.tip_to_base():
-        H, Hd, loss = links.H[c], one.Hd[c], friction_slope(chain, c, qd[c])
-        torque = Unit(1.0, ZERO6, ZERO6, ZERO3)
-        velocity = Unit(-loss, gyros.YA[c], twice(Hd), angular(H))
-        position = Unit(0.0, gyros.YB[c], one.Hdd[c], angular(Hd))
-        for name, unit in (
-            ("dqdd_dtau", torque),
-            ("dqdd_dqd", velocity),
-            ("dqdd_dq", position),
-        ):
-            column = response(chain, links, art, gyros, c, unit)
-            for k in chain.tip_to_base():
-                chain.out(name, (k, c), column[k])
+    for k in chain.tip_to_base():
+        # links that push on hinge k through the tree
+        _respond(chain, links, art, k, gyros, qd)
+
+        # links that carry hinge k along
+        Q, W = twice(along.row[k]), chain.cell(art.G[k])
+        for j in chain.inboard_of(k):
+            A = dot(W.value, along.FA[j]) + dot(Q, angular(links.H[j]))
+            B = dot(W.value, along.FB[j]) + dot(Q, angular(one.Hd[j]))
+            chain.out_more("dqdd_dqd", (k, j), -A)
+            chain.out_more("dqdd_dq", (k, j), -B)
+            W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 
     relieve_accelerations(chain, links, art)
 
 
-def response(
-    chain: Chain, links: Links, art: Articulated, gyros: Gyroscopics, c: LinkNumber, unit: Unit
-) -> Scalars:
-    """Accelerations for a unit perturbation of hinge c; only its own path and subtree are moved.
+class CarriedAlong(NamedTuple):
+    """Ĝ* - G* J (3) of every link, and what unit δq̇ and δq of its hinge do outboard: F_A, F_B."""
 
-    inboard of c    ε(k) = -H z       z = z + G ε          ν = ε/D
-    at c            ε = δτ - H Y      z = Y + G ε          ν = ε/D
-    outboard of c   ν = -2 Ĝ* v
-    base to tip     δq̈(k) = ν - G* λ(k+1)                  λ(k) = λ(k+1) + H* δq̈ (+ drift at c)
-    """
-    nu, drift = chain.scalars(), chain.slots(6)
-    for k in chain.tip_to_base():
-        nu[k], drift[k] = 0.0, ZERO6
-    drift[c] = unit.drift
+    row: Slots
+    FA: Slots
+    FB: Slots
 
-    epsilon = unit.torque - dot(links.H[c], unit.force)
-    nu[c] = art.Dinv[c] * epsilon
-    z = chain.cell(add(unit.force, scale(art.G[c], epsilon)))
-    for k in chain.inboard_of(c):
-        epsilon = -dot(links.H[k], z.value)
-        nu[k] = art.Dinv[k] * epsilon
-        z.value = add(z.value, scale(art.G[k], epsilon))
 
-    spin = twice(unit.spin)
-    for k in chain.outboard_of(c):
-        nu[k] = -dot(gyros.Ghat[k], spin)
-
-    dqdd, lam = chain.scalars(), chain.slots(6)
-    lam[chain.base] = ZERO6
+def _carried_along(
+    chain: Chain, links: Links, one: StepOne, art: Articulated, gyros: Gyroscopics
+) -> CarriedAlong:
+    """J(k) = J(k+1) + H* (Ĝ* - G* J(k+1));   F_A = 2 Ḣ* + 2 J H*;   F_B = Ḧ* + 2 J Ḣ*."""
+    row, J, FA, FB = chain.slots(3), chain.slots(18), chain.slots(6), chain.slots(6)
+    J[chain.base] = (0.0,) * 18
     for k in chain.base_to_tip():
-        inboard = lam[chain.inboard(k)]
-        dqdd[k] = nu[k] - dot(art.G[k], inboard)
-        lam[k] = add(add(inboard, scale(links.H[k], dqdd[k])), drift[k])
-    return dqdd
+        up, H = chain.inboard(k), links.H[k]
+        row[k] = sub(gyros.Ghat[k], times_half(art.G[k], J[up]))
+        J[k] = add(J[up], outer_half(H, row[k]))
+        FA[k] = add(gyros.Hd2[k], half_times(J[k], twice(angular(H))))
+        FB[k] = add(one.Hdd[k], half_times(J[k], angular(gyros.Hd2[k])))
+    return CarriedAlong(row, FA, FB)
+
+
+def _respond(
+    chain: Chain, links: Links, art: Articulated, k: LinkNumber, gyros: Gyroscopics, qd: Scalars
+) -> None:
+    """A unit torque at hinge k, and what it tells about every link.
+
+    inboard of k   ε(j) = -H z       z = z + G ε       ν = ε/D       from  z = G(k), ν = 1/D at k
+    base to tip    y(j) = ν - G* λ(j+1) = 𝓜⁻¹(k,j)                   λ(j) = λ(j+1) + H* y
+    """
+    nu, lam = chain.scalars(), chain.slots(6)
+    for j in chain.tip_to_base():
+        nu[j] = 0.0
+    nu[k] = art.Dinv[k]
+    z = chain.cell(art.G[k])
+    for j in chain.inboard_of(k):
+        epsilon = -dot(links.H[j], z.value)
+        nu[j] = art.Dinv[j] * epsilon
+        z.value = add(z.value, scale(art.G[j], epsilon))
+
+    lam[chain.base] = ZERO6
+    for j in chain.base_to_tip():
+        inboard = lam[chain.inboard(j)]
+        y = nu[j] - dot(art.G[j], inboard)
+        here = add(inboard, scale(links.H[j], y))
+        lam[j] = here
+        loss = y * friction_slope(chain, j, qd[j])
+        chain.out("dqdd_dtau", (k, j), y)
+        chain.out("dqdd_dqd", (k, j), -(dot(here, gyros.YA[j]) + loss))
+        chain.out("dqdd_dq", (k, j), -dot(here, gyros.YB[j]))

@@ -23,6 +23,6 @@ def perturb_forward_conventional(chain: Chain) -> None:
     needed, applied, x = chain.held_column("dtau"), chain.held_column("applied"), chain.slots(1)
     for j in chain.coordinates():
         x[j] = (applied[j] - needed[j],)
-    solve(chain, eliminate(chain, "mass_matrix"), x)
+    solve(chain, eliminate(chain, links, "mass_matrix"), x)
     for j in chain.coordinates():
         chain.out_coordinate("dqdd", (j,), x[j][0])

@@ -20,7 +20,9 @@ from robolin.engine.layout import Variant, doubles_of, variant_of, wholes_of
 from robolin.engine.parameters import Parameters
 
 Array = Any
-CHUNK = 4096
+
+# rows that a thread takes at once, and the least work worth a thread, in numbers of results
+CHUNK, LEAST_PIECE = 4096, 4096
 
 
 @dataclass(frozen=True)
@@ -91,14 +93,14 @@ class Plan:
         inputs: Sequence[Array],
         batch: tuple[int, ...],
         jobs: int | None = None,
-        chunk: int = CHUNK,
+        chunk: int | None = None,
     ) -> tuple[dict[str, Array], Array]:
         """Results for every row, and for each row the joint it complains of, or 0.
 
         Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same in every row.
         """
         rows, m = prod(batch), self._arm.m
-        outputs = {name: np.empty(batch + (m,) * rank) for name, rank in self._gives}
+        outputs = self._outputs_for(batch)
         complaints = np.zeros(rows)
         at_in = [(_address(array), m if array.ndim > 1 else 0) for array in inputs]
         at_out = [_address(array) for array in outputs.values()]
@@ -115,14 +117,35 @@ class Plan:
                 stop - start,
             )
 
-        workers = min(jobs or cores(), -(-rows // chunk))
-        if workers <= 1:
+        workers = jobs or cores()
+        chunk = chunk or self._fair_share(rows, workers)
+        if workers <= 1 or rows <= chunk:
             run(0, rows)
         else:
             pieces = [(start, min(start + chunk, rows)) for start in range(0, rows, chunk)]
             for piece in [_pool(workers).submit(run, *piece) for piece in pieces]:
                 piece.result()
         return outputs, complaints
+
+    def _outputs_for(self, batch: tuple[int, ...]) -> dict[str, Array]:
+        """All results in one piece of memory: the system hands out one large piece faster."""
+        rows, m, sizes = prod(batch), self._arm.m, self._row_sizes
+        block, start, outputs = np.empty(rows * sum(sizes)), 0, {}
+        for (name, rank), size in zip(self._gives, sizes, strict=True):
+            part = block[start : start + rows * size]
+            outputs[name] = part.reshape(batch + (m,) * rank)
+            start += rows * size
+        return outputs
+
+    def _fair_share(self, rows: int, workers: int) -> int:
+        """Rows per piece: several pieces for every worker, none too small to be worth handing out.
+
+        A piece is whole blocks, and at least as many numbers of results as LEAST_PIECE.
+        """
+        least = -(-LEAST_PIECE // sum(self._row_sizes))
+        share = min(max(least, -(-rows // (4 * workers))), CHUNK)
+        blocks: int = -(-share // self._kernel.width)
+        return blocks * self._kernel.width
 
     def _call(self, inputs: Any, outputs: Any, complaints: int, rows: int) -> None:
         """The kernel itself; other threads run Python meanwhile."""

@@ -4,42 +4,79 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
+from robolin.output.ahead import ahead
 from robolin.output.json_file import laid_out
-from robolin.output.meta import meta
+from robolin.output.meta import Tally
 from robolin.output.replacing import is_stream, replacing, replacing_together
-from robolin.output.result import Result, flat
+from robolin.output.result import Floats, Flow, Result, flat
 
 # below this the time to import polars is longer than the time it saves
 _LARGE_TABLE = 300_000
 
 
-def write_csv(result: Result, path: str | Path) -> None:
+def write_csv(flow: Flow, path: str | Path) -> None:
     """Write the table, and its provenance beside it as `<path>.meta.json`.
 
     A pipe or a device gets the table alone.
     """
     if is_stream(path):
         with replacing(path) as table:
-            write_csv_to(result, table)
+            write_csv_to(flow, table)
         return
     with replacing_together(path, f"{path}.meta.json") as (table, beside):
-        write_csv_to(result, table)
-        beside.write(f"{laid_out(meta(result))}\n".encode())
+        tally = write_csv_to(flow, table)
+        beside.write(f"{laid_out(tally.meta(flow))}\n".encode())
 
 
-def write_csv_to(result: Result, stream: BinaryIO) -> None:
+def write_csv_to(flow: Flow, stream: BinaryIO) -> Tally:
     """Write the table into an open stream, as UTF-8."""
-    names, values = flat(result)
-    if values.size >= _LARGE_TABLE:
-        import polars
+    tally = Tally()
+    with closing(ahead(_texts(tally.passing(flow.parts)))) as texts:
+        for text in texts:
+            stream.write(text)
+    return tally
 
-        polars.from_numpy(values, schema=names, orient="row").write_csv(stream)
-        return
+
+def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
+    """The table piece by piece; how it is divided into parts does not show."""
+    rest = iter(parts)
+    held: list[Result] = []
+    size = 0
+    for part in rest:
+        held.append(part)
+        size += sum(values.size for _, values in part.stored())
+        if size >= _LARGE_TABLE:
+            break
+    yield _lines([flat(held[0])[0]])
+    written = _by_polars if size >= _LARGE_TABLE else _by_python
+    for part in chain(held, rest):
+        yield written(flat(part)[1])
+
+
+def _by_polars(values: Floats) -> bytes:
+    import polars
+
+    text = io.BytesIO()
+    polars.from_numpy(values, orient="row").write_csv(text, include_header=False)
+    return text.getvalue()
+
+
+def _by_python(values: Floats) -> bytes:
+    return _lines([_shown(value) for value in row] for row in values.tolist())
+
+
+def _shown(value: float) -> str:
+    # as polars writes it
+    return repr(value) if value == value else "NaN"
+
+
+def _lines(rows: Iterable[list[str]]) -> bytes:
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(values.tolist())
-    stream.write(text.getvalue().encode())
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

@@ -8,49 +8,85 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from robolin.output.result import Floats, Result
+from robolin.output.result import Ending, Floats, Flow, Result
 from robolin.version import __version__
 
 FORMAT = 1
 
 
-def meta(result: Result) -> dict[str, Any]:
-    """The provenance of a result, in plain JSON types."""
-    units = {array.name: array.unit for array in result.arrays} | {"time": "s"}
+class Tally:
+    """What the numbers of a result decide, added up part by part: rows, shapes and digests."""
+
+    def __init__(self) -> None:
+        self.rows: int | None = None
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self._digests: dict[str, Any] = {}
+        self._last: Result | None = None
+
+    @property
+    def last(self) -> Result:
+        """The part counted in last: names and labels are the same in all of them."""
+        assert self._last is not None, "a result has at least one part"
+        return self._last
+
+    def passing(self, parts: Iterable[Result]) -> Iterator[Result]:
+        """The parts, each of them counted in."""
+        for part in parts:
+            self.add(part)
+            yield part
+
+    def add(self, part: Result) -> None:
+        """Count a part in."""
+        self._last = part
+        if part.batch is not None:
+            self.rows = (self.rows or 0) + part.batch
+        for name, values in part.stored():
+            shape = values.shape if part.batch is None else (self.rows or 0, *values.shape[1:])
+            self.shapes[name] = shape
+            self._digests.setdefault(name, hashlib.sha256()).update(_bytes(values))
+
+    def meta(self, flow: Flow) -> dict[str, Any]:
+        """The provenance of the result that has passed, in plain JSON types."""
+        digests = {name: digest.hexdigest() for name, digest in self._digests.items()}
+        return _meta(self, flow.ending(self.rows or 1), digests)
+
+    def meta_text(self, flow: Flow) -> str:
+        """The provenance as one line of JSON, the same for the same result."""
+        return json.dumps(self.meta(flow), ensure_ascii=False, allow_nan=False)
+
+
+def _meta(tally: Tally, ending: Ending, digests: Mapping[str, str]) -> dict[str, Any]:
+    part = tally.last
+    units = {array.name: array.unit for array in part.arrays} | {"time": "s"}
     return {
         "format": FORMAT,
         "robolin": __version__,
-        "verb": result.verb,
-        "options": plain(dict(sorted(result.options.items()))),
-        "inputs": {PurePath(name).name: digest for name, digest in sorted(result.inputs.items())},
-        "contract": plain(result.contract),
-        "joints": list(result.joints),
-        "rows": result.batch,
+        "verb": part.verb,
+        "options": plain(dict(sorted(part.options.items()))),
+        "inputs": {PurePath(name).name: digest for name, digest in sorted(ending.inputs.items())},
+        "contract": plain(ending.contract),
+        "joints": list(part.joints),
+        "rows": tally.rows,
         "arrays": {
-            name: {
-                "unit": units[name],
-                "shape": list(values.shape),
-                "sha256": array_digest(values),
-            }
-            for name, values in result.stored()
+            name: {"unit": units[name], "shape": list(shape), "sha256": digests[name]}
+            for name, shape in tally.shapes.items()
         },
     }
 
 
-def meta_text(result: Result) -> str:
-    """The provenance as one line of JSON, the same for the same result."""
-    return json.dumps(meta(result), ensure_ascii=False, allow_nan=False)
-
-
 def array_digest(values: Floats) -> str:
     """SHA-256 of the numbers as little-endian float64, last axis fastest."""
-    return hashlib.sha256(np.ascontiguousarray(values, dtype="<f8").data).hexdigest()
+    return hashlib.sha256(_bytes(values)).hexdigest()
+
+
+def _bytes(values: Floats) -> memoryview:
+    return np.ascontiguousarray(values, dtype="<f8").data
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""NPZ: exact, self-describing, and the same bytes for the same result."""
+"""Reading stored results back: NPZ, exact and self-describing, with damage found out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.errors import FileError, RobolinError
-from robolin.output.meta import array_digest, meta_text
-from robolin.output.replacing import replacing
-from robolin.output.result import Floats, Result
+from robolin.output.meta import array_digest
+from robolin.output.result import Floats
 
-_OLDEST_DATE = (1980, 1, 1, 0, 0, 0)
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError, OSError),
     *(ValueError, LookupError, RuntimeError, ArithmeticError),
@@ -33,30 +31,6 @@ class Stored:
     arrays: Mapping[str, Floats]
     joints: tuple[str, ...]
     meta: Mapping[str, Any]
-
-
-def write_npz(result: Result, path: str | Path) -> None:
-    """Write every array, `joints` and `meta` into one uncompressed archive."""
-    with replacing(path) as stream:
-        write_npz_to(result, stream)
-
-
-def write_npz_to(result: Result, stream: BinaryIO) -> None:
-    """Write the archive into an open stream."""
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        for name, values in result.stored():
-            _add(archive, name, np.asarray(values, dtype="<f8", order="C"))
-        _add(archive, "joints", np.array(result.joints, dtype=str))
-        _add(archive, "meta", np.array(meta_text(result)))
-
-
-def _add(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) -> None:
-    entry = zipfile.ZipInfo(f"{name}.npy", date_time=_OLDEST_DATE)
-    # the same attributes on every system
-    entry.create_system = 3
-    entry.external_attr = 0o644 << 16
-    with archive.open(entry, "w", force_zip64=True) as stream:
-        np.lib.format.write_array(stream, values, allow_pickle=False)
 
 
 def read_npz(path: str | Path) -> Stored:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from math import isfinite
 
 
 def aligned(values: Sequence[float], precision: int) -> list[str]:
@@ -12,7 +13,7 @@ def aligned(values: Sequence[float], precision: int) -> list[str]:
     The largest gets `precision` significant digits and all share its last decimal.  Exact zeros
     are a bare 0; what would only look like zero is written with its power of ten.
     """
-    largest = max((abs(value) for value in values), default=0.0)
+    largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
     if largest and not 1e-3 <= largest < 10.0 ** max(precision, 6):
         return _equally_wide(_scientific(value, precision) for value in values)
     power = math.floor(math.log10(largest)) if largest else 0

@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
 
-from robolin.output.meta import meta_text
+from robolin.output.ahead import ahead, apart
+from robolin.output.meta import Tally
 from robolin.output.replacing import replacing
-from robolin.output.result import Result, flat
+from robolin.output.result import Flow, flat
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+# fixed, so that the same rows give the same bytes however they come
+_ROW_GROUP = 32768
 
 
-def write_parquet(result: Result, path: str | Path) -> None:
-    """Write the table as one Parquet file."""
+def write_parquet(flow: Flow, path: str | Path) -> None:
+    """Write the table as one Parquet file, group of rows by group of rows."""
     import polars
+    from polars.io.plugins import register_io_source
 
-    names, values = flat(result)
-    table = polars.from_numpy(values, schema=names, orient="row")
-    with replacing(path) as stream:
-        table.write_parquet(stream, metadata={"robolin": meta_text(result)})
+    tally = Tally()
+    leave = Event()
+    with replacing(path) as stream, closing(ahead(tally.passing(flow.parts))) as parts:
+        first = next(parts)
+        names = flat(first)[0]
+
+        def frames(*_: Any) -> Iterator[DataFrame]:
+            for part in chain([first], parts):
+                if leave.is_set():
+                    return
+                yield polars.from_numpy(flat(part)[1], schema=names, orient="row")
+
+        lazy = register_io_source(frames, schema=dict.fromkeys(names, polars.Float64))
+        apart(
+            lambda: lazy.sink_parquet(
+                stream,
+                row_group_size=_ROW_GROUP,
+                maintain_order=True,
+                # asked for when the rows have all been written
+                metadata=lambda _: {"robolin": tally.meta_text(flow)},
+            ),
+            leave,
+        )

@@ -69,6 +69,17 @@ def is_stream(target: str | Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+def require_writable(target: Path) -> None:
+    """Refuse a target that is sure to fail, before any work is done for it."""
+    if is_stream(target):
+        return
+    with _as_file_error(target):
+        target = target.resolve()
+        _mode_to_keep(target)
+        if not os.access(target.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
     opened.enter_context(_as_file_error(target))
     if is_stream(target):
@@ -80,7 +91,7 @@ def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
     parts.append(Part(path, target, mode))
     # nobody reads along while a private file is being replaced
     at_first = 0o666 if mode is None else 0o600
-    return opened.enter_context(open(path, "xb", opener=lambda p, f: os.open(p, f, at_first)))
+    return opened.enter_context(open(path, "x+b", opener=lambda p, f: os.open(p, f, at_first)))
 
 
 def _mode_to_keep(target: Path) -> int | None:

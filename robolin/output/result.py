@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -75,6 +75,39 @@ class Result:
         for array in self.arrays:
             yield array.name, array.values
 
+    def rows(self, first: int, stop: int) -> Result:
+        """Some of the rows."""
+        arrays = tuple(replace(array, values=array.values[first:stop]) for array in self.arrays)
+        time = None if self.time is None else self.time[first:stop]
+        return replace(self, arrays=arrays, time=time)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What a result includes and where it comes from, as far as only its last row tells."""
+
+    contract: Mapping[str, Any]
+    inputs: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """A result that comes in parts, each with some of the rows, in order.
+
+    ending:    asked once, with the number of rows, when all parts have come
+    most_rows: a number of rows that is surely not exceeded, if that can be told beforehand
+    """
+
+    parts: Iterable[Result]
+    ending: Callable[[int], Ending]
+    most_rows: Callable[[], int | None] = lambda: None
+
+
+def whole(result: Result) -> Flow:
+    """A result that is all there, as a flow of one part."""
+    ending = Ending(result.contract, result.inputs)
+    return Flow((result,), lambda _: ending, lambda: result.batch)
+
 
 def flat(result: Result) -> tuple[list[str], Floats]:
     """The result as one table: column names, and values of shape (rows, columns)."""
@@ -94,10 +127,9 @@ def flat(result: Result) -> tuple[list[str], Floats]:
 def require_finite(result: Result) -> None:
     """Refuse to hand out a number that is not one, naming where it would have stood."""
     for array in result.arrays:
-        finite = np.isfinite(array.values)
-        if finite.all():
+        if all_finite(array.values):
             continue
-        place = tuple(int(i) for i in np.argwhere(~finite)[0])
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array.values))[0])
         where = [array.name]
         if array.batch is not None:
             where.append(f"row {place[0] + 1}")
@@ -108,3 +140,8 @@ def require_finite(result: Result) -> None:
             where=", ".join(where),
             hint="look for a state or a parameter many orders of magnitude away from the others",
         )
+
+
+def all_finite(values: Floats) -> bool:
+    """Whether every number is finite."""
+    return bool(np.isfinite(values).all())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import groupby
 from math import ceil
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.output.numbers import aligned
 from robolin.output.result import Array, Result
+from robolin.output.top_rows import SHOWN
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-_VECTOR_ROWS = 10
 _MATRIX_ROWS = 2
 _GAP = 2
 
@@ -33,12 +33,22 @@ class Grid:
     note: str = ""
 
 
-def render_table(result: Result, console_width: int | None, color: bool, precision: int = 6) -> str:
+def render_table(
+    result: Result,
+    console_width: int | None,
+    color: bool,
+    precision: int = 6,
+    rows: int | None = None,
+) -> str:
     """The result as text; columns that do not fit into the width go into further tables.
 
     Without a width nothing is split, as for a pipe.
+
+    rows: how many there are, if the result holds only the first ones
     """
-    pieces = [piece for grid in _grids(result, precision) for piece in _split(grid, console_width)]
+    total = result.batch if rows is None else rows
+    grids = _grids(result, precision, total or 0)
+    pieces = [piece for grid in grids for piece in _split(grid, console_width)]
     needed = max(map(_width, pieces), default=0)
     # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
     console = _console(max(needed, console_width or 10_000), color)
@@ -56,16 +66,18 @@ def render_table(result: Result, console_width: int | None, color: bool, precisi
     return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
 
 
-def _grids(result: Result, precision: int) -> Iterator[Grid]:
+def _grids(result: Result, precision: int, total: int) -> Iterator[Grid]:
     for labels, group in groupby(result.arrays, key=lambda array: array.labels):
         arrays, rank = list(group), len(labels)
         if rank == 0 or (rank == 1 and result.batch is None):
-            yield _side_by_side(arrays, labels, result, precision)
+            grid = _side_by_side(arrays, labels, result, precision)
+            yield replace(grid, note=_more_rows(total)) if rank == 0 else grid
         elif rank == 1:
-            yield from (_vector_rows(array, result, precision) for array in arrays)
+            note = _more_rows(total)
+            yield from (replace(_vector_rows(a, result, precision), note=note) for a in arrays)
         else:
             for array in arrays:
-                yield from _matrices(array, result, precision)
+                yield from _matrices(array, precision, total)
 
 
 def _side_by_side(
@@ -73,7 +85,7 @@ def _side_by_side(
 ) -> Grid:
     """Vectors over the same joints as the columns of one table; scalars as a single row."""
     batch = labels == () and result.batch is not None
-    shown = [array.values.ravel()[: _VECTOR_ROWS if batch else None] for array in arrays]
+    shown = [array.values.ravel()[: SHOWN if batch else None] for array in arrays]
     columns = [aligned(values.tolist(), precision) for values in shown]
     row_names = _row_names(result) if batch else labels[0] if labels else ("",)
     return Grid(
@@ -82,7 +94,6 @@ def _side_by_side(
         rows=tuple(row_names),
         columns=tuple(_titled(array) for array in arrays),
         cells=tuple(zip(*columns, strict=True)),
-        note=_more_rows(result, _VECTOR_ROWS) if batch else "",
     )
 
 
@@ -93,18 +104,17 @@ def _vector_rows(array: Array, result: Result, precision: int) -> Grid:
         corner=_row_corner(result),
         rows=_row_names(result),
         columns=array.labels[0],
-        cells=_matrix_cells(array.values[:_VECTOR_ROWS].tolist(), precision),
-        note=_more_rows(result, _VECTOR_ROWS),
+        cells=_matrix_cells(array.values[:SHOWN].tolist(), precision),
     )
 
 
-def _matrices(array: Array, result: Result, precision: int) -> Iterator[Grid]:
+def _matrices(array: Array, precision: int, total: int) -> Iterator[Grid]:
     if array.batch is None:
         yield from _slices(_titled(array), array.values, array.labels, precision)
         return
     shown = min(array.batch, _MATRIX_ROWS)
     for row in range(shown):
-        title = f"{_titled(array)}, row {row + 1} of {array.batch}"
+        title = f"{_titled(array)}, row {row + 1} of {total}"
         yield from _slices(title, array.values[row], array.labels, precision)
 
 
@@ -130,7 +140,7 @@ def _titled(array: Array) -> str:
 
 
 def _row_names(result: Result) -> tuple[str, ...]:
-    count = min(result.batch or 0, _VECTOR_ROWS)
+    count = min(result.batch or 0, SHOWN)
     if result.time is None:
         return tuple(str(row + 1) for row in range(count))
     return tuple(f"{moment:g}" for moment in result.time[:count].tolist())
@@ -140,8 +150,8 @@ def _row_corner(result: Result) -> str:
     return "row" if result.time is None else "time [s]"
 
 
-def _more_rows(result: Result, shown: int) -> str:
-    more = (result.batch or 0) - shown
+def _more_rows(total: int) -> str:
+    more = total - SHOWN
     if more <= 0:
         return ""
     return f"… {more} more {'row' if more == 1 else 'rows'}; -o FILE keeps them all"

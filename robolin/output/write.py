@@ -7,24 +7,25 @@ import shutil
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from robolin.errors import UsageError
 from robolin.output.csv_file import write_csv, write_csv_to
 from robolin.output.json_file import write_json, write_json_to
-from robolin.output.npz import write_npz
+from robolin.output.npz_file import write_npz
 from robolin.output.parquet_file import write_parquet
-from robolin.output.replacing import replacing
-from robolin.output.result import Result, require_finite
+from robolin.output.replacing import replacing, require_writable
+from robolin.output.result import Flow, Result, require_finite, whole
 from robolin.output.table import render_table
+from robolin.output.top_rows import top_rows
 
-FILE_WRITERS: dict[str, Callable[[Result, str | Path], None]] = {
+FILE_WRITERS: dict[str, Callable[[Flow, str | Path], None]] = {
     "csv": write_csv,
     "json": write_json,
     "npz": write_npz,
     "parquet": write_parquet,
 }
-STREAM_WRITERS: dict[str, Callable[[Result, BinaryIO], None]] = {
+STREAM_WRITERS: dict[str, Callable[[Flow, BinaryIO], Any]] = {
     "csv": write_csv_to,
     "json": write_json_to,
 }
@@ -32,7 +33,7 @@ STREAM_FORMATS = ("table", "csv", "json")
 
 
 def write(
-    result: Result,
+    answer: Result | Flow,
     *,
     path: str | None,
     fmt: str | None,
@@ -40,26 +41,36 @@ def write(
     color: str,
     stream: TextIO,
 ) -> None:
-    """Write the result to `path`, or to `stream` if there is none.
+    """Write the answer to `path`, or to `stream` if there is none.
 
     The extension of the path picks the format.  Without a path it is `fmt`, or else a table on a
-    terminal and CSV into anything else.
+    terminal and CSV into anything else.  The parts of a flow are taken as they come, by whoever
+    made them found to be finite as far as they should be.
     """
-    require_finite(result)
+    if isinstance(answer, Result):
+        require_finite(answer)
+        answer = whole(answer)
     if path is not None:
-        _write_file(result, path, _format_of(path, fmt), precision)
+        _write_file(answer, path, format_of(path, fmt), precision)
         return
     terminal = stream.isatty()
     form = fmt or ("table" if terminal else "csv")
     if form == "table":
         width = shutil.get_terminal_size().columns if terminal else None
-        text = render_table(result, width, _colored(color, terminal), precision)
+        text = _table(answer, width, _colored(color, terminal), precision)
         _write_text(stream, text, terminal)
     else:
-        _write_bytes(result, STREAM_WRITERS[form], stream)
+        _write_bytes(answer, STREAM_WRITERS[form], stream)
 
 
-def _format_of(path: str, fmt: str | None) -> str:
+def require_target(path: str, fmt: str | None) -> None:
+    """Refuse a file that could not be written, before anything is computed for it."""
+    format_of(path, fmt)
+    require_writable(Path(path))
+
+
+def format_of(path: str, fmt: str | None) -> str:
+    """The format that a file is written in."""
     extension = Path(path).suffix.lower().removeprefix(".")
     known = ", ".join(f".{name}" for name in FILE_WRITERS)
     if extension not in FILE_WRITERS:
@@ -80,12 +91,17 @@ def _format_of(path: str, fmt: str | None) -> str:
     return extension
 
 
-def _write_file(result: Result, path: str, form: str, precision: int) -> None:
+def _write_file(flow: Flow, path: str, form: str, precision: int) -> None:
     if form == "table":
         with replacing(path) as stream:
-            stream.write(render_table(result, None, False, precision).encode())
+            stream.write(_table(flow, None, False, precision).encode())
     else:
-        FILE_WRITERS[form](result, path)
+        FILE_WRITERS[form](flow, path)
+
+
+def _table(flow: Flow, width: int | None, color: bool, precision: int) -> str:
+    top, rows = top_rows(flow)
+    return render_table(top, width, color, precision, rows)
 
 
 def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
@@ -100,17 +116,15 @@ def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
     stream.flush()
 
 
-def _write_bytes(
-    result: Result, writer: Callable[[Result, BinaryIO], None], stream: TextIO
-) -> None:
+def _write_bytes(flow: Flow, writer: Callable[[Flow, BinaryIO], Any], stream: TextIO) -> None:
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         held = BytesIO()
-        writer(result, held)
+        writer(flow, held)
         stream.write(held.getvalue().decode())
     else:
         stream.flush()
-        writer(result, buffer)
+        writer(flow, buffer)
     stream.flush()
 
 

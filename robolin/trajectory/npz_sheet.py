@@ -2,99 +2,96 @@
 
 from __future__ import annotations
 
-import io
-import struct
 import zipfile
-import zlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from robolin.errors import RobolinError, raise_all
 from robolin.trajectory.columns import WORDS, native
-from robolin.trajectory.sheet import Sheet, require_finite
-from robolin.trajectory.trajectory import Floats
-
-Arrays = dict[str, npt.NDArray[Any]]
-
-_DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError, OSError),
-    *(ValueError, LookupError, RuntimeError, ArithmeticError),
-)
+from robolin.trajectory.npz_member import Member, archive_errors, members
+from robolin.trajectory.sheet import Block, Sheet, Wish, counted_place, digest_of, require_finite
 
 
-def npz_sheet(data: bytes, file: str, joints: Sequence[str]) -> Sheet:
+def npz_sheet(stream: BinaryIO, file: str, joints: Sequence[str]) -> Sheet:
     """Name every column as a CSV would: by its joint, or by its number without `joints`."""
-    arrays = _load(data, file)
-    named = _joint_names(arrays, file)
-    parts = {name: arrays[name] for name in (*WORDS, "time") if name in arrays}
+    with archive_errors(file):
+        found = members(zipfile.ZipFile(stream))
+        named = _joint_names(found, file)
+    parts = {name: found[name] for name in (*WORDS, "time") if name in found}
     width = len(joints) if named is None else len(named)
     _require_shapes(parts, width, file)
 
+    columns: list[tuple[Member, int]] = []
     names: list[str] = []
-    for name, values in parts.items():
+    for name, member in parts.items():
+        many = 1 if name == "time" else width
+        columns += [(member, i) for i in range(many)]
         if name == "time":
             names.append(name)
         elif named is None:
-            names += [f"{name}[{i}]" for i in range(values.shape[1])]
+            names += [f"{name}[{i}]" for i in range(width)]
         else:
             names += [native(name, joint) for joint in named]
+    rows = next((member.rows for member in parts.values()), 0)
 
-    def numbers(indices: Sequence[int]) -> Floats:
-        table = np.column_stack(list(parts.values()))
-        values: Floats = table[:, list(indices)].astype(np.float64)
-        require_finite(values, [names[i] for i in indices], file)
-        return values
+    def blocks(wish: Wish) -> Iterator[Block]:
+        chosen = [columns[i] for i in wish.indices]
+        for block in _blocks(chosen, rows, wish.rows, file):
+            if not wish.gaps:
+                require_finite(block, [names[i] for i in wish.indices], file, None)
+            yield block
 
-    return Sheet(names, numbers)
-
-
-def _load(data: bytes, file: str) -> Arrays:
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            # a lone .npy array has no names
-            return {name: archive[name] for name in archive.files}
-    except (*_DAMAGE, AttributeError, TypeError) as error:
-        raise RobolinError(
-            "not an NPZ archive of plain arrays, or a damaged one",
-            where=file,
-            hint="write it with numpy.savez(file, q=…, qd=…, joints=[…])",
-        ) from error
+    return Sheet(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
 
 
-def _joint_names(arrays: Arrays, file: str) -> list[str] | None:
-    joints = arrays.get("joints")
+def _blocks(
+    chosen: Sequence[tuple[Member, int]], rows: int, at_once: int, file: str
+) -> Iterator[Block]:
+    with ExitStack() as opened, archive_errors(file):
+        wanted = {member.name: member for member, _ in chosen}
+        readers = {name: member.reader(opened) for name, member in wanted.items()}
+        for first in range(0, rows, at_once):
+            count = min(at_once, rows - first)
+            parts = {name: read(count) for name, read in readers.items()}
+            values = np.stack([parts[member.name][:, i] for member, i in chosen], axis=1)
+            yield Block(values, counted_place(file, first), first + count)
+
+
+def _joint_names(found: Mapping[str, Member], file: str) -> list[str] | None:
+    joints = found.get("joints")
     if joints is None:
         return None
-    if joints.ndim != 1 or joints.dtype.kind != "U":
+    if len(joints.shape) != 1 or joints.dtype.kind != "U":
         raise RobolinError(
             "'joints' has to be a list of names",
             where=file,
             hint="one name per column of q, as text",
         )
-    return [str(name) for name in joints]
+    return [str(name) for name in joints.whole()]
 
 
-def _require_shapes(parts: Arrays, width: int, file: str) -> None:
+def _require_shapes(parts: Mapping[str, Member], width: int, file: str) -> None:
     problems = [
         RobolinError(f"'{name}' {problem}", where=file, hint=f"expected shape (rows, {width})")
-        for name, values in parts.items()
-        if (problem := _shape_problem(name, values, width))
+        for name, member in parts.items()
+        if (problem := _shape_problem(member, width))
     ]
     raise_all(problems)
-    lengths = {name: len(values) for name, values in parts.items()}
+    lengths = {name: member.rows for name, member in parts.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} has {rows}" for name, rows in lengths.items())
         raise RobolinError(f"the arrays differ in their number of rows: {listed}", where=file)
 
 
-def _shape_problem(name: str, values: npt.NDArray[Any], width: int) -> str:
-    if values.dtype.kind not in "iuf":
-        return f"holds {values.dtype}, not real numbers"
-    if name == "time":
-        return "" if values.ndim == 1 else f"has shape {values.shape} instead of (rows,)"
-    if values.ndim != 2 or values.shape[1] != width:
-        return f"has shape {values.shape}"
+def _shape_problem(member: Member, width: int) -> str:
+    shape = member.shape
+    if member.dtype.kind not in "iuf":
+        return f"holds {member.dtype}, not real numbers"
+    if member.name == "time":
+        return "" if len(shape) == 1 else f"has shape {shape} instead of (rows,)"
+    if len(shape) != 2 or shape[1] != width:
+        return f"has shape {shape}"
     return ""

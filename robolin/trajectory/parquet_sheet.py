@@ -2,42 +2,75 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from robolin.errors import RobolinError
-from robolin.trajectory.sheet import Sheet, raise_first, require_finite
-from robolin.trajectory.trajectory import Floats
+from robolin.trajectory.sheet import (
+    Block,
+    Sheet,
+    Wish,
+    counted_place,
+    digest_of,
+    raise_first,
+    require_finite,
+)
+
+if TYPE_CHECKING:
+    from polars import DataFrame, LazyFrame, Schema
 
 
-def parquet_sheet(data: bytes, file: str) -> Sheet:
-    """Read the file; columns that nobody asks for may hold anything."""
+def parquet_sheet(stream: BinaryIO, path: str, file: str) -> Sheet:
+    """Look at the names and types; columns that nobody asks for may hold anything."""
     import polars
 
     try:
-        table = polars.read_parquet(io.BytesIO(data))
+        lazy = polars.scan_parquet(path, glob=False, hive_partitioning=False)
+        schema = lazy.collect_schema()
+        rows: int = lazy.select(polars.len()).collect().item()
     except polars.exceptions.PolarsError as error:
-        raise RobolinError(
-            "not a Parquet file, or a damaged one",
-            where=file,
-            hint="write it again, or use CSV or NPZ",
-        ) from error
+        raise _damaged(file) from error
+    names = schema.names()
 
-    def numbers(indices: Sequence[int]) -> Floats:
-        chosen = table.select([table.columns[i] for i in indices])
-        raise_first(
-            (
-                RobolinError(f"the column '{name}' holds {kind}, not numbers", where=file)
-                for name, kind in chosen.schema.items()
-                if not kind.is_numeric()
-            ),
-            file,
-        )
-        values = np.asarray(chosen.cast(polars.Float64).to_numpy(), dtype=np.float64)
-        empty = chosen.select(polars.all().is_null()).to_numpy()
-        require_finite(values, chosen.columns, file, empty)
-        return values
+    def blocks(wish: Wish) -> Iterator[Block]:
+        chosen = [names[i] for i in wish.indices]
+        _require_numbers(schema, chosen, file)
+        first = 0
+        for frame in _frames(lazy.select(chosen), wish.rows, file):
+            values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
+            block = Block(values, counted_place(file, first), first + len(values))
+            if not wish.gaps:
+                empty = frame.select(polars.all().is_null()).to_numpy()
+                require_finite(block, chosen, file, empty)
+            first += len(values)
+            yield block
 
-    return Sheet(table.columns, numbers)
+    return Sheet(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
+
+
+def _frames(lazy: LazyFrame, rows: int, file: str) -> Iterator[DataFrame]:
+    import polars
+
+    try:
+        yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
+    except polars.exceptions.PolarsError as error:
+        raise _damaged(file) from error
+
+
+def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:
+    raise_first(
+        (
+            RobolinError(f"the column '{name}' holds {schema[name]}, not numbers", where=file)
+            for name in chosen
+            if not schema[name].is_numeric()
+        ),
+        file,
+    )
+
+
+def _damaged(file: str) -> RobolinError:
+    return RobolinError(
+        "not a Parquet file, or a damaged one", where=file, hint="write it again, or use CSV or NPZ"
+    )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
+import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -14,29 +18,130 @@ from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.csv_sheet import csv_sheet
 from robolin.trajectory.npz_sheet import npz_sheet
 from robolin.trajectory.parquet_sheet import parquet_sheet
-from robolin.trajectory.sheet import Sheet
-from robolin.trajectory.trajectory import Floats, Trajectory
+from robolin.trajectory.sheet import Block, Sheet, Wish
+from robolin.trajectory.trajectory import Chunk, Floats, Trajectory
 
 EXTENSIONS = (".csv", ".parquet", ".npz")
+CHUNK_ROWS = 16384
+
+_BUFFER = 1 << 20
 
 
-def read_trajectory(
+@dataclass(frozen=True)
+class TrajectoryStream:
+    """A trajectory file that is open and whose columns are known; its rows come in chunks.
+
+    given: the quantities it has columns for
+    notes: what the reader assumed or left aside, for stderr
+    """
+
+    sheet: Sheet
+    matched: Matched
+    file: str
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        return tuple(self.matched.columns)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.matched.notes
+
+    def chunks(self, rows: int = CHUNK_ROWS, *, gaps: bool = False) -> Iterator[Chunk]:
+        """All rows in order, at most so many at a time.
+
+        gaps: let cells without a finite number through, as NaN
+        """
+        read = [i for places in self.matched.columns.values() for i in places if i is not None]
+        if self.matched.time is not None:
+            read.append(self.matched.time)
+        if not read:
+            hint = "look at the header"
+            raise RobolinError("none of its columns can be used", where=self.file, hint=hint)
+        empty = True
+        with _read_errors(self.file):
+            for block in self.sheet.blocks(Wish(read, rows, gaps)):
+                for chunk in _pieces(self._chunk(block, read, gaps), rows):
+                    empty = False
+                    yield chunk
+        if empty:
+            raise RobolinError("there is no row below the header", where=self.file)
+
+    def _chunk(self, block: Block, read: Sequence[int], gaps: bool) -> Chunk:
+        """Every column of the block where its joint stands."""
+        values = block.values
+        position = {i: place for place, i in enumerate(read)}
+
+        def gathered(places: Sequence[int | None]) -> Floats:
+            table = np.zeros((len(values), len(places)))
+            for joint, i in enumerate(places):
+                if i is not None:
+                    table[:, joint] = values[:, position[i]]
+            return table
+
+        columns = {name: gathered(places) for name, places in self.matched.columns.items()}
+        time = None if self.matched.time is None else gathered([self.matched.time])[:, 0]
+        mask = np.asarray(~np.isfinite(values).all(axis=1)) if gaps else None
+        return Chunk(len(values), columns, time, block.place, mask, block.reached)
+
+
+@contextmanager
+def open_trajectory(
     path: str | Path,
     joints: Sequence[str],
     needs: Sequence[str],
     optional: Sequence[str] = (),
-) -> Trajectory:
-    """Read the quantities ('q', 'qd', 'qdd', 'tau') of these joints; '-' is CSV on stdin.
+) -> Iterator[TrajectoryStream]:
+    """Open a file with the quantities ('q', 'qd', 'qdd', 'tau') of these joints.
 
+    path:     '-' is CSV on stdin
     needs:    a missing column is an error
-    optional: None if the file has no such column, 0 for the joints it leaves out
+    optional: left out if the file has no such column, 0 for the joints it leaves out
     """
     file = "<stdin>" if str(path) == "-" else str(path)
     extension = _extension(str(path))
-    data = _bytes(str(path), file)
-    sheet = _sheet(extension, data, file, joints)
-    matched = match(sheet.names, joints, needs, optional, where=file)
-    return _assembled(sheet, matched, file, hashlib.sha256(data).hexdigest())
+    stream = _opened(str(path), file)
+    try:
+        sheet = _sheet(extension, stream, str(path), file, joints)
+        matched = match(sheet.names, joints, needs, optional, where=file)
+        yield TrajectoryStream(sheet, matched, file)
+    finally:
+        if str(path) != "-":
+            stream.close()
+
+
+def read_trajectory(
+    path: str | Path, joints: Sequence[str], needs: Sequence[str], optional: Sequence[str] = ()
+) -> Trajectory:
+    """The whole trajectory at once, with None for the quantities it lacks."""
+    with open_trajectory(path, joints, needs, optional) as stream:
+        chunks = list(stream.chunks())
+        digest = stream.sheet.digest()
+    columns = {name: np.concatenate([c.columns[name] for c in chunks]) for name in stream.given}
+    times = [chunk.time for chunk in chunks if chunk.time is not None]
+    rows = sum(chunk.rows for chunk in chunks)
+    time = np.concatenate(times) if times else None
+    return Trajectory(rows, **columns, time=time, notes=stream.notes, digest=digest)
+
+
+def _pieces(chunk: Chunk, rows: int) -> Iterator[Chunk]:
+    if chunk.rows <= rows:
+        if chunk.rows:
+            yield chunk
+        return
+    for first in range(0, chunk.rows, rows):
+        yield _piece(chunk, first, min(first + rows, chunk.rows))
+
+
+def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
+    return Chunk(
+        rows=stop - first,
+        columns={name: values[first:stop] for name, values in chunk.columns.items()},
+        time=None if chunk.time is None else chunk.time[first:stop],
+        place=lambda row: chunk.place(first + row),
+        gaps=None if chunk.gaps is None else chunk.gaps[first:stop],
+        reached=chunk.reached,
+    )
 
 
 def _extension(path: str) -> str:
@@ -50,43 +155,46 @@ def _extension(path: str) -> str:
     return extension
 
 
-def _bytes(path: str, file: str) -> bytes:
+def _opened(path: str, file: str) -> BinaryIO:
+    if path == "-":
+        held = sys.stdin.buffer
+        # without a buffer, so that nothing is locked while a thread waits for more to come
+        return getattr(held, "raw", held)
     try:
-        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return open(path, "rb", buffering=_BUFFER)
     except FileNotFoundError as error:
         raise FileError("no such file", where=file, hint="check the path") from error
     except OSError as error:
         raise FileError(f"could not read: {error.strerror or error}", where=file) from error
 
 
-def _sheet(extension: str, data: bytes, file: str, joints: Sequence[str]) -> Sheet:
-    if extension == ".csv":
-        return csv_sheet(data, file)
-    if extension == ".parquet":
-        return parquet_sheet(data, file)
-    return npz_sheet(data, file, joints)
+def _sheet(extension: str, stream: BinaryIO, path: str, file: str, joints: Sequence[str]) -> Sheet:
+    with _read_errors(file):
+        regular = path != "-" and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        if extension == ".csv":
+            size = os.fstat(stream.fileno()).st_size if regular else None
+            return csv_sheet(stream, file, size, lambda: _rows_at_most(path) if regular else None)
+        if not regular:
+            raise FileError("this is a pipe or a device", where=file, hint="only CSV can be piped")
+        if extension == ".parquet":
+            return parquet_sheet(stream, path, file)
+        return npz_sheet(stream, file, joints)
 
 
-def _assembled(sheet: Sheet, matched: Matched, file: str, digest: str) -> Trajectory:
-    """Read each matched column once and put it where its joint stands."""
-    read = [i for places in matched.columns.values() for i in places if i is not None]
-    if matched.time is not None:
-        read.append(matched.time)
-    if not read:
-        raise RobolinError("none of its columns can be used", where=file, hint="look at the header")
-    values = sheet.numbers(read)
-    rows = len(values)
-    if rows == 0:
-        raise RobolinError("there is no row below the header", where=file)
-    position = {i: place for place, i in enumerate(read)}
+def _rows_at_most(path: str) -> int:
+    """The number of lines below the header: each row ends one."""
+    ends, last = 0, b""
+    with open(path, "rb", buffering=0) as stream:
+        while piece := stream.read(_BUFFER):
+            returns = piece.count(b"\r")
+            ends += piece.count(b"\n") + returns - (returns and piece.count(b"\r\n"))
+            last = piece[-1:]
+    return ends if last not in b"\r\n" else ends - 1
 
-    def gathered(places: Sequence[int | None]) -> Floats:
-        table = np.zeros((rows, len(places)))
-        for joint, i in enumerate(places):
-            if i is not None:
-                table[:, joint] = values[:, position[i]]
-        return table
 
-    quantities = {name: gathered(places) for name, places in matched.columns.items()}
-    time = None if matched.time is None else gathered([matched.time])[:, 0]
-    return Trajectory(rows, **quantities, time=time, notes=matched.notes, digest=digest)
+@contextmanager
+def _read_errors(file: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"could not read: {error.strerror or error}", where=file) from error

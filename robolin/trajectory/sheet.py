@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import BinaryIO
 
 import numpy as np
 
@@ -84,6 +86,15 @@ def require_finite(block: Block, names: Sequence[str], file: str, empty: Mask | 
 
     bad = np.argwhere(~np.isfinite(values)).tolist()
     raise_first((problem(row, i) for row, i in bad), file)
+
+
+def digest_of(stream: BinaryIO) -> str:
+    """SHA-256 of a file that can be read again from its beginning."""
+    stream.seek(0)
+    digest = hashlib.sha256()
+    while piece := stream.read(1 << 20):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def counted_place(file: str, first: int) -> Callable[[int], str]:

@@ -82,6 +82,10 @@ class Worked:
         return run_on(self.arm, "linearize-forward-tree", self.pushed)
 
     @cached_property
+    def forward_columns(self) -> dict[str, np.ndarray]:
+        return run_on(self.arm, "linearize-forward-columns", self.pushed)
+
+    @cached_property
     def pushed(self) -> dict[str, np.ndarray]:
         return {"q": self.q, "qd": self.qd, "tau": self.tau}
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from robolin.output.result import Array, Result
+from robolin.output.meta import Tally
+from robolin.output.result import Array, Result, whole
 
 JOINTS = ("shoulder", "arm/elbow.x", 'wrist_1,"a"')
 AWKWARD = (0.0, -0.0, 5e-324, 1.7976931348623157e308, 1 / 3, -1e-5, 2.5e-9, 1e16, 0.1 + 0.2)
@@ -38,3 +39,10 @@ def sample(rows: int | None = None, *, seed: int = 7, time: bool = True) -> Resu
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays hold the same float64 bits, telling 0 from -0."""
     return a.shape == b.shape and a.astype("<f8").tobytes() == b.astype("<f8").tobytes()
+
+
+def meta(result: Result) -> dict[str, object]:
+    """The provenance that any writer stores with a result."""
+    tally = Tally()
+    tally.add(result)
+    return tally.meta(whole(result))

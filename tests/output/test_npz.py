@@ -6,18 +6,19 @@ import zipfile
 
 import numpy as np
 import pytest
-from sample_results import JOINTS, same_bits, sample
+from sample_results import JOINTS, meta, same_bits, sample
 
 from robolin.errors import FileError, RobolinError
-from robolin.output.meta import meta
-from robolin.output.npz import read_npz, write_npz
+from robolin.output.npz import read_npz
+from robolin.output.npz_file import write_npz
+from robolin.output.result import whole
 
 
 @pytest.mark.parametrize("rows", [None, 1, 5])
 def test_arrays_come_back_to_the_bit(tmp_path, rows):
     """Reading returns every array with its bits, its shape and its joints."""
     result = sample(rows)
-    write_npz(result, tmp_path / "r.npz")
+    write_npz(whole(result), tmp_path / "r.npz")
     stored = read_npz(tmp_path / "r.npz")
     assert stored.joints == JOINTS
     assert stored.meta == json.loads(json.dumps(meta(result)))
@@ -28,7 +29,7 @@ def test_arrays_come_back_to_the_bit(tmp_path, rows):
 
 def test_numpy_reads_the_file_without_robolin(tmp_path):
     """The file is a plain NPZ archive: names are arrays, `meta` is one JSON string."""
-    write_npz(sample(4), tmp_path / "r.npz")
+    write_npz(whole(sample(4)), tmp_path / "r.npz")
     with np.load(tmp_path / "r.npz") as archive:
         assert archive.files[0] == "time"
         assert tuple(archive["joints"]) == JOINTS
@@ -37,12 +38,12 @@ def test_numpy_reads_the_file_without_robolin(tmp_path):
 
 def test_the_same_result_gives_the_same_bytes(tmp_path):
     """No clock, no memory layout and no order of options shows in the file."""
-    write_npz(sample(6), tmp_path / "a.npz")
+    write_npz(whole(sample(6)), tmp_path / "a.npz")
     again = sample(6)
     object.__setattr__(again, "options", dict(reversed(again.options.items())))
     matrix = again.arrays[1]
     object.__setattr__(matrix, "values", np.asfortranarray(matrix.values))
-    write_npz(again, tmp_path / "b.npz")
+    write_npz(whole(again), tmp_path / "b.npz")
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
@@ -87,7 +88,7 @@ CHANGES = [
 def test_a_changed_file_is_refused(tmp_path, change, message):
     """Whatever is changed after storing is named on reading."""
     path = tmp_path / "r.npz"
-    write_npz(sample(), path)
+    write_npz(whole(sample()), path)
     rewritten(path, change)
     with pytest.raises(RobolinError, match=message) as caught:
         read_npz(path)
@@ -138,10 +139,10 @@ def test_other_files_are_refused(tmp_path, content):
 def test_a_truncated_file_is_refused(tmp_path):
     """A file cut off anywhere is refused."""
     path = tmp_path / "r.npz"
-    write_npz(sample(), path)
-    whole = path.read_bytes()
-    for length in range(0, len(whole), 97):
-        path.write_bytes(whole[:length])
+    write_npz(whole(sample()), path)
+    data = path.read_bytes()
+    for length in range(0, len(data), 97):
+        path.write_bytes(data[:length])
         with pytest.raises(RobolinError):
             read_npz(path)
 
@@ -150,18 +151,18 @@ def test_a_flipped_byte_never_changes_a_number_silently(tmp_path):
     """Every flipped byte is either found or harmless."""
     path = tmp_path / "r.npz"
     result = sample()
-    write_npz(result, path)
-    whole = path.read_bytes()
+    write_npz(whole(result), path)
+    data = path.read_bytes()
     found = 0
-    for place in range(0, len(whole), 7):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
+    for place in range(0, len(data), 7):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0x41]) + data[place + 1 :])
         try:
             stored = read_npz(path)
         except RobolinError:
             found += 1
         else:
             assert all(same_bits(stored.arrays[name], values) for name, values in result.stored())
-    assert found > len(whole) / 7 / 2
+    assert found > len(data) / 7 / 2
 
 
 def test_a_missing_file_is_a_file_error(tmp_path):

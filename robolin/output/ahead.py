@@ -1,0 +1,77 @@
+"""Work done by another thread while this one does its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# a thread that waits for a pipe may never come back
+_PATIENCE = 2.0
+
+
+class _End:
+    """What stands behind the last item."""
+
+
+def ahead(items: Iterable[T]) -> Generator[T, None, None]:
+    """The same items, the next one being made while the last one is used.
+
+    Whoever leaves early closes the iterator; the thread then stops after what it is at.
+    """
+    wanted: SimpleQueue[bool] = SimpleQueue()
+    made: SimpleQueue[T | _End | BaseException] = SimpleQueue()
+    done = Event()
+
+    def work() -> None:
+        source = iter(items)
+        while wanted.get():
+            try:
+                made.put(next(source, _End()))
+            except BaseException as error:
+                made.put(error)
+        # threads further up are told that nobody is waiting any more
+        if callable(close := getattr(source, "close", None)):
+            close()
+        done.set()
+
+    Thread(target=work, name="robolin-ahead", daemon=True).start()
+    wanted.put(True)
+    try:
+        while not isinstance(item := made.get(), _End):
+            if isinstance(item, BaseException):
+                raise item
+            wanted.put(True)
+            yield item
+    finally:
+        wanted.put(False)
+        done.wait(_PATIENCE)
+
+
+def apart(work: Callable[[], None], leave: Event) -> None:
+    """Have work done by another thread, so that a signal can interrupt the waiting for it.
+
+    leave: set if that happens; the work is expected to look at it and to stop
+    """
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+    done = Event()
+
+    def run() -> None:
+        try:
+            work()
+            ended.put(None)
+        except BaseException as error:
+            ended.put(error)
+        done.set()
+
+    Thread(target=run, name="robolin-apart", daemon=True).start()
+    try:
+        error = ended.get()
+    finally:
+        leave.set()
+        done.wait(_PATIENCE)
+    if error is not None:
+        raise error
