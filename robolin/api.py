@@ -12,7 +12,8 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.evaluate import Array, How, evaluate
+from robolin.checks import Array
+from robolin.evaluate import How, evaluate
 
 
 @dataclass(frozen=True)

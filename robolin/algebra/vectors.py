@@ -49,10 +49,6 @@ def angular(X: Vector) -> Vector:
     return X[:3]
 
 
-def linear(X: Vector) -> Vector:
-    return X[3:]
-
-
 def motion_cross(X: Vector, Y: Vector) -> Vector:
     """X x Y = [a x c; b x c + a x d] for motions X = [a; b], Y = [c; d]."""
     a, b, c, d = X[:3], X[3:], Y[:3], Y[3:]

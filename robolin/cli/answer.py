@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.cli.batches import Floats, evaluated
 from robolin.cli.flags import recorded
 from robolin.cli.model_flags import Model
-from robolin.cli.motion import Motion, Torque, motion_of
+from robolin.cli.motion import Motion, Run, Torque, Values, typed_motion
 from robolin.cli.output_flags import Output
 from robolin.cli.state_flags import State
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.errors import RobolinError, raise_all
-from robolin.evaluate import Method, algorithm_name
+from robolin.evaluate import Method, algorithm_name, evaluate
 from robolin.output.result import Array, Result
 from robolin.output.units import unit_of
 
@@ -41,56 +40,83 @@ class Question:
     def needs(self) -> tuple[str, ...]:
         """The state the algorithms work on, small changes and what they derive aside."""
         names = dict.fromkeys(name for a in self.algorithms for name in ALGORITHMS[a].needs)
-        derived = ("qdd",) if "tau" in names else ()
         changes = ("dq", "dqd", "dqdd", "dtau")
-        return tuple(name for name in names if name not in (*derived, *changes))
+        if "tau" in names or "dtau" in names:
+            # accelerations then follow from the torques
+            names = {**names, "tau": None}
+            names.pop("qdd", None)
+        return tuple(name for name in names if name not in changes)
 
 
 def answer(question: Question, model: Model, state: State, out: Output) -> None:
     """Answer the question and write the result."""
+    out.require_target()
     arm = model.arm()
     out.note(*(f"{arm.name}: {note}" for note in arm.contract["notes"]))
-    motion = motion_of(arm, state, question.needs, question.torque)
-    _tell(motion, model.options.strict, out)
+    if state.trajectory is None:
+        _answer_state(question, arm, state, out)
+    else:
+        from robolin.cli.rows import answer_rows
+
+        answer_rows(question, arm, state, out, model.options.strict)
+
+
+def _answer_state(question: Question, arm: Arm, state: State, out: Output) -> None:
+    motion, given = typed_motion(arm, state, question.needs, question.torque)
+
+    def run(algorithm: str, values: Values) -> Values:
+        return evaluate(arm, algorithm, values, method=question.method)
+
     if out.verbose and question.forward:
-        out.note(_condition(arm, motion))
-    out.write(_result(question, arm, motion))
-
-
-def _tell(motion: Motion, strict: bool, out: Output) -> None:
-    """Say what was assumed about a trajectory; under --strict what is missing is an error."""
-    file = motion.given.file
-    missing = motion.missing_columns()
-    if strict:
-        hint = "add the columns, or leave out --strict"
-        raise_all([RobolinError(text, where=file, hint=hint) for text in missing])
-    out.note(*(f"{file}: {note}" for note in motion.given.notes))
-    out.warn(*(f"{file}: {text}" for text in missing))
-
-
-def _result(question: Question, arm: Arm, motion: Motion) -> Result:
-    method, file = question.method, motion.given.file
-    arrays: dict[str, Array] = {}
-    for algorithm in question.algorithms:
-        values = motion.values
-        if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
-            qdd = evaluated(arm, "forward", values, method, file)["qdd"]
-            values = {**values, "qdd": qdd}
-        found = evaluated(arm, algorithm, values, method, file)
-        arrays |= {array.name: array for array in _arrays(arm, algorithm, found)}
-    source = "stdin" if arm.source == "-" else PurePath(arm.source).name
-    return Result(
-        verb=question.verb,
-        arrays=tuple(arrays.values()),
-        joints=arm.joint_names,
-        contract={**arm.contract, **motion.said, "algorithm": _titles(question, arm)},
-        options=recorded(),
-        inputs={source: arm.digest, **motion.given.inputs},
-        time=motion.given.time,
+        worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
+        out.note(f"cond(M) = {worst:.3g}")
+    out.write(
+        Result(
+            verb=question.verb,
+            arrays=arrays_of(question, arm, motion, given, run),
+            joints=arm.joint_names,
+            contract=contract_of(question, arm, motion),
+            options=recorded(),
+            inputs=arm_inputs(arm),
+        )
     )
 
 
-def _arrays(arm: Arm, algorithm: str, found: Mapping[str, Floats]) -> Iterable[Array]:
+def arrays_of(
+    question: Question, arm: Arm, motion: Motion, given: Values, run: Run
+) -> tuple[Array, ...]:
+    """Everything the question asks for, from the values that are given."""
+    values = motion.values(arm, given, run)
+    arrays: dict[str, Array] = {}
+    for algorithm in question.algorithms:
+        if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
+            values["qdd"] = run("forward", values)["qdd"]
+        found = run(algorithm, values)
+        arrays |= {array.name: array for array in _named(arm, algorithm, found)}
+    return tuple(arrays.values())
+
+
+def contract_of(
+    question: Question, arm: Arm, motion: Motion, rows: int | None = None
+) -> dict[str, Any]:
+    """What the answer includes."""
+    return {**arm.contract, **motion.said(rows), "algorithm": _titles(question, arm)}
+
+
+def arm_inputs(arm: Arm) -> dict[str, str]:
+    """The file the arm comes from, by its base name, and its digest."""
+    source = "stdin" if arm.source == "-" else PurePath(arm.source).name
+    return {source: arm.digest}
+
+
+def condition(found: Values) -> float:
+    """The condition of the mass matrix, in the worst row if there are several."""
+    matrices = found["mass_matrix"]
+    fine = np.isfinite(matrices).all(axis=(-2, -1))
+    return float(np.max(np.linalg.cond(matrices[fine]), initial=0.0))
+
+
+def _named(arm: Arm, algorithm: str, found: Values) -> Iterable[Array]:
     kinds = [joint.kind for joint in arm.joints]
     for name, rank in ALGORITHMS[algorithm].gives.items():
         quantity = name
@@ -111,10 +137,3 @@ def _titles(question: Question, arm: Arm) -> str:
     if len(titles) == 1:
         return next(iter(titles.values()))
     return "; ".join(f"{arrays}: {title}" for arrays, title in titles.items())
-
-
-def _condition(arm: Arm, motion: Motion) -> str:
-    matrices = evaluated(arm, "mass-matrix", motion.values)["mass_matrix"]
-    worst = float(np.max(np.linalg.cond(matrices)))
-    rows = " in the worst row" if matrices.ndim == 3 else ""
-    return f"cond(M) = {worst:.3g}{rows}"

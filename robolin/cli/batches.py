@@ -1,49 +1,52 @@
-"""An algorithm on many states at once, in chunks that bound the memory it takes."""
+"""Algorithms on some rows at once, and which of the rows they could not answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from robolin.arm import Arm
+from robolin.cli.motion import Values
 from robolin.errors import RobolinError
-from robolin.evaluate import Method, evaluate
-
-Floats = npt.NDArray[np.float64]
-
-CHUNK_ROWS = 4096
+from robolin.evaluate import How, complaint_of, evaluate_rows
 
 
-def evaluated(
-    arm: Arm,
-    algorithm: str,
-    values: Mapping[str, Floats],
-    method: Method = "auto",
-    where: str = "",
-) -> dict[str, Floats]:
-    """The algorithm's arrays for values of shape (n,), or (rows, n) chunk by chunk.
+@dataclass(frozen=True)
+class _Asked:
+    """What an algorithm was run on, and the rows to look at again."""
 
-    where: the file the rows come from, for errors
-    """
-    rows = max((len(value) for value in values.values() if value.ndim == 2), default=0)
-    if rows <= CHUNK_ROWS:
-        return _chunk(arm, algorithm, values, method, where)
-    parts = []
-    for first in range(0, rows, CHUNK_ROWS):
-        stop = min(first + CHUNK_ROWS, rows)
-        part = {k: value[first:stop] if value.ndim == 2 else value for k, value in values.items()}
-        parts.append(_chunk(arm, algorithm, part, method, f"{where}, rows from {first + 1}"))
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    algorithm: str
+    values: Values
+    suspects: frozenset[int]
 
 
-def _chunk(
-    arm: Arm, algorithm: str, values: Mapping[str, Floats], method: Method, where: str
-) -> dict[str, Floats]:
-    try:
-        return evaluate(arm, algorithm, values, method=method)
-    except RobolinError as error:
-        if error.where or not where:
-            raise
-        raise RobolinError(error.message, where=where, hint=error.hint) from error
+class Batch:
+    """Some rows of a trajectory: algorithms are run on all of them, bad ones or not."""
+
+    def __init__(self, arm: Arm, how: How) -> None:
+        self._arm, self._how = arm, how
+        self._asked: list[_Asked] = []
+
+    def run(self, algorithm: str, values: Values) -> Values:
+        """The algorithm's arrays; rows that could not be answered hold anything."""
+        arrays, complaints = evaluate_rows(self._arm, algorithm, values, **self._how)
+        suspects = frozenset(np.flatnonzero(complaints).tolist())
+        self._asked.append(_Asked(algorithm, values, suspects))
+        return arrays
+
+    @property
+    def suspects(self) -> list[int]:
+        """The rows that some algorithm complained of."""
+        none: frozenset[int] = frozenset()
+        return sorted(none.union(*(asked.suspects for asked in self._asked)))
+
+    def complaint(self, row: int) -> RobolinError | None:
+        """What is wrong with a row, or None."""
+        for asked in self._asked:
+            if row in asked.suspects:
+                state = {k: v[row] if v.ndim > 1 else v for k, v in asked.values.items()}
+                error = complaint_of(self._arm, asked.algorithm, state, 0, **self._how)
+                if error is not None:
+                    return error
+        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -15,7 +15,7 @@ from robolin.cli.model_flags import file_name
 from robolin.errors import FileError
 
 if TYPE_CHECKING:
-    from robolin.output.result import Result
+    from robolin.output.result import Flow, Result
 
 COLORS = ("auto", "always", "never")
 
@@ -30,8 +30,30 @@ class Output:
     color: str = "auto"
     quiet: bool = False
     verbose: bool = False
+    jobs: int | None = None
+    chunk_rows: int | None = None
 
-    def write(self, result: Result) -> None:
+    def require_target(self) -> None:
+        """Refuse a file that could not be written, before anything is computed for it."""
+        from robolin.output.write import require_target
+
+        if self.path is not None:
+            require_target(self.path, self.form)
+
+    def form_written(self) -> str:
+        """The form the answer will have."""
+        from robolin.output.write import format_of
+
+        if self.path is not None:
+            return format_of(self.path, self.form)
+        return self.form or ("table" if standard_output().isatty() else "csv")
+
+    def fills_terminal(self) -> bool:
+        """Whether rows appear on the terminal as they come, so that nothing else may."""
+        on_terminal = self.path is None and standard_output().isatty()
+        return on_terminal and self.form_written() != "table"
+
+    def write(self, result: Result | Flow) -> None:
         """Hand the result to the writer that fits."""
         from robolin.output.write import write
 
@@ -99,15 +121,27 @@ _FLAGS = [
         show_default=True,
         help="Colours in tables.",
     ),
+    flag(
+        "--jobs",
+        section=OUTPUT,
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Threads that compute a trajectory.  [default: one per processor]",
+    ),
+    flag(
+        "--chunk-rows",
+        section=OUTPUT,
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Rows of a trajectory to work on at once; more take more memory.  [default: 16384]",
+    ),
     flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
     flag("-v", "--verbose", section=OUTPUT, is_flag=True, help="More notes: the condition of M."),
 ]
 
 
-def _output(
-    path: str | None, form: str | None, precision: int, color: str, quiet: bool, verbose: bool
-) -> Output:
-    return Output(path and file_name(path), form, precision, color, quiet, verbose)
+def _output(path: str | None, **settings: Any) -> Output:
+    return Output(path and file_name(path), **settings)
 
 
 output_options = bundled("out", _FLAGS, _output)

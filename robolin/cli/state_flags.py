@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from robolin.cli.flags import STATE, Function, bundled, flag
 from robolin.cli.model_flags import file_name
 from robolin.cli.typed import Typed, per_joint
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from robolin.arm import Arm
 
 HOLD = "hold"
+NAN = "nan"
 ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
 
 _HELP = {
@@ -31,12 +34,16 @@ _HELP = {
 
 @dataclass(frozen=True)
 class State:
-    """The state flags as typed, the keys --perturb may have, and the trajectory's file."""
+    """The state flags as typed, the keys --perturb may have, and the trajectory's file.
+
+    on_bad_row: what becomes of a row without an answer, 'error' or 'nan'
+    """
 
     typed: Mapping[str, str]
     perturb: tuple[str, ...] = ()
     perturb_keys: tuple[str, ...] = ()
     trajectory: str | None = None
+    on_bad_row: str = "error"
 
     def values(self, arm: Arm, quantity: str) -> list[float]:
         """What was typed for this quantity, one value per joint."""
@@ -85,14 +92,30 @@ def state_options(
             "positions are needed, the others follow the defaults above.",
         )
     )
+    flags.append(
+        flag(
+            "--on-bad-row",
+            section=STATE,
+            type=click.Choice(("error", NAN)),
+            default="error",
+            show_default=True,
+            help="What becomes of a row with a number that is not finite, or without an answer: "
+            "nothing is written at all, or NaN is written for this row.",
+        )
+    )
 
     keys = tuple(perturb)
 
-    def build(trajectory: str | None, perturb: Sequence[str] = (), **typed: str | None) -> State:
+    def build(
+        trajectory: str | None, on_bad_row: str, perturb: Sequence[str] = (), **typed: str | None
+    ) -> State:
         given = {name: text for name, text in typed.items() if text is not None}
         if trajectory is not None:
             _require_alone(file_name(trajectory), given)
-        return State(given, tuple(perturb), keys, trajectory)
+        elif on_bad_row == NAN:
+            hint = "one state has an answer or none"
+            raise UsageError("needs --trajectory", where="--on-bad-row=nan", hint=hint)
+        return State(given, tuple(perturb), keys, trajectory, on_bad_row)
 
     return bundled("state", flags, build)
 

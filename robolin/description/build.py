@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import cast
 
 from robolin.arm import (
     Arm,
@@ -22,7 +23,7 @@ from robolin.arm import (
 )
 from robolin.description.contract import contract_of
 from robolin.description.merge import merged, placed, standing, unit
-from robolin.description.model import Description, JointEntry, Kind
+from robolin.description.model import Description, JointEntry
 from robolin.description.option_checks import value_problems
 from robolin.description.options import ModelOptions
 from robolin.description.selection import (
@@ -39,12 +40,6 @@ from robolin.rotations import apply, compose
 STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
 DEFAULTS = ModelOptions()
 
-_KINDS: Mapping[Kind, JointKind] = {
-    "revolute": "revolute",
-    "continuous": "continuous",
-    "prismatic": "prismatic",
-}
-
 
 def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
     """The arm that a description is under the given options."""
@@ -52,7 +47,7 @@ def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
     raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
     selection = select(tree, options)
     joint_names, order_problems = public_order(tree, selection, options.joints)
-    raise_all([*movement_problems(tree, selection), *order_problems])
+    raise_all([*movement_problems(tree, selection, options), *order_problems])
 
     frames = _frames(tree, selection)
     arm = Arm(
@@ -135,10 +130,10 @@ def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
 
 
 def _joint(tree: Tree, joint: JointEntry, carrier: Pose, armature: Mapping[str, float]) -> Joint:
-    """A moving joint, placed on the moving link that carries its parent."""
+    """A moving joint, of a kind that moves, placed on the moving link that carries its parent."""
     return Joint(
         name=joint.name,
-        kind=_KINDS[joint.kind],
+        kind=cast(JointKind, joint.kind),
         pose=compose(carrier, joint.pose),
         axis=unit(joint.axis),
         limits=joint.limits,

@@ -9,7 +9,7 @@ from typing import Any
 from robolin.arm import Arm, Joint, Mimic, Wrench
 from robolin.description.model import JointEntry
 from robolin.description.options import ModelOptions, Payload
-from robolin.description.selection import Selection
+from robolin.description.selection import Selection, stranding
 from robolin.description.tree import Tree
 
 NAMED_AT_MOST = 8
@@ -42,11 +42,11 @@ def contract_of(
         "friction": _friction(joints, arm.friction_velocity),
         "armature": grouped({joint.name: joint.armature for joint in joints}) or "none",
         "payload": "; ".join(map(_payload, options.payload)) or "none",
-        "wrench": "; ".join(map(_wrench, arm.wrenches)) or "none",
-        "inertial_frame": f"world = root link '{root}', origin and axes",
+        "wrench": "; ".join(_wrench(wrench, arm) for wrench in arm.wrenches) or "none",
+        "inertial_frame": _inertial_frame(arm, root),
         "units": "SI: rad, m, s, kg, N, N·m",
         "ignored": list(tree.description.ignored),
-        "notes": [*tree.description.notes, *_notes(tree, selection, options)],
+        "notes": [*tree.description.notes, *_notes(tree, selection, options, arm)],
     }
 
 
@@ -145,14 +145,31 @@ def _payload(payload: Payload) -> str:
     return f"{figure(payload.mass)} kg on link '{payload.frame}'{place}"
 
 
-def _wrench(wrench: Wrench) -> str:
+def _wrench(wrench: Wrench, arm: Arm) -> str:
+    model = f"{wrench.model}: {_WRENCH_MODELS[wrench.model]}"
     return (
         f"on link '{wrench.frame}' force {_figures(wrench.force)} N, "
-        f"moment {_figures(wrench.moment)} N·m, {wrench.model}: {_WRENCH_MODELS[wrench.model]}"
+        f"moment {_figures(wrench.moment)} N·m, "
+        f"{'borne by the base' if _stands(wrench.frame, arm) else model}"
     )
 
 
-def _notes(tree: Tree, selection: Selection, options: ModelOptions) -> Iterator[str]:
+def _stands(link: str, arm: Arm) -> bool:
+    """Whether no moving joint carries the link."""
+    return arm.frames[link].link == arm.base
+
+
+def _inertial_frame(arm: Arm, root: str) -> str:
+    """What the world is, and where its origin is put while numbers are worked out."""
+    first = sum(link.parent == arm.base for link in arm.links)
+    place = "the first joint" if first == 1 else f"the middle of the {first} first joints"
+    return (
+        f"world = root link '{root}', origin and axes; "
+        f"worked out from {place} for accuracy, results do not depend on it"
+    )
+
+
+def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) -> Iterator[str]:
     """What a careful reader of the options would want to be told."""
     moving = {joint.name for joint in selection.moving}
     for name, position in options.lock.items():
@@ -165,9 +182,22 @@ def _notes(tree: Tree, selection: Selection, options: ModelOptions) -> Iterator[
         if name in tree.mimic and tree.mimic[name].leader in moving:
             leader = tree.mimic[name].leader
             yield f"joint '{name}' follows '{leader}' but is off the chain: it stands still"
+    yield from (stranding(tree, name) for name in selection.stranded)
     for name in options.armature:
         if name not in moving:
             yield f"the armature given for joint '{name}' has no effect: it stands still"
+    yield from _idle_loads(options, arm)
+    if arm.friction_velocity is not None and not any(link.joint.friction for link in arm.links):
+        yield "the friction velocity has no effect: no moving joint has friction"
+
+
+def _idle_loads(options: ModelOptions, arm: Arm) -> Iterator[str]:
+    """Payloads and wrenches that no torque depends on."""
     for payload in options.payload:
         if payload.mass == 0.0:
             yield f"the payload on link '{payload.frame}' weighs nothing"
+        elif _stands(payload.frame, arm):
+            yield f"the payload on link '{payload.frame}' has no effect: the base carries it"
+    for wrench in arm.wrenches:
+        if _stands(wrench.frame, arm):
+            yield f"the wrench on link '{wrench.frame}' has no effect: the base bears it"

@@ -23,6 +23,9 @@ Source = str | os.PathLike[str]
 
 FORMATS = {".urdf": "urdf", ".xml": "urdf", ".yaml": "yaml", ".yml": "yaml"}
 
+# what messages call the file that '-' stands for
+STANDARD_INPUT = "<stdin>"
+
 # no robot file comes near; it keeps an endless stream from filling the memory
 LARGEST_FILE = 64 * 1024 * 1024
 
@@ -48,7 +51,7 @@ def load(source: Source, **options: Unpack[Keywords]) -> Arm:
 def load_with(source: Source, options: ModelOptions) -> Arm:
     """The arm in a file or of a bundled name, the options given as one object."""
     arm = arm_of(read(source), options)
-    return replace(arm, source=os.fspath(source))
+    return replace(arm, source=_name(source))
 
 
 def from_urdfpy(urdf: Any, **options: Unpack[Keywords]) -> Arm:
@@ -79,14 +82,22 @@ def _noting(arm: Arm, warnings: list[Finding]) -> Arm:
 
 def read(source: Source) -> Reading:
     """What a path, '-' for standard input, or a bundled name holds, errors included."""
-    name = os.fspath(source)
+    name = _name(source)
     if name == "-":
         text = _standard_input()
-        return _reader(_sniffed(text))(text, "stdin")
+        return _reader(_sniffed(text))(text, STANDARD_INPUT)
     path = _found(name)
     text = _bytes(path)
     shown = path.name if path == bundled_path(name) else name
     return _reader(_format(path, text))(text, shown)
+
+
+def _name(source: Source) -> str:
+    name = os.fspath(source) if isinstance(source, str | os.PathLike) else source
+    if isinstance(name, str):
+        return name
+    hint = "a path to a .urdf or .yaml file, or the name of a bundled arm such as 'panda'"
+    raise UsageError(f"{source!r} is no file and no name of an arm", hint=hint)
 
 
 def _found(name: str) -> Path:
@@ -117,13 +128,13 @@ def _missing(path: Path, bare: bool) -> FileError:
 
     names = bundled_names()
     if bare:
-        close = get_close_matches(path.name, names, n=1)
+        close = get_close_matches(path.name.lower(), names, n=1)
         meant = f"did you mean '{close[0]}'?" if close else f"bundled are {quoted(names)}"
         hint = f"{meant} (`robolin models` tells more)"
         return FileError("no such file and no bundled arm of that name", where=str(path), hint=hint)
     stems = _stems_beside(path)
-    if path.stem in names and path.name == str(path):
-        hint = f"the bundled arm goes by its bare name: '{path.stem}'"
+    if path.stem.lower() in names and path.name == str(path):
+        hint = f"the bundled arm goes by its bare name: '{path.stem.lower()}'"
     elif close := get_close_matches(path.stem, stems, n=1):
         hint = f"did you mean '{path.parent / stems[close[0]]}'?"
     else:
@@ -150,7 +161,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _standard_input() -> bytes:
-    name = "standard input"
+    name = STANDARD_INPUT
     if sys.stdin is None:
         raise FileError("is closed", where=name, hint="pipe a robot file into the command")
     try:

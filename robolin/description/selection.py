@@ -18,12 +18,14 @@ from robolin.errors import RobolinError, UsageError
 class Selection:
     """The moving joints, depth first, and where every other joint with a position stands.
 
-    `off_chain` are the ones that base or tip keep still, no lock having said where.
+    Base and tip keep still, no lock having said where, the joints in `off_chain` and, with the
+    joints they follow, the ones in `stranded`, which are on the chain themselves.
     """
 
     moving: tuple[JointEntry, ...]
     standing: Mapping[str, float]
     off_chain: tuple[str, ...]
+    stranded: tuple[str, ...]
 
 
 def select(tree: Tree, options: ModelOptions) -> Selection:
@@ -32,6 +34,7 @@ def select(tree: Tree, options: ModelOptions) -> Selection:
     moving: list[JointEntry] = []
     standing: dict[str, float] = {}
     off_chain: list[str] = []
+    stranded: list[str] = []
     for joint in tree.joints:
         rule = tree.mimic.get(joint.name)
         leader = rule.leader if rule else joint.name
@@ -43,8 +46,14 @@ def select(tree: Tree, options: ModelOptions) -> Selection:
             position = options.lock.get(leader, 0.0)
             standing[joint.name] = rule.ratio * position + rule.offset if rule else position
             if leader not in options.lock:
-                off_chain.append(joint.name)
-    return Selection(tuple(moving), standing, tuple(off_chain))
+                (stranded if joint.name in chain else off_chain).append(joint.name)
+    return Selection(tuple(moving), standing, tuple(off_chain), tuple(stranded))
+
+
+def stranding(tree: Tree, name: str) -> str:
+    """Why a joint on the chain stands still although nobody locked it."""
+    leader = tree.mimic[name].leader
+    return f"joint '{name}' follows '{leader}', which is off the chain, so it stands still"
 
 
 def _chain(tree: Tree, options: ModelOptions) -> set[str]:
@@ -100,7 +109,9 @@ def _lock_problems(tree: Tree, name: str, position: float) -> Iterator[RobolinEr
         yield UsageError(f"lock: {position} is no position for joint '{name}'")
 
 
-def movement_problems(tree: Tree, selection: Selection) -> Iterator[RobolinError]:
+def movement_problems(
+    tree: Tree, selection: Selection, options: ModelOptions
+) -> Iterator[RobolinError]:
     """Joints of kinds that no arm here has, or nothing that moves at all."""
     for joint in selection.moving:
         if joint.kind not in ONE_NUMBER:
@@ -110,14 +121,25 @@ def movement_problems(tree: Tree, selection: Selection) -> Iterator[RobolinError
                 hint=_start_at(joint),
             )
     if not selection.moving:
-        free = [joint.name for joint in tree.joints if joint.kind != "fixed"]
-        yield RobolinError(
-            "nothing moves: " + ("every joint stands still" if free else "every joint is fixed"),
-            where=tree.description.source,
-            hint=f"unlock one of {quoted(free)}, or choose another base or tip"
-            if free
-            else "an arm has at least one revolute, continuous or prismatic joint",
-        )
+        yield _nothing_moves(tree, selection, options)
+
+
+def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> RobolinError:
+    if all(joint.kind == "fixed" for joint in tree.joints):
+        why = "every joint is fixed"
+        hint = "an arm has at least one revolute, continuous or prismatic joint"
+    elif selection.stranded:
+        why = stranding(tree, selection.stranded[0])
+        leader = tree.mimic[selection.stranded[0]].leader
+        hint = f"choose a base or tip with '{leader}' between them, or leave one out"
+    elif options.lock:
+        why = "every joint stands still"
+        hint = f"unlock one of {quoted(list(options.lock))}"
+        hint += ", or choose another base or tip" if options.base or options.tip else ""
+    else:
+        why = "there is no moving joint between base and tip"
+        hint = "choose another base or tip, or leave one out"
+    return RobolinError(f"nothing moves: {why}", where=tree.description.source, hint=hint)
 
 
 def _start_at(joint: JointEntry) -> str:

@@ -1,12 +1,12 @@
 """URDF text to a description; meshes are never opened.
 
 All problems of a file are found in one reading, each at its line.  What the dynamics have no use
-for is counted in `Description.ignored`, transmissions are noted, nothing is invented.
+for is counted in `Description.ignored`, gear reductions are noted, nothing is invented.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from itertools import chain
 from typing import get_args
@@ -20,7 +20,8 @@ from robolin.description.model import (
     Place,
     Reading,
 )
-from robolin.description.structure import check_structure, did_you_mean, quoted
+from robolin.description.structure import check_structure, did_you_mean
+from robolin.description.transmissions import listed, reductions
 from robolin.description.urdf_fields import (
     XACRO_HINT,
     Notes,
@@ -83,8 +84,8 @@ def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
         root=root or "",
         source=notes.source,
         digest=digest,
-        ignored=sorted_counts(notes.ignored),
-        notes=tuple(dict.fromkeys(_transmission(part) for part in transmissions)),
+        ignored=(*sorted_counts(notes.ignored), *listed(transmissions)),
+        notes=reductions(transmissions),
         places={"robot": notes.at(robot)},
     )
 
@@ -246,29 +247,3 @@ def _mimic(element: Element | None, owner: str, notes: Notes) -> Mimic | None:
     ratio = number(element, "multiplier", owner, notes)
     offset = number(element, "offset", owner, notes)
     return Mimic(leader, 1.0 if ratio is None else ratio, offset or 0.0)
-
-
-def _transmission(element: Element) -> str:
-    """What a transmission says of its reduction and interface; none of it is applied."""
-    inner = list(_descendants(element))
-    joints = [part.attributes.get("name", "?") for part in inner if part.tag == "joint"]
-    reductions = _texts(inner, ("mechanicalReduction", "mechanical_reduction"))
-    interfaces = [text.rsplit("/", 1)[-1] for text in _texts(inner, ("hardwareInterface",))]
-    says = [f"transmission {shown(element.attributes.get('name', '?'))}"]
-    if joints:
-        says[0] += f" of joint {quoted(joints)}"
-    facts = [f"mechanicalReduction {text} noted, not applied" for text in reductions]
-    facts += [f"hardwareInterface {text}" for text in dict.fromkeys(interfaces)]
-    return f"{says[0]}: {'; '.join(facts) or 'noted, not applied'}"
-
-
-def _descendants(element: Element) -> Iterator[Element]:
-    for child in element.children:
-        yield child
-        yield from _descendants(child)
-
-
-def _texts(elements: Iterable[Element], tags: tuple[str, ...]) -> list[str]:
-    """The different texts of the elements with one of the tags, in order."""
-    texts = (part.text.strip() for part in elements if part.tag in tags)
-    return list(dict.fromkeys(text for text in texts if text))

@@ -5,6 +5,7 @@ Any DOCTYPE is refused, so no entity is ever defined and nothing outside the fil
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
@@ -15,6 +16,9 @@ LARGEST_FILE = 32 * 2**20
 MOST_ELEMENTS = 300_000
 DEEPEST_ELEMENT = 64
 LONGEST_TEXT = 1000
+
+# comments, a document's start, and then a key
+_YAML = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*(?:#.*|---.*)?\r?\n)*[A-Za-z_]+:(?:\s|$)")
 
 _HINTS = {
     expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "keep one of the two",
@@ -116,6 +120,9 @@ def _not_even_text(data: bytes, source: str) -> Finding | None:
     if data.startswith((b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")):
         return None  # UTF-16, which expat reads
     if not data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+        if _YAML.match(data):
+            hint = "an arm in YAML ends in .yaml or .yml"
+            return Finding("not-xml", "error", place, "this is YAML, not XML", hint)
         message = "the file does not start with '<', so it is not XML"
         hint = 'a URDF file starts with <?xml version="1.0"?> or <robot name="…">'
         return Finding("not-xml", "error", place, message, hint)

@@ -117,14 +117,19 @@ def _joint(fields: Fields) -> JointEntry:
         child=fields.text("child"),
         place=fields.node.place,
         pose=pose_of(fields),
-        axis=_axis(fields) if kind in KINDS[:3] else (1.0, 0.0, 0.0),
+        axis=_axis(fields, kind),
         places={key: fields.place(key) for key in ("parent", "child", "axis", "origin")},
     )
 
 
-def _axis(fields: Fields) -> Vector3:
-    fields.need("axis", hint="the direction it turns about or slides along: axis: [0, 0, 1]")
-    axis = fields.vector("axis", default=(1.0, 0.0, 0.0))
+def _axis(fields: Fields, kind: str) -> Vector3:
+    """The axis, needed by a joint that moves and looked at unless the joint is fixed."""
+    axis = (1.0, 0.0, 0.0)
+    if kind == "fixed":
+        return axis
+    if kind:
+        fields.need("axis", hint="the direction it turns about or slides along: axis: [0, 0, 1]")
+    axis = fields.vector("axis", default=axis)
     if not any(axis):
         message = f"{fields.what}: axis is zero and has no direction"
         fields.error("zero-axis", fields.place("axis"), message, "for example axis: [0, 0, 1]")

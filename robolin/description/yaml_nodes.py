@@ -7,6 +7,7 @@ parser's events with a stack of its own, so no nesting, however deep, can exhaus
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 32
+_XML = re.compile(r"\s*<[?!A-Za-z]")
 
 NodeKind = Literal["scalar", "list", "mapping", "refused"]
 
@@ -68,6 +70,9 @@ def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
         message = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         hint = "save the file as UTF-8"
         return None, [_finding("encoding", Place(source, line), message, hint)]
+    if _XML.match(text):
+        hint = "a URDF file ends in .urdf or .xml"
+        return None, [_finding("yaml-malformed", Place(source, 1), "this is XML, not YAML", hint)]
     return _composed(text, source)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from robolin.algebra.chain import Chain, Scalars
 from robolin.algebra.inertias import articulated_times, rigid_times
 from robolin.algebra.scalar import sqrt
-from robolin.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale, sub
+from robolin.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
 from robolin.dynamics.articulated_bodies import Articulated, articulated_bodies
 from robolin.dynamics.diagonal_rates import articulated_rates
 from robolin.dynamics.diagonal_tables import effort_to_epsilon, free_effort, velocity_to_nu
@@ -52,7 +52,6 @@ def coriolis_of_nu(
     V = velocities(chain, links, qd).V
     rate = articulated_rates(chain, links, art, qd)
     y_plus = chain.sums(6)
-    V[chain.base] = ZERO6
     for k in chain.tip_to_base():
         H, G, P, M = links.H[k], art.G[k], art.P[k], links.M[k]
         inboard, turn = V[chain.inboard(k)], scale(H, qd[k])

@@ -88,9 +88,14 @@ def _suspect_inputs(chain: TracedChain) -> None:
             size = chain.arrays["q"][k].size()
             far = size.if_less(LARGEST_ANGLE, size, 1.0, 0.0)
             sum_of_nothing.value = (sum_of_nothing.value[0] + far,)
-    nothing = sum_of_nothing.value[0]
-    fine = nothing.select(nothing.compare("oeq", nothing, 0.0), 0.0, SUSPECT)
-    chain.complaint.value = (fine,)
+    _suspect(chain, sum_of_nothing.value[0])
+
+
+def _suspect(chain: TracedChain, nothing: Lane) -> None:
+    """Where the sum of what should be nothing is not, complain unless it was done already."""
+    said = chain.complaint.value[0]
+    first = said.select(said.compare("oeq", said, 0.0), SUSPECT, said)
+    chain.complaint.value = (nothing.select(nothing.compare("oeq", nothing, 0.0), said, first),)
 
 
 def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> Scalar:
@@ -122,6 +127,7 @@ def _clear(chain: TracedChain) -> None:
 def _scatter(chain: TracedChain, row: Value) -> None:
     """Write the staged results of this block's rows, and whom each row complained of."""
     asm = chain.asm
+    nothing = chain.cell((0.0,))
     end = asm.whole("add", row, asm.width)
     whole_block = asm.emit(f"icmp sle i64 {end}, %rows")
     for number, name in enumerate(chain.gives):
@@ -135,7 +141,13 @@ def _scatter(chain: TracedChain, row: Value) -> None:
         groups = asm.whole("and", size, -asm.width)
         done = asm.emit(f"select i1 {whole_block}, i64 {groups}, i64 0")
         for e in asm.loop(0, done, asm.width):
-            _transpose(chain, stage, starts, e)
+            entries = [asm.vector_address(stage, asm.whole("add", e, i)) for i in range(asm.width)]
+            vectors = [Lane(asm, asm.load_vector(entry)) for entry in entries]
+            nothing.value = (nothing.value[0] + _sum([x - x for x in vectors]),)
+            _transpose(chain, vectors, starts, e)
+        for e in asm.loop(done, size, 1):
+            value = Lane(asm, asm.load_vector(asm.vector_address(stage, e)))
+            nothing.value = (nothing.value[0] + (value - value),)
         for lane in range(asm.width):
             present = asm.emit(f"icmp slt i64 {asm.whole('add', row, lane)}, %rows")
             for _ in asm.only_if(present):
@@ -144,16 +156,23 @@ def _scatter(chain: TracedChain, row: Value) -> None:
                     number_here = asm.load("double", asm.address(vector, lane))
                     tidy = asm.emit(f"fadd double {number_here}, 0.0")
                     asm.do(f"store double {tidy}, ptr {asm.address(starts[lane], e)}, align 8")
+    _suspect(chain, nothing.value[0])
     _scatter_complaints(chain, row)
 
 
-def _transpose(chain: TracedChain, stage: Value, starts: Sequence[Value], e: Value) -> None:
+def _sum(values: list[Lane]) -> Lane:
+    """Added up in pairs, so that no addition waits for all the others."""
+    while len(values) > 1:
+        values = [a + b for a, b in zip(values[::2], values[1::2], strict=True)]
+    return values[0]
+
+
+def _transpose(
+    chain: TracedChain, lanes: Sequence[Lane], starts: Sequence[Value], e: Value
+) -> None:
     """`width` entries of `width` rows at once: turn entries by lanes into rows by entries."""
     asm, width = chain.asm, chain.asm.width
-    vectors = [
-        (Lane(asm, asm.load_vector(asm.vector_address(stage, asm.whole("add", e, i)))) + 0.0).value
-        for i in range(width)
-    ]
+    vectors = [(lane + 0.0).value for lane in lanes]
     step = 1
     while step < width:
         for i in range(width):

@@ -59,11 +59,19 @@ def gathered(
     return np.ascontiguousarray(np.moveaxis(result, -1, 0)).reshape(batch + (n,) * rank) + 0.0
 
 
-def no_inertia(shortfall: Shortfall) -> RobolinError:
+def no_inertia(shortfall: Shortfall, where: str = "") -> RobolinError:
     """The error for a joint that nothing resists: its D(k) is zero, negative or pure rounding."""
+    joint, D = shortfall.joint, complex(shortfall.value).real
+    if D < 0.0:
+        return RobolinError(
+            f"joint '{joint}' has negative inertia, D = {D:.3g}: a forward result divides by it",
+            where=where,
+            hint="the links it carries have an impossible mass or inertia; see robolin validate",
+        )
     return RobolinError(
-        f"joint '{shortfall.joint}' moves nothing that has inertia: "
-        f"D = {complex(shortfall.value).real:.3g}, and a forward result divides by it",
+        f"joint '{joint}' moves nothing that has inertia, D = {D:.3g}: "
+        "a forward result divides by it",
+        where=where,
         hint="give the links it carries a mass and an inertia, add an armature "
-        f"(--armature {shortfall.joint}=VALUE), or lock the joint (--lock {shortfall.joint}=0)",
+        f"(--armature {joint}=VALUE), or lock the joint (--lock {joint}=0)",
     )

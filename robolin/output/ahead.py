@@ -34,8 +34,7 @@ def ahead(items: Iterable[T]) -> Generator[T, None, None]:
             except BaseException as error:
                 made.put(error)
         # threads further up are told that nobody is waiting any more
-        if callable(close := getattr(source, "close", None)):
-            close()
+        close(source)
         done.set()
 
     Thread(target=work, name="robolin-ahead", daemon=True).start()
@@ -49,6 +48,12 @@ def ahead(items: Iterable[T]) -> Generator[T, None, None]:
     finally:
         wanted.put(False)
         done.wait(_PATIENCE)
+
+
+def close(items: Iterable[T]) -> None:
+    """Tell a generator that no more of its items are wanted; anything else needs no telling."""
+    if isinstance(items, Generator):
+        items.close()
 
 
 def apart(work: Callable[[], None], leave: Event) -> None:

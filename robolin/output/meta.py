@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.output.ahead import close
 from robolin.output.result import Ending, Floats, Flow, Result
 from robolin.version import __version__
 
@@ -37,9 +38,12 @@ class Tally:
 
     def passing(self, parts: Iterable[Result]) -> Iterator[Result]:
         """The parts, each of them counted in."""
-        for part in parts:
-            self.add(part)
-            yield part
+        try:
+            for part in parts:
+                self.add(part)
+                yield part
+        finally:
+            close(parts)
 
     def add(self, part: Result) -> None:
         """Count a part in."""

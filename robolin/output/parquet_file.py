@@ -31,12 +31,14 @@ def write_parquet(flow: Flow, path: str | Path) -> None:
     with replacing(path) as stream, closing(ahead(tally.passing(flow.parts))) as parts:
         first = next(parts)
         names = flat(first)[0]
+        said: list[str] = []
 
         def frames(*_: Any) -> Iterator[DataFrame]:
             for part in chain([first], parts):
                 if leave.is_set():
                     return
                 yield polars.from_numpy(flat(part)[1], schema=names, orient="row")
+            said.append(tally.meta_text(flow))
 
         lazy = register_io_source(frames, schema=dict.fromkeys(names, polars.Float64))
         apart(
@@ -44,8 +46,8 @@ def write_parquet(flow: Flow, path: str | Path) -> None:
                 stream,
                 row_group_size=_ROW_GROUP,
                 maintain_order=True,
-                # asked for when the rows have all been written
-                metadata=lambda _: {"robolin": tally.meta_text(flow)},
+                # asked for when all rows have been written
+                metadata=lambda _: {"robolin": said[0]},
             ),
             leave,
         )

@@ -127,9 +127,10 @@ def flat(result: Result) -> tuple[list[str], Floats]:
 def require_finite(result: Result) -> None:
     """Refuse to hand out a number that is not one, naming where it would have stood."""
     for array in result.arrays:
-        if all_finite(array.values):
+        finite = np.isfinite(array.values)
+        if finite.all():
             continue
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array.values))[0])
+        place = tuple(int(i) for i in np.argwhere(~finite)[0])
         where = [array.name]
         if array.batch is not None:
             where.append(f"row {place[0] + 1}")
@@ -140,8 +141,3 @@ def require_finite(result: Result) -> None:
             where=", ".join(where),
             hint="look for a state or a parameter many orders of magnitude away from the others",
         )
-
-
-def all_finite(values: Floats) -> bool:
-    """Whether every number is finite."""
-    return bool(np.isfinite(values).all())

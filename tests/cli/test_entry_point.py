@@ -36,12 +36,12 @@ from robolin.cli.main import run
 run()
 """
 BROKEN = """
-import robolin.cli.batches as batches
+import robolin.cli.answer as answer
 
 def evaluate(*args, **how):
     {body}
 
-batches.evaluate = evaluate
+answer.evaluate = evaluate
 from robolin.cli.main import run
 run()
 """

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.cli import batches
 from tests.cli.command import answered, robolin
 
 ROWS = 7
@@ -51,9 +50,7 @@ def test_every_row_is_answered(tmp_path: Path, motion: dict[str, np.ndarray]) ->
     assert ran.err == ""
 
 
-def test_chunks_change_nothing(
-    tmp_path: Path, motion: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_change_nothing(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
     """The same bytes come out for every chunk size, with a perturbation that all rows share."""
     file = sheet(tmp_path / "motion.csv", motion)
     commands = [
@@ -63,9 +60,9 @@ def test_chunks_change_nothing(
         ["mass-matrix", "two-link", "--derivative"],
     ]
     whole = [answered(*words, "--trajectory", file).out for words in commands]
-    monkeypatch.setattr(batches, "CHUNK_ROWS", 3)
+    parts = [answered(*words, "--trajectory", file, "--chunk-rows", "3").out for words in commands]
 
-    assert [answered(*words, "--trajectory", file).out for words in commands] == whole
+    assert parts == whole
 
 
 def test_a_trajectory_on_standard_input(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:

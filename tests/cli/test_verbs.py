@@ -178,7 +178,7 @@ def test_the_algorithm_follows_the_arm_and_the_method() -> None:
 
     assert found["algorithm"] == "Algorithm 4, O(n³)"
     assert (refused.code, refused.out) == (3, "")
-    assert "mimics another joint" in refused.err
+    assert "'panda_finger_joint2' follows" in refused.err
 
 
 def test_provenance_is_enough_to_ask_again() -> None:

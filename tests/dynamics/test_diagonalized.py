@@ -25,7 +25,7 @@ from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
 from tests.dynamics.running import gap
 from tests.dynamics.worked import worked
-from tests.robots import every_arm, independent, named, random_arm, random_states
+from tests.robots import every_arm, independent, named, random_arm, random_states, with_wrench
 
 EXACT = 2e-14
 
@@ -217,3 +217,22 @@ def _times(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 def _T(matrices: np.ndarray) -> np.ndarray:
     return np.swapaxes(matrices, -1, -2)
+
+
+@pytest.mark.parametrize("model", ["follower", "dead", "world"])
+@pytest.mark.parametrize("tree", [False, True])
+def test_losses_and_loads_move_to_the_side_of_the_torque(model: str, tree: bool) -> None:
+    """ε = m⁻¹ (τ - holding torque - losses), each of them worked out without diagonalization."""
+    arm = random_arm(7, 6, tree, damping=True, friction_velocity=0.3)
+    arm = with_wrench(arm, model)
+    at = worked(arm)
+    frictionless = replace(arm, damping=False, friction_velocity=None)
+    losses = robolin.inverse(arm, at.q, at.qd) - robolin.inverse(frictionless, at.q, at.qd)
+    free = at.tau - robolin.inverse(arm, at.q) - losses
+
+    assert np.abs(losses).max() > 0.1
+    assert gap(_times(at.diagonal.m, at.diagonal.epsilon), free) <= divided(at.condition)
+    factor = at.unnormalized.factor
+    assert gap(_times(factor, at.unnormalized.kappa), free) <= divided(at.condition)
+    nu_dot = at.diagonal_rates["nu"]
+    assert gap(nu_dot + at.diagonal.coriolis, at.diagonal.epsilon) <= divided(at.condition)

@@ -17,8 +17,8 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import prepared, recipe_for
 from robolin.engine.kernels import kernel_for
+from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run
-from robolin.evaluate import parameters
 from tests.robots import random_arm, with_follower
 
 PAGE = mmap.PAGESIZE

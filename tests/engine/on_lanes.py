@@ -10,7 +10,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import Algorithm
 from robolin.engine.compiled import CHUNK, Plan, prepared, recipe_for
-from robolin.evaluate import parameters
+from robolin.engine.parameters import parameters_of as parameters
 
 WIDTHS = (2, 4, 8)
 

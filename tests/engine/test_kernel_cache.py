@@ -21,7 +21,7 @@ from robolin.dynamics.catalogue import ALGORITHMS, Algorithm
 from robolin.engine import kernel_cache, kernels
 from robolin.engine.compiled import prepared, recipe_for
 from robolin.engine.kernels import Recipe, kernel_for
-from robolin.evaluate import parameters
+from robolin.engine.parameters import parameters_of as parameters
 from tests.cli.command import START, environment
 from tests.engine.on_lanes import on_lanes
 from tests.robots import random_arm

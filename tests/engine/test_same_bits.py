@@ -21,8 +21,8 @@ from robolin.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.kernels import host_width
 from robolin.engine.layout import variant_of
+from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run
-from robolin.evaluate import parameters
 from tests.engine.on_lanes import WIDTHS, on_lanes
 from tests.robots import TOOL, WRENCH_MODELS, random_arm, with_follower
 

@@ -1,0 +1,132 @@
+"""Values at the border of the library: their shape, their kind, and whether they make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.algebra.trigonometry import LARGEST_ANGLE
+from robolin.arm import Arm
+from robolin.errors import RobolinError, UsageError
+
+Array = Any
+
+
+def require_arm(arm: object) -> None:
+    """An arm that was loaded, not the name of one."""
+    if not isinstance(arm, Arm):
+        given = repr(arm) if isinstance(arm, str) else f"a {type(arm).__name__}"
+        hint = f"load it first: robolin.load({arm!r})" if isinstance(arm, str) else "robolin.load"
+        raise UsageError(f"an arm is needed, not {given}", hint=hint)
+
+
+def array_of(arm: Arm, name: str, value: ArrayLike) -> Array:
+    """The value as floats of shape (..., n); a single number stands for all joints."""
+    given = _real_numbers(name, value)
+    array = np.ascontiguousarray(given, dtype=float)
+    if given.ndim == 0:
+        array = np.full(arm.n, float(given))
+    if array.shape[-1] != arm.n:
+        raise RobolinError(
+            f"{name} has {array.shape[-1]} values along its last axis, "
+            f"the arm '{arm.name}' has {arm.n} joint{'s' * (arm.n != 1)}",
+            hint=f"the joints are, in order: {', '.join(arm.joint_names)}",
+        )
+    return array
+
+
+def _real_numbers(name: str, value: ArrayLike) -> Array:
+    """An array of real numbers; text, complex and missing values are not made into any."""
+    try:
+        given = np.asanyarray(value)
+    except ValueError as error:
+        raise RobolinError(f"{name} is not an array of numbers: {error}") from error
+    if np.ma.is_masked(given):
+        raise RobolinError(f"{name} has masked values", hint="fill them in or leave the rows out")
+    if given.dtype.kind not in "biuf":
+        raise RobolinError(f"{name} is not an array of real numbers: its type is {given.dtype}")
+    return given
+
+
+def one_state(arm: Arm, values: Sequence[ArrayLike]) -> Array | None:
+    """The values as rows, if they plainly are those of one state; None leaves it to `array_of`."""
+    block = np.empty((len(values), arm.n))
+    for i, value in enumerate(values):
+        plain = type(value) is np.ndarray and value.dtype == float and value.shape == (arm.n,)
+        if not plain and not isinstance(value, (int, float)):
+            return None
+        block[i] = value
+    return block
+
+
+def batch_of(arrays: Mapping[str, Array]) -> tuple[int, ...]:
+    """The leading axes that all values share once broadcast."""
+    shapes: set[tuple[int, ...]] = {array.shape[:-1] for array in arrays.values()}
+    if len(shapes) == 1:
+        return shapes.pop()
+    try:
+        return tuple(np.broadcast_shapes(*shapes))
+    except ValueError as error:
+        told = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise RobolinError(f"these shapes do not go together: {told}") from error
+
+
+def spread(array: Array, batch: tuple[int, ...]) -> Array:
+    """An array a kernel can read row by row; the same values for all rows stay one row."""
+    shape = array.shape[:-1]
+    if shape == batch or not shape:
+        return array
+    return np.ascontiguousarray(np.broadcast_to(array, (*batch, array.shape[-1])))
+
+
+def suspects(arm: Arm, arrays: Mapping[str, Array], batch: tuple[int, ...]) -> Array:
+    """Which rows have values that are not finite, or angles that may be too large."""
+    found = np.zeros(batch, dtype=bool)
+    for name, array in arrays.items():
+        doubtful = ~np.isfinite(array)
+        if name == "q":
+            doubtful |= np.abs(array) > LARGEST_ANGLE / _largest_ratio(arm)
+        found |= doubtful.any(axis=-1)
+    return found.ravel()
+
+
+def _largest_ratio(arm: Arm) -> float:
+    """How far a joint that mimics another may turn for each radian of it, at the most."""
+    mimics = (link.joint.mimic for link in arm.links if link.joint.mimic)
+    return max([1.0, *(abs(mimic.ratio) + abs(mimic.offset) for mimic in mimics)])
+
+
+def require_sound(arm: Arm, state: Mapping[str, Array]) -> None:
+    """Finite values of one state, and angles whose sine can be told."""
+    for name, values in state.items():
+        finite = np.isfinite(values)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            joint = arm.joint_names[at]
+            raise RobolinError(f"{name} is not finite at joint '{joint}': {values[at]}")
+    if "q" in state:
+        _require_angles(arm, state["q"])
+
+
+def _require_angles(arm: Arm, q: Array) -> None:
+    """Sines lose their meaning where neighbouring numbers are a noticeable turn apart."""
+    for link, place in zip(arm.links, arm.coordinates, strict=True):
+        mimic = link.joint.mimic
+        angle = q[place] * mimic.ratio + mimic.offset if mimic else q[place]
+        if link.joint.turns and abs(angle) > LARGEST_ANGLE:
+            raise RobolinError(
+                f"q is {angle:g} rad at joint '{link.joint.name}', beyond ±{LARGEST_ANGLE:.0f} rad",
+                hint="bring the angle to within a turn or so before you ask",
+            )
+
+
+def require_finite_results(results: Mapping[str, Array]) -> None:
+    """Results of one state that fit in a double."""
+    for name, values in results.items():
+        if not np.isfinite(values).all():
+            raise RobolinError(
+                f"{name} is too large for a double", hint="check the size of the values given"
+            )

@@ -1,0 +1,75 @@
+"""How far a long trajectory has come, on stderr, for whoever is watching."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+# what is done sooner needs no bar
+_PATIENCE = 0.5
+
+
+class RowProgress:
+    """A bar with the share of the file, rows, rows per second and the time left.
+
+    size:  how far `reached` will get, or None if nobody knows
+    shown: whether to draw anything at all
+    """
+
+    def __init__(self, size: int | None, shown: bool) -> None:
+        self._size, self._shown = size, shown
+        self._start = monotonic()
+        self._rows = 0
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def add(self, rows: int, reached: int) -> None:
+        """So many more rows are done, and the file is done up to `reached`."""
+        self._rows += rows
+        if not self._shown:
+            return
+        elapsed = monotonic() - self._start
+        if self._bar is None:
+            if elapsed < _PATIENCE:
+                return
+            self._bar = _bar(self._size)
+        said = f"{self._rows:,} rows, {self._rows / elapsed:,.0f} rows/s"
+        self._bar.update(self._bar.task_ids[0], completed=reached, said=said)
+
+
+def watched() -> bool:
+    """Whether stderr is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _bar(size: int | None) -> Progress:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeRemainingColumn(),
+        console=Console(file=sys.stderr),
+        transient=True,
+    )
+    bar.add_task("", total=size, said="")
+    bar.start()
+    return bar

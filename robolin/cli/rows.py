@@ -1,0 +1,162 @@
+"""A verb on every row of a trajectory: read, computed and written side by side, chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import PurePath
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.cli.answer import Question, arm_inputs, arrays_of, condition, contract_of
+from robolin.cli.batches import Batch
+from robolin.cli.flags import recorded
+from robolin.cli.motion import WORDS, Motion, read_motion, wanted
+from robolin.cli.output_flags import Output
+from robolin.cli.progress import RowProgress, watched
+from robolin.cli.state_flags import NAN, State
+from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.evaluate import How
+from robolin.output.ahead import ahead
+from robolin.output.result import Ending, Flow, Result
+from robolin.trajectory.read import CHUNK_ROWS, TrajectoryStream, open_trajectory
+from robolin.trajectory.trajectory import Chunk
+
+_SKIP = "--on-bad-row nan goes on without such rows"
+
+
+def answer_rows(question: Question, arm: Arm, state: State, out: Output, strict: bool) -> None:
+    """Answer the question for every row and write the result."""
+    path = state.trajectory
+    assert path is not None, "there is a trajectory to read"
+    names = wanted(question.needs, question.torque)
+    _require_readable(arm, path, names)
+    if state.on_bad_row == NAN and out.form_written() == "json":
+        hint = "write .npz, .csv or .parquet instead"
+        raise UsageError("JSON has no NaN", where="--on-bad-row=nan", hint=hint)
+    file = "stdin" if path == "-" else PurePath(path).name
+    with open_trajectory(path, arm.joint_names, ("q",), names[1:]) as stream:
+        motion = read_motion(arm, state, question.needs, question.torque, stream.given, file)
+        _tell(motion, stream, strict, out)
+        rows = Rows(question, arm, motion, stream, state.on_bad_row == NAN, out)
+        rows.write()
+
+
+class Rows:
+    """The rows of one trajectory on their way through a verb."""
+
+    def __init__(
+        self,
+        question: Question,
+        arm: Arm,
+        motion: Motion,
+        stream: TrajectoryStream,
+        tolerant: bool,
+        out: Output,
+    ) -> None:
+        self._question, self._arm, self._motion = question, arm, motion
+        self._stream, self._tolerant, self._out = stream, tolerant, out
+        self._how: How = {"method": question.method, "jobs": out.jobs}
+        # asked for here because other threads do not know which command is running
+        self._options = recorded()
+        self._unanswered = 0
+        self._worst = 0.0
+
+    def write(self) -> None:
+        """Read, compute and write all of them, and say what was noticed on the way."""
+        out = self._out
+        shown = watched() and not out.quiet and not out.fills_terminal()
+        with RowProgress(self._stream.sheet.size, shown) as progress:
+            parts = self._parts(progress)
+            out.write(Flow(parts, self._ending, self._stream.sheet.most_rows))
+        if self._worst:
+            out.note(f"cond(M) = {self._worst:.3g} in the worst row")
+        if count := self._unanswered:
+            noun = "row has" if count == 1 else "rows have"
+            out.warn(f"{self._motion.file}: {count} {noun} no answer and NaN in its place")
+
+    def _parts(self, progress: RowProgress) -> Iterator[Result]:
+        with closing(ahead(self._computed())) as parts:
+            for part, chunk in parts:
+                progress.add(chunk.rows, chunk.reached)
+                yield part
+
+    def _computed(self) -> Iterator[tuple[Result, Chunk]]:
+        chunk_rows = self._out.chunk_rows or CHUNK_ROWS
+        with closing(ahead(self._stream.chunks(chunk_rows, gaps=self._tolerant))) as chunks:
+            for chunk in chunks:
+                yield self._part(chunk), chunk
+
+    def _part(self, chunk: Chunk) -> Result:
+        batch = Batch(self._arm, self._how)
+        arrays = arrays_of(self._question, self._arm, self._motion, chunk.columns, batch.run)
+        part = Result(
+            verb=self._question.verb,
+            arrays=arrays,
+            joints=self._arm.joint_names,
+            contract={},
+            options=self._options,
+            inputs={},
+            time=chunk.time,
+        )
+        if self._tolerant:
+            self._blank(batch, chunk, part)
+        else:
+            _require_answers(batch, chunk)
+        if self._out.verbose and self._question.forward:
+            self._worst = max(self._worst, condition(batch.run("mass-matrix", chunk.columns)))
+        return part
+
+    def _blank(self, batch: Batch, chunk: Chunk, part: Result) -> None:
+        """Put NaN into every result of the rows that have no answer, and count them."""
+        bad = set() if chunk.gaps is None else set(np.flatnonzero(chunk.gaps).tolist())
+        for row in batch.suspects:
+            # a second look takes a while, and what is not finite needs none
+            finite = all(np.isfinite(array.values[row]).all() for array in part.arrays)
+            if row not in bad and (not finite or batch.complaint(row)):
+                bad.add(row)
+        for array in part.arrays:
+            array.values[sorted(bad)] = np.nan
+        self._unanswered += len(bad)
+
+    def _ending(self, rows: int) -> Ending:
+        contract = contract_of(self._question, self._arm, self._motion, rows)
+        if self._unanswered:
+            contract["unanswered rows"] = f"{self._unanswered}, all NaN"
+        inputs = {**arm_inputs(self._arm), self._motion.file: self._stream.sheet.digest()}
+        return Ending(contract, inputs)
+
+
+def _require_readable(arm: Arm, path: str, names: tuple[str, ...]) -> None:
+    if unknown := [name for name in names if name not in WORDS]:
+        message = f"no file has columns for {' and '.join(unknown)}"
+        raise UsageError(message, where="--trajectory", hint="give one state by flags")
+    if path == "-" and arm.source == "-":
+        raise UsageError("the arm is read from standard input already", where="--trajectory -")
+
+
+def _tell(motion: Motion, stream: TrajectoryStream, strict: bool, out: Output) -> None:
+    """Say what is assumed about the trajectory; under --strict what is missing is an error."""
+    missing = motion.missing_columns()
+    if strict:
+        hint = "add the columns, or leave out --strict"
+        raise_all([RobolinError(text, where=motion.file, hint=hint) for text in missing])
+    notes = list(stream.notes)
+    if {"tau", "qdd"} <= set(stream.given):
+        notes.append("acceleration columns not used: the efforts determine the accelerations")
+    out.note(*(f"{motion.file}: {note}" for note in notes))
+    out.warn(*(f"{motion.file}: {text}" for text in missing))
+
+
+def _require_answers(batch: Batch, chunk: Chunk) -> None:
+    """Refuse the first row that has no answer, by its place in the file."""
+    for row in batch.suspects:
+        error = batch.complaint(row)
+        if error is not None:
+            raise _located(error, chunk.place(row))
+
+
+def _located(error: RobolinError, place: str) -> RobolinError:
+    hint = f"{error.hint}; {_SKIP}" if error.hint else _SKIP
+    return RobolinError(error.message, where=place, hint=hint)
