@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -114,17 +114,20 @@ def _require_known(how: How) -> None:
     for name in how:
         if name not in How.__annotations__:
             raise UsageError(
-                f"there is no option '{name}'", hint=f"options are {', '.join(How.__annotations__)}"
+                f"there is no option '{name}'",
+                hint=f"options are {_listed([*How.__annotations__])}",
             )
     for word, known in (("method", METHODS), ("engine", ENGINES)):
         chosen = how.get(word, "auto")
         if chosen not in known:
-            raise UsageError(
-                f"there is no {word} '{chosen}'", hint=f"{word}s are {', '.join(known)}"
-            )
+            raise UsageError(f"there is no {word} '{chosen}'", hint=f"{word}s are {_listed(known)}")
     jobs = how.get("jobs")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
         raise UsageError(f"jobs is {jobs!r}, not a number of threads", hint="1, 2, … or None")
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _run_directly(
@@ -137,7 +140,8 @@ def _run_directly(
     for shortfall in shortfalls:
         complaints[... if shortfall.rows is None else shortfall.rows] = True
     for values in results.values():
-        complaints |= ~np.isfinite(values.reshape(prod(batch), -1)).all(axis=1)
+        own = tuple(range(len(batch), values.ndim))
+        complaints |= ~np.isfinite(values).all(axis=own).ravel()
     return results, complaints
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from robolin.analysis.operation_counts import Counted, value_at, written
@@ -29,7 +31,7 @@ def as_text(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counte
         "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
         for line in lines
     )
-    placing = max((row.cost.kinematics for row in rows), key=lambda c: c["multiplication"])
+    placing = reduce(or_, (row.cost.kinematics for row in rows))
     remarks = "".join(
         f"{row.algorithm}: {row.published.remark}\n"
         for row in rows
@@ -37,18 +39,33 @@ def as_text(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counte
     )
     return (
         f"{verb} on {whose}\n\n{table}\n\n"
-        f"placing the links in space, not included above: {placing['multiplication']} "
-        f"multiplications, {placing['addition']} additions, {parameters.n} sines and cosines\n"
+        "placing the links in space, not included above: "
+        f"{counted(placing['multiplication'], 'multiplication')}, "
+        f"{counted(placing['addition'], 'addition')}, {_sines_and_cosines(placing)}\n"
         "the papers do not say whether their formulas include this\n"
         f"{remarks}"
     )
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of something, in the plural unless it is one."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def _pairs(cost: Mapping[str, int]) -> int:
+    """How many angles need their sine and cosine; both are counted, each as a function."""
+    return cost["function"] // 2
+
+
+def _sines_and_cosines(cost: Mapping[str, int]) -> str:
+    return "1 sine and cosine" if _pairs(cost) == 1 else f"{_pairs(cost)} sines and cosines"
 
 
 def as_json(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]) -> str:
     document = {
         "verb": verb,
         "arm": whose,
-        "joints": parameters.n,
+        "joints": len(parameters.joint_names),
         "algorithms": [_entry(row, parameters) for row in rows],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -59,7 +76,7 @@ def _comparable(parameters: Parameters) -> bool:
     plain = all(
         row.turns and not (row.armature or row.damping or row.friction) for row in parameters.links
     )
-    return plain and parameters.serial and not parameters.loads
+    return plain and parameters.serial and not parameters.mimics and not parameters.loads
 
 
 def _cells(row: Counted, n: int, comparable: bool) -> list[str]:
@@ -89,6 +106,7 @@ def _entry(row: Counted, parameters: Parameters) -> dict[str, Any]:
     }
     entry |= {name: cost.algorithm[kind] for name, kind in kinds.items()}
     entry["kinematics"] = {name: cost.kinematics[kind] for name, kind in kinds.items()}
+    entry["kinematics"]["sines_and_cosines"] = _pairs(cost.kinematics)
     if row.published:
         entry["published"] = {
             "multiplications": value_at(row.published.multiplications, parameters.n),

@@ -18,7 +18,7 @@ DEEPEST_ELEMENT = 64
 LONGEST_TEXT = 1000
 
 # comments, a document's start, and then a key
-_YAML = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s*(?:#.*|---.*)?\r?\n)*[A-Za-z_]+:(?:\s|$)")
+_YAML = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\n]*|---[^\n]*)?\r?\n)*[A-Za-z_]+:(?:\s|$)")
 
 _HINTS = {
     expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "keep one of the two",

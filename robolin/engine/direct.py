@@ -92,6 +92,7 @@ class Shortfall:
 
     joint: str
     value: Any
+    negative: bool
     rows: Any = None
 
 
@@ -263,21 +264,23 @@ class DirectChain:
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         if hasattr(value, "shape"):
             return self._positive_rows(k, value, size())
-        real = value.real
-        if real > 0.0 and real > NEGLIGIBLE * abs(size()):
+        real, floor = value.real, NEGLIGIBLE * abs(size())
+        if real > 0.0 and real > floor:
             return value
-        self.shortfalls.append(Shortfall(self._rows[k - 1].name, value))
+        self.shortfalls.append(Shortfall(self._rows[k - 1].name, value, bool(real < -floor)))
         return value * float("nan")
 
     def _positive_rows(self, k: int, value: Scalar, size: Scalar) -> Scalar:
         import numpy as np
 
-        bad = ~((value.real > 0.0) & (value.real > NEGLIGIBLE * abs(size)))
+        floor = NEGLIGIBLE * abs(size)
+        bad = ~((value.real > 0.0) & (value.real > floor))
         if not bad.any():
             return value
         rows = np.nonzero(np.atleast_1d(bad))[0]
         worst = np.atleast_1d(value)[rows[0]]
-        self.shortfalls.append(Shortfall(self._rows[k - 1].name, worst, rows))
+        negative = bool((value.real < -floor).any())
+        self.shortfalls.append(Shortfall(self._rows[k - 1].name, worst, negative, rows))
         return np.where(bad, np.nan, value)
 
     def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:

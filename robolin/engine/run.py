@@ -62,7 +62,7 @@ def gathered(
 def no_inertia(shortfall: Shortfall, where: str = "") -> RobolinError:
     """The error for a joint that nothing resists: its D(k) is zero, negative or pure rounding."""
     joint, D = shortfall.joint, complex(shortfall.value).real
-    if D < 0.0:
+    if shortfall.negative:
         return RobolinError(
             f"joint '{joint}' has negative inertia, D = {D:.3g}: a forward result divides by it",
             where=where,

@@ -24,7 +24,7 @@ from robolin.dynamics.kinematics import place_links
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
 from tests.dynamics.running import gap
-from tests.dynamics.worked import worked
+from tests.dynamics.worked import Worked, worked
 from tests.robots import every_arm, independent, named, random_arm, random_states, with_wrench
 
 EXACT = 2e-14
@@ -225,7 +225,7 @@ def test_losses_and_loads_move_to_the_side_of_the_torque(model: str, tree: bool)
     """ε = m⁻¹ (τ - holding torque - losses), each of them worked out without diagonalization."""
     arm = random_arm(7, 6, tree, damping=True, friction_velocity=0.3)
     arm = with_wrench(arm, model)
-    at = worked(arm)
+    at = Worked(arm)
     frictionless = replace(arm, damping=False, friction_velocity=None)
     losses = robolin.inverse(arm, at.q, at.qd) - robolin.inverse(frictionless, at.q, at.qd)
     free = at.tau - robolin.inverse(arm, at.q) - losses
