@@ -160,12 +160,12 @@ def _stands(link: str, arm: Arm) -> bool:
 
 
 def _inertial_frame(arm: Arm, root: str) -> str:
-    """What the world is, and where its origin is put while numbers are worked out."""
+    """What the world is, and about which point the numbers are computed."""
     first = sum(link.parent == arm.base for link in arm.links)
     place = "the first joint" if first == 1 else f"the middle of the {first} first joints"
     return (
         f"world = root link '{root}', origin and axes; "
-        f"worked out from {place} for accuracy, results do not depend on it"
+        f"computed about {place} for accuracy, which no result depends on"
     )
 
 

@@ -92,8 +92,8 @@ def read(source: Source) -> Reading:
     return _reader(_format(path, text))(text, shown)
 
 
-def _name(source: Source) -> str:
-    name = os.fspath(source) if isinstance(source, str | os.PathLike) else source
+def _name(source: object) -> str:
+    name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(name, str):
         return name
     hint = "a path to a .urdf or .yaml file, or the name of a bundled arm such as 'panda'"

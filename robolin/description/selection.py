@@ -131,7 +131,7 @@ def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> R
     elif selection.stranded:
         why = stranding(tree, selection.stranded[0])
         leader = tree.mimic[selection.stranded[0]].leader
-        hint = f"choose a base or tip with '{leader}' between them, or leave one out"
+        hint = f"leave base or tip out, or choose them so that '{leader}' moves as well"
     elif options.lock:
         why = "every joint stands still"
         hint = f"unlock one of {quoted(list(options.lock))}"

@@ -17,8 +17,8 @@ from robolin.dynamics.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.forward_dynamics import hinge_accelerations
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links, place_links
+from robolin.dynamics.steady_loads import correct_for_steady_loads
 from robolin.dynamics.step_one import step_one
-from robolin.dynamics.stubborn_loads import relieve_accelerations
 
 
 def linearize_forward(chain: Chain) -> None:
@@ -99,7 +99,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
             articulated_times(Lam[k], gyros.YB[k]),
         )
 
-    relieve_accelerations(chain, links, art)
+    correct_for_steady_loads(chain, links, art)
 
 
 def _symmetric(H: Vector, U: Vector, Z: Vector) -> Vector:

@@ -16,8 +16,8 @@ from robolin.dynamics.articulated_gyroscopics import Gyroscopics, articulated_gy
 from robolin.dynamics.forward_dynamics import hinge_accelerations
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links, place_links
+from robolin.dynamics.steady_loads import correct_for_steady_loads
 from robolin.dynamics.step_one import step_one
-from robolin.dynamics.stubborn_loads import relieve_accelerations
 
 
 class Unit(NamedTuple):
@@ -59,7 +59,7 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
             for k in chain.tip_to_base():
                 chain.out(name, (k, c), column[k])
 
-    relieve_accelerations(chain, links, art)
+    correct_for_steady_loads(chain, links, art)
 
 
 def response(

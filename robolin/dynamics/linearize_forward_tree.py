@@ -17,8 +17,8 @@ from robolin.dynamics.articulated_gyroscopics import Gyroscopics, articulated_gy
 from robolin.dynamics.forward_dynamics import hinge_accelerations
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links, place_links
+from robolin.dynamics.steady_loads import correct_for_steady_loads
 from robolin.dynamics.step_one import StepOne, step_one
-from robolin.dynamics.stubborn_loads import relieve_accelerations
 
 
 def linearize_forward_tree(chain: Chain) -> None:
@@ -59,7 +59,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
             chain.out_more("dqdd_dq", (k, j), -B)
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 
-    relieve_accelerations(chain, links, art)
+    correct_for_steady_loads(chain, links, art)
 
 
 class CarriedAlong(NamedTuple):

@@ -7,7 +7,7 @@ from robolin.algebra.inertias import gyroscopic_times, gyroscopic_transpose_time
 from robolin.algebra.vectors import add, angular, dot, force_cross, twice
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links, place_links
-from robolin.dynamics.loads import over_turn
+from robolin.dynamics.loads import excess_turn
 from robolin.dynamics.step_one import StepOne, step_one
 
 
@@ -65,10 +65,10 @@ def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put)
 
 
 def _loads_that_do_not_turn(chain: Chain, links: Links, more: Put) -> None:
-    """Take back what the recursion turned too much: B_D(a,c) -= H(a) over_turn(H*(c))."""
+    """Take back what the recursion turned too much: B_D(a,c) -= H(a) excess_turn(H*(c))."""
     for load in chain.loads:
         if load.model != "follower":
             for c in chain.path_of(load.link):
-                excess = over_turn(load, links, links.H[c])
+                excess = excess_turn(load, links, links.H[c])
                 for a in chain.path_of(load.link):
                     more("dtau_dq", (a, c), -dot(links.H[a], excess))

@@ -9,8 +9,9 @@ its moment and force in world axes and r the point they act at,
     dead       N and F keep their direction, r moves with the link
     world      f0 itself stays as it is
 
-The recursions let every force of a link turn with it.  For a dead or world load this is too much:
-moving the link by the small twist X = [h; …] would turn the load by `turned_too_much`.
+The recursions let every force of a link turn with it.  Dead and world loads are steady: for them
+this is too much, and when the link moves by a small twist X = [h; …] `excess_turn` says by how
+much.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ def outside_forces(chain: Chain, links: Links) -> Slots:
     return f0
 
 
-def has_stubborn_loads(chain: Chain) -> bool:
+def has_steady_loads(chain: Chain) -> bool:
     """Whether any load does not simply turn with its link."""
     return any(load.model != "follower" for load in chain.loads)
 
 
-def turned_too_much(chain: Chain, links: Links, twist: Callable[[LinkNumber], Vector]) -> Slots:
+def excess_turns(chain: Chain, links: Links, twist: Callable[[LinkNumber], Vector]) -> Slots:
     """Per link, by how much the recursions over-turn its loads when it moves by `twist(k)`."""
     excess = chain.slots(6)
     for k in chain.tip_to_base():
         excess[k] = ZERO6
     for load in chain.loads:
         if load.model != "follower":
-            change = over_turn(load, links, twist(load.link))
+            change = excess_turn(load, links, twist(load.link))
             excess[load.link] = add(excess[load.link], change)
     return excess
 
 
-def over_turn(load: Load, links: Links, X: Vector) -> Vector:
+def excess_turn(load: Load, links: Links, X: Vector) -> Vector:
     """What a follower would change by under the twist X, less what this load changes by."""
     if load.model == "world":
         return force_cross(X, _wrench(load, links))

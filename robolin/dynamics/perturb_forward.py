@@ -12,7 +12,7 @@ from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale
 from robolin.dynamics.articulated_bodies import articulated_bodies
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import place_links
-from robolin.dynamics.loads import has_stubborn_loads, turned_too_much
+from robolin.dynamics.loads import excess_turns, has_steady_loads
 from robolin.dynamics.step_one import step_one
 
 
@@ -37,8 +37,8 @@ def perturb_forward(chain: Chain) -> None:
         v[k] = add(v[up], add(scale(H, dqd[k]), scale(Hd, dq[k])))
         c[k] = add(scale(Hd, dqd[k] + dqd[k]), scale(one.Hdd[k], dq[k]))
         shift[k] = add(shift[up], scale(H, dq[k]))
-    excess = turned_too_much(chain, links, shift.__getitem__)
-    stubborn = has_stubborn_loads(chain)
+    excess = excess_turns(chain, links, shift.__getitem__)
+    steady = has_steady_loads(chain)
 
     # innovations
     epsilon, z_plus = chain.scalars(), chain.sums(6)
@@ -47,7 +47,7 @@ def perturb_forward(chain: Chain) -> None:
         gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
         turned = force_cross(scale(H, dq[k]), one.f[k])
         z = add(z_plus[k], add(add(gyro, articulated_times(art.P[k], c[k])), turned))
-        if stubborn:
+        if steady:
             z = sub(z, excess[k])
         epsilon[k] = dtau[k] - friction_slope(chain, k, qd[k]) * dqd[k] - dot(H, z)
         z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))

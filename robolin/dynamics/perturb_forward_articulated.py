@@ -8,7 +8,7 @@ from robolin.dynamics.articulated_bodies import articulated_bodies
 from robolin.dynamics.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import place_links
-from robolin.dynamics.loads import has_stubborn_loads, turned_too_much
+from robolin.dynamics.loads import excess_turns, has_steady_loads
 from robolin.dynamics.step_one import step_one
 
 
@@ -30,14 +30,14 @@ def perturb_forward_articulated(chain: Chain) -> None:
     shift[chain.base] = ZERO6
     for k in chain.base_to_tip():
         shift[k] = add(shift[chain.inboard(k)], scale(links.H[k], dq[k]))
-    excess = turned_too_much(chain, links, shift.__getitem__)
-    stubborn = has_stubborn_loads(chain)
+    excess = excess_turns(chain, links, shift.__getitem__)
+    steady = has_steady_loads(chain)
 
     # innovations
     epsilon, z_plus = chain.scalars(), chain.sums(6)
     for k in chain.tip_to_base():
         z = add(z_plus[k], add(scale(gyros.YA[k], dqd[k]), scale(gyros.YB[k], dq[k])))
-        if stubborn:
+        if steady:
             z = sub(z, excess[k])
         slope = friction_slope(chain, k, qd[k])
         epsilon[k] = dtau[k] - slope * dqd[k] - dot(links.H[k], z)

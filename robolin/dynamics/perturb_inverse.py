@@ -7,7 +7,7 @@ from robolin.algebra.inertias import gyroscopic_times, rigid_times
 from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, sub, twice
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links, place_links
-from robolin.dynamics.loads import has_stubborn_loads, turned_too_much
+from robolin.dynamics.loads import excess_turns, has_steady_loads
 from robolin.dynamics.step_one import step_one
 
 
@@ -36,8 +36,8 @@ def torque_changes(chain: Chain, links: Links, dqdd: Scalars, put: Put) -> None:
         shift[k] = add(shift[up], scale(H, dq[k]))
 
     # loads that do not turn with their link
-    excess = turned_too_much(chain, links, shift.__getitem__)
-    stubborn = has_stubborn_loads(chain)
+    excess = excess_turns(chain, links, shift.__getitem__)
+    steady = has_steady_loads(chain)
 
     # perturbed forces
     e = chain.sums(6)
@@ -46,7 +46,7 @@ def torque_changes(chain: Chain, links: Links, dqdd: Scalars, put: Put) -> None:
         gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
         turned = force_cross(scale(H, dq[k]), one.f[k])
         change = add(e[k], add(add(rigid_times(links.M[k], z[k]), gyro), turned))
-        if stubborn:
+        if steady:
             change = sub(change, excess[k])
         e.hand_inboard(k, change)
         slope = friction_slope(chain, k, qd[k])

@@ -79,6 +79,8 @@ NOT_AN_ARM = [
     BadFile("a URDF file", "<robot name='r'>\n</robot>\n", "wrong-kind", 1, "single value"),
     BadFile("two documents", VALID + "---\n" + VALID, "yaml-documents", 24, "second document"),
     BadFile("nested for ever", DEEP, "yaml-too-deep", 1, "more than 32 deep"),
+    BadFile("a URDF file", '<?xml version="1.0"?>\n<robot/>', "yaml-malformed", 1, "this is XML"),
+    BadFile("a bare robot", "\n <robot name='a'/>", "yaml-malformed", 1, "this is XML"),
     BadFile("unclosed bracket", arm("-9.81]", "-9.81"), "yaml-malformed", 4, "flow sequence"),
     BadFile("a tab", arm("    type", "\ttype"), "yaml-malformed", 6, "cannot start any token"),
     BadFile("wrong indentation", arm("  - name: elbow", " - name: e"), "yaml-malformed", 10, "not"),

@@ -66,6 +66,15 @@ def test_every_id_is_listed_with_its_level() -> None:
     assert all(READING_IDS[finding.id][0] == finding.level for finding in found)
 
 
+def test_a_wrong_type_hides_no_wrong_axis() -> None:
+    """What a joint says besides its type is looked at even if the type is wrong."""
+    text = arm("type: revolute", "type: revolut").replace("[0, 0, 1]", "[0, 0, 0]", 1)
+    assert sorted(rule for rule, _ in findings(text)) == ["unknown-joint-type", "zero-axis"]
+
+    text = arm("type: revolute", "type: revolut").replace("    axis: [0, 0, 1]\n", "", 1)
+    assert [rule for rule, _ in findings(text)] == ["unknown-joint-type"]
+
+
 def test_all_problems_are_reported_at_once_and_in_order() -> None:
     """Mistakes of every kind in one file are found in one pass and sorted by line."""
     text = VALID

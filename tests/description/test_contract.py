@@ -17,6 +17,7 @@ KEYS = [
     "armature", "payload", "wrench", "inertial_frame", "units", "ignored", "notes",
 ]  # fmt: skip
 
+PUSH = Wrench("base", "follower", (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 BODY = Inertia(1.0, (0.1, 0.0, 0.0), (0.01, 0.0, 0.0, 0.01, 0.0, 0.01))
 
 
@@ -58,7 +59,8 @@ DEFAULTS = {
     "armature": "none",
     "payload": "none",
     "wrench": "none",
-    "inertial_frame": "world = root link 'base', origin and axes",
+    "inertial_frame": "world = root link 'base', origin and axes; "
+    "computed about the first joint for accuracy, which no result depends on",
     "units": "SI: rad, m, s, kg, N, N·m",
     "ignored": [],
     "notes": [],
@@ -111,6 +113,38 @@ OPTIONS = [
         ["the armature given for joint 'shoulder' has no effect: it stands still"],
     ),
     ("notes", {"payload": (Payload("tool", 0.0),)}, ["the payload on link 'tool' weighs nothing"]),
+    (
+        "notes",
+        {"payload": (Payload("base", 1.0),)},
+        ["the payload on link 'base' has no effect: the base carries it"],
+    ),
+    (
+        "notes",
+        {"wrenches": (PUSH,)},
+        ["the wrench on link 'base' has no effect: the base bears it"],
+    ),
+    (
+        "wrench",
+        {"wrenches": (PUSH,)},
+        "on link 'base' force 1, 0, 0 N, moment 0, 0, 0 N·m, borne by the base",
+    ),
+    (
+        "notes",
+        {"friction_velocity": 0.1, "base": "upper"},
+        ["the friction velocity has no effect: no moving joint has friction"],
+    ),
+    (
+        "notes",
+        {"tip": "right"},
+        ["joint 'f2' follows 'f1', which is off the chain, so it stands still"],
+    ),
+    ("locked", {"tip": "right"}, "f2 0.5 m (follows f1), off the chain, at 0: f1"),
+    (
+        "inertial_frame",
+        {"base": "upper"},
+        "world = root link 'base', origin and axes; "
+        "computed about the middle of the 2 first joints for accuracy, which no result depends on",
+    ),
 ]
 
 
@@ -118,6 +152,17 @@ OPTIONS = [
 def test_every_option_is_told(key, options, text):
     """What an option does to the arm stands in the contract in words."""
     assert said(key, **options) == text
+
+
+def test_a_follower_on_the_chain_is_not_called_off_it():
+    """A follower at zero whose leader is off the chain is told apart from joints off the chain."""
+    joints = [
+        joint("f1", "hand", "left", "prismatic"),
+        joint("f2", "hand", "right", "prismatic", mimic=Mimic("f1")),
+        joint("turn", "right", "tip"),
+    ]
+    contract = build(describe(joints), ModelOptions(tip="tip")).contract
+    assert contract["locked"] == "f2 0 m (follows f1), off the chain, at 0: f1"
 
 
 def test_what_a_reader_left_out_is_passed_on():

@@ -83,7 +83,7 @@ def test_standard_input(monkeypatch, text):
     monkeypatch.setattr(sys, "stdin", stdin)
     arm = load("-")
     assert arm.joint_names == ("hinge",)
-    assert arm.contract["arm"] == "one (stdin)"
+    assert arm.contract["arm"] == "one (<stdin>)"
 
 
 def refusing(_size):
@@ -100,8 +100,18 @@ def refusing(_size):
 def test_standard_input_that_cannot_be_read(monkeypatch, stdin, message):
     """Closed or unreadable standard input is told, not traced."""
     monkeypatch.setattr(sys, "stdin", stdin)
-    with pytest.raises(FileError, match=message):
+    with pytest.raises(FileError, match=message) as caught:
         load("-")
+    assert caught.value.where == "<stdin>"
+
+
+def test_places_on_standard_input(monkeypatch):
+    """A line of standard input is told like a line of a file called <stdin>."""
+    text = URDF.replace('value="1"', 'value="one"').encode()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
+    with pytest.raises(RobolinError) as caught:
+        load("-")
+    assert caught.value.where == "<stdin>:4"
 
 
 def test_files_in_the_folder_come_before_bundled_names(here):
@@ -156,6 +166,9 @@ def test_an_installed_package_has_its_models_inside(tmp_path, monkeypatch):
 
 MISSING = [
     ("pand", FileError, "no bundled arm", "did you mean 'panda'?"),
+    ("PANDA", FileError, "no bundled arm", "did you mean 'panda'?"),
+    ("Ur5", FileError, "no bundled arm", "did you mean 'ur5'?"),
+    ("Panda.urdf", FileError, "no such file", "bare name: 'panda'"),
     ("panda.urdf", FileError, "no such file", "bare name: 'panda'"),
     ("qwzx", FileError, "no bundled arm", "robolin models"),
     ("nowhere/arm.urdf", FileError, "no such file", "check the path"),
@@ -163,6 +176,12 @@ MISSING = [
     (".", FileError, "is a folder", "inside it"),
     ("notes.txt", RobolinError, "'.txt' is no robot file's extension", ".urdf"),
     ("arm.urdf.xacro", RobolinError, "macro language", "xacro arm.urdf.xacro > arm.urdf"),
+    ("xml.yaml", RobolinError, "xml.yaml:1: this is XML, not YAML", ".urdf"),
+    ("yaml.urdf", RobolinError, "yaml.urdf:1: this is YAML, not XML", ".yaml"),
+    (None, UsageError, "None is no file", "'panda'"),
+    (3, UsageError, "3 is no file", "'panda'"),
+    (b"panda", UsageError, "b'panda' is no file", "'panda'"),
+    (["panda"], UsageError, "['panda'] is no file", "'panda'"),
     ("", UsageError, "no arm given", "bundled name"),
     ("a\0b", UsageError, "no file name", "zero byte"),
     ("x" * 5000, FileError, "", ""),
@@ -172,8 +191,9 @@ MISSING = [
 @pytest.mark.parametrize(("name", "kind", "message", "hint"), MISSING, ids=range(len(MISSING)))
 def test_what_is_not_there_is_told(here, name, kind, message, hint):
     """A name that leads to no robot file is an error of the right kind with a way out."""
-    for present in ("one.urdf", "notes.txt", "arm.urdf.xacro"):
+    for present in ("one.urdf", "notes.txt", "arm.urdf.xacro", "xml.yaml"):
         Path(present).write_text(URDF)
+    Path("yaml.urdf").write_text("# an arm\n\n---\n" + YAML)
     with pytest.raises(RobolinError) as caught:
         load(name)
     assert type(caught.value) is kind
@@ -263,6 +283,9 @@ def test_arrays_are_taken():
     options = model_options({"gravity": np.array([0.1, 0.2, 0.3]), "lock": {"a": np.float64(0.1)}})
     assert options == ModelOptions(gravity=(0.1, 0.2, 0.3), lock={"a": 0.1})
     assert model_options({"gravity": np.float64(2.0)}).gravity == (0.0, 0.0, -2.0)
+    assert model_options({"gravity": np.array(2.0)}).gravity == (0.0, 0.0, -2.0)
+    assert model_options({"damping": np.bool_(False)}).damping is False
+    assert model_options({"joints": np.array(["a", "b"])}).joints == ("a", "b")
 
 
 BAD_KEYWORDS = [
@@ -278,6 +301,34 @@ BAD_KEYWORDS = [
     ({"lock": {"a": None}}, "None is not a number"),
     ({"lock": ["a"]}, "not a mapping"),
     ({"joints": "a,b"}, "is one text"),
+    ({"joints": [1, 2]}, "joints: 1 is not a name"),
+    ({"joints": 3}, "3 is not a sequence"),
+    ({"base": 3}, "base: 3 is not a name"),
+    ({"tip": 3}, "tip: 3 is not a name"),
+    ({"tip": b"tool"}, "tip: b'tool' is not a name"),
+    ({"lock": {3: 1.0}}, "lock: 3 is not a name"),
+    ({"lock": {"a": "0.5"}}, "'0.5' is not a number"),
+    ({"lock": {"a": 10**400}}, "is not a number"),
+    ({"lock": "a=1"}, "not a mapping"),
+    ({"armature": {None: 1.0}}, "armature: None is not a name"),
+    ({"armature": 0.1}, "not a mapping"),
+    ({"gravity": True}, "True is not a number"),
+    ({"gravity": {0, 1, 2}}, "is not a number"),
+    ({"gravity": [0, 0, [1]]}, "[1] is not a number"),
+    ({"gravity": 1j}, "1j is not a number"),
+    ({"payload": {"tool": 1}}, "is not a sequence"),
+    ({"payload": Payload("tool", "heavy")}, "'heavy' is not a number"),
+    ({"payload": Payload(3, 1.0)}, "not (link, mass[, position])"),
+    ({"payload": ("tool", 1, 2)}, "2 is not a sequence"),
+    ({"wrench": {3: [0] * 6}}, "wrench: 3 is not a name"),
+    ({"wrench": {"tool": 1}}, "1 is not a sequence"),
+    ({"wrench_frame": "deed"}, "'deed' is not one of 'follower', 'dead', 'world'"),
+    ({"wrench_frame": ["dead"]}, "['dead'] is not one of"),
+    ({"damping": "no"}, "'no' is neither True nor False"),
+    ({"damping": None}, "None is neither True nor False"),
+    ({"strict": 1}, "1 is neither True nor False"),
+    ({"friction_velocity": "slow"}, "'slow' is not a number"),
+    ({"gravty": 0}, "there is no option 'gravty'"),
 ]
 
 
@@ -285,8 +336,25 @@ BAD_KEYWORDS = [
 def test_bad_keywords_are_told(keywords, message):
     """A keyword of the wrong shape is wrong usage, told with the value."""
     with pytest.raises(UsageError) as caught:
-        model_options(keywords)
+        load("panda", **keywords)
     assert message in str(caught.value)
+    assert caught.value.hint
+
+
+def test_unknown_keywords_are_told_together(here):
+    """A misspelt option never leaves its default in place silently."""
+    Path("a.urdf").write_text(URDF)
+    with pytest.raises(RobolinError) as caught:
+        load("a.urdf", gravty=0, lokc={})
+    assert [part.message for part in caught.value.parts] == [
+        "there is no option 'gravty'",
+        "there is no option 'lokc'",
+    ]
+    assert [part.hint for part in caught.value.parts] == [
+        "did you mean 'gravity'?",
+        "did you mean 'lock'?",
+    ]
+    assert {part.exit_code for part in caught.value.parts} == {2}
 
 
 def test_objects_of_urdfpy_take_the_same_options(here):

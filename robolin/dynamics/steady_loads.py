@@ -7,16 +7,16 @@ from robolin.algebra.vectors import dot
 from robolin.dynamics.accelerate import accelerate
 from robolin.dynamics.articulated_bodies import Articulated
 from robolin.dynamics.kinematics import Links
-from robolin.dynamics.loads import over_turn
+from robolin.dynamics.loads import excess_turn
 
 
-def relieve_accelerations(chain: Chain, links: Links, art: Articulated) -> None:
-    """∂q̈/∂q(·,c) += 𝓜⁻¹ [H(a) over_turn(H*(c))], for a and c between the load and the base."""
+def correct_for_steady_loads(chain: Chain, links: Links, art: Articulated) -> None:
+    """∂q̈/∂q(·,c) += 𝓜⁻¹ [H(a) excess_turn(H*(c))], for a and c between the load and the base."""
     for load in chain.loads:
         if load.model == "follower":
             continue
         for c in chain.path_of(load.link):
-            excess = over_turn(load, links, links.H[c])
+            excess = excess_turn(load, links, links.H[c])
             push = chain.scalars()
             for k in chain.tip_to_base():
                 push[k] = 0.0
