@@ -41,9 +41,7 @@ VERBS = (
     show_default=True,
     help="How to print the counts.",
 )
-def command(
-    verb: str, arm: str | None, joints: int | None, lock: Sequence[str], form: str
-) -> None:
+def command(verb: str, arm: str | None, joints: int | None, lock: Sequence[str], form: str) -> None:
     """Exact multiplications and additions of VERB.
 
     They are counted by running the algorithm itself on numbers that only count, for a generic

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from robolin.cli.mapper import exit_code_of
+from robolin.cli.messages import say
 from robolin.version import __version__
 
 if TYPE_CHECKING:
@@ -27,7 +29,9 @@ def run() -> NoReturn:
 
 def main(args: Sequence[str]) -> int:
     """Run one command line and return its exit code; no exception gets out."""
-    return exit_code_of(lambda: _invoked(args))
+    with warnings.catch_warnings():
+        warnings.showwarning = _warn
+        return exit_code_of(lambda: _invoked(args))
 
 
 def _invoked(args: Sequence[str]) -> int:
@@ -40,6 +44,11 @@ def _invoked(args: Sequence[str]) -> int:
     if "_ROBOLIN_COMPLETE" in os.environ:
         group.main(prog_name="robolin")
     return invoke(args)
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning of the library as one line, without the place in our sources."""
+    say("warning", str(message))
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -133,7 +133,7 @@ _FLAGS = [
         section=OUTPUT,
         type=click.IntRange(min=1),
         metavar="N",
-        help="Rows of a trajectory to work on at once; more take more memory.  [default: 16384]",
+        help="Rows of a trajectory to work on at once; more take more memory.  [default: 8192]",
     ),
     flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
     flag("-v", "--verbose", section=OUTPUT, is_flag=True, help="More notes: the condition of M."),

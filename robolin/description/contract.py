@@ -163,10 +163,7 @@ def _inertial_frame(arm: Arm, root: str) -> str:
     """What the world is, and about which point the numbers are computed."""
     first = sum(link.parent == arm.base for link in arm.links)
     place = "the first joint" if first == 1 else f"the middle of the {first} first joints"
-    return (
-        f"world = root link '{root}', origin and axes; "
-        f"computed about {place} for accuracy, which no result depends on"
-    )
+    return f"world = root link '{root}'; computed about {place}, which changes no result"
 
 
 def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) -> Iterator[str]:

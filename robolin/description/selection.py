@@ -162,11 +162,11 @@ def public_order(
     if twice := [name for name in dict.fromkeys(asked) if list(asked).count(name) > 1]:
         hint = "name every joint once"
         message = f"joints: {quoted(twice)} more than once"
-        problems.append(RobolinError(message, where=source, hint=hint))
+        problems.append(UsageError(message, where=source, hint=hint))
     if missing := [name for name in independent if name not in asked]:
         message = f"joints: {quoted(missing)} missing"
         hint = "name every moving joint; one that should stand still is for lock"
-        problems.append(RobolinError(message, where=source, hint=hint))
+        problems.append(UsageError(message, where=source, hint=hint))
     return tuple(asked), problems
 
 
@@ -177,7 +177,7 @@ def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> Robol
     rule = tree.mimic.get(name)
     why = f"follows '{rule.leader}'" if rule else "does not move here"
     hint = f"the joints to name are {quoted(independent)}"
-    return RobolinError(f"joints: joint '{name}' {why}", where=str(joint.place), hint=hint)
+    return UsageError(f"joints: joint '{name}' {why}", where=str(joint.place), hint=hint)
 
 
 def unknown_joint(
@@ -191,7 +191,7 @@ def unknown_joint(
     else:
         hint = did_you_mean(name, tree.by_name if known is None else known)
     message = f"{option}: there is no joint '{name}'"
-    return RobolinError(message, where=tree.description.source, hint=hint)
+    return UsageError(message, where=tree.description.source, hint=hint)
 
 
 def unknown_link(tree: Tree, option: str, name: str) -> RobolinError:
@@ -201,4 +201,4 @@ def unknown_link(tree: Tree, option: str, name: str) -> RobolinError:
     else:
         hint = did_you_mean(name, tree.links)
     message = f"{option}: there is no link '{name}'"
-    return RobolinError(message, where=tree.description.source, hint=hint)
+    return UsageError(message, where=tree.description.source, hint=hint)

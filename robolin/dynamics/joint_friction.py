@@ -8,7 +8,7 @@ Coulomb friction counts only when a smoothing velocity e is given: without one i
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber
+from robolin.algebra.chain import Chain, LinkNumber, Scalars
 from robolin.algebra.scalar import Scalar, tanh
 
 
@@ -24,3 +24,11 @@ def friction_slope(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
         return chain.damping(k)
     t = tanh(qd / chain.friction_velocity)
     return chain.damping(k) + chain.friction(k) / chain.friction_velocity * ((1.0 - t) * (1.0 + t))
+
+
+def friction_slopes(chain: Chain) -> Scalars:
+    """The slope of every joint, for algorithms that need each more than once."""
+    qd, slopes = chain.given("qd"), chain.scalars()
+    for k in chain.tip_to_base():
+        slopes[k] = friction_slope(chain, k, qd[k])
+    return slopes

@@ -15,7 +15,7 @@ from robolin.algebra.vectors import add, angular, dot, scale, sub, twice
 from robolin.dynamics.articulated_bodies import Articulated, articulated_bodies
 from robolin.dynamics.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.forward_dynamics import hinge_accelerations
-from robolin.dynamics.joint_friction import friction_slope
+from robolin.dynamics.joint_friction import friction_slopes
 from robolin.dynamics.kinematics import Links, place_links
 from robolin.dynamics.steady_loads import correct_for_steady_loads
 from robolin.dynamics.step_one import step_one
@@ -50,7 +50,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
     one = step_one(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
     chain.begin("dqdd_dtau")
-    qd, Lam, J = chain.given("qd"), chain.slots(21), chain.slots(18)
+    slopes, Lam, J = friction_slopes(chain), chain.slots(21), chain.slots(18)
     EA, EB, Minv = chain.slots(6), chain.slots(6), chain.held("dqdd_dtau")
     Lam[chain.base], J[chain.base] = ZERO_ARTICULATED, (0.0,) * 18
 
@@ -62,7 +62,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
         Lam[k] = add(Lam[up], _symmetric(H, U, Z))
         Minv[k, k] = L
         chain.out("dqdd_dtau", (k, k), L)
-        chain.out("dqdd_dqd", (k, k), -(dot(U, gyros.YA[k]) + L * friction_slope(chain, k, qd[k])))
+        chain.out("dqdd_dqd", (k, k), -(dot(U, gyros.YA[k]) + L * slopes[k]))
         chain.out("dqdd_dq", (k, k), -dot(U, gyros.YB[k]))
 
         # links outboard of k push back through their own hinges
@@ -71,10 +71,9 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
             entry = -dot(X.value, art.G[j])
             X.value = add(X.value, scale(links.H[j], entry))
             Minv[j, k] = entry
-            slope = friction_slope(chain, j, qd[j])
             chain.out("dqdd_dtau", (k, j), entry)
             chain.out("dqdd_dtau", (j, k), entry)
-            chain.out("dqdd_dqd", (k, j), -(dot(X.value, gyros.YA[j]) + entry * slope))
+            chain.out("dqdd_dqd", (k, j), -(dot(X.value, gyros.YA[j]) + entry * slopes[j]))
             chain.out("dqdd_dq", (k, j), -dot(X.value, gyros.YB[j]))
 
         # links inboard of k carry it along
@@ -83,9 +82,8 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
         Q = twice(q_row)
         W = chain.cell(G)
         for j in chain.inboard_of(k):
-            slope = friction_slope(chain, j, qd[j])
             A = dot(W.value, EA[j]) + dot(Q, angular(links.H[j]))
-            chain.out("dqdd_dqd", (k, j), -(A + Minv[k, j] * slope))
+            chain.out("dqdd_dqd", (k, j), -(A + Minv[k, j] * slopes[j]))
             chain.out("dqdd_dq", (k, j), -(dot(W.value, EB[j]) + dot(Q, angular(one.Hd[j]))))
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 

@@ -15,7 +15,7 @@ from robolin.algebra.vectors import ZERO6, add, angular, dot, scale, sub, twice
 from robolin.dynamics.articulated_bodies import Articulated, articulated_bodies
 from robolin.dynamics.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
 from robolin.dynamics.forward_dynamics import hinge_accelerations
-from robolin.dynamics.joint_friction import friction_slope
+from robolin.dynamics.joint_friction import friction_slopes
 from robolin.dynamics.kinematics import Links, place_links
 from robolin.dynamics.steady_loads import correct_for_steady_loads
 from robolin.dynamics.step_one import StepOne, step_one
@@ -43,12 +43,12 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
     """
     one = step_one(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
-    qd = chain.given("qd")
+    slopes = friction_slopes(chain)
     along = _carried_along(chain, links, one, art, gyros)
 
     for k in chain.tip_to_base():
         # links that push on hinge k through the tree
-        _respond(chain, links, art, k, gyros, qd)
+        _respond(chain, links, art, k, gyros, slopes)
 
         # links that carry hinge k along
         Q, W = twice(along.row[k]), chain.cell(art.G[k])
@@ -86,7 +86,7 @@ def _carried_along(
 
 
 def _respond(
-    chain: Chain, links: Links, art: Articulated, k: LinkNumber, gyros: Gyroscopics, qd: Scalars
+    chain: Chain, links: Links, art: Articulated, k: LinkNumber, gyros: Gyroscopics, slopes: Scalars
 ) -> None:
     """A unit torque at hinge k, and what it tells about every link.
 
@@ -109,7 +109,7 @@ def _respond(
         y = nu[j] - dot(art.G[j], inboard)
         here = add(inboard, scale(links.H[j], y))
         lam[j] = here
-        loss = y * friction_slope(chain, j, qd[j])
+        loss = y * slopes[j]
         chain.out("dqdd_dtau", (k, j), y)
         chain.out("dqdd_dqd", (k, j), -(dot(here, gyros.YA[j]) + loss))
         chain.out("dqdd_dq", (k, j), -dot(here, gyros.YB[j]))

@@ -11,7 +11,7 @@ import numpy as np
 from robolin.errors import RobolinError
 from robolin.trajectory.csv_records import lines_of, number, records, table
 from robolin.trajectory.sheet import Block, Sheet, Wish, raise_first
-from robolin.trajectory.tape import Tape
+from robolin.trajectory.tape import Tape, count
 from robolin.trajectory.trajectory import Floats
 
 # below this many bytes the time to import polars is longer than the time it saves
@@ -55,9 +55,9 @@ class CsvText:
                 yield from self._quoted(data, line, wish, rows)
                 return
             block = self._block(data, line, wish, rows)
-            if count := len(block.values):
-                size = max(_SMALLEST_BLOCK, wish.rows * len(data) // count)
-                rows += count
+            if found := len(block.values):
+                size = max(_SMALLEST_BLOCK, wish.rows * len(data) // found)
+                rows += found
                 yield block
             line = self._tape.line + 1
             data = self._tape.block(size)
@@ -121,7 +121,8 @@ def _fast(data: bytes, width: int, wish: Wish) -> Floats | None:
 
     if not data.isascii():
         return None
-    body = data.rstrip(b"\r\n")
+    # polars sees a row in a blank line at the end
+    body = data if data[-3:-1].strip() else data.rstrip()
     if not body:
         return None
     read = [str(i) for i in wish.indices]
@@ -133,12 +134,12 @@ def _fast(data: bytes, width: int, wish: Wish) -> Floats | None:
         return None
     last_is_read = width - 1 in wish.indices
     # a row that is too short lacks its last cell, which is unseen in a column that nobody reads
-    if not last_is_read and body.count(b",") != len(values) * (width - 1):
+    if not last_is_read and count(body, b",") != len(values) * (width - 1):
         return None
     if np.isfinite(values).all():
         return values
     # a blank line in a single column, or a last cell that is not there, looks like a gap
-    return values if wish.gaps and body.count(b",") == len(values) * (width - 1) > 0 else None
+    return values if wish.gaps and count(body, b",") == len(values) * (width - 1) > 0 else None
 
 
 def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:

@@ -19,10 +19,11 @@ from robolin.trajectory.csv_sheet import csv_sheet
 from robolin.trajectory.npz_sheet import npz_sheet
 from robolin.trajectory.parquet_sheet import parquet_sheet
 from robolin.trajectory.sheet import Block, Sheet, Wish
+from robolin.trajectory.tape import count
 from robolin.trajectory.trajectory import Chunk, Floats, Trajectory
 
 EXTENSIONS = (".csv", ".parquet", ".npz")
-CHUNK_ROWS = 16384
+CHUNK_ROWS = 8192
 
 _BUFFER = 1 << 20
 
@@ -186,8 +187,9 @@ def _rows_at_most(path: str) -> int:
     ends, last = 0, b""
     with open(path, "rb", buffering=0) as stream:
         while piece := stream.read(_BUFFER):
-            returns = piece.count(b"\r")
-            ends += piece.count(b"\n") + returns - (returns and piece.count(b"\r\n"))
+            ends += count(piece, b"\n")
+            if b"\r" in piece:
+                ends += piece.count(b"\r") - piece.count(b"\r\n")
             last = piece[-1:]
     return ends if last not in b"\r\n" else ends - 1
 

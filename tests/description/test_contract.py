@@ -59,8 +59,8 @@ DEFAULTS = {
     "armature": "none",
     "payload": "none",
     "wrench": "none",
-    "inertial_frame": "world = root link 'base', origin and axes; "
-    "computed about the first joint for accuracy, which no result depends on",
+    "inertial_frame": "world = root link 'base'; computed about the first joint, which changes no "
+    "result",
     "units": "SI: rad, m, s, kg, N, N·m",
     "ignored": [],
     "notes": [],
@@ -142,8 +142,8 @@ OPTIONS = [
     (
         "inertial_frame",
         {"base": "upper"},
-        "world = root link 'base', origin and axes; "
-        "computed about the middle of the 2 first joints for accuracy, which no result depends on",
+        "world = root link 'base'; computed about the middle of the 2 first joints, "
+        "which changes no result",
     ),
 ]
 

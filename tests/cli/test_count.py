@@ -1,0 +1,106 @@
+"""`robolin count` answers every verb on every arm, or says why it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robolin.cli.count import VERBS
+from tests.cli.command import answered, robolin
+
+# a slide, and a hinge that follows it
+GEARED = """\
+robolin: 1
+name: geared
+joints:
+  - {name: slide, type: prismatic, parent: base, child: cart, axis: [1, 0, 0]}
+  - name: wheel
+    type: continuous
+    parent: cart
+    child: rim
+    axis: [0, 1, 0]
+    mimic: {joint: slide, ratio: 5}
+links:
+  - {name: cart, mass: 2}
+  - {name: rim, mass: 1, inertia: {ixx: 0.1, iyy: 0.2, izz: 0.1}}
+"""
+
+
+@pytest.fixture
+def geared(tmp_path: Path) -> Path:
+    file = tmp_path / "geared.yaml"
+    file.write_text(GEARED)
+    return file
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "diagonalize"])
+def test_verbs_are_counted_with_mimic_joints(verb: str, geared: Path) -> None:
+    """A verb that can answer an arm with a follower can be counted on it."""
+    for arm in (geared, "panda-fingers"):
+        assert answered("count", verb, arm).out
+        assert json.loads(answered("count", verb, arm, "--format", "json").out)["algorithms"]
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_what_no_algorithm_answers_is_told(form: str, geared: Path) -> None:
+    """Diagonalizing needs independent joints; the error names the one to lock, which helps."""
+    for arm, follower, leader in (
+        (geared, "wheel", "slide"),
+        ("panda-fingers", "panda_finger_joint2", "panda_finger_joint1"),
+    ):
+        ran = robolin("count", "diagonalize", arm, "--format", form)
+        assert (ran.code, ran.out) == (3, "")
+        assert f"'{follower}' follows '{leader}'" in ran.err
+        assert f"--lock {leader}=0" in ran.err
+    assert answered("count", "diagonalize", "panda-fingers", "--lock", f"{leader}=0").out
+
+
+@pytest.mark.parametrize(
+    ("args", "joints", "sines"),
+    [
+        (["--joints", "1"], "1 revolute joint\n", "1 sine and cosine\n"),
+        (["--joints", "3"], "3 revolute joints\n", "3 sines and cosines\n"),
+        (["panda-fingers"], "'panda-fingers', 8 joints\n", "7 sines and cosines\n"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["inverse", "forward"])
+def test_sines_are_those_of_joints_that_turn(
+    verb: str, args: list[str], joints: str, sines: str
+) -> None:
+    """Sliding joints need no sine, and one of a thing is not told in the plural."""
+    text = answered("count", verb, *args).out
+    assert joints in text
+    assert sines in text
+    document = json.loads(answered("count", verb, *args, "--format", "json").out)
+    told = {row["kinematics"]["sines_and_cosines"] for row in document["algorithms"]}
+    assert told == {int(sines.split()[0])}
+
+
+def test_followers_are_placed_but_are_no_joints_of_their_own(geared: Path) -> None:
+    """A follower that turns needs its sine, while only its leader is a joint to the user."""
+    document = json.loads(answered("count", "inverse", geared, "--format", "json").out)
+    assert document["joints"] == 1
+    assert document["algorithms"][0]["kinematics"]["sines_and_cosines"] == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "hint"),
+    [
+        (["invers", "panda"], "there is no verb 'invers' to count", "did you mean 'inverse'?"),
+        (["Mass_Matrix", "panda"], "no verb 'Mass_Matrix'", "did you mean 'mass-matrix'?"),
+        (["inspect", "panda"], "no verb 'inspect'", "'diagonalize'"),
+        ([], "missing argument 'VERB'", "--help"),
+        (["inverse"], "an ARM or --joints N", "--joints 7"),
+        (["inverse", "panda", "--joints", "3"], "not both", "--joints 7"),
+        (["inverse", "--joints", "3", "--lock", "a=1"], "--lock is for an ARM", "--joints N"),
+    ],
+)
+def test_wrong_usage_is_told(args: list[str], message: str, hint: str) -> None:
+    """What cannot be counted is wrong usage, in one line and a hint."""
+    ran = robolin("count", *args)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert hint in ran.err
+    assert ran.err.count("\n") == 2
