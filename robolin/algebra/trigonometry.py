@@ -49,15 +49,12 @@ def sin_cos_by_polynomials(x: Scalar) -> tuple[Scalar, Scalar]:
     r, tail = _reduced(x, k)
     s, c = _sine(r, tail), _cosine(r, tail)
 
-    # quarter turns left over: 0, ±1 or ±2
+    # quarter turns left over: 0, ±1 or ±2; odd ones swap sine and cosine
     quarter = k - 4.0 * nearest_whole(k * 0.25)
     size = quarter * quarter
-    straight = _flipped(size, s), _flipped(size, c)
-    crossed = c * quarter, -(s * quarter)
-    odd_sine = if_less(size, 0.5, straight[0], crossed[0])
-    odd_cosine = if_less(size, 0.5, straight[1], crossed[1])
-    sine = if_less(2.0, size, straight[0], odd_sine)
-    cosine = if_less(2.0, size, straight[1], odd_cosine)
+    odd, sign = (size - 1.0) * (size - 1.0), 1.0 - 0.5 * size
+    sine = if_less(odd, 0.5, c, s) * if_less(odd, 0.5, quarter, sign)
+    cosine = if_less(odd, 0.5, s, c) * if_less(odd, 0.5, -quarter, sign)
 
     # a tiny angle is its own sine, down to the sign of zero
     return if_less(x * x, TINY, x, sine), cosine
@@ -65,11 +62,6 @@ def sin_cos_by_polynomials(x: Scalar) -> tuple[Scalar, Scalar]:
 
 def nearest_whole(x: Scalar) -> Scalar:
     return (x + ROUNDER) - ROUNDER
-
-
-def _flipped(size: Scalar, value: Scalar) -> Scalar:
-    """The value, or its negative after half a turn."""
-    return if_less(2.0, size, -value, value)
 
 
 def _reduced(x: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:

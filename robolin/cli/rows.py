@@ -73,8 +73,8 @@ class Rows:
         if self._worst:
             out.note(f"cond(M) = {self._worst:.3g} in the worst row")
         if count := self._unanswered:
-            noun = "row has" if count == 1 else "rows have"
-            out.warn(f"{self._motion.file}: {count} {noun} no answer and NaN in its place")
+            rows = f"{count} row{'s' * (count != 1)}"
+            out.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
 
     def _parts(self, progress: RowProgress) -> Iterator[Result]:
         with closing(ahead(self._computed())) as parts:

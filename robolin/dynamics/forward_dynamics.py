@@ -8,7 +8,7 @@ from robolin.algebra.vectors import add, dot, force_cross, scale
 from robolin.dynamics.articulated_bodies import Articulated, articulated_bodies
 from robolin.dynamics.joint_friction import friction_loss
 from robolin.dynamics.kinematics import Links, place_links
-from robolin.dynamics.loads import outside_forces
+from robolin.dynamics.loads import outside_forces, with_outside
 from robolin.dynamics.motion import base_acceleration, velocities
 
 
@@ -37,7 +37,8 @@ def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars
     for k in chain.tip_to_base():
         V, H, M = moving.V[k], links.H[k], links.M[k]
         c[k] = scale(moving.Hd[k], qd[k])
-        z = add(z_plus[k], add(force_cross(V, rigid_times(M, V)), f0[k]))
+        gyro = force_cross(V, rigid_times(M, V))
+        z = add(z_plus[k], with_outside(f0, k, gyro))
         epsilon[k] = tau[k] - friction_loss(chain, k, qd[k]) - dot(H, z)
         share = scale(art.G[k], epsilon[k] - dot(art.PH[k], c[k]))
         z_plus.hand_inboard(k, add(add(z, articulated_times(art.P[k], c[k])), share))

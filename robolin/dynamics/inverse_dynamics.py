@@ -7,8 +7,8 @@ from robolin.algebra.inertias import rigid_times
 from robolin.algebra.vectors import add, dot, force_cross
 from robolin.dynamics.joint_friction import friction_loss
 from robolin.dynamics.kinematics import Links, place_links
-from robolin.dynamics.loads import outside_forces
-from robolin.dynamics.motion import accelerations, velocities
+from robolin.dynamics.loads import outside_forces, with_outside
+from robolin.dynamics.motion import motion
 
 
 def inverse_dynamics(chain: Chain) -> None:
@@ -23,8 +23,7 @@ def torques(chain: Chain, links: Links, qd: Scalars, qdd: Scalars, put: Put) -> 
     f(k) = f(k-1) + M(k) a(k) + S[V(k)] M(k) V(k) + f0(k)
     τ(k) = H(k) f(k) + armature q̈(k) + friction
     """
-    moving = velocities(chain, links, qd)
-    alpha = accelerations(chain, links, moving, qd, qdd)
+    moving = motion(chain, links, qd, qdd)
     f0 = outside_forces(chain, links)
     f = chain.sums(6)
 
@@ -32,8 +31,8 @@ def torques(chain: Chain, links: Links, qd: Scalars, qdd: Scalars, put: Put) -> 
         M, V = links.M[k], moving.V[k]
 
         # what link k itself needs, and everything it carries
-        inertial = add(rigid_times(M, alpha[k]), force_cross(V, rigid_times(M, V)))
-        transmitted = add(f[k], add(inertial, f0[k]))
+        inertial = add(rigid_times(M, moving.alpha[k]), force_cross(V, rigid_times(M, V)))
+        transmitted = add(f[k], with_outside(f0, k, inertial))
         f.hand_inboard(k, transmitted)
 
         # only the part along the hinge is the motor's

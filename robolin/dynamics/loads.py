@@ -16,16 +16,16 @@ much.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from robolin.algebra.chain import Chain, LinkNumber, Load, Slots
+from robolin.algebra.chain import Chain, LinkNumber, Load, Scalars, Slots
 from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import ZERO6, add, cross, force_cross, rotate
+from robolin.algebra.vectors import ZERO6, add, cross, force_cross, rotate, scale, sub
 from robolin.dynamics.kinematics import Links
 
 
-def outside_forces(chain: Chain, links: Links) -> Slots:
-    """f0 of every link; zero where nothing pulls."""
+def outside_forces(chain: Chain, links: Links) -> Slots | None:
+    """f0 of every link, zero where nothing pulls; None if nothing pulls anywhere."""
+    if not chain.loads:
+        return None
     f0 = chain.slots(6)
     for k in chain.tip_to_base():
         f0[k] = ZERO6
@@ -34,21 +34,30 @@ def outside_forces(chain: Chain, links: Links) -> Slots:
     return f0
 
 
-def has_steady_loads(chain: Chain) -> bool:
-    """Whether any load does not simply turn with its link."""
-    return any(load.model != "follower" for load in chain.loads)
+def with_outside(f0: Slots | None, k: LinkNumber, force: Vector) -> Vector:
+    """The force on link k with its share of the loads."""
+    return force if f0 is None else add(force, f0[k])
 
 
-def excess_turns(chain: Chain, links: Links, twist: Callable[[LinkNumber], Vector]) -> Slots:
-    """Per link, by how much the recursions over-turn its loads when it moves by `twist(k)`."""
-    excess = chain.slots(6)
-    for k in chain.tip_to_base():
+def excess_turns(chain: Chain, links: Links, dq: Scalars) -> Slots | None:
+    """Per link, by how much the recursions over-turn its loads under δq; None if by nothing."""
+    if all(load.model == "follower" for load in chain.loads):
+        return None
+    excess, shift = chain.slots(6), chain.slots(6)
+    shift[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        shift[k] = add(shift[chain.inboard(k)], scale(links.H[k], dq[k]))
         excess[k] = ZERO6
     for load in chain.loads:
         if load.model != "follower":
-            change = excess_turn(load, links, twist(load.link))
+            change = excess_turn(load, links, shift[load.link])
             excess[load.link] = add(excess[load.link], change)
     return excess
+
+
+def without_excess(excess: Slots | None, k: LinkNumber, force: Vector) -> Vector:
+    """The change of force on link k, with what its loads turned too much taken back."""
+    return force if excess is None else sub(force, excess[k])
 
 
 def excess_turn(load: Load, links: Links, X: Vector) -> Vector:

@@ -28,16 +28,27 @@ def velocities(chain: Chain, links: Links, qd: Scalars) -> Velocities:
     return Velocities(V, Hd)
 
 
-def accelerations(
-    chain: Chain, links: Links, moving: Velocities, qd: Scalars, qdd: Scalars
-) -> Slots:
-    """a(k) = a(k+1) + H*(k) q̈(k) + Ḣ*(k) q̇(k), from a base that falls upward against gravity."""
-    alpha = chain.slots(6)
-    alpha[chain.base] = base_acceleration(chain)
+class Motion(NamedTuple):
+    """Velocity V (6), hinge rate Ḣ* (6) and acceleration a (6) of every link."""
+
+    V: Slots
+    Hd: Slots
+    alpha: Slots
+
+
+def motion(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
+    """Velocities as above, and accelerations from a base that falls upward against gravity.
+
+    a(k) = a(k+1) + H*(k) q̈(k) + Ḣ*(k) q̇(k)
+    """
+    V, Hd, alpha = chain.slots(6), chain.slots(6), chain.slots(6)
+    V[chain.base], alpha[chain.base] = ZERO6, base_acceleration(chain)
     for k in chain.base_to_tip():
-        driven = add(alpha[chain.inboard(k)], scale(links.H[k], qdd[k]))
-        alpha[k] = add(driven, scale(moving.Hd[k], qd[k]))
-    return alpha
+        up, H = chain.inboard(k), links.H[k]
+        V[k] = add(V[up], scale(H, qd[k]))
+        Hd[k] = motion_cross(V[k], H)
+        alpha[k] = add(add(alpha[up], scale(H, qdd[k])), scale(Hd[k], qd[k]))
+    return Motion(V, Hd, alpha)
 
 
 def base_acceleration(chain: Chain) -> Vector:

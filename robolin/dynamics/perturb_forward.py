@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain
 from robolin.algebra.inertias import articulated_times, gyroscopic_times
-from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, sub, twice
+from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
 from robolin.dynamics.articulated_bodies import articulated_bodies
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import place_links
-from robolin.dynamics.loads import excess_turns, has_steady_loads
+from robolin.dynamics.loads import excess_turns, without_excess
 from robolin.dynamics.step_one import step_one
 
 
@@ -30,15 +30,13 @@ def perturb_forward(chain: Chain) -> None:
     qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
 
     # perturbed velocities, and the accelerations that come with them
-    v, c, shift = chain.slots(6), chain.slots(6), chain.slots(6)
-    v[chain.base] = shift[chain.base] = ZERO6
+    v, c = chain.slots(6), chain.slots(6)
+    v[chain.base] = ZERO6
     for k in chain.base_to_tip():
         up, H, Hd = chain.inboard(k), links.H[k], one.Hd[k]
         v[k] = add(v[up], add(scale(H, dqd[k]), scale(Hd, dq[k])))
         c[k] = add(scale(Hd, dqd[k] + dqd[k]), scale(one.Hdd[k], dq[k]))
-        shift[k] = add(shift[up], scale(H, dq[k]))
-    excess = excess_turns(chain, links, shift.__getitem__)
-    steady = has_steady_loads(chain)
+    excess = excess_turns(chain, links, dq)
 
     # innovations
     epsilon, z_plus = chain.scalars(), chain.sums(6)
@@ -47,8 +45,7 @@ def perturb_forward(chain: Chain) -> None:
         gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
         turned = force_cross(scale(H, dq[k]), one.f[k])
         z = add(z_plus[k], add(add(gyro, articulated_times(art.P[k], c[k])), turned))
-        if steady:
-            z = sub(z, excess[k])
+        z = without_excess(excess, k, z)
         epsilon[k] = dtau[k] - friction_slope(chain, k, qd[k]) * dqd[k] - dot(H, z)
         z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
 

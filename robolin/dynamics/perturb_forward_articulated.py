@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from robolin.algebra.chain import Chain
-from robolin.algebra.vectors import ZERO6, add, angular, dot, scale, sub
+from robolin.algebra.vectors import ZERO6, add, angular, dot, scale
 from robolin.dynamics.articulated_bodies import articulated_bodies
 from robolin.dynamics.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import place_links
-from robolin.dynamics.loads import excess_turns, has_steady_loads
+from robolin.dynamics.loads import excess_turns, without_excess
 from robolin.dynamics.step_one import step_one
 
 
@@ -26,19 +26,13 @@ def perturb_forward_articulated(chain: Chain) -> None:
     gyros = articulated_gyroscopics(chain, links, one, art)
     qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
 
-    shift = chain.slots(6)
-    shift[chain.base] = ZERO6
-    for k in chain.base_to_tip():
-        shift[k] = add(shift[chain.inboard(k)], scale(links.H[k], dq[k]))
-    excess = excess_turns(chain, links, shift.__getitem__)
-    steady = has_steady_loads(chain)
+    excess = excess_turns(chain, links, dq)
 
     # innovations
     epsilon, z_plus = chain.scalars(), chain.sums(6)
     for k in chain.tip_to_base():
         z = add(z_plus[k], add(scale(gyros.YA[k], dqd[k]), scale(gyros.YB[k], dq[k])))
-        if steady:
-            z = sub(z, excess[k])
+        z = without_excess(excess, k, z)
         slope = friction_slope(chain, k, qd[k])
         epsilon[k] = dtau[k] - slope * dqd[k] - dot(links.H[k], z)
         z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))

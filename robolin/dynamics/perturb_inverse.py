@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain, Put, Scalars
 from robolin.algebra.inertias import gyroscopic_times, rigid_times
-from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, sub, twice
+from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links, place_links
-from robolin.dynamics.loads import excess_turns, has_steady_loads
+from robolin.dynamics.loads import excess_turns, without_excess
 from robolin.dynamics.step_one import step_one
 
 
@@ -26,28 +26,22 @@ def torque_changes(chain: Chain, links: Links, dqdd: Scalars, put: Put) -> None:
     qd, dq, dqd = (chain.given(name) for name in ("qd", "dq", "dqd"))
 
     # perturbed accelerations and velocities
-    z, v, shift = chain.slots(6), chain.slots(6), chain.slots(6)
-    z[chain.base] = v[chain.base] = shift[chain.base] = ZERO6
+    z, v = chain.slots(6), chain.slots(6)
+    z[chain.base] = v[chain.base] = ZERO6
     for k in chain.base_to_tip():
         up, H, Hd = chain.inboard(k), links.H[k], one.Hd[k]
         driven = add(scale(H, dqdd[k]), scale(Hd, dqd[k] + dqd[k]))
         z[k] = add(z[up], add(driven, scale(one.Hdd[k], dq[k])))
         v[k] = add(v[up], add(scale(H, dqd[k]), scale(Hd, dq[k])))
-        shift[k] = add(shift[up], scale(H, dq[k]))
-
-    # loads that do not turn with their link
-    excess = excess_turns(chain, links, shift.__getitem__)
-    steady = has_steady_loads(chain)
 
     # perturbed forces
-    e = chain.sums(6)
+    e, excess = chain.sums(6), excess_turns(chain, links, dq)
     for k in chain.tip_to_base():
         H = links.H[k]
         gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
         turned = force_cross(scale(H, dq[k]), one.f[k])
         change = add(e[k], add(add(rigid_times(links.M[k], z[k]), gyro), turned))
-        if steady:
-            change = sub(change, excess[k])
+        change = without_excess(excess, k, change)
         e.hand_inboard(k, change)
         slope = friction_slope(chain, k, qd[k])
         dtau = dot(H, change) + chain.armature(k) * dqdd[k] + slope * dqd[k]

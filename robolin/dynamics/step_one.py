@@ -8,8 +8,8 @@ from robolin.algebra.chain import Chain, Scalars, Slots
 from robolin.algebra.inertias import gyroscopic, gyroscopic_times, rigid_times
 from robolin.algebra.vectors import add, angular, motion_cross
 from robolin.dynamics.kinematics import Links
-from robolin.dynamics.loads import outside_forces
-from robolin.dynamics.motion import accelerations, velocities
+from robolin.dynamics.loads import outside_forces, with_outside
+from robolin.dynamics.motion import motion
 
 
 class StepOne(NamedTuple):
@@ -27,22 +27,16 @@ def step_one(chain: Chain, links: Links, qdd: Scalars) -> StepOne:
     Ḣ*(k) = V(k) x H*(k)                   Ḧ*(k) = a(k) x H*(k) + V(k) x Ḣ*(k)
     f(k)  = f(k-1) + M(k) a(k) + M̂(k) V(k) + f0(k)
     """
-    qd = chain.given("qd")
-    moving = velocities(chain, links, qd)
-    alpha = accelerations(chain, links, moving, qd, qdd)
+    moving = motion(chain, links, chain.given("qd"), qdd)
     Hdd, Mhat, f = chain.slots(6), chain.slots(12), chain.slots(6)
+    f0, handed = outside_forces(chain, links), chain.sums(6)
 
-    for k in chain.base_to_tip():
-        V = moving.V[k]
-        Hdd[k] = add(motion_cross(alpha[k], links.H[k]), motion_cross(V, moving.Hd[k]))
-        Mhat[k] = gyroscopic(links.M[k], V)
-
-    f0 = outside_forces(chain, links)
-    handed = chain.sums(6)
     for k in chain.tip_to_base():
-        gyro = gyroscopic_times(Mhat[k], angular(moving.V[k]))
-        own = add(rigid_times(links.M[k], alpha[k]), gyro)
-        f[k] = add(handed[k], add(own, f0[k]))
+        H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]
+        Hdd[k] = add(motion_cross(alpha, H), motion_cross(V, moving.Hd[k]))
+        Mhat[k] = gyroscopic(M, V)
+        own = add(rigid_times(M, alpha), gyroscopic_times(Mhat[k], angular(V)))
+        f[k] = add(handed[k], with_outside(f0, k, own))
         handed.hand_inboard(k, f[k])
 
     return StepOne(moving.Hd, Hdd, Mhat, f)

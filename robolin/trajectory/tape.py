@@ -18,6 +18,8 @@ def count(data: bytes, byte: bytes) -> int:
 class Tape:
     """A stream read once from front to back; `position` counts bytes, `line` whole lines."""
 
+    _SMALLEST_READ = 1 << 16
+
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._digest = hashlib.sha256()
@@ -35,7 +37,7 @@ class Tape:
         length = len(self._rest)
         self._rest = b""
         while True:
-            piece = self._read(max(size - length, 1 << 16))
+            piece = self._read(max(size - length, self._SMALLEST_READ))
             cut = piece.rfind(b"\n") + 1
             if self.at_end or (cut and length + len(piece) >= size):
                 break

@@ -1,0 +1,195 @@
+"""Trajectories in chunks: the same rows however they are cut, and places that stay right."""
+
+import io
+import zipfile
+
+import numpy as np
+import polars
+import pytest
+
+from robolin.errors import FileError, RobolinError
+from robolin.trajectory import csv_sheet
+from robolin.trajectory.read import open_trajectory, read_trajectory
+from robolin.trajectory.tape import Tape
+
+ARM = ("shoulder", "elbow")
+
+
+def values(rows=100):
+    return np.random.default_rng(8).uniform(-1, 1, (rows, 2))
+
+
+def text(table, end="\n"):
+    lines = ["q1,q2", *(f"{a!r},{b!r}" for a, b in table.tolist())]
+    return end.join(lines) + end
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Read large files, in blocks of a few lines."""
+    monkeypatch.setattr(csv_sheet, "_LARGE_FILE", 0)
+    monkeypatch.setattr(csv_sheet, "_SMALLEST_BLOCK", 64)
+    monkeypatch.setattr(Tape, "_SMALLEST_READ", 16)
+
+
+def chunks(path, rows, **how):
+    with open_trajectory(path, ARM, ["q"]) as stream:
+        return list(stream.chunks(rows, **how))
+
+
+WRITERS = {
+    "csv": lambda path, table: path.write_text(text(table)),
+    "npz": lambda path, table: np.savez(path, q=table),
+    "parquet": lambda path, table: polars.DataFrame(table, schema=["q1", "q2"]).write_parquet(
+        path, row_group_size=30
+    ),
+}
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("rows", [1, 7, 100, 4096])
+def test_chunks_make_up_the_file(tmp_path, form, rows):
+    """Put together, chunks of any size are the file, and none has more rows than asked for."""
+    path = tmp_path / f"m.{form}"
+    WRITERS[form](path, values())
+    found = chunks(path, rows)
+    assert np.concatenate([c.columns["q"] for c in found]).tobytes() == values().tobytes()
+    assert max(chunk.rows for chunk in found) <= rows
+    with open_trajectory(path, ARM, ["q"]) as stream:
+        assert stream.sheet.most_rows() == 100
+        assert found[-1].reached == stream.sheet.size
+
+
+ENDS = [("unix", "\n"), ("dos", "\r\n"), ("mac", "\r"), ("blank lines", "\n\n")]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("end", [row[1] for row in ENDS], ids=[row[0] for row in ENDS])
+@pytest.mark.parametrize("tail", [True, False])
+def test_lines_end_as_they_like(tmp_path, end, tail):
+    """Every way to end a line gives the same rows, with or without an end of the last one."""
+    written = text(values(), end) if tail else text(values(), end).rstrip()
+    (tmp_path / "m.csv").write_bytes(written.encode())
+    with open_trajectory(tmp_path / "m.csv", ARM, ["q"]) as stream:
+        at_most = stream.sheet.most_rows()
+    assert read_trajectory(tmp_path / "m.csv", ARM, ["q"]).q.tobytes() == values().tobytes()
+    assert 100 <= at_most <= (200 if end == "\n\n" else 100)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("row", [0, 1, 57, 99])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+def test_a_bad_cell_is_found_in_any_block(tmp_path, row, end):
+    """Line and column are right far into a file that is read in blocks."""
+    lines = text(values()).splitlines()
+    lines[row + 1] = "0,oops"
+    (tmp_path / "m.csv").write_bytes(end.join([*lines, ""]).encode())
+    with pytest.raises(RobolinError) as caught:
+        chunks(tmp_path / "m.csv", 10)
+    line = (row + 1) * (2 if end == "\n\n" else 1) + 1
+    assert caught.value.where == f"{tmp_path / 'm.csv'}:{line}"
+    assert "'oops' in column 'q2'" in caught.value.message
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("end", ["\n", "\n\n"])
+def test_rows_know_their_place(tmp_path, end):
+    """Every row of every chunk can say on which line it stands."""
+    (tmp_path / "m.csv").write_text(text(values(), end))
+    places = [c.place(i) for c in chunks(tmp_path / "m.csv", 7) for i in range(c.rows)]
+    step = len(end)
+    file = tmp_path / "m.csv"
+    assert places == [f"{file}:{step * (i + 1) + 1}, row {i + 1}" for i in range(100)]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_quotes_may_span_lines_and_blocks(tmp_path):
+    """A quoted comment with line ends in it does not cut a row, wherever the block ends."""
+    comment = '"first line\nsecond, line\n""third"" line"'
+    rows = [f"{a!r},{b!r},{comment}" for a, b in values().tolist()]
+    (tmp_path / "m.csv").write_text("\n".join(["q1,q2,note", *rows]))
+    found = chunks(tmp_path / "m.csv", 7)
+    assert np.concatenate([c.columns["q"] for c in found]).tobytes() == values().tobytes()
+    assert found[1].place(0) == f"{tmp_path / 'm.csv'}:25, row 8"
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("form", ["csv", "npz", "parquet"])
+def test_gaps_are_let_through_on_request(tmp_path, form):
+    """Cells without a finite number are NaN or infinite and their rows are marked."""
+    table = values()
+    table[[5, 60], [0, 1]] = [np.nan, -np.inf]
+    if form == "csv":
+        lines = text(table).replace("nan", "").replace("-inf", "-INF")
+        (tmp_path / "m.csv").write_text(lines)
+    else:
+        WRITERS[form](tmp_path / f"m.{form}", table)
+    found = chunks(tmp_path / f"m.{form}", 9, gaps=True)
+    gaps = np.concatenate([chunk.gaps for chunk in found])
+    q = np.concatenate([chunk.columns["q"] for chunk in found])
+    assert np.flatnonzero(gaps).tolist() == [5, 60]
+    assert q[~gaps].tobytes() == table[~gaps].tobytes()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_short_row_is_no_gap(tmp_path):
+    """Where gaps are let through, a row that lacks cells is still an error."""
+    (tmp_path / "m.csv").write_text("q1,q2\n1,2\n3\n5,6\n")
+    with pytest.raises(RobolinError, match="1 cells where the header has 2") as caught:
+        chunks(tmp_path / "m.csv", 2, gaps=True)
+    assert caught.value.where.endswith("m.csv:3")
+
+
+def saved(path, array, compressed=False):
+    (np.savez_compressed if compressed else np.savez)(path, q=array)
+
+
+KINDS = [
+    ("rows first", lambda a: a),
+    ("columns first", np.asfortranarray),
+    ("float32", lambda a: a.astype("f4")),
+    ("other byte order", lambda a: a.astype(">f8")),
+    ("whole numbers", lambda a: (a * 100).astype("i2")),
+]
+
+
+@pytest.mark.parametrize("change", [row[1] for row in KINDS], ids=[row[0] for row in KINDS])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_npz_arrays_of_every_kind_are_streamed(tmp_path, change, compressed):
+    """Layout, type, byte order and compression of an array do not matter."""
+    saved(tmp_path / "m.npz", change(values()), compressed)
+    found = np.concatenate([c.columns["q"] for c in chunks(tmp_path / "m.npz", 7)])
+    assert found.tobytes() == change(values()).astype("<f8").tobytes(order="C")
+
+
+def test_an_array_that_is_cut_off_is_damage(tmp_path):
+    """An array with fewer numbers than its header says is refused, not made up."""
+    held = io.BytesIO()
+    np.save(held, values())
+    with zipfile.ZipFile(tmp_path / "m.npz", "w") as archive:
+        archive.writestr("q.npy", held.getvalue()[:-8])
+    with pytest.raises(RobolinError, match="damaged"):
+        chunks(tmp_path / "m.npz", 7)
+
+
+@pytest.mark.parametrize("form", ["npz", "parquet"])
+def test_only_csv_can_be_piped(tmp_path, form):
+    """Formats with their directory at the end need a file."""
+    import os
+
+    os.mkfifo(tmp_path / f"m.{form}")
+    with open(os.open(tmp_path / f"m.{form}", os.O_RDWR), "wb"), pytest.raises(FileError) as caught:
+        chunks(tmp_path / f"m.{form}", 7)
+    assert "only CSV can be piped" in caught.value.hint
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_problems_after_the_first_block_are_not_counted(tmp_path):
+    """A long file of mistakes is given up early, and the message says how far it was read."""
+    (tmp_path / "m.csv").write_text("q1,q2\n" + "x,y\n" * 1000)
+    with pytest.raises(RobolinError) as caught:
+        chunks(tmp_path / "m.csv", 200)
+    assert " more such problems up to line " in caught.value.parts[-1].message or (
+        len(caught.value.parts) <= 20
+    )
