@@ -130,6 +130,7 @@ class Arm:
     links: tuple[Link, ...]
     frames: Mapping[str, Frame]
     joint_names: tuple[str, ...]
+    still_joints: tuple[str, ...] = ()
     gravity: Vector3 = (0.0, 0.0, -9.81)
     damping: bool = True
     friction_velocity: float | None = None

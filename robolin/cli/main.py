@@ -16,12 +16,14 @@ from robolin.version import __version__
 if TYPE_CHECKING:
     from types import FrameType
 
-TERMINATED = 143
-
 
 def run() -> NoReturn:
     """Run the command line this process was started with."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # whoever started us with nohup does not want us to hear about it
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminate)
     # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(main(sys.argv[1:]))
@@ -53,4 +55,4 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     """Unwind instead of dying on the spot, so that half-written files are removed."""
-    raise SystemExit(TERMINATED)
+    raise SystemExit(128 + number)

@@ -136,7 +136,13 @@ _FLAGS = [
         help="Rows of a trajectory to work on at once; more take more memory.  [default: 8192]",
     ),
     flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
-    flag("-v", "--verbose", section=OUTPUT, is_flag=True, help="More notes: the condition of M."),
+    flag(
+        "-v",
+        "--verbose",
+        section=OUTPUT,
+        is_flag=True,
+        help="More notes: the condition of M, for results that divide by it.",
+    ),
 ]
 
 

@@ -138,23 +138,11 @@ def _columns(sheet: Sheet) -> list[str]:
 
 
 def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
-    from io import StringIO
-
-    from rich.console import Console
     from rich.text import Text
 
-    held = StringIO()
-    console = Console(
-        file=held,
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
+    from robolin.output.console import console_of, drawn_on
+
+    console = console_of(width, color)
     for i, part in enumerate(parts):
         if i:
             console.print()
@@ -165,7 +153,7 @@ def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
                 console.print(Text(printable(line)), soft_wrap=True)
         else:
             console.print(_table(part))
-    return held.getvalue()
+    return drawn_on(console)
 
 
 def _table(sheet: Sheet) -> Any:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from robolin.ahead import ahead
 from robolin.arm import Arm
 from robolin.cli.answer import Question, arm_inputs, arrays_of, condition, contract_of
 from robolin.cli.batches import Batch
@@ -18,7 +19,6 @@ from robolin.cli.progress import RowProgress, watched
 from robolin.cli.state_flags import NAN, State
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluate import How
-from robolin.output.ahead import ahead
 from robolin.output.result import Ending, Flow, Result
 from robolin.trajectory.read import CHUNK_ROWS, TrajectoryStream, open_trajectory
 from robolin.trajectory.trajectory import Chunk

@@ -110,6 +110,9 @@ def _require_known(typed: Typed, names: Sequence[str], arm: Arm) -> None:
         if rule := followers.get(name):
             hint = f"its place follows from '{rule.leader}'"
             raise typed.wrong(f"joint '{name}' mimics another and has no value of its own", hint)
+        if name in arm.still_joints:
+            hint = "leave it out, or let it move: it is locked, or off the chain from base to tip"
+            raise typed.wrong(f"joint '{name}' stands still and has no value", hint)
         if name not in arm.joint_names:
             hint = did_you_mean(name, arm.joint_names)
             raise typed.wrong(f"'{arm.name}' has no moving joint '{name}'", hint)

@@ -55,6 +55,7 @@ def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
         links=_links(tree, selection, frames, options),
         frames=frames,
         joint_names=joint_names,
+        still_joints=_still(tree, selection),
         gravity=options.gravity or description.gravity or STANDARD_GRAVITY,
         damping=options.damping,
         friction_velocity=options.friction_velocity,
@@ -63,6 +64,13 @@ def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
         digest=description.digest,
     )
     return replace(arm, contract=contract_of(tree, selection, options, arm))
+
+
+def _still(tree: Tree, selection: Selection) -> tuple[str, ...]:
+    """Joints that could move but are locked or off the chain."""
+    moving = {joint.name for joint in selection.moving}
+    movable = (joint.name for joint in tree.joints if joint.kind != "fixed")
+    return tuple(name for name in movable if name not in moving)
 
 
 def _frames(tree: Tree, selection: Selection) -> dict[str, Frame]:

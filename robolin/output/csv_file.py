@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from robolin.output.ahead import ahead
+from robolin.ahead import ahead
 from robolin.output.json_file import laid_out
 from robolin.output.meta import Tally
 from robolin.output.replacing import is_stream, replacing, replacing_together
@@ -29,7 +29,8 @@ def write_csv(flow: Flow, path: str | Path) -> None:
         with replacing(path) as table:
             write_csv_to(flow, table)
         return
-    with replacing_together(path, f"{path}.meta.json") as (table, beside):
+    # an error is told of the last one, which is the one that fills the disk
+    with replacing_together(f"{path}.meta.json", path) as (beside, table):
         tally = write_csv_to(flow, table)
         beside.write(f"{laid_out(tally.meta(flow))}\n".encode())
 

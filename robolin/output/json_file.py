@@ -12,7 +12,7 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
-from robolin.output.ahead import ahead
+from robolin.ahead import ahead
 from robolin.output.meta import Tally
 from robolin.output.replacing import replacing
 from robolin.output.result import Floats, Flow

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.output.ahead import close
+from robolin.ahead import close
 from robolin.output.result import Ending, Floats, Flow, Result
 from robolin.version import __version__
 

@@ -14,8 +14,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from robolin.ahead import ahead
 from robolin.errors import FileError
-from robolin.output.ahead import ahead
 from robolin.output.archive import Member, crc, crc_of_both, directory, local_header
 from robolin.output.meta import Tally
 from robolin.output.replacing import is_stream, replacing

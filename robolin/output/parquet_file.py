@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from robolin.output.ahead import ahead, apart
+from robolin.ahead import ahead, apart
+from robolin.errors import FileError
 from robolin.output.meta import Tally
 from robolin.output.replacing import replacing
 from robolin.output.result import Flow, flat
@@ -41,13 +43,15 @@ def write_parquet(flow: Flow, path: str | Path) -> None:
             said.append(tally.meta_text(flow))
 
         lazy = register_io_source(frames, schema=dict.fromkeys(names, polars.Float64))
-        apart(
-            lambda: lazy.sink_parquet(
-                stream,
-                row_group_size=_ROW_GROUP,
-                maintain_order=True,
-                # asked for when all rows have been written
-                metadata=lambda _: {"robolin": said[0]},
-            ),
-            leave,
+        # the metadata are asked for when all rows have been written
+        sink = partial(
+            lazy.sink_parquet,
+            stream,
+            row_group_size=_ROW_GROUP,
+            maintain_order=True,
+            metadata=lambda _: {"robolin": said[0]},
         )
+        try:
+            apart(sink, leave)
+        except polars.exceptions.PolarsError as error:
+            raise FileError(f"could not write: {error}", where=str(path)) from error

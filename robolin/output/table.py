@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from robolin.output.console import console_of, drawn_on
 from robolin.output.numbers import aligned
 from robolin.output.result import Array, Result
 from robolin.output.top_rows import SHOWN
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
 _MATRIX_ROWS = 2
@@ -51,7 +50,7 @@ def render_table(
     pieces = [piece for grid in grids for piece in _split(grid, console_width)]
     needed = max(map(_width, pieces), default=0)
     # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
-    console = _console(max(needed, console_width or 10_000), color)
+    console = console_of(max(needed, console_width or 10_000), color)
     if result.contract:
         console.print(_contract_block(result.contract))
     for piece in pieces:
@@ -61,9 +60,7 @@ def render_table(
         console.print(_drawn(piece))
         if piece.note:
             console.print(piece.note, style="dim")
-    written = console.file
-    assert isinstance(written, StringIO)
-    return "".join(f"{line.rstrip()}\n" for line in written.getvalue().splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in drawn_on(console).splitlines())
 
 
 def _grids(result: Result, precision: int, total: int) -> Iterator[Grid]:
@@ -265,19 +262,3 @@ def _phrase(value: Any) -> str:
 def _shown(text: str) -> str:
     """The text without anything that would steer a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def _console(width: int, color: bool) -> Console:
-    from rich.console import Console
-
-    return Console(
-        file=StringIO(),
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )

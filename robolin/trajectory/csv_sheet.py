@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import chain, islice
 from typing import BinaryIO
 
 import numpy as np
 
+from robolin.ahead import ahead
 from robolin.errors import RobolinError
-from robolin.trajectory.csv_records import lines_of, number, records, table
+from robolin.trajectory.csv_records import Table, lines_of, number, records, table
 from robolin.trajectory.sheet import Block, Sheet, Wish, raise_first
-from robolin.trajectory.tape import Tape, count
+from robolin.trajectory.tape import Lines, Tape, count
 from robolin.trajectory.trajectory import Floats
 
 # below this many bytes the time to import polars is longer than the time it saves
@@ -23,7 +25,7 @@ def csv_sheet(
     stream: BinaryIO, file: str, size: int | None, most_rows: Callable[[], int | None]
 ) -> Sheet:
     """Read the header at once and the numbers on request."""
-    tape = Tape(stream)
+    tape = Tape(stream, max(_LARGE_FILE, 1))
     text = CsvText(tape, file)
     return Sheet(text.names, text.blocks, size, most_rows, tape.digest)
 
@@ -33,63 +35,68 @@ class CsvText:
 
     def __init__(self, tape: Tape, file: str) -> None:
         self._tape, self._file = tape, file
-        start = tape.block(max(_LARGE_FILE, 1))
-        head, end, _ = start.partition(b"\n")
+        self._lines = tape.lines()
+        start = next(self._lines)
+        data = start.data
+        head, end, _ = data.partition(b"\n")
         if b"\r" in head.rstrip(b"\r"):
             # lines end as they did on old Macs
-            start = start.replace(b"\r", b"\n")
-            head, end, _ = start.partition(b"\n")
-        self.names = _header(head, start, file)
-        self._large = not tape.at_end or tape.position > _LARGE_FILE
-        self._body = start[len(head) + len(end) :]
+            data = data.replace(b"\r", b"\n")
+            head, end, _ = data.partition(b"\n")
+        self.names = _header(head, data, file)
+        self._large = not start.last or len(data) > _LARGE_FILE
+        self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
+        tape.size = _SMALLEST_BLOCK
 
     def blocks(self, wish: Wish) -> Iterator[Block]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
-        data, line, size = self._body, 2, _SMALLEST_BLOCK
-        # nobody needs the beginning a second time
-        self._body = b""
-        rows = 0
-        while data:
-            if b'"' in data:
-                # what is quoted may contain line ends, so that blocks cannot be told apart
-                yield from self._quoted(data, line, wish, rows)
-                return
-            block = self._block(data, line, wish, rows)
-            if found := len(block.values):
-                size = max(_SMALLEST_BLOCK, wish.rows * len(data) // found)
-                rows += found
-                yield block
-            line = self._tape.line + 1
-            data = self._tape.block(size)
+        with closing(ahead(self._lines)) as further:
+            rows = 0
+            for lines in chain([self._start], further):
+                if b'"' in lines.data:
+                    # what is quoted may contain line ends, so that blocks cannot be told apart
+                    yield from self._quoted(chain([lines], further), lines.first, wish, rows)
+                    return
+                block = self._block(lines, wish, rows)
+                if found := len(block.values):
+                    rows += found
+                    self._tape.size = max(_SMALLEST_BLOCK, wish.rows * len(lines.data) // found)
+                    yield block
 
-    def _block(self, data: bytes, line: int, wish: Wish, rows: int) -> Block:
-        reached = self._tape.position
-        values = _fast(data, len(self.names), wish) if self._large else None
+    def _block(self, lines: Lines, wish: Wish, rows: int) -> Block:
+        values = _fast(lines.data, len(self.names), wish) if self._large else None
         if values is not None:
-            return Block(values, _lazy_place(data, self._file, line, rows), reached)
-        found = list(records(lines_of(data, self._file, line), self._file, line))
+            return Block(values, _lazy_place(lines, self._file, rows), lines.reached)
+        texts = lines_of(lines.data, self._file, lines.first)
+        found = list(records(texts, self._file, lines.first))
         read = table(found, self.names, wish, self._file)
-        raise_first(read.problems, self._file, self._read_so_far(read.lines))
-        return Block(read.values, _place(read.lines, self._file, rows), reached)
+        self._require_none(read, lines.last)
+        return Block(read.values, _place(read.lines, self._file, rows), lines.reached)
 
-    def _quoted(self, data: bytes, line: int, wish: Wish, rows: int) -> Iterator[Block]:
+    def _quoted(
+        self, further: Iterable[Lines], first: int, wish: Wish, rows: int
+    ) -> Iterator[Block]:
         """Everything from here on cell by cell, with quotes that may span lines and blocks."""
-        lines = chain(lines_of(data, self._file, line), self._further_lines())
-        found = records(lines, self._file, line)
+        reached, last = 0, False
+
+        def texts() -> Iterator[str]:
+            nonlocal reached, last
+            for lines in further:
+                reached, last = lines.reached, lines.last
+                yield from lines_of(lines.data, self._file, lines.first)
+
+        found = records(texts(), self._file, first)
         while some := list(islice(found, wish.rows)):
             read = table(some, self.names, wish, self._file)
-            raise_first(read.problems, self._file, self._read_so_far(read.lines))
-            yield Block(read.values, _place(read.lines, self._file, rows), self._tape.position)
+            self._require_none(read, last)
+            yield Block(read.values, _place(read.lines, self._file, rows), reached)
             rows += len(some)
 
-    def _further_lines(self) -> Iterator[str]:
-        line = self._tape.line + 1
-        while data := self._tape.block(_SMALLEST_BLOCK):
-            yield from lines_of(data, self._file, line)
-            line = self._tape.line + 1
-
-    def _read_so_far(self, lines: Sequence[int]) -> str:
-        return "" if self._tape.at_end else f" up to line {lines[-1]}"
+    def _require_none(self, read: Table, last: bool) -> None:
+        """Refuse a table with problems; what lies behind it is not read any more."""
+        if read.problems:
+            so_far = "" if last else f" up to line {read.lines[-1]}"
+            raise_first(read.problems, self._file, so_far)
 
 
 def _header(head: bytes, start: bytes, file: str) -> list[str]:
@@ -146,11 +153,12 @@ def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:
     return lambda row: f"{file}:{lines[row]}, row {rows + row + 1}"
 
 
-def _lazy_place(data: bytes, file: str, line: int, rows: int) -> Callable[[int], str]:
+def _lazy_place(lines: Lines, file: str, rows: int) -> Callable[[int], str]:
     """Places of the rows of a block, found out only if somebody asks."""
 
     def place(row: int) -> str:
-        filled = (i for i, text in enumerate(data.split(b"\n")) if text.strip(b"\r"))
-        return _place([line + i for i in filled], file, rows)(row)
+        texts = lines.data.split(b"\n")
+        filled = [lines.first + i for i, text in enumerate(texts) if text.strip(b"\r")]
+        return _place(filled, file, rows)(row)
 
     return place

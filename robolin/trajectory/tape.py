@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
@@ -15,38 +17,52 @@ def count(data: bytes, byte: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))
 
 
+@dataclass(frozen=True)
+class Lines:
+    """Some whole lines of a text; only the very last one may lack its end.
+
+    first:   the number of the first line
+    reached: how many bytes of the text there are up to the end of these lines
+    last:    whether there are no more lines
+    """
+
+    data: bytes
+    first: int
+    reached: int
+    last: bool
+
+
 class Tape:
-    """A stream read once from front to back; `position` counts bytes, `line` whole lines."""
+    """A stream that is read once, from front to back.
+
+    size: about how many bytes to read at once; may be changed on the way
+    """
 
     _SMALLEST_READ = 1 << 16
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, size: int) -> None:
         self._stream = stream
         self._digest = hashlib.sha256()
-        self._rest = b""
-        self.position = 0
-        self.line = 0
-        self.at_end = False
+        self._position = 0
+        self.size = size
 
-    def block(self, size: int) -> bytes:
-        """Whole lines, about `size` bytes of them; nothing once all has been read.
-
-        The last line of the file may lack its end.
-        """
-        held = [self._rest]
-        length = len(self._rest)
-        self._rest = b""
-        while True:
-            piece = self._read(max(size - length, self._SMALLEST_READ))
-            cut = piece.rfind(b"\n") + 1
-            if self.at_end or (cut and length + len(piece) >= size):
-                break
-            held.append(piece)
-            length += len(piece)
-        self._rest = piece[cut:]
-        data = b"".join([*held, memoryview(piece)[:cut]])
-        self.line += count(data, b"\n")
-        return data
+    def lines(self) -> Iterator[Lines]:
+        """All lines of the text, some at a time."""
+        rest, first, last = b"", 1, False
+        while not last:
+            held, length = [rest], len(rest)
+            while True:
+                piece = self._read(max(self.size - length, self._SMALLEST_READ))
+                last = not piece
+                cut = piece.rfind(b"\n") + 1
+                if last or (cut and length + len(piece) >= self.size):
+                    break
+                held.append(piece)
+                length += len(piece)
+            rest = piece[cut:]
+            data = b"".join([*held, memoryview(piece)[:cut]])
+            yield Lines(data, first, self._position - len(rest), last)
+            first += count(data, b"\n")
 
     def digest(self) -> str:
         """SHA-256 of what has been read."""
@@ -54,11 +70,8 @@ class Tape:
 
     def _read(self, size: int) -> bytes:
         piece = self._stream.read(size)
-        if not piece:
-            self.at_end = True
-            return b""
         self._digest.update(piece)
         # a byte order mark is no part of the first name
-        start = len(_MARK) if self.position == 0 and piece.startswith(_MARK) else 0
-        self.position += len(piece)
+        start = len(_MARK) if self._position == 0 and piece.startswith(_MARK) else 0
+        self._position += len(piece)
         return piece[start:]

@@ -326,7 +326,7 @@ def stopped(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
-@pytest.mark.parametrize("name, code", [("SIGTERM", 143), ("SIGINT", 130)])
+@pytest.mark.parametrize("name, code", [("SIGTERM", 143), ("SIGINT", 130), ("SIGHUP", 129)])
 @pytest.mark.parametrize("target", FORMATS)
 def test_a_signal_in_the_middle_leaves_nothing(
     tmp_path: Path, name: str, code: int, target: str

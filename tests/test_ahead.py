@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from robolin.output.ahead import ahead, apart
+from robolin.ahead import ahead, apart
 
 
 def settled():

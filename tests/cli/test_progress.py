@@ -1,0 +1,59 @@
+"""A bar for those who watch, nothing for the others."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from robolin.cli import progress
+from robolin.cli.progress import RowProgress, watched
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    return stream
+
+
+def driven(size: int | None, shown: bool) -> None:
+    with RowProgress(size, shown) as bar:
+        for step in range(1, 5):
+            bar.add(250, 100 * step)
+
+
+@pytest.mark.parametrize("size", [400, None])
+def test_a_long_run_shows_rows_and_speed(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, size: int | None
+) -> None:
+    """Rows and rows per second are shown, with or without a known end."""
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    driven(size, watched())
+
+    assert "1,000 rows, " in terminal.getvalue()
+    assert "rows/s" in terminal.getvalue()
+
+
+def test_a_short_run_shows_nothing(terminal: Terminal) -> None:
+    """What is done at once needs no bar."""
+    driven(400, watched())
+
+    assert terminal.getvalue() == ""
+
+
+def test_a_pipe_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stderr that is no terminal stays free of bars."""
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    driven(400, watched())
+
+    assert sys.stderr.getvalue() == ""
