@@ -14,10 +14,17 @@ from robolin.dynamics.motion import base_acceleration, velocities
 
 def forward_dynamics(chain: Chain) -> None:
     """q̈ from q, q̇ and τ."""
+    nominal(chain)
+
+
+def nominal(chain: Chain) -> tuple[Links, Articulated, Scalars]:
+    """The same, and the links and articulated bodies that a linearization goes on with."""
     links = place_links(chain)
-    qdd = hinge_accelerations(chain, links, articulated_bodies(chain, links))
+    art = articulated_bodies(chain, links)
+    qdd = hinge_accelerations(chain, links, art)
     for k in chain.tip_to_base():
         chain.out("qdd", (k,), qdd[k])
+    return links, art, qdd
 
 
 def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars:

@@ -12,23 +12,18 @@ from robolin.algebra.inertias import (
 )
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import add, angular, dot, scale, sub, twice
-from robolin.dynamics.articulated_bodies import Articulated, articulated_bodies
+from robolin.dynamics.articulated_bodies import Articulated
 from robolin.dynamics.articulated_gyroscopics import articulated_gyroscopics
-from robolin.dynamics.forward_dynamics import hinge_accelerations
+from robolin.dynamics.forward_dynamics import nominal
 from robolin.dynamics.joint_friction import friction_slopes
-from robolin.dynamics.kinematics import Links, place_links
+from robolin.dynamics.kinematics import Links
 from robolin.dynamics.steady_loads import correct_for_steady_loads
 from robolin.dynamics.step_one import step_one
 
 
 def linearize_forward(chain: Chain) -> None:
     """q̈ at q, q̇, τ, and the model around it."""
-    links = place_links(chain)
-    art = articulated_bodies(chain, links)
-    qdd = hinge_accelerations(chain, links, art)
-    for k in chain.tip_to_base():
-        chain.out("qdd", (k,), qdd[k])
-    forward_model(chain, links, art, qdd)
+    forward_model(chain, *nominal(chain))
 
 
 def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) -> None:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from robolin.algebra.chain import Chain, LinkNumber, Scalars
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, ZERO6, add, angular, dot, scale, twice
-from robolin.dynamics.articulated_bodies import Articulated, articulated_bodies
+from robolin.dynamics.articulated_bodies import Articulated
 from robolin.dynamics.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
-from robolin.dynamics.forward_dynamics import hinge_accelerations
+from robolin.dynamics.forward_dynamics import nominal
 from robolin.dynamics.joint_friction import friction_slope
-from robolin.dynamics.kinematics import Links, place_links
+from robolin.dynamics.kinematics import Links
 from robolin.dynamics.steady_loads import correct_for_steady_loads
 from robolin.dynamics.step_one import step_one
 
@@ -31,12 +31,7 @@ class Unit(NamedTuple):
 
 def linearize_forward_columns(chain: Chain) -> None:
     """q̈ at q, q̇, τ, and the model around it."""
-    links = place_links(chain)
-    art = articulated_bodies(chain, links)
-    qdd = hinge_accelerations(chain, links, art)
-    for k in chain.tip_to_base():
-        chain.out("qdd", (k,), qdd[k])
-    forward_model_columns(chain, links, art, qdd)
+    forward_model_columns(chain, *nominal(chain))
 
 
 def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Scalars) -> None:

@@ -53,6 +53,8 @@ class CsvText:
         with closing(ahead(self._lines)) as further:
             rows = 0
             for lines in chain([self._start], further):
+                if not lines.data:
+                    continue
                 if b'"' in lines.data:
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, wish, rows)
