@@ -137,7 +137,7 @@ def _fast(data: bytes, width: int, wish: Wish) -> Floats | None:
     read = [str(i) for i in wish.indices]
     schema = {str(i): polars.Float64 if str(i) in read else polars.String for i in range(width)}
     try:
-        lazy = polars.scan_csv(body, has_header=False, schema=schema)
+        lazy = polars.scan_csv(body, has_header=False, schema=schema, quote_char=None)
         values = lazy.select(read).collect().to_numpy()
     except polars.exceptions.PolarsError:
         return None
