@@ -41,7 +41,7 @@ class SeveralErrors(RobolinError):
 
 
 class UsageError(RobolinError):
-    """A flag or an argument that makes no sense, whatever the files say."""
+    """A flag or an argument that makes no sense, by itself or for the arm it is given with."""
 
     exit_code = 2
 

@@ -18,6 +18,8 @@ from robolin.output.result import Floats, Flow, Result, flat
 
 # below this the time to import polars is longer than the time it saves
 _LARGE_TABLE = 300_000
+# text takes more memory than numbers, so that it is made of fewer of them at a time
+_NUMBERS_AT_ONCE = 1 << 18
 
 
 def write_csv(flow: Flow, path: str | Path) -> None:
@@ -57,7 +59,10 @@ def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
     yield _lines([flat(held[0])[0]])
     written = _by_polars if size >= _LARGE_TABLE else _by_python
     for part in chain(held, rest):
-        yield written(flat(part)[1])
+        values = flat(part)[1]
+        at_once = max(_NUMBERS_AT_ONCE // values.shape[1], 1)
+        for first in range(0, len(values), at_once):
+            yield written(values[first : first + at_once])
 
 
 def _by_polars(values: Floats) -> bytes:

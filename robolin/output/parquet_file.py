@@ -19,8 +19,8 @@ from robolin.output.result import Flow, flat
 if TYPE_CHECKING:
     from polars import DataFrame
 
-# fixed, so that the same rows give the same bytes however they come
-_ROW_GROUP = 32768
+# the same rows give the same groups of rows, and so the same bytes, however they come
+_NUMBERS_PER_GROUP = 1 << 20
 
 
 def write_parquet(flow: Flow, path: str | Path) -> None:
@@ -47,7 +47,7 @@ def write_parquet(flow: Flow, path: str | Path) -> None:
         sink = partial(
             lazy.sink_parquet,
             stream,
-            row_group_size=_ROW_GROUP,
+            row_group_size=max(_NUMBERS_PER_GROUP // len(names), 1),
             maintain_order=True,
             metadata=lambda _: {"robolin": said[0]},
         )

@@ -16,8 +16,8 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal as stderr; not a fixture, because stderr is captured anew for each test."""
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
@@ -32,28 +32,29 @@ def driven(size: int | None, shown: bool) -> None:
 
 
 @pytest.mark.parametrize("size", [400, None])
-def test_a_long_run_shows_rows_and_speed(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, size: int | None
-) -> None:
+def test_a_long_run_shows_rows_and_speed(monkeypatch: pytest.MonkeyPatch, size: int | None) -> None:
     """Rows and rows per second are shown, with or without a known end."""
+    stream = terminal(monkeypatch)
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     driven(size, watched())
 
-    assert "1,000 rows, " in terminal.getvalue()
-    assert "rows/s" in terminal.getvalue()
+    assert "1,000 rows, " in stream.getvalue()
+    assert "rows/s" in stream.getvalue()
 
 
-def test_a_short_run_shows_nothing(terminal: Terminal) -> None:
+def test_a_short_run_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done at once needs no bar."""
+    stream = terminal(monkeypatch)
     driven(400, watched())
 
-    assert terminal.getvalue() == ""
+    assert stream.getvalue() == ""
 
 
 def test_a_pipe_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stderr that is no terminal stays free of bars."""
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
     driven(400, watched())
 
-    assert sys.stderr.getvalue() == ""
+    assert stream.getvalue() == ""
