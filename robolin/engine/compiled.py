@@ -122,9 +122,17 @@ class Plan:
         if workers <= 1 or rows <= chunk:
             run(0, rows)
         else:
-            pieces = [(start, min(start + chunk, rows)) for start in range(0, rows, chunk)]
-            for piece in [_pool(workers).submit(run, *piece) for piece in pieces]:
-                piece.result()
+            starts = iter(range(0, rows, chunk))
+
+            def take_pieces() -> None:
+                for start in starts:
+                    run(start, min(start + chunk, rows))
+
+            # this thread works as well; whoever is free takes the next piece
+            helpers = [_pool(workers).submit(take_pieces) for _ in range(workers - 1)]
+            take_pieces()
+            for helper in helpers:
+                helper.result()
         return outputs, complaints
 
     def _outputs_for(self, batch: tuple[int, ...]) -> dict[str, Array]:
