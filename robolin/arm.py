@@ -172,11 +172,11 @@ class Arm:
         by_name = {link.joint.name: link.joint for link in self.links}
         return tuple(by_name[name] for name in self.joint_names)
 
-    @property
+    @cached_property
     def has_mimic(self) -> bool:
         return any(link.joint.mimic for link in self.links)
 
-    @property
+    @cached_property
     def serial(self) -> bool:
         """Whether every link carries at most one other and only one sits on the base."""
         return all(link.parent == k + 1 for k, link in enumerate(self.links, start=1))

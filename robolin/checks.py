@@ -51,15 +51,13 @@ def _real_numbers(name: str, value: ArrayLike) -> Array:
     return given
 
 
-def one_state(arm: Arm, values: Sequence[ArrayLike]) -> Array | None:
-    """The values as rows, if they plainly are those of one state; None leaves it to `array_of`."""
-    block = np.empty((len(values), arm.n))
-    for i, value in enumerate(values):
+def is_one_state(arm: Arm, values: Sequence[ArrayLike]) -> bool:
+    """Whether the values plainly are those of one state; if in doubt, `array_of` looks closer."""
+    for value in values:
         plain = type(value) is np.ndarray and value.dtype == float and value.shape == (arm.n,)
         if not plain and not isinstance(value, (int, float)):
-            return None
-        block[i] = value
-    return block
+            return False
+    return True
 
 
 def batch_of(arrays: Mapping[str, Array]) -> tuple[int, ...]:

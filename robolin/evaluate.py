@@ -14,7 +14,7 @@ from robolin.checks import (
     Array,
     array_of,
     batch_of,
-    one_state,
+    is_one_state,
     require_arm,
     require_finite_results,
     require_sound,
@@ -53,6 +53,7 @@ class Ready:
 
     def __init__(self, arm: Arm) -> None:
         self.parameters: Parameters = parameters_of(arm)
+        self.names: dict[tuple[str, str], str] = {}
         self.plans: dict[str, Any] = {}
         self._prepared: Any = None
 
@@ -76,7 +77,7 @@ def ready(arm: Arm) -> Ready:
 def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     results, complaints = evaluate_rows(arm, verb, values, **how)
-    if complaints.any():
+    if complaints[0] if complaints.size == 1 else complaints.any():
         for row in np.flatnonzero(complaints):
             error = complaint_of(arm, verb, values, int(row), **how)
             if error is not None:
@@ -91,12 +92,16 @@ def evaluate_rows(
     require_arm(arm)
     if how:
         _require_known(how)
-    engine, name = how.get("engine", "auto"), algorithm_name(arm, verb, how.get("method", "auto"))
-    algorithm, plan = ALGORITHMS[name], ready(arm).plans.get(name)
+    engine, known = how.get("engine", "auto"), ready(arm)
+    question = (verb, how.get("method", "auto"))
+    name = known.names.get(question)
+    if name is None:
+        name = known.names[question] = algorithm_name(arm, *question)
+    algorithm, plan = ALGORITHMS[name], known.plans.get(name)
     if plan is not None and engine != "python":
-        block = one_state(arm, [values[each] for each in algorithm.needs])
-        if block is not None:
-            state: tuple[Arrays, Array] = plan.one(block)
+        given = [values[each] for each in algorithm.needs]
+        if is_one_state(arm, given):
+            state: tuple[Arrays, Array] = plan.one(given)
             return state
 
     arrays = {each: array_of(arm, each, values[each]) for each in algorithm.needs}
@@ -105,7 +110,7 @@ def evaluate_rows(
     if engine == "python" or (engine == "auto" and few):
         return _run_directly(arm, name, arrays, batch)
     inputs = [spread(array, batch) for array in arrays.values()]
-    rows: tuple[Arrays, Array] = ready(arm).plan(name).many(inputs, batch, how.get("jobs"))
+    rows: tuple[Arrays, Array] = known.plan(name).many(inputs, batch, how.get("jobs"))
     return rows
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,9 @@ Array = Any
 
 # rows that a thread takes at once, and the least work worth a thread, in numbers of results
 CHUNK, LEAST_PIECE = 4096, 4096
+
+# results that are kept in mind for the next call, in numbers: 64 MB
+LARGEST_SPARE = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,14 @@ class Plan:
         self._arm, self._kernel = arm, kernel_for(recipe)
         self._gives, self._needs = recipe.gives, len(recipe.needs)
         self._row_sizes = [arm.m**rank for _, rank in recipe.gives]
+        self._starts = [0, *accumulate(self._row_sizes)]
         m, width = arm.m, recipe.width
+        self._parts = [
+            (name, slice(start, stop), (m,) * rank)
+            for (name, rank), start, stop in zip(
+                recipe.gives, self._starts, self._starts[1:], strict=False
+            )
+        ]
         self._memory_sizes = (
             self._kernel.scratch_vectors * (arm.n + 2) * width,
             self._kernel.tables * (m + 1) ** 2 * width,
@@ -70,23 +83,33 @@ class Plan:
         self._inputs = ctypes.c_int64 * (2 * len(recipe.needs))
         self._outputs = ctypes.c_int64 * len(recipe.gives)
         self._local = threading.local()
+        self._lock = threading.Lock()
+        self._spare: Array | None = None
 
-    def one(self, block: Array) -> tuple[dict[str, Array], Array]:
-        """Results of one state, whose inputs are the rows of `block`."""
-        m, sizes = self._arm.m, self._row_sizes
-        results = np.empty(sum(sizes) + 1)
-        start, out = _address(block), _address(results)
-        inputs = self._inputs(*(x for i in range(self._needs) for x in (start + 8 * m * i, 0)))
-        starts = [0]
-        for size in sizes:
-            starts.append(starts[-1] + size)
-        outputs = self._outputs(*(out + 8 * s for s in starts[:-1]))
-        self._call(inputs, outputs, out + 8 * starts[-1], 1)
-        arrays = {
-            name: results[begin : begin + size].reshape((m,) * rank)
-            for (name, rank), begin, size in zip(self._gives, starts, sizes, strict=False)
-        }
+    def one(self, values: Sequence[Array | float]) -> tuple[dict[str, Array], Array]:
+        """Results of one state: floats for all joints, or arrays (m,), in the algorithm's order."""
+        desk = self._desk()
+        for row, value in zip(desk.block, values, strict=True):
+            row[...] = value
+        results = np.empty(self._starts[-1] + 1)
+        address = _address(results)
+        for i, start in enumerate(self._starts[:-1]):
+            desk.outputs[i] = address + 8 * start
+        self._call(desk.inputs, desk.outputs, address + 8 * self._starts[-1], 1)
+        arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
         return arrays, results[-1:]
+
+    def _desk(self) -> Any:
+        """What a thread needs to put one state on, laid out once."""
+        found = getattr(self._local, "desk", None)
+        if found is None:
+            block = np.empty((self._needs, self._arm.m))
+            rows = (x for row in block for x in (_address(row), 0))
+            found = SimpleNamespace(
+                block=block, inputs=self._inputs(*rows), outputs=self._outputs()
+            )
+            self._local.desk = found
+        return found
 
     def many(
         self,
@@ -136,14 +159,28 @@ class Plan:
         return outputs, complaints
 
     def _outputs_for(self, batch: tuple[int, ...]) -> dict[str, Array]:
-        """All results in one piece of memory: the system hands out one large piece faster."""
+        """All results as parts of one piece of memory."""
         rows, m, sizes = prod(batch), self._arm.m, self._row_sizes
-        block, start, outputs = np.empty(rows * sum(sizes)), 0, {}
+        block, start, outputs = self._piece(rows * sum(sizes)), 0, {}
         for (name, rank), size in zip(self._gives, sizes, strict=True):
             part = block[start : start + rows * size]
             outputs[name] = part.reshape(batch + (m,) * rank)
             start += rows * size
         return outputs
+
+    def _piece(self, size: int) -> Array:
+        """Memory for results: the last piece if nobody has a result in it any more, or a new one.
+
+        The system clears new memory before it hands it out, which takes as long as filling it.
+        """
+        with self._lock:
+            piece, self._spare = self._spare, None
+        # this name and the argument of getrefcount are the only ones left
+        if piece is None or piece.size < size or sys.getrefcount(piece) > 2:
+            piece = np.empty(size)
+        if size <= LARGEST_SPARE:
+            self._spare = piece
+        return piece
 
     def _fair_share(self, rows: int, workers: int) -> int:
         """Rows per piece: several pieces for every worker, none too small to be worth handing out.

@@ -1,0 +1,47 @@
+"""Results may share memory with earlier ones only when nobody can see those any more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import robolin
+
+ROWS = 500
+
+
+def _states(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (ROWS, 7))
+
+
+def test_a_result_that_is_held_never_changes() -> None:
+    """Later calls leave results alone, whole or in part, as long as somebody holds them."""
+    arm = robolin.load("panda")
+    first = robolin.linearize_inverse(arm, _states(1), engine="compiled")
+    corner, copy = first.dtau_dq[3:5, :2], first.dtau_dq[3:5, :2].copy()
+    whole = first.mass_matrix
+    before = whole.copy()
+    del first
+    for seed in range(2, 6):
+        robolin.linearize_inverse(arm, _states(seed), engine="compiled")
+
+    assert corner.tobytes() == copy.tobytes()
+    assert whole.tobytes() == before.tobytes()
+
+
+def test_memory_is_used_again_when_nobody_looks() -> None:
+    """A result that was dropped makes room for the next one of its size, or of a smaller."""
+    arm = robolin.load("panda")
+    places = set()
+    for rows in (ROWS, ROWS, ROWS // 2, ROWS):
+        places.add(robolin.inverse(arm, _states(1)[:rows], engine="compiled").ctypes.data)
+
+    assert len(places) == 1
+
+
+def test_results_in_used_memory_are_the_same() -> None:
+    """What stood in the memory before does not matter, on a tree with entries never written."""
+    arm = robolin.load("panda")
+    fresh = robolin.mass_matrix(arm, _states(7), engine="compiled").copy()
+    robolin.mass_matrix(arm, _states(8), engine="compiled")
+
+    assert robolin.mass_matrix(arm, _states(7), engine="compiled").tobytes() == fresh.tobytes()
