@@ -123,8 +123,7 @@ class Plan:
         Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same in every row.
         """
         rows, m = prod(batch), self._arm.m
-        outputs = self._outputs_for(batch)
-        complaints = np.zeros(rows)
+        outputs, complaints = self._outputs_for(batch)
         at_in = [(_address(array), m if array.ndim > 1 else 0) for array in inputs]
         at_out = [_address(array) for array in outputs.values()]
         at_complaints = _address(complaints)
@@ -158,15 +157,15 @@ class Plan:
                 helper.result()
         return outputs, complaints
 
-    def _outputs_for(self, batch: tuple[int, ...]) -> dict[str, Array]:
-        """All results as parts of one piece of memory."""
+    def _outputs_for(self, batch: tuple[int, ...]) -> tuple[dict[str, Array], Array]:
+        """All results, and room for the rows' complaints, as parts of one piece of memory."""
         rows, m, sizes = prod(batch), self._arm.m, self._row_sizes
-        block, start, outputs = self._piece(rows * sum(sizes)), 0, {}
+        block, start, outputs = self._piece(rows * (sum(sizes) + 1)), 0, {}
         for (name, rank), size in zip(self._gives, sizes, strict=True):
             part = block[start : start + rows * size]
             outputs[name] = part.reshape(batch + (m,) * rank)
             start += rows * size
-        return outputs
+        return outputs, block[start : start + rows]
 
     def _piece(self, size: int) -> Array:
         """Memory for results: the last piece if nobody has a result in it any more, or a new one.
