@@ -23,7 +23,8 @@ def sin_cos(x: Scalar) -> tuple[Scalar, Scalar]:
     if isinstance(x, complex):
         return cmath.sin(x), cmath.cos(x)
     if hasattr(x, "sin_cos"):
-        return x.sin_cos()  # type: ignore[no-any-return]
+        sine, cosine = x.sin_cos()
+        return sine, cosine
     library = _library(x)
     if library is None:
         return sin_cos_by_polynomials(x)

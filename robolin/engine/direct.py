@@ -7,11 +7,12 @@ arrays for a small batch, complex numbers for derivatives, mpmath numbers for th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from robolin.algebra.scalar import Scalar, Vector
-from robolin.engine.parameters import LoadRow, Parameters
+from robolin.engine.parameters import LinkRow, LoadRow, Parameters
 
 # D below this share of its uncancelled size is rounding, not inertia
 NEGLIGIBLE = 1e-13
@@ -116,7 +117,8 @@ class DirectChain:
         velocity = parameters.friction_velocity
         self.friction_velocity = None if velocity is None else number(velocity)
         self.loads = tuple(self._load(load) for load in parameters.loads)
-        self._constants = [None] + [self._link(k) for k in range(1, self.n + 1)]
+        self._placements = [self._placement(row) for row in self._rows]
+        self._bodies = [self._body(row) for row in self._rows]
         self._tables: dict[str, Table] = {}
         self.results: dict[str, dict[tuple[int, ...], Scalar]] = {}
         self.shortfalls: list[Shortfall] = []
@@ -156,10 +158,10 @@ class DirectChain:
         return self._rows[k - 1].turns
 
     def placement(self, k: int) -> tuple[Vector, Vector]:
-        return self._constants[k][0]  # type: ignore[no-any-return]
+        return self._placements[k - 1]
 
     def body(self, k: int) -> tuple[Scalar, Vector, Vector]:
-        return self._constants[k][1]  # type: ignore[no-any-return]
+        return self._bodies[k - 1]
 
     def armature(self, k: int) -> Scalar:
         return self._number(self._rows[k - 1].armature)
@@ -307,18 +309,21 @@ class DirectChain:
     def _vector(self, values: Iterable[float]) -> Vector:
         return tuple(self._number(x) for x in values)
 
-    def _link(self, k: int) -> Any:
-        row = self._rows[k - 1]
-        placement = (self._vector(row.rotation), self._vector(row.offset))
-        body = (self._number(row.mass), self._vector(row.com), self._vector(row.rotary))
-        return placement, body
+    def _placement(self, row: LinkRow) -> tuple[Vector, Vector]:
+        return self._vector(row.rotation), self._vector(row.offset)
+
+    def _body(self, row: LinkRow) -> tuple[Scalar, Vector, Vector]:
+        return self._number(row.mass), self._vector(row.com), self._vector(row.rotary)
 
     def _load(self, load: LoadRow) -> Any:
-        vectors = {name: self._vector(getattr(load, name)) for name in _LOAD_VECTORS}
-        return replace(load, **vectors)  # type: ignore[arg-type]
-
-
-_LOAD_VECTORS = ("axes", "point", "force", "moment")
+        return SimpleNamespace(
+            link=load.link,
+            model=load.model,
+            axes=self._vector(load.axes),
+            point=self._vector(load.point),
+            force=self._vector(load.force),
+            moment=self._vector(load.moment),
+        )
 
 
 def first_of_subtrees(parents: Sequence[int]) -> list[int]:
