@@ -60,35 +60,32 @@ def trace(
 
 
 def _gather(chain: TracedChain, row: Value) -> None:
-    """Bring `width` rows of every input into lanes; rows beyond the last repeat it."""
+    """Bring `width` rows of every input into lanes; rows beyond the last repeat it.
+
+    On the way, rows are marked that have values which are not finite, or angles too large for a
+    sine: x - x is zero for every finite number and NaN for the others.
+    """
     asm = chain.asm
     last = asm.whole("sub", Value("%rows"), 1)
     rows = [asm.whole("add", row, lane) for lane in range(asm.width)]
     inside = [asm.emit(f"call i64 @llvm.smin.i64(i64 {r}, i64 {last})") for r in rows]
+    starts = {}
     for number, name in enumerate(chain.inputs):
         data = asm.load("ptr", asm.address(Value("%inputs"), 2 * number, "i64"))
         stride = asm.load("i64", asm.address(Value("%inputs"), 2 * number + 1, "i64"))
-        starts = [asm.address(data, asm.whole("mul", r, stride)) for r in inside]
-        for k in chain.tip_to_base():
-            chain.arrays[name][k] = _input(chain, name, k, starts)
-    _suspect_inputs(chain)
+        starts[name] = [asm.address(data, asm.whole("mul", r, stride)) for r in inside]
 
-
-def _suspect_inputs(chain: TracedChain) -> None:
-    """Mark rows with values that are not finite or angles too large for a sine.
-
-    x - x is zero for every finite number and NaN for the others.
-    """
-    sum_of_nothing = chain.cell((0.0,))
+    nothing = chain.cell((0.0,))
     for k in chain.tip_to_base():
+        doubts = []
         for name in chain.inputs:
-            value = chain.arrays[name][k]
-            sum_of_nothing.value = (sum_of_nothing.value[0] + (value - value),)
-        if "q" in chain.inputs:
-            size = chain.arrays["q"][k].size()
-            far = size.if_less(LARGEST_ANGLE, size, 1.0, 0.0)
-            sum_of_nothing.value = (sum_of_nothing.value[0] + far,)
-    _suspect(chain, sum_of_nothing.value[0])
+            value = _input(chain, name, k, starts[name])
+            chain.arrays[name][k] = value
+            doubts.append(value - value)
+            if name == "q":
+                doubts.append(value.if_less(LARGEST_ANGLE, value.size(), 1.0, 0.0))
+        nothing.value = (nothing.value[0] + _sum(doubts),)
+    _suspect(chain, nothing.value[0])
 
 
 def _suspect(chain: TracedChain, nothing: Lane) -> None:
@@ -138,9 +135,13 @@ def _scatter(chain: TracedChain, row: Value) -> None:
             asm.address(data, asm.whole("mul", asm.whole("add", row, lane), size))
             for lane in range(asm.width)
         ]
-        groups = asm.whole("and", size, -asm.width)
-        done = asm.emit(f"select i1 {whole_block}, i64 {groups}, i64 0")
-        for e in asm.loop(0, done, asm.width):
+        # a whole block goes out in groups of `width` entries, the last one overlapping if it must
+        enough = asm.emit(f"icmp sge i64 {size}, {asm.width}")
+        grouped = asm.emit(f"and i1 {whole_block}, {enough}")
+        done = asm.emit(f"select i1 {grouped}, i64 {size}, i64 0")
+        last = asm.whole("sub", size, asm.width)
+        for group in asm.loop(0, done, asm.width):
+            e = asm.emit(f"call i64 @llvm.smin.i64(i64 {group}, i64 {last})")
             entries = [asm.vector_address(stage, asm.whole("add", e, i)) for i in range(asm.width)]
             vectors = [Lane(asm, asm.load_vector(entry)) for entry in entries]
             nothing.value = (nothing.value[0] + _sum([x - x for x in vectors]),)
@@ -163,7 +164,8 @@ def _scatter(chain: TracedChain, row: Value) -> None:
 def _sum(values: list[Lane]) -> Lane:
     """Added up in pairs, so that no addition waits for all the others."""
     while len(values) > 1:
-        values = [a + b for a, b in zip(values[::2], values[1::2], strict=True)]
+        odd = values[-1:] if len(values) % 2 else []
+        values = [a + b for a, b in zip(values[::2], values[1::2], strict=False)] + odd
     return values[0]
 
 
