@@ -13,6 +13,7 @@ from typing import Any
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.engine import layout
 from robolin.engine.assembly import Assembly, Value
+from robolin.engine.direct import NEGLIGIBLE
 from robolin.engine.lanes import Fact, Lane, Memory, as_value
 from robolin.engine.layout import Variant
 from robolin.engine.traced_storage import (
@@ -24,8 +25,6 @@ from robolin.engine.traced_storage import (
     TracedTable,
     TreeSums,
 )
-
-NEGLIGIBLE = 1e-13
 
 
 class TracedChain:
