@@ -20,6 +20,7 @@ from benchmarks import (
     machine,
     peak,
     scaling,
+    simulation,
     verbs,
 )
 from benchmarks.page import FIGURES, PAGE, refreshed
@@ -33,6 +34,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "peak": peak.measured,
     "compile": compiling.measured,
     "latency": latency.measured,
+    "simulation": simulation.measured,
     "end-to-end": end_to_end.measured,
 }
 
@@ -53,9 +55,9 @@ def main(
 ) -> None:
     """Measure robolin beside its peers.
 
-    PART is verbs, scaling, peak, compile, latency, end-to-end or all, the default.  Each part
-    prints its tables.  The figures of the parts that ran replace their last ones in the JSON
-    file; tables and picture in the docs follow from it.
+    PART is verbs, scaling, peak, compile, latency, simulation, end-to-end or all, the default.
+    Each part prints its tables.  The figures of the parts that ran replace their last ones in the
+    JSON file; tables and picture in the docs follow from it.
 
     \b
     Example:

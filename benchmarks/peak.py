@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.subjects import panda
 from benchmarks.timing import Contestant, Effort, Spread, interleaved, progress, seconds, spread
 from benchmarks.verbs import VERBS, robolin_answer
+from robolin.algebra.axes import sizes
 from robolin.algebra.trigonometry import sin_cos_by_polynomials
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -105,7 +106,9 @@ def _touched(arm: Arm, verb: str) -> Any:
     gives = ALGORITHMS[algorithm_name(arm, verb)].gives
 
     def touch(rows: int) -> list[np.ndarray]:
-        arrays = [np.empty((rows, *(arm.n,) * rank)) for rank in gives.values()]
+        arrays = [
+            np.empty((rows, *sizes(shape, arm.n, len(arm.links)))) for shape in gives.values()
+        ]
         for array in arrays:
             array.fill(1.0)
         return arrays

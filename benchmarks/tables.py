@@ -202,6 +202,25 @@ def latency(figures: Figures) -> Lines:
     return rows_of(header, cells)
 
 
+def simulation(figures: Figures) -> Lines:
+    """Arms in motion: what a step of one of them takes, and a loop over Pinocchio beside it."""
+    found = figures["simulation"]
+    header = (
+        f"{found['arms']:,} arms, {found['steps']:,} steps", "µs per arm and step", "/ robolin",
+        "largest difference at the end",
+    )  # fmt: skip
+    cells = (
+        (
+            name,
+            with_spread(entry["us"]),
+            with_spread(entry.get("ratio"), " ×"),
+            "–" if name == "robolin" or found["gap"] is None else f"{found['gap']:.1e}",
+        )
+        for name, entry in found["programs"].items()
+    )
+    return rows_of(header, cells)
+
+
 def end_to_end(figures: Figures) -> Lines:
     found = figures["end-to-end"]
     header = (
@@ -248,6 +267,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "peak": ("peak", peak),
     "kernels": ("compile", kernels),
     "latency": ("latency", latency),
+    "simulation": ("simulation", simulation),
     "end-to-end": ("end-to-end", end_to_end),
     "steps": ("end-to-end", steps),
 }

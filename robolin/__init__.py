@@ -12,6 +12,16 @@ from robolin.errors import FileError, RobolinError, UsageError
 from robolin.version import __version__
 
 if TYPE_CHECKING:
+    from robolin.analysis.curvature import Curvature, curvature
+    from robolin.analysis.limits import JointLimits, limits
+    from robolin.analysis.regressor import Identifiable, Regressor, identifiable, regressor
+    from robolin.analysis.sensitivity import (
+        Sensitivity,
+        SensitivityMatrices,
+        parameter_names,
+        sensitivity,
+        sensitivity_matrices,
+    )
     from robolin.api import (
         Diagonalized,
         DiagonalizedUnnormalized,
@@ -36,42 +46,162 @@ if TYPE_CHECKING:
     )
     from robolin.arm import Arm, Joint, Link
     from robolin.description.load import from_urdfpy, load
+    from robolin.kinematics.functions import (
+        FrameDerivatives,
+        FrameJacobian,
+        FrameMotion,
+        LinkAccelerations,
+        OperationalSpace,
+        frame_derivatives,
+        frame_motion,
+        jacobian,
+        link_accelerations,
+        operational_space,
+    )
+    from robolin.loops.functions import (
+        Closed,
+        LinearizedLoops,
+        LoopConstraints,
+        LoopForces,
+        close,
+        linearize_loops,
+        loop_constraints,
+        loop_forces,
+    )
+    from robolin.operator_algebra.robot import Operators, operators
+    from robolin.simulation.control import PoseControl, RateControl
+    from robolin.simulation.simulate import simulate
+    from robolin.simulation.simulation import Simulation
+    from robolin.simulation.torques import TorqueTable
+    from robolin.storing.stored import read_result
+    from robolin.verification.verify import Verification, verify
 
 _HOME = {
+    **dict.fromkeys(("Curvature", "curvature"), "robolin.analysis.curvature"),
+    **dict.fromkeys(
+        ("Identifiable", "Regressor", "identifiable", "regressor"), "robolin.analysis.regressor"
+    ),
+    **dict.fromkeys(
+        (
+            "Sensitivity",
+            "SensitivityMatrices",
+            "parameter_names",
+            "sensitivity",
+            "sensitivity_matrices",
+        ),
+        "robolin.analysis.sensitivity",
+    ),
     **dict.fromkeys(("Arm", "Joint", "Link"), "robolin.arm"),
     **dict.fromkeys(("load", "from_urdfpy"), "robolin.description.load"),
+    "read_result": "robolin.storing.stored",
+    **dict.fromkeys(("Operators", "operators"), "robolin.operator_algebra.robot"),
+    **dict.fromkeys(("PoseControl", "RateControl"), "robolin.simulation.control"),
+    **dict.fromkeys(
+        (
+            "Closed",
+            "LinearizedLoops",
+            "LoopConstraints",
+            "LoopForces",
+            "close",
+            "linearize_loops",
+            "loop_constraints",
+            "loop_forces",
+        ),
+        "robolin.loops.functions",
+    ),
+    **dict.fromkeys(
+        (
+            "FrameDerivatives",
+            "FrameJacobian",
+            "FrameMotion",
+            "LinkAccelerations",
+            "OperationalSpace",
+            "frame_derivatives",
+            "frame_motion",
+            "jacobian",
+            "link_accelerations",
+            "operational_space",
+        ),
+        "robolin.kinematics.functions",
+    ),
+    "Simulation": "robolin.simulation.simulation",
+    "TorqueTable": "robolin.simulation.torques",
+    "simulate": "robolin.simulation.simulate",
+    **dict.fromkeys(("JointLimits", "limits"), "robolin.analysis.limits"),
+    **dict.fromkeys(("Verification", "verify"), "robolin.verification.verify"),
 }
 
 __all__ = [
     "Arm",
+    "Closed",
+    "Curvature",
     "Diagonalized",
     "DiagonalizedUnnormalized",
     "Factors",
     "FileError",
+    "FrameDerivatives",
+    "FrameJacobian",
+    "FrameMotion",
+    "Identifiable",
     "Joint",
+    "JointLimits",
     "LinearizedForward",
     "LinearizedInverse",
+    "LinearizedLoops",
     "Link",
+    "LinkAccelerations",
+    "LoopConstraints",
+    "LoopForces",
+    "OperationalSpace",
+    "Operators",
+    "PoseControl",
+    "RateControl",
+    "Regressor",
     "RobolinError",
+    "Sensitivity",
+    "SensitivityMatrices",
+    "Simulation",
+    "TorqueTable",
     "UsageError",
+    "Verification",
     "__version__",
+    "close",
     "coriolis_matrix",
+    "curvature",
     "diagonalize",
     "diagonalize_unnormalized",
     "forward",
+    "frame_derivatives",
+    "frame_motion",
     "from_urdfpy",
+    "identifiable",
     "inverse",
+    "jacobian",
+    "limits",
     "linearize_forward",
     "linearize_inverse",
+    "linearize_loops",
+    "link_accelerations",
     "load",
+    "loop_constraints",
+    "loop_forces",
     "mass_matrix",
     "mass_matrix_derivative",
     "mass_matrix_factor",
     "mass_matrix_inverse",
+    "operational_space",
+    "operators",
+    "parameter_names",
     "perturb_forward",
     "perturb_inverse",
+    "read_result",
+    "regressor",
+    "sensitivity",
+    "sensitivity_matrices",
+    "simulate",
     "undiagonalize",
     "undiagonalize_unnormalized",
+    "verify",
 ]
 
 

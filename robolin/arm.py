@@ -20,7 +20,9 @@ Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
 Rotary = tuple[float, float, float, float, float, float]
 
 JointKind = Literal["revolute", "continuous", "prismatic"]
+GroupKind = Literal["floating", "planar"]
 WrenchModel = Literal["follower", "dead", "world"]
+LoopKind = Literal["point", "rigid"]
 
 IDENTITY: Matrix3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
@@ -122,20 +124,72 @@ class Wrench:
     moment: Vector3
 
 
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A closure between two frames, which makes a loop of the tree's branches.
+
+    point: the origins of both frames coincide, 3 equations
+    rigid: the frames coincide, 6 equations
+    """
+
+    name: str
+    kind: LoopKind
+    first: Frame
+    second: Frame
+
+
+# the freedoms of a joint with several, from the innermost link that stands for it outward
+PARTS: Mapping[GroupKind, tuple[str, ...]] = {
+    "floating": ("x", "y", "z", "rz", "ry", "rx"),
+    "planar": ("x", "y", "rz"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A joint with several freedoms: one link for each, the body itself outermost.
+
+    Positions are those of its links, one after the other: a floating body slides along x, y, z
+    and then turns by yaw, pitch, roll.  Velocities are those of the body in its own axes.
+    """
+
+    name: str
+    kind: GroupKind
+    links: tuple[int, ...]
+
+    @property
+    def body(self) -> int:
+        """The outermost link, which carries the mass and all frames."""
+        return self.links[-1]
+
+    @property
+    def freedoms(self) -> dict[str, int]:
+        """The link that stands for each freedom: x, y, z slide, rx, ry, rz turn."""
+        return dict(zip(PARTS[self.kind], self.links, strict=True))
+
+
 @dataclass(frozen=True)
 class Arm:
-    """A fixed-base arm, ready for dynamics."""
+    """An arm ready for dynamics.
+
+    tip:     the frame that kinematic questions are about, where one is asked about
+    figures: what the description says in plain numbers, for telling what changed in it
+    """
 
     name: str
     links: tuple[Link, ...]
     frames: Mapping[str, Frame]
     joint_names: tuple[str, ...]
+    groups: tuple[Group, ...] = ()
     still_joints: tuple[str, ...] = ()
     gravity: Vector3 = (0.0, 0.0, -9.81)
     damping: bool = True
     friction_velocity: float | None = None
     wrenches: tuple[Wrench, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    tip: Frame | None = None
     contract: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict, compare=False)
     source: str = ""
     digest: str = ""
 
@@ -165,6 +219,23 @@ class Arm:
             place[link.joint.mimic.leader if link.joint.mimic else link.joint.name]
             for link in self.links
         )
+
+    def places(self, group: Group) -> dict[str, int]:
+        """The place in q of each freedom of a joint that has several."""
+        return {part: self.coordinates[k - 1] for part, k in group.freedoms.items()}
+
+    def joint_of(self, k: int) -> str:
+        """The name in the description of the joint that link k stands for, or stands for part."""
+        return self._group_names.get(k, self.link(k).joint.name)
+
+    @cached_property
+    def stand_ins(self) -> frozenset[int]:
+        """The links that only stand for a freedom of a joint with several, and weigh nothing."""
+        return frozenset(k for group in self.groups for k in group.links[:-1])
+
+    @cached_property
+    def _group_names(self) -> dict[int, str]:
+        return {k: group.name for group in self.groups for k in group.links}
 
     @cached_property
     def joints(self) -> tuple[Joint, ...]:

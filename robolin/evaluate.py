@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,15 +21,34 @@ from robolin.checks import (
     spread,
     suspects,
 )
-from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.engine.parameters import Parameters, parameters_of
 from robolin.engine.run import Arrays, no_inertia, run
 from robolin.errors import RobolinError, UsageError
 
-Method = Literal["auto", "operator", "conventional"]
+Method = Literal[
+    "auto",
+    "operator",
+    "conventional",
+    "bias-free",
+    "bias-free-links",
+    "three-sweeps",
+    "a",
+    "b",
+    "c",
+    "d",
+]
 Engine = Literal["auto", "python", "compiled"]
+LoopMethod = Literal["kkt", "schur", "null-space"]
 
-METHODS = ("auto", "operator", "conventional")
+METHODS = get_args(Method)
+# the four recursions for forward dynamics, by the letters they have in their paper
+LETTERS: Mapping[str, str] = {
+    "a": "bias-free",
+    "b": "bias-free-links",
+    "c": "three-sweeps",
+    "d": "operator",
+}
 ENGINES = ("auto", "python", "compiled")
 
 # joints up to which elimination beats the recursions on the compiled engine, as measured in
@@ -46,6 +65,7 @@ class How(TypedDict, total=False):
     method: Method
     engine: Engine
     jobs: int | None
+    loop_method: LoopMethod | None
 
 
 class Ready:
@@ -61,6 +81,8 @@ class Ready:
         """The kernel of an algorithm for this arm; compiled, if it must be."""
         from robolin.engine.compiled import Plan, prepared, recipe_for
 
+        if name in self.plans:
+            return self.plans[name]
         self._prepared = self._prepared or prepared(self.parameters)
         recipe = recipe_for(name, ALGORITHMS[name], self._prepared)
         return self.plans.setdefault(name, Plan(self._prepared, recipe))
@@ -96,6 +118,10 @@ def evaluate_rows(
     question = (verb, how.get("method", "auto"))
     name = known.names.get(question)
     if name is None:
+        if arm.loops:
+            from robolin.loops.rows import closed_rows
+
+            return closed_rows(arm, verb, values, how)
         name = known.names[question] = algorithm_name(arm, *question)
     algorithm, plan = ALGORITHMS[name], known.plans.get(name)
     if plan is not None and engine != "python":
@@ -154,6 +180,10 @@ def complaint_of(
     arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, **how: Unpack[How]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
+    if arm.loops:
+        from robolin.loops.rows import closed_complaint
+
+        return closed_complaint(arm, verb, values, row, how)
     algorithm = ALGORITHMS[algorithm_name(arm, verb, how.get("method", "auto"))]
     arrays = {each: array_of(arm, each, values[each]) for each in algorithm.needs}
     batch = batch_of(arrays)
@@ -175,7 +205,9 @@ def complaint_of(
 
 def algorithm_name(arm: Arm, verb: str, method: Method = "auto") -> str:
     """The algorithm that answers `verb` on this arm."""
-    conventional = f"{verb}-conventional"
+    if arm.groups and verb in ONE_FREEDOM:
+        raise _not_with_groups(arm, verb)
+    conventional, chosen = f"{verb}-conventional", f"{verb}-{LETTERS.get(method, method)}"
     if method == "conventional" and conventional in ALGORITHMS:
         return conventional
     if method == "auto" and arm.n <= CONVENTIONAL_UP_TO.get(verb, 0):
@@ -184,9 +216,21 @@ def algorithm_name(arm: Arm, verb: str, method: Method = "auto") -> str:
         if method == "auto" and conventional in ALGORITHMS:
             return conventional
         raise _not_with_mimic(arm, conventional in ALGORITHMS)
+    if chosen in ALGORITHMS:
+        return chosen
     if ALGORITHMS[verb].kind == "serial" and not arm.serial:
         return f"{verb}-tree"
     return verb
+
+
+def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
+    group = arm.groups[0]
+    return RobolinError(
+        f"{verb}: shown only for joints with one freedom each, but '{group.name}' is {group.kind}",
+        where=arm.source,
+        hint=f"choose a base outboard of it: --base {arm.link(group.body).name}"
+        + ", without --floating-base" * (group.name == "base"),
+    )
 
 
 def _not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:

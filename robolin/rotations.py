@@ -61,6 +61,13 @@ def apply(pose: Pose, point: Vector3) -> Vector3:
     return x + px, y + py, z + pz
 
 
+def inverse(pose: Pose) -> Pose:
+    """The frame a pose is given in, seen from the pose."""
+    back = transpose(pose.rotation)
+    x, y, z = rotate(back, pose.translation)
+    return Pose(back, (0.0 - x, 0.0 - y, 0.0 - z))
+
+
 def compose(outer: Pose, inner: Pose) -> Pose:
     """The inner pose, given in the outer pose's frame, seen from where the outer is seen."""
     return Pose(matmul(outer.rotation, inner.rotation), apply(outer, inner.translation))

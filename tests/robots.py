@@ -13,7 +13,9 @@ import numpy as np
 
 import robolin
 from robolin.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose, Wrench
+from robolin.description.build import build
 from robolin.description.bundled import bundled_names
+from robolin.description.model import Description, JointEntry, LinkEntry, Place
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = ROOT.parent / "shared" / "data" / "urdf"
@@ -74,6 +76,44 @@ def _preorder(rng: np.random.Generator, count: int, tree: bool) -> Iterator[int]
         path.append(i)
 
 
+def grouped_arm(
+    seed: int, kinds: Sequence[str], tree: bool = False, *, armature: bool = False
+) -> Arm:
+    """A robot with joints of these kinds, base to tip: some of them floating or planar."""
+    rng = np.random.default_rng(seed)
+    here = Place("random")
+    inboard = list(_preorder(rng, len(kinds), tree))
+    joints = tuple(
+        JointEntry(
+            name=f"joint{i}",
+            kind=kind,
+            parent="ground" if inboard[i] < 0 else f"link{inboard[i]}",
+            child=f"link{i}",
+            place=here,
+            pose=random_pose(rng),
+            axis=_unit(rng),
+            armature=float(rng.uniform(0.01, 0.2)) if armature else 0.0,
+        )
+        for i, kind in enumerate(kinds)
+    )
+    tool = JointEntry(
+        "to tool", "fixed", f"link{len(kinds) - 1}", TOOL, here, pose=random_pose(rng)
+    )
+    bodies = [LinkEntry(f"link{i}", here, random_body(rng)) for i in range(len(kinds))]
+    description = Description(
+        name=f"grouped-{'tree' if tree else 'chain'}-{seed}",
+        links=(LinkEntry("ground", here), *bodies, LinkEntry(TOOL, here)),
+        joints=(*joints, tool),
+        root="ground",
+        source="random",
+        digest="0" * 64,
+        gravity=_vector(rng.normal(size=3) * 6.0),
+    )
+    arm = build(description)
+    names = tuple(str(name) for name in rng.permutation(arm.joint_names))
+    return replace(arm, joint_names=names)
+
+
 def random_pose(rng: np.random.Generator) -> Pose:
     return Pose(random_rotation(rng), _vector(rng.uniform(-0.4, 0.4, 3)))
 
@@ -121,8 +161,8 @@ def sample_arms(count: int = 52) -> tuple[Arm, ...]:
 
 @lru_cache
 def bundled_arms() -> tuple[Arm, ...]:
-    """Every arm that comes with robolin, without its damping."""
-    return tuple(robolin.load(name, damping=False) for name in bundled_names())
+    """Every arm that comes with robolin, without its damping and with its loops open."""
+    return tuple(robolin.load(name, damping=False, open_loops=True) for name in bundled_names())
 
 
 def independent(arms: Sequence[Arm]) -> tuple[Arm, ...]:

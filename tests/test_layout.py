@@ -13,20 +13,58 @@ PACKAGE = ROOT / "robolin"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # what each room may import of robolin besides itself; the rest connects them
-CONNECTING = {"__init__", "__main__", "api", "checks", "cli", "evaluate"}
+CONNECTING = {"__init__", "__main__", "api", "checks", "cli", "evaluate", "testing"}
 ALLOWED = {
     "ahead": set(),
     "arm": set(),
     "errors": set(),
     "version": set(),
     "rotations": {"arm"},
+    "quaternions": set(),
+    "configuration": {"arm", "quaternions"},
     "algebra": set(),
     "dynamics": {"algebra"},
     "engine": {"algebra", "arm", "errors", "rotations"},
     "description": {"arm", "errors", "rotations"},
-    "trajectory": {"ahead", "arm", "errors"},
+    "trajectory": {"ahead", "arm", "errors", "quaternions"},
     "output": {"ahead", "errors", "version"},
-    "analysis": {"algebra", "arm", "dynamics", "engine", "errors", "output"},
+    "storing": {"ahead", "errors", "output", "trajectory"},
+    "loops": {"algebra", "arm", "checks", "errors", "evaluate"},
+    "simulation": {"arm", "checks", "configuration", "errors", "evaluate", "loops"},
+    "kinematics": {
+        "algebra",
+        "arm",
+        "checks",
+        "description",
+        "dynamics",
+        "errors",
+        "evaluate",
+        "rotations",
+    },
+    "operator_algebra": {"algebra", "arm", "checks", "dynamics", "engine", "errors"},
+    "analysis": {
+        "algebra",
+        "api",
+        "arm",
+        "checks",
+        "configuration",
+        "dynamics",
+        "engine",
+        "errors",
+        "evaluate",
+        "output",
+        "rotations",
+    },
+    "verification": {
+        "algebra",
+        "arm",
+        "checks",
+        "description",
+        "dynamics",
+        "engine",
+        "errors",
+        "evaluate",
+    },
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array
 NO_NUMPY = {"arm", "errors", "version", "rotations", "description", "dynamics"}

@@ -71,6 +71,17 @@ class Load(Protocol):
     def moment(self) -> Vector: ...
 
 
+class Place(Protocol):
+    """A frame on a link, in the link's axes."""
+
+    @property
+    def link(self) -> LinkNumber: ...
+    @property
+    def axes(self) -> Vector: ...
+    @property
+    def point(self) -> Vector: ...
+
+
 # hands a number of a link, or of a pair of links, to a result or to a table of the same name
 Put = Callable[[str, tuple[LinkNumber, ...], Scalar], None]
 
@@ -86,6 +97,17 @@ class Chain(Protocol):
     def friction_velocity(self) -> Scalar | None: ...
     @property
     def loads(self) -> Sequence[Load]: ...
+    @property
+    def tip(self) -> Place:
+        """The frame that kinematic questions are about."""
+
+    @property
+    def origin(self) -> Vector:
+        """Where the inertial frame sits in the root frame of the description, in this state."""
+
+    @property
+    def grouped(self) -> bool:
+        """Whether some joint has several freedoms, and so several links that stand for it."""
 
     # the order of the links
     def base_to_tip(self) -> Iterable[LinkNumber]: ...
@@ -107,6 +129,25 @@ class Chain(Protocol):
 
     def between(self, k: LinkNumber, j: LinkNumber) -> Iterable[LinkNumber]:
         """Every link inboard of k and outboard of j, nearest to k first."""
+
+    # joints with several freedoms: on an ordinary joint, k itself and the link inboard of it
+    def outermost(self, k: LinkNumber) -> LinkNumber:
+        """The link that the joint of k carries: of the links that stand for it, the body."""
+
+    def carrier(self, k: LinkNumber) -> LinkNumber:
+        """The link, or the base, that the joint of k sits on with all its freedoms."""
+
+    def partners_outboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
+        """The links outboard of k that stand for the same joint, in falling order."""
+
+    def partnered(self) -> Iterable[LinkNumber]:
+        """Every link that has partners outboard."""
+
+    def direction(self, k: LinkNumber) -> Vector:
+        """The axis of freedom k in the axes of the link that its joint carries."""
+
+    def rests(self, k: LinkNumber) -> Any:
+        """Whether link k stays where its joint is: it turns, or the inertial frame slides along."""
 
     # the constants of link k and of the joint inboard of it
     def turns(self, k: LinkNumber) -> Any:
@@ -165,8 +206,11 @@ class Chain(Protocol):
     def positive(self, k: LinkNumber, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         """The value, once it is not negligible beside `size()`; else joint k is complained of."""
 
+    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        """The value, once it is above `least`; else result `name` does not exist in this state."""
+
     def out(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
-        """A result for a link, a pair or a triple of links."""
+        """A result; the index is the number of a link, or of an entry, along each of its axes."""
 
     def out_more(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
         """An addition to a result already given."""

@@ -9,7 +9,7 @@ half           18 numbers   a 6x3 matrix, the left half of a 6x6 one whose right
 from __future__ import annotations
 
 from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import add, cross, dot, scale, sub
+from robolin.algebra.vectors import add, cross, dot, rotate, rotate_back, scale, sub
 
 ZERO_RIGID: Vector = (0.0,) * 10
 ZERO_ARTICULATED: Vector = (0.0,) * 21
@@ -40,7 +40,7 @@ def rigid_inertia(R: Vector, p: Vector, mass: Scalar, com: Vector, rotary: Vecto
 
     c = p + R com;   J = R rotary R* + m (|c|² 1 - c c*)
     """
-    c = add(p, (dot(R[0:3], com), dot(R[3:6], com), dot(R[6:9], com)))
+    c = add(p, rotate(R, com))
     mp = scale(c, mass)
     x, y, z = mp[0] * c[0], mp[1] * c[1], mp[2] * c[2]
     T0, T1, T2 = (symmetric_times(rotary, R[i : i + 3]) for i in (0, 3, 6))
@@ -54,6 +54,23 @@ def rigid_inertia(R: Vector, p: Vector, mass: Scalar, com: Vector, rotary: Vecto
         dot(T1, R[6:9]) - mp[1] * c[2],
         dot(T2, R[6:9]) + (x + y),
     )
+
+
+def newton_euler(
+    R: Vector, p: Vector, body: tuple[Scalar, Vector, Vector], V: Vector, alpha: Vector
+) -> Vector:
+    """M a + S[V] M V of a body at pose (R, p), without forming M.
+
+    c = p + R com;   F = m (a + α x c + w x (u + w x c))
+    N = R (I α' + w' x I w') + c x F,   with α' = R* α and w' = R* w in the body's own axes
+    """
+    mass, com, rotary = body
+    w, u, turn, shift = V[:3], V[3:], alpha[:3], alpha[3:]
+    c = add(p, rotate(R, com))
+    F = scale(add(add(shift, cross(turn, c)), cross(w, add(u, cross(w, c)))), mass)
+    own, own_turn = rotate_back(R, w), rotate_back(R, turn)
+    N = add(symmetric_times(rotary, own_turn), cross(own, symmetric_times(rotary, own)))
+    return add(rotate(R, N), cross(c, F)) + F
 
 
 def gyroscopic(M: Vector, V: Vector) -> Vector:

@@ -66,6 +66,11 @@ def rotate(R: Vector, x: Vector) -> Vector:
     return dot(R[0:3], x), dot(R[3:6], x), dot(R[6:9], x)
 
 
+def rotate_back(R: Vector, x: Vector) -> Vector:
+    """R* x."""
+    return dot(R[0::3], x), dot(R[1::3], x), dot(R[2::3], x)
+
+
 def rotate_rotation(R: Vector, E: Vector) -> Vector:
     """R E, rotation by rotation."""
     columns = (E[0::3], E[1::3], E[2::3])

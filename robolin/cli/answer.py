@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
+from robolin.algebra.axes import Axis, Shape
 from robolin.arm import Arm
 from robolin.cli.flags import recorded
+from robolin.cli.loop_answer import TITLES, closed_arrays, closed_state, fully
+from robolin.cli.loop_flags import NO_LOOPS, Loops
 from robolin.cli.model_flags import Model
 from robolin.cli.motion import Motion, Run, Torque, Values, typed_motion
 from robolin.cli.output_flags import Output
@@ -20,6 +23,10 @@ from robolin.evaluate import Method, algorithm_name, evaluate
 from robolin.output.result import Array, Result
 from robolin.output.units import unit_of
 
+# angular part first
+SPATIAL = ("rx", "ry", "rz", "x", "y", "z")
+POINT = ("x", "y", "z")
+
 COLUMNS = {"qd": "velocity", "qdd": "acceleration", "tau": "effort"}
 
 
@@ -28,6 +35,9 @@ class Question:
     """A verb, the algorithms that answer it, and what stands in for a torque not given.
 
     forward: whether the answer divides by the mass matrix, so that its condition matters
+    named:   what an algorithm gives as named arrays, where its axes alone do not say it
+    loops:   what was asked about closed loops
+    watch:   is shown each part of the answer with the state it belongs to, in order
     """
 
     verb: str
@@ -35,6 +45,9 @@ class Question:
     method: Method = "auto"
     torque: Torque = "zero"
     forward: bool = False
+    named: Callable[[Arm, Values], Iterable[Array]] | None = None
+    loops: Loops = NO_LOOPS
+    watch: Callable[[Values, Result], None] | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -48,11 +61,14 @@ class Question:
         return tuple(name for name in names if name not in changes)
 
 
-def answer(question: Question, model: Model, state: State, out: Output) -> None:
-    """Answer the question and write the result."""
+def answer(
+    question: Question, model: Model, state: State, out: Output, arm: Arm | None = None
+) -> None:
+    """Answer the question about the model, or the arm made of it already, and write the result."""
     out.require_target()
-    arm = model.arm()
+    arm = arm or model.arm()
     out.note(*(f"{arm.name}: {note}" for note in arm.contract["notes"]))
+    question.loops.require_useful(arm)
     if state.trajectory is None:
         _answer_state(question, arm, state, out)
     else:
@@ -65,34 +81,42 @@ def _answer_state(question: Question, arm: Arm, state: State, out: Output) -> No
     motion, given = typed_motion(arm, state, question.needs, question.torque)
 
     def run(algorithm: str, values: Values) -> Values:
-        return evaluate(arm, algorithm, values, method=question.method)
+        method = question.loops.method
+        return evaluate(arm, algorithm, values, method=question.method, loop_method=method)
 
-    if out.verbose and question.forward:
+    if out.verbose and question.forward and not arm.loops:
         worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
         out.note(f"cond(M) = {worst:.3g}")
-    out.write(
-        Result(
-            verb=question.verb,
-            arrays=arrays_of(question, arm, motion, given, run),
-            joints=arm.joint_names,
-            contract=contract_of(question, arm, motion),
-            options=recorded(),
-            inputs=arm_inputs(arm),
-        )
+    result = Result(
+        verb=question.verb,
+        arrays=arrays_of(question, arm, motion, given, run),
+        joints=arm.joint_names,
+        contract=contract_of(question, arm, motion),
+        options=recorded(),
+        inputs=arm_inputs(arm),
+        model=arm.figures,
     )
+    if question.watch:
+        question.watch(closed_state(arm, question.loops, given), result)
+    out.write(result)
 
 
 def arrays_of(
     question: Question, arm: Arm, motion: Motion, given: Values, run: Run
 ) -> tuple[Array, ...]:
     """Everything the question asks for, from the values that are given."""
-    values = motion.values(arm, given, run)
+    values = motion.values(arm, closed_state(arm, question.loops, given), run)
     arrays: dict[str, Array] = {}
     for algorithm in question.algorithms:
         if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
             values["qdd"] = run("forward", values)["qdd"]
-        found = run(algorithm, values)
-        arrays |= {array.name: array for array in _named(arm, algorithm, found)}
+        found = run(fully(arm, algorithm), values)
+        values |= {name: found[name] for name in found if name == "qdd"}
+        named = question.named(arm, found) if question.named else _named(arm, algorithm, found)
+        arrays |= {array.name: array for array in named}
+        if arm.loops:
+            more = closed_arrays(arm, question.loops, values, found)
+            arrays |= {array.name: array for array in more}
     return tuple(arrays.values())
 
 
@@ -100,7 +124,8 @@ def contract_of(
     question: Question, arm: Arm, motion: Motion, rows: int | None = None
 ) -> dict[str, Any]:
     """What the answer includes."""
-    return {**arm.contract, **motion.said(rows), "algorithm": _titles(question, arm)}
+    said = {**motion.said(rows), **question.loops.closing_said}
+    return {**arm.contract, **said, "algorithm": _titles(question, arm)}
 
 
 def arm_inputs(arm: Arm) -> dict[str, str]:
@@ -118,16 +143,36 @@ def condition(found: Values) -> float:
 
 def _named(arm: Arm, algorithm: str, found: Values) -> Iterable[Array]:
     kinds = [joint.kind for joint in arm.joints]
-    for name, rank in ALGORITHMS[algorithm].gives.items():
+    for name, shape in ALGORITHMS[algorithm].gives.items():
         quantity = name
         if name == "coriolis" and algorithm == "diagonalize-unnormalized":
             quantity = "coriolis_unnormalized"
-        labels = (arm.joint_names,) * rank
+        labels = tuple(_labels(arm, axis) for axis in shape)
         yield Array(name, found[name], labels, unit_of(quantity, kinds), COLUMNS.get(name))
+
+
+def named_arrays(arm: Arm, shapes: Mapping[str, Shape], found: Values) -> Iterable[Array]:
+    """Values with the units of their names and the labels of their axes."""
+    kinds = [joint.kind for joint in arm.joints]
+    for name, shape in shapes.items():
+        labels = tuple(_labels(arm, axis) for axis in shape)
+        yield Array(name, found[name], labels, unit_of(name, kinds), COLUMNS.get(name))
+
+
+def _labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
+    """The names along one axis of a result."""
+    if axis == "joint":
+        return arm.joint_names
+    if axis == "link":
+        return tuple(link.name for link in reversed(arm.links))
+    known = {len(SPATIAL): SPATIAL, len(POINT): POINT}
+    return known.get(axis) or tuple(str(i + 1) for i in range(axis))
 
 
 def _titles(question: Question, arm: Arm) -> str:
     """The algorithm's title, each with what it answered where there are several."""
+    if arm.loops:
+        return TITLES[question.loops.method or "null-space"]
     titles = {
         ", ".join(ALGORITHMS[verb].gives): ALGORITHMS[
             algorithm_name(arm, verb, question.method)

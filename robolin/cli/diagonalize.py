@@ -9,16 +9,19 @@ import click
 from robolin.cli.flags import METHOD, Verb, bundled, flag
 from robolin.cli.model_flags import Model, model_options
 from robolin.cli.output_flags import Output, output_options
+from robolin.cli.sample_flags import Samples, sample_options
 from robolin.cli.state_flags import State, state_options
 from robolin.errors import UsageError
 
 
 @dataclass(frozen=True)
 class Transform:
-    """Which coordinates, and which way."""
+    """Which coordinates, and which way; or whether there are any for all configurations."""
 
     unnormalized: bool
     inverse_transform: bool
+    curvature: bool
+    symbols: bool
 
     @property
     def algorithm(self) -> str:
@@ -43,15 +46,31 @@ _FLAGS = [
         is_flag=True,
         help="Go back: qd and tau from --nu and --epsilon, or from --xi and --kappa.",
     ),
+    flag(
+        "--curvature",
+        section=METHOD,
+        is_flag=True,
+        help="Answer with the curvature of the mass matrix: only if it is zero do coordinates "
+        "exist that make it diagonal everywhere.",
+    ),
+    flag(
+        "--symbols",
+        section=METHOD,
+        is_flag=True,
+        help="With --curvature: every independent Riemann symbol, too.",
+    ),
 ]
 
 
 @click.command("diagonalize", cls=Verb)
 @model_options
 @state_options("q", "qd", "tau", "nu", "epsilon", "xi", "kappa")
+@sample_options("--curvature")
 @bundled("transform", _FLAGS, Transform)
 @output_options
-def command(model: Model, state: State, transform: Transform, out: Output) -> None:
+def command(
+    model: Model, state: State, samples: Samples, transform: Transform, out: Output
+) -> None:
     """State and torques in coordinates that make the mass matrix diagonal.
 
     Answers with nu, epsilon, coriolis, m and D: the equation of motion becomes
@@ -61,9 +80,19 @@ def command(model: Model, state: State, transform: Transform, out: Output) -> No
     Example:
       robolin diagonalize panda --qd 0.1,0,0,0,0,0,0 --tau hold
       robolin diagonalize two-link --inverse-transform --nu 0.1,0.2 --epsilon 1,0
+      robolin diagonalize ur5 --curvature --samples 20
     """
+    if transform.curvature:
+        from robolin.cli.curvature_answer import Survey, answer_curvature
+
+        _require_no_transform(transform)
+        answer_curvature(model, Survey(state, samples, transform.symbols), out)
+        return
     from robolin.cli.answer import Question, answer
 
+    samples.require_none("--curvature")
+    if transform.symbols:
+        raise UsageError("has no effect here", where="--symbols", hint="it goes with --curvature")
     if transform.inverse_transform and transform.velocity not in state.typed:
         raise UsageError(
             f"needs the velocities it starts from: --{transform.velocity}",
@@ -72,3 +101,11 @@ def command(model: Model, state: State, transform: Transform, out: Output) -> No
         )
     question = Question("diagonalize", (transform.algorithm,), forward=True)
     answer(question, model, state, out)
+
+
+def _require_no_transform(transform: Transform) -> None:
+    for name in ("unnormalized", "inverse_transform"):
+        if getattr(transform, name):
+            flag_name = f"--{name.replace('_', '-')}"
+            hint = "curvature concerns all configurations, not one state's coordinates"
+            raise UsageError(f"cannot go together with {flag_name}", where="--curvature", hint=hint)

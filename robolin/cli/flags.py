@@ -16,17 +16,20 @@ from click.core import ParameterSource
 Function = Callable[..., Any]
 
 STATE, MODEL, METHOD, OUTPUT = "State", "Model", "Answer", "Output"
+TORQUE, TIME = "Torque", "Time"
 SECTIONS: Mapping[str, str] = {
     STATE: (
         "VALUES are one per joint in the arm's order, 0,0.5,-1.2, or named, "
         "elbow=30deg,wrist=-1.2, where joints left out are 0. "
         "Units are SI; 'deg' after a number is for angles."
     ),
+    TORQUE: "",
+    TIME: "",
     METHOD: "",
     MODEL: "",
     OUTPUT: "",
 }
-FILES = ("arm", "trajectory")
+FILES = ("arm", "trajectory", "initial", "perturb_torque")
 
 
 class Flag(click.Option):
@@ -94,6 +97,10 @@ def recorded() -> dict[str, Any]:
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and (isinstance(param, click.Argument) or getattr(param, "section", "") != OUTPUT):
             value = ctx.params[name]
-            label = name if isinstance(param, click.Argument) else param.opts[0].lstrip("-")
-            record[label] = PurePath(value).name if name in FILES else value
+            record[label_of(param)] = PurePath(value).name if name in FILES else value
     return record
+
+
+def label_of(param: click.Parameter) -> str:
+    """The name a flag or an argument is recorded under."""
+    return param.name or "" if isinstance(param, click.Argument) else param.opts[0].lstrip("-")

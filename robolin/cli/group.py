@@ -23,12 +23,24 @@ VERBS = {
         "mass-matrix": "Mass matrix, its inverse, factors, derivative and Coriolis matrix.",
         "linearize-inverse": "How torques change with a small change of the motion.",
         "linearize-forward": "How accelerations change with a small change of state and torques.",
+        "jacobian": "Jacobian of a frame, its pose and twist, and the arm as it feels there.",
         "diagonalize": "State and torques in coordinates that make the mass matrix diagonal.",
+        "regressor": "Torques as a linear function of masses, inertias, damping and friction.",
+        "sensitivity": "How a motion changes with its beginning, its torques and the arm.",
+    },
+    "Motion": {
+        "simulate": "The motion of an arm under torques or a controller, with its energies.",
     },
     "Arms": {
         "inspect": "An arm laid open: tree, joints, masses and the contract.",
         "validate": "What is wrong or doubtful in a robot file.",
+        "verify": "Whether robolin is right about an arm.",
         "models": "The bundled arms, and where each one's figures come from.",
+    },
+    "Stored results": {
+        "check": "Stored results beside what their questions are answered with now.",
+        "record": "A result stored for others to be checked against.",
+        "diff": "What differs between two models.",
     },
     "Cost": {
         "count": "Exact operation counts, beside the papers' formulas.",
@@ -93,11 +105,14 @@ def group() -> None:
     """
 
 
-def invoke(args: Sequence[str]) -> int:
-    """Run one command line and return the exit code it asks for; errors are all our own."""
+def invoke(args: Sequence[str], taker: object = None) -> int:
+    """Run one command line and return the exit code it asks for; errors are all our own.
+
+    taker: gets the result in place of the writer, for commands that run another one
+    """
     try:
         # not `group.main`: it has its own idea of what a closed pipe and Ctrl-C mean
-        with group.make_context("robolin", list(args)) as ctx:
+        with group.make_context("robolin", list(args), obj=taker) as ctx:
             group.invoke(ctx)
     except Exit as stop:
         return stop.exit_code

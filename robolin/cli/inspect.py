@@ -51,6 +51,13 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
         frozenset({"mass"}),
         "Moving links, base to tip",
     )
+    if found["loops"]:
+        yield Sheet(
+            ("loop", "kind", "first", "second", "equations"),
+            [tuple(str(value) for value in row.values()) for row in found["loops"]],
+            frozenset({"equations"}),
+            "Closures of loops",
+        )
     mass = found["mass"]
     yield Lines(
         [

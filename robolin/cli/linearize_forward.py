@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robolin.cli.flags import Verb
+from robolin.cli.loop_flags import Loops, loop_options
 from robolin.cli.method_flag import method_option
 from robolin.cli.model_flags import Model, model_options
 from robolin.cli.output_flags import Output, output_options
@@ -26,12 +27,14 @@ _HELP = {
 @model_options
 @state_options("q", "qd", "tau", "qdd", perturb=("dq", "dqd", "dtau"), gives="dqdd", help=_HELP)
 @method_option
+@loop_options
 @output_options
-def command(model: Model, state: State, method: Method, out: Output) -> None:
+def command(model: Model, state: State, method: Method, loops: Loops, out: Output) -> None:
     """How accelerations change with a small change of state and torques.
 
     Answers with qdd, dqdd_dtau, dqdd_dqd and dqdd_dq:
     dqdd = dqdd_dtau dtau + dqdd_dqd dqd + dqdd_dq dq.
+    Where ARM has closed loops, also with lam, the forces that keep their closures, and its changes.
     Without --tau and --qdd the torques hold ARM where it is, so that an arm at rest stays there.
 
     \b
@@ -43,5 +46,7 @@ def command(model: Model, state: State, method: Method, out: Output) -> None:
     from robolin.cli.answer import Question, answer
 
     algorithm = "perturb-forward" if state.perturb else "linearize-forward"
-    question = Question("linearize-forward", (algorithm,), method, torque="hold", forward=True)
+    question = Question(
+        "linearize-forward", (algorithm,), method, torque="hold", forward=True, loops=loops
+    )
     answer(question, model, state, out)

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import click
 
-from robolin.cli.flags import METHOD, Flag
+from robolin.cli.flags import METHOD, Flag, Function
 
 METHODS = ("auto", "operator", "conventional")
+WAYS = ("a", "b", "c", "d", "bias-free", "bias-free-links", "three-sweeps")
 
-method_option = click.option(
-    "--method",
-    cls=Flag,
-    section=METHOD,
-    type=click.Choice(METHODS),
-    default="auto",
-    show_default=True,
-    help="Recursions over the links without any mass matrix (operator), or the mass matrix and "
-    "elimination (conventional); auto takes the first unless joints mimic each other.",
+_TEXT = (
+    "Recursions over the links without any mass matrix (operator), or the mass matrix and "
+    "elimination (conventional); auto takes the first unless joints mimic each other."
+)
+
+
+def _option(methods: Sequence[str], text: str) -> Callable[[Function], Function]:
+    return click.option(
+        "--method",
+        cls=Flag,
+        section=METHOD,
+        type=click.Choice(methods),
+        default="auto",
+        show_default=True,
+        help=text,
+    )
+
+
+method_option = _option(METHODS, _TEXT)
+forward_method_option = _option(
+    METHODS + WAYS,
+    f"{_TEXT}  The recursions come in four ways that agree: bias torques first (a, bias-free), "
+    "with the links' accelerations (b, bias-free-links), bias forces of the links first "
+    "(c, three-sweeps), and all biases on the way (d, operator).",
 )

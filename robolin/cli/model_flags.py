@@ -110,6 +110,13 @@ _FLAGS = [
         metavar="A,B,C",
         help="Order of the joints, in what goes in and what comes out alike.",
     ),
+    flag(
+        "--floating-base",
+        section=MODEL,
+        is_flag=True,
+        help="Let the base link move freely: a joint 'base' with six freedoms.",
+    ),
+    flag("--open-loops", section=MODEL, is_flag=True, help="Leave out the closures of loops."),
     flag("--strict", section=MODEL, is_flag=True, help="Warnings become errors."),
 ]
 
@@ -127,6 +134,8 @@ def _model(
     friction_velocity: str | None,
     armature: Sequence[str],
     joints: str | None,
+    floating_base: bool,
+    open_loops: bool,
     strict: bool,
 ) -> Model:
     from robolin.description.options import ModelOptions
@@ -137,7 +146,7 @@ def _model(
         base=base,
         tip=tip,
         lock={name: value for name, (value, _) in locks.items()},
-        payload=tuple(_payload(Typed("--payload", text)) for text in payload),
+        payload=tuple(payload_of(Typed("--payload", text)) for text in payload),
         wrenches=tuple(_wrench(Typed("--wrench", text), wrench_frame) for text in wrench),
         damping=not no_damping,
         friction_velocity=None
@@ -145,6 +154,8 @@ def _model(
         else number(Typed("--friction-velocity", friction_velocity), friction_velocity),
         armature=_armature(armature),
         joints=None if joints is None else tuple(name.strip() for name in joints.split(",")),
+        floating_base=floating_base,
+        open_loops=open_loops,
         strict=strict,
     )
     in_degrees = tuple(name for name, (_, degrees) in locks.items() if degrees)
@@ -200,7 +211,8 @@ def _armature(texts: Sequence[str]) -> dict[str, float]:
     return {name: value for name, (value, _) in entries.items()}
 
 
-def _payload(typed: Typed) -> Payload:
+def payload_of(typed: Typed) -> Payload:
+    """LINK:MASS[@X,Y,Z]."""
     from robolin.description.options import Payload
 
     head, at, place = typed.text.rpartition("@")

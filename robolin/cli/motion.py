@@ -30,6 +30,7 @@ class Motion:
     hold:    whether a torque not given is the one that the accelerations take
     changes: small changes of the state, the same for every row
     file:    the trajectory that has the columns
+    turned:  the joints whose angles were given as a quaternion
     """
 
     needs: tuple[str, ...]
@@ -37,6 +38,7 @@ class Motion:
     hold: bool
     changes: Values = field(default_factory=dict)
     file: str = ""
+    turned: tuple[str, ...] = ()
 
     @property
     def absent(self) -> tuple[str, ...]:
@@ -50,7 +52,7 @@ class Motion:
         values = {name: given.get(name, zero) for name in self.needs}
         if self.hold and "tau" not in given:
             motion = {name: given.get(name, zero) for name in ("q", "qd", "qdd")}
-            values["tau"] = run("inverse", motion)["tau"]
+            values["tau"] = run("hold" if arm.loops else "inverse", motion)["tau"]
         return {**values, **self.changes}
 
     def missing_columns(self) -> list[str]:
@@ -85,6 +87,8 @@ class Motion:
         parts = [
             f"{_listed(names)} {what}" for names, what in ((told, "given"), (zero, "zero")) if names
         ]
+        if self.turned:
+            parts.append(f"angles of {_listed(self.turned)} from a quaternion brought to length 1")
         text = ", ".join(parts)
         return f"{rows} row{'s' * (rows != 1)} of {self.file}: {text}" if self.file else text
 
@@ -103,7 +107,8 @@ def typed_motion(
     # a torque that is to be computed is not given
     names = [name for name in state.typed if (name, state.typed[name]) != ("tau", HOLD)]
     given = {name: np.array(state.values(arm, name)) for name in names}
-    return Motion(tuple(needs), tuple(names), hold, _changes(arm, state)), given
+    turned = tuple(state.turned(arm))
+    return Motion(tuple(needs), tuple(names), hold, _changes(arm, state), turned=turned), given
 
 
 def read_motion(

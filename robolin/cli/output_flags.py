@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 COLORS = ("auto", "always", "never")
 
+# what a command that runs another one gets the answer with, instead of having it written
+Taker = Callable[["Output", "Result | Flow"], None]
+
 
 @dataclass(frozen=True)
 class Output:
@@ -32,6 +35,7 @@ class Output:
     verbose: bool = False
     jobs: int | None = None
     chunk_rows: int | None = None
+    taker: Taker | None = None
 
     def require_target(self) -> None:
         """Refuse a file that could not be written, before anything is computed for it."""
@@ -46,6 +50,9 @@ class Output:
 
         if self.path is not None:
             return format_of(self.path, self.form)
+        if self.taker is not None:
+            # all of it, as a file would have it
+            return "npz"
         return self.form or ("table" if standard_output().isatty() else "csv")
 
     def fills_terminal(self) -> bool:
@@ -54,9 +61,12 @@ class Output:
         return on_terminal and self.form_written() != "table"
 
     def write(self, result: Result | Flow) -> None:
-        """Hand the result to the writer that fits."""
+        """Hand the result to whoever asked for it, else to the writer that fits."""
         from robolin.output.write import write
 
+        if self.taker is not None:
+            self.taker(self, result)
+            return
         write(
             result,
             path=self.path,
@@ -147,7 +157,8 @@ _FLAGS = [
 
 
 def _output(path: str | None, **settings: Any) -> Output:
-    return Output(path and file_name(path), **settings)
+    taker: Taker | None = click.get_current_context().obj
+    return Output(path and file_name(path), **settings, taker=taker)
 
 
 output_options = bundled("out", _FLAGS, _output)

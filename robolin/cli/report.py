@@ -65,6 +65,13 @@ class Report:
             text = plain(parts)
         _write_text(text, terminal)
 
+    def write_text(self, text: str) -> None:
+        """Write a text that has its form already."""
+        if self.path is not None:
+            _write_file(self.path, text)
+        else:
+            _write_text(text, standard_output().isatty())
+
     def _colored(self, terminal: bool) -> bool:
         if self.color == "auto":
             return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

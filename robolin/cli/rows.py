@@ -13,6 +13,7 @@ from robolin.arm import Arm
 from robolin.cli.answer import Question, arm_inputs, arrays_of, condition, contract_of
 from robolin.cli.batches import Batch
 from robolin.cli.flags import recorded
+from robolin.cli.loop_answer import closed_state
 from robolin.cli.motion import WORDS, Motion, read_motion, wanted
 from robolin.cli.output_flags import Output
 from robolin.cli.progress import RowProgress, watched
@@ -57,7 +58,11 @@ class Rows:
     ) -> None:
         self._question, self._arm, self._motion = question, arm, motion
         self._stream, self._tolerant, self._out = stream, tolerant, out
-        self._how: How = {"method": question.method, "jobs": out.jobs}
+        self._how: How = {
+            "method": question.method,
+            "jobs": out.jobs,
+            "loop_method": question.loops.method,
+        }
         # asked for here because other threads do not know which command is running
         self._options = recorded()
         self._unanswered = 0
@@ -104,8 +109,11 @@ class Rows:
             self._blank(batch, chunk, part)
         else:
             _require_answers(batch, chunk)
-        if self._out.verbose and self._question.forward:
+        if self._out.verbose and self._question.forward and not self._arm.loops:
             self._worst = max(self._worst, condition(batch.run("mass-matrix", chunk.columns)))
+        if self._question.watch:
+            state = closed_state(self._arm, self._question.loops, chunk.columns)
+            self._question.watch(state, part)
         return part
 
     def _blank(self, batch: Batch, chunk: Chunk, part: Result) -> None:
@@ -125,7 +133,7 @@ class Rows:
         if self._unanswered:
             contract["unanswered rows"] = f"{self._unanswered}, all NaN"
         inputs = {**arm_inputs(self._arm), self._motion.file: self._stream.sheet.digest()}
-        return Ending(contract, inputs)
+        return Ending(contract, inputs, self._arm.figures)
 
 
 def _require_readable(arm: Arm, path: str, names: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ import click
 
 from robolin.cli.flags import STATE, Function, bundled, flag
 from robolin.cli.model_flags import file_name
-from robolin.cli.typed import Typed, per_joint
+from robolin.cli.typed import Typed, per_joint, quaternion_names
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,12 @@ class State:
     def values(self, arm: Arm, quantity: str) -> list[float]:
         """What was typed for this quantity, one value per joint."""
         typed = Typed(f"--{quantity}", self.typed[quantity])
-        return per_joint(typed, arm, quantity in ANGULAR)
+        return per_joint(typed, arm, quantity in ANGULAR, quantity == "q")
+
+    def turned(self, arm: Arm) -> list[str]:
+        """The joints whose angles were typed as a quaternion."""
+        names = quaternion_names(arm).items()
+        return [joint for joint, parts in names if f"{parts[3]}=" in self.typed.get("q", "")]
 
     def perturbations(self, arm: Arm) -> dict[str, list[float]]:
         """Every small change by name; the ones left out are 0."""

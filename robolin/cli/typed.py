@@ -77,8 +77,11 @@ def named(typed: Typed) -> dict[str, Figure]:
     return entries
 
 
-def per_joint(typed: Typed, arm: Arm, angular: bool) -> list[float]:
-    """One value per joint of the arm, in its order; `angular` if turning joints may use degrees."""
+def per_joint(typed: Typed, arm: Arm, angular: bool, positions: bool = False) -> list[float]:
+    """One value per joint of the arm, in its order; `angular` if turning joints may use degrees.
+
+    Among positions, a quaternion may stand for the angles of a floating joint.
+    """
     items = typed.text.split(",")
     with_name = sum("=" in item for item in items)
     if with_name == 0:
@@ -91,6 +94,8 @@ def per_joint(typed: Typed, arm: Arm, angular: bool) -> list[float]:
             )
     elif with_name == len(items):
         entries = named(typed)
+        if positions:
+            entries = _without_quaternions(typed, entries, arm)
         _require_known(typed, list(entries), arm)
         figures = [entries.get(name, Figure(0.0)) for name in arm.joint_names]
     else:
@@ -100,6 +105,44 @@ def per_joint(typed: Typed, arm: Arm, angular: bool) -> list[float]:
         )
     _require_angles(typed, figures, arm, angular)
     return [value for value, _ in figures]
+
+
+def quaternion_names(arm: Arm) -> dict[str, list[str]]:
+    """For every floating joint, what the four numbers of its quaternion are called."""
+    floating = (group.name for group in arm.groups if group.kind == "floating")
+    return {name: [f"{name}:q{letter}" for letter in "xyzw"] for name in floating}
+
+
+def _without_quaternions(typed: Typed, entries: dict[str, Figure], arm: Arm) -> dict[str, Figure]:
+    """The entries with every quaternion turned into roll, pitch and yaw."""
+    for joint, names in quaternion_names(arm).items():
+        given = [name for name in names if name in entries]
+        angles = [f"{joint}:{part}" for part in ("rx", "ry", "rz")]
+        if not given:
+            continue
+        if missing := [name for name in names if name not in entries]:
+            raise typed.wrong(f"the quaternion of '{joint}' has no {', '.join(missing)}")
+        if both := [name for name in angles if name in entries]:
+            message = f"'{joint}' has both a quaternion and {', '.join(both)}"
+            raise typed.wrong(message, "keep one of them: they say the same")
+        turn = _rpy(typed, joint, [entries[name] for name in names])
+        kept = {name: value for name, value in entries.items() if name not in names}
+        entries = {**kept, **dict(zip(angles, turn, strict=True))}
+    return entries
+
+
+def _rpy(typed: Typed, joint: str, figures: Sequence[Figure]) -> list[Figure]:
+    import numpy as np
+
+    from robolin.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
+
+    if any(degrees for _, degrees in figures):
+        raise typed.wrong(f"the quaternion of '{joint}' has no angles in it", "leave out 'deg'")
+    quaternion = np.array([value for value, _ in figures])
+    length = float(np.linalg.norm(quaternion))
+    if abs(length - 1.0) > LENGTH_TOLERANCE:
+        raise typed.wrong(f"the quaternion of '{joint}' has length {length:.9g}, not 1")
+    return [Figure(float(angle)) for angle in rpy_from_quaternion(quaternion / length)]
 
 
 def _require_known(typed: Typed, names: Sequence[str], arm: Arm) -> None:

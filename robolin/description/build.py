@@ -7,13 +7,15 @@ children come before parents and every subtree is a contiguous range.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from robolin.arm import (
+    PARTS,
     Arm,
     Frame,
+    Group,
     Inertia,
     Joint,
     JointKind,
@@ -21,8 +23,19 @@ from robolin.arm import (
     Pose,
     Vector3,
 )
+from robolin.description.closures import loop_problems, loops_of
 from robolin.description.contract import contract_of
-from robolin.description.merge import merged, placed, standing, unit
+from robolin.description.figures import figures_of
+from robolin.description.freedoms import (
+    FLOATING_BASE,
+    coordinate_names,
+    floated,
+    floating_problems,
+    group_kind,
+    naming_problems,
+    taken_apart,
+)
+from robolin.description.merge import NOTHING, merged, placed, standing, unit
 from robolin.description.model import Description, JointEntry
 from robolin.description.option_checks import value_problems
 from robolin.description.options import ModelOptions
@@ -35,7 +48,7 @@ from robolin.description.selection import (
 )
 from robolin.description.tree import Tree, tree_of
 from robolin.errors import RobolinError, raise_all
-from robolin.rotations import apply, compose
+from robolin.rotations import apply, compose, inverse
 
 STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
 DEFAULTS = ModelOptions()
@@ -43,6 +56,10 @@ DEFAULTS = ModelOptions()
 
 def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
     """The arm that a description is under the given options."""
+    raise_all([*naming_problems(description)])
+    if options.floating_base:
+        raise_all([*floating_problems(description)])
+        description = floated(description)
     tree = tree_of(description)
     raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
     selection = select(tree, options)
@@ -50,20 +67,38 @@ def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
     raise_all([*movement_problems(tree, selection, options), *order_problems])
 
     frames = _frames(tree, selection)
+    if options.floating_base and options.base:
+        frames = _seen_from(options.base, frames)
+    raise_all(list(loop_problems(tree, selection, frames, options)))
     arm = Arm(
         name=description.name,
         links=_links(tree, selection, frames, options),
         frames=frames,
         joint_names=joint_names,
+        groups=_groups(selection, frames),
         still_joints=_still(tree, selection),
         gravity=options.gravity or description.gravity or STANDARD_GRAVITY,
         damping=options.damping,
         friction_velocity=options.friction_velocity,
         wrenches=tuple(options.wrenches),
+        loops=loops_of(tree, frames, options)[0],
+        figures=figures_of(description),
+        tip=_tip(tree, frames, options),
         source=description.source,
         digest=description.digest,
     )
     return replace(arm, contract=contract_of(tree, selection, options, arm))
+
+
+def _tip(tree: Tree, frames: Mapping[str, Frame], options: ModelOptions) -> Frame | None:
+    """The frame chosen as the tip, or the only moving link that nothing hangs on."""
+    if options.tip:
+        return frames[options.tip]
+    parents, root = {joint.parent for joint in tree.joints}, frames[tree.description.root]
+    ends = [
+        frame for name, frame in frames.items() if name not in parents and frame.link != root.link
+    ]
+    return ends[0] if len(ends) == 1 else None
 
 
 def _still(tree: Tree, selection: Selection) -> tuple[str, ...]:
@@ -75,10 +110,13 @@ def _still(tree: Tree, selection: Selection) -> tuple[str, ...]:
 
 def _frames(tree: Tree, selection: Selection) -> dict[str, Frame]:
     """Every link of the description on the moving link, or the base, that carries it."""
-    count = len(selection.moving)
-    number = {joint.child: count - i for i, joint in enumerate(selection.moving)}
+    last = sum(len(coordinate_names(joint)) for joint in selection.moving)
+    number, k = {}, last + 1
+    for joint in selection.moving:
+        k -= len(coordinate_names(joint))
+        number[joint.child] = k
     root = tree.description.root
-    frames = {root: Frame(root, count + 1)}
+    frames = {root: Frame(root, last + 1)}
     for joint in tree.joints:
         if joint.child in number:
             frames[joint.child] = Frame(joint.child, number[joint.child])
@@ -87,6 +125,16 @@ def _frames(tree: Tree, selection: Selection) -> dict[str, Frame]:
             pose = standing(joint, selection.standing.get(joint.name, 0.0))
             frames[joint.child] = Frame(joint.child, carrier.link, compose(carrier.pose, pose))
     return frames
+
+
+def _seen_from(base: str, frames: Mapping[str, Frame]) -> dict[str, Frame]:
+    """The frames with those on the floating body placed from the link chosen as its base."""
+    body, back = frames[base].link, inverse(frames[base].pose)
+    moved = {
+        name: Frame(name, body, compose(back, frame.pose)) if frame.link == body else frame
+        for name, frame in frames.items()
+    }
+    return {**moved, base: Frame(base, body)}
 
 
 def _links(
@@ -101,15 +149,37 @@ def _links(
     for joint in reversed(selection.moving):
         k = frames[joint.child].link
         inboard = frames[joint.parent]
+        *inner, outermost = _joints(tree, joint, inboard.pose, options.armature)
+        chosen = options.base if options.floating_base and joint.name == FLOATING_BASE else None
+        name = chosen or joint.child
         link = Link(
-            name=joint.child,
-            joint=_joint(tree, joint, inboard.pose, options.armature),
-            parent=inboard.link,
+            name=name,
+            joint=outermost,
+            parent=k + 1 if inner else inboard.link,
             inertia=_body(joint, bodies.get(k, [])),
-            merged=tuple(name for name in carried[k] if name != joint.child),
+            merged=tuple(other for other in carried[k] if other != name),
         )
         links.append(link)
+        links.extend(_weightless(inner, k, inboard.link))
     return tuple(links)
+
+
+def _weightless(inner: Sequence[Joint], body: int, inboard: int) -> Iterator[Link]:
+    """The links that stand for all but the outermost freedom of a joint, outermost first."""
+    for k, joint in enumerate(reversed(inner), start=body + 1):
+        innermost = k == body + len(inner)
+        yield Link(joint.name, joint, inboard if innermost else k + 1, NOTHING)
+
+
+def _groups(selection: Selection, frames: Mapping[str, Frame]) -> tuple[Group, ...]:
+    """The joints with several freedoms, in public order, with the links that stand for them."""
+    groups = []
+    for joint in selection.moving:
+        if kind := group_kind(joint):
+            body = frames[joint.child].link
+            innermost = body + len(PARTS[kind]) - 1
+            groups.append(Group(joint.name, kind, tuple(range(innermost, body - 1, -1))))
+    return tuple(groups)
 
 
 def _bodies(
@@ -137,12 +207,18 @@ def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
         raise RobolinError(message, where=str(joint.place), hint=hint) from error
 
 
-def _joint(tree: Tree, joint: JointEntry, carrier: Pose, armature: Mapping[str, float]) -> Joint:
-    """A moving joint, of a kind that moves, placed on the moving link that carries its parent."""
-    return Joint(
+def _joints(
+    tree: Tree, joint: JointEntry, carrier: Pose, armature: Mapping[str, float]
+) -> Iterator[Joint]:
+    """A joint placed on the moving link that carries its parent, as one or several that move."""
+    pose = compose(carrier, joint.pose)
+    if kind := group_kind(joint):
+        yield from taken_apart(joint, kind, pose, armature)
+        return
+    yield Joint(
         name=joint.name,
         kind=cast(JointKind, joint.kind),
-        pose=compose(carrier, joint.pose),
+        pose=pose,
         axis=unit(joint.axis),
         limits=joint.limits,
         damping=joint.damping,

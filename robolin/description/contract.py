@@ -30,8 +30,8 @@ def contract_of(
     return {
         "arm": f"{arm.name} ({PurePath(arm.source).name})" if arm.source else arm.name,
         "joints": list(arm.joint_names),
-        "gravity": _gravity(arm),
-        "base": _base(options.base, root),
+        "gravity": _gravity(arm, options.floating_base),
+        "base": _base(options, root),
         "tip": f"link '{options.tip}'; joints off the chain are rigid"
         if options.tip
         else "whole tree",
@@ -43,7 +43,9 @@ def contract_of(
         "armature": grouped({joint.name: joint.armature for joint in joints}) or "none",
         "payload": "; ".join(map(_payload, options.payload)) or "none",
         "wrench": "; ".join(_wrench(wrench, arm) for wrench in arm.wrenches) or "none",
-        "inertial_frame": _inertial_frame(arm, root),
+        **_loops(tree, options, arm),
+        **_freedoms(arm),
+        "inertial_frame": _inertial_frame(arm, root, options.floating_base),
         "units": "SI: rad, m, s, kg, N, N·m",
         "ignored": list(tree.description.ignored),
         "notes": [*tree.description.notes, *_notes(tree, selection, options, arm)],
@@ -78,13 +80,21 @@ def _figures(values: Sequence[float]) -> str:
     return ", ".join(map(figure, values))
 
 
-def _gravity(arm: Arm) -> str:
+def _gravity(arm: Arm, floats: bool) -> str:
     if not any(arm.gravity):
         return "none"
-    return f"{_figures(arm.gravity)} m/s² in the root link's axes"
+    axes = "the world's axes" if floats else "the root link's axes"
+    return f"{_figures(arm.gravity)} m/s² in {axes}"
 
 
-def _base(base: str | None, root: str) -> str:
+def _base(options: ModelOptions, root: str) -> str:
+    base = options.base
+    if options.floating_base:
+        return "floating: joint 'base' between the world and " + (
+            f"link '{base}'; joints inboard of it are rigid and what they carry moves along"
+            if base
+            else "the root link"
+        )
     if base is None or base == root:
         return f"link '{root}', the root"
     return (
@@ -154,13 +164,44 @@ def _wrench(wrench: Wrench, arm: Arm) -> str:
     )
 
 
+def _loops(tree: Tree, options: ModelOptions, arm: Arm) -> dict[str, str]:
+    """A line for descriptions that have loops, none for the others."""
+    if not tree.description.loops:
+        return {}
+    moving = {loop.name for loop in arm.loops}
+    texts = []
+    for loop in tree.description.loops:
+        text = f"{loop.name} ({loop.kind}: '{loop.first.link}' on '{loop.second.link}')"
+        texts.append(text if loop.name in moving else f"{text}, closed by joints that stand still")
+    if options.open_loops:
+        return {"loops": f"open (asked for): {', '.join(x.name for x in tree.description.loops)}"}
+    return {"loops": "closed: " + "; ".join(texts)}
+
+
 def _stands(link: str, arm: Arm) -> bool:
     """Whether no moving joint carries the link."""
     return arm.frames[link].link == arm.base
 
 
-def _inertial_frame(arm: Arm, root: str) -> str:
+def _freedoms(arm: Arm) -> dict[str, str]:
+    """A line for arms whose joints have several freedoms, none for the others."""
+    told = [
+        f"{group.name} is {group.kind}: positions "
+        + ("roll, pitch, yaw and x, y, z" if group.kind == "floating" else "x, y and the angle")
+        + f" from its joint frame; velocities, accelerations, efforts and changes"
+        f" in the axes of link '{arm.link(group.body).name}'"
+        for group in arm.groups
+    ]
+    return {"freedoms": "; ".join(told)} if told else {}
+
+
+def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
     """What the world is, and about which point the numbers are computed."""
+    on_base = [k for k, link in enumerate(arm.links, start=1) if link.parent == arm.base]
+    if len(on_base) == 1 and any(on_base[0] in group.links for group in arm.groups):
+        world = "fixed" if floats else f"root link '{root}'"
+        place = f"where link '{arm.link(arm.groups[0].body).name}' is"
+        return f"world = {world}; computed about {place}, which changes no result"
     first = sum(link.parent == arm.base for link in arm.links)
     place = "the first joint" if first == 1 else f"the middle of the {first} first joints"
     return f"world = root link '{root}'; computed about {place}, which changes no result"

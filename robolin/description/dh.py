@@ -32,12 +32,13 @@ from robolin.arm import Matrix3, Pose, Vector3
 from robolin.description.model import JointEntry, Kind, LinkEntry
 from robolin.description.structure import did_you_mean
 from robolin.description.yaml_fields import Fields, fields_of, named
-from robolin.description.yaml_joint import KINDS, MOTION_KEYS, Written, pose_of, with_motion
+from robolin.description.yaml_joint import MOTION_KEYS, Written, pose_of, with_motion
 from robolin.description.yaml_nodes import shown
 from robolin.rotations import compose, rotate, transpose
 
 DH_KEYS = ("convention", "base", "rows", "tool")
 CONVENTIONS = ("standard", "modified")
+DH_KINDS = ("revolute", "continuous", "prismatic", "fixed")
 ROW_KEYS = ("name", "type", "a", "alpha", "d", "theta", "link", *MOTION_KEYS)
 TOOL_KEYS = ("link", "origin")
 # besides a and alpha; the one that q adds to may be left out
@@ -86,7 +87,7 @@ def read_table(table: Fields, listed: Collection[str], written: Written) -> None
 
 
 def _joint(row: Fields, parent: str, default: str, listed: Collection[str]) -> JointEntry:
-    kind = row.choice("type", KINDS, "unknown-joint-type")
+    kind = row.choice("type", DH_KINDS, "unknown-joint-type")
     row.need("name", "type", "a", "alpha", *OTHER_PARAMETERS.get(kind, ()))
     child = row.text("link") or default
     if listed and kind != "fixed" and child not in listed:

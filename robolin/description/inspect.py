@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from robolin.arm import Arm, Joint, Mimic
+from robolin.arm import Arm, Joint, Mimic, Vector3
 from robolin.description.contract import figure
+from robolin.description.freedoms import floated, group_kind
 from robolin.description.model import Description, JointEntry, LinkEntry, Reading
 from robolin.description.tree import tree_of
 from robolin.description.validate import validate
@@ -23,7 +24,7 @@ def inspection(reading: Reading, arm: Arm) -> Row:
     """
     raise_all([found.error() for found in reading.findings if found.level == "error"])
     assert reading.description is not None, "a reading without errors has a description"
-    description = reading.description
+    description = _as_built(reading.description, arm)
     moving = sum(link.inertia.mass for link in arm.links)
     base = _base_mass(description, arm)
     levels = Counter(found.level for found in validate(reading))
@@ -36,17 +37,25 @@ def inspection(reading: Reading, arm: Arm) -> Row:
         "tree": tree_lines(description, arm),
         "joints": joint_table(description, arm),
         "links": link_table(arm),
+        "loops": loop_table(arm),
         "mass": {"total": moving + base, "moving": moving, "base": base},
         "contract": dict(arm.contract),
         "findings": {level: levels[level] for level in ("error", "warning", "note")},
     }
 
 
+def _as_built(description: Description, arm: Arm) -> Description:
+    """The description with the joint to the world if the arm was given one."""
+    written = {joint.name for joint in description.joints}
+    missing = any(group.name not in written for group in arm.groups)
+    return floated(description) if missing else description
+
+
 def joint_table(description: Description, arm: Arm) -> list[Row]:
     """The moving joints, followers included, from base to tip."""
     entries = {joint.name: joint for joint in description.joints}
     return [
-        _joint_row(link.joint, entries[link.joint.name], k)
+        _joint_row(link.joint, entries[arm.joint_of(k)], k)
         for k, link in reversed(list(enumerate(arm.links, start=1)))
     ]
 
@@ -83,13 +92,28 @@ def link_table(arm: Arm) -> list[Row]:
         {
             "name": link.name,
             "number": k,
-            "joint": link.joint.name,
+            "joint": arm.joint_of(k),
             "mass": link.inertia.mass,
             "com": list(link.inertia.com),
             "inertia": list(link.inertia.rotary),
             "merged": list(link.merged),
         }
         for k, link in reversed(list(enumerate(arm.links, start=1)))
+        if k not in arm.stand_ins
+    ]
+
+
+def loop_table(arm: Arm) -> list[Row]:
+    """The closures: what they hold together, and how many equations that is."""
+    return [
+        {
+            "name": loop.name,
+            "kind": loop.kind,
+            "first": loop.first.name,
+            "second": loop.second.name,
+            "equations": 3 if loop.kind == "point" else 6,
+        }
+        for loop in arm.loops
     ]
 
 
@@ -105,7 +129,7 @@ def tree_lines(description: Description, arm: Arm) -> list[str]:
     below: dict[str, list[JointEntry]] = {}
     for joint in tree_of(description).joints:
         below.setdefault(joint.parent, []).append(joint)
-    moving = {link.joint.name: link.joint for link in arm.links}
+    moving = {arm.joint_of(k): link.joint for k, link in enumerate(arm.links, start=1)}
     lines = [f"{description.root}{_mass(links[description.root])}"]
     # a stack of joints still to show, each with what stands left of it
     waiting = list(_branches(below.get(description.root, []), ""))[::-1]
@@ -128,11 +152,18 @@ def _mass(link: LinkEntry) -> str:
     return f" {figure(link.inertia.mass)} kg" if link.inertia and link.inertia.mass else ""
 
 
+def _row(axis: Vector3) -> str:
+    return ", ".join(f"{x + 0.0:.4g}" for x in axis)
+
+
 def _motion(entry: JointEntry, joint: Joint | None) -> str:
     """How a link moves against the one before it."""
     if joint is None:
         return "(fixed)" if entry.kind == "fixed" else f"({entry.name}: {entry.kind}, rigid here)"
+    if group_kind(entry):
+        normal = f" across {_row(entry.axis)}" if entry.kind == "planar" else ""
+        return f"({entry.name}: {entry.kind}{normal})"
     how = "about" if joint.turns else "along"
-    axis = ", ".join(f"{x + 0.0:.4g}" for x in joint.axis)
+    axis = _row(joint.axis)
     follows = f", follows {joint.mimic.leader}" if joint.mimic else ""
     return f"({entry.name}: {joint.kind} {how} {axis}{follows})"

@@ -30,6 +30,8 @@ class Keywords(TypedDict, total=False):
     friction_velocity: float | None
     armature: Mapping[str, float] | None
     joints: Sequence[str] | None
+    floating_base: bool
+    open_loops: bool
     strict: bool
 
 
@@ -48,6 +50,8 @@ def model_options(keywords: Keywords) -> ModelOptions:
         friction_velocity=None if velocity is None else _number("friction_velocity", velocity),
         armature=_values("armature", keywords.get("armature")),
         joints=_joints(keywords.get("joints")),
+        floating_base=_switch("floating_base", keywords.get("floating_base", False)),
+        open_loops=_switch("open_loops", keywords.get("open_loops", False)),
         strict=_switch("strict", keywords.get("strict", False)),
     )
 

@@ -43,6 +43,8 @@ def load(source: Source, **options: Unpack[Keywords]) -> Arm:
     friction_velocity  applies friction as μ tanh(q̇ / friction_velocity)
     armature           joint -> reflected rotor inertia, in place of the description's
     joints             order of inputs and outputs alike
+    floating_base      True puts a joint 'base' with six freedoms between world and base link
+    open_loops         True leaves out the closures of loops: the arm is its tree of joints
     strict             refuses what `validate` warns about
     """
     return load_with(source, model_options(options))

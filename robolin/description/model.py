@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from robolin.arm import HERE, UNLIMITED, Inertia, Limits, Mimic, Pose, Vector3
+from robolin.arm import HERE, UNLIMITED, Inertia, Limits, LoopKind, Mimic, Pose, Vector3
 from robolin.errors import RobolinError
 
 Level = Literal["error", "warning", "note"]
@@ -80,6 +80,26 @@ class JointEntry:
         return self.places.get(part, self.place)
 
 
+@dataclass(frozen=True, slots=True)
+class LoopEnd:
+    """A frame that a closure holds on to: a link, and where on it."""
+
+    link: str
+    place: Place
+    pose: Pose = HERE
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEntry:
+    """A closure as written."""
+
+    name: str
+    kind: LoopKind
+    place: Place
+    first: LoopEnd
+    second: LoopEnd
+
+
 @dataclass(frozen=True)
 class Description:
     """A whole file: links and joints in the order written, and what was not understood."""
@@ -91,6 +111,7 @@ class Description:
     source: str
     digest: str
     gravity: Vector3 | None = None
+    loops: tuple[LoopEntry, ...] = ()
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)

@@ -28,7 +28,7 @@ def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
     for wrench in options.wrenches:
         yield from _wrench_problems(tree, wrench)
     for name, value in options.armature.items():
-        if name not in tree.by_name:
+        if name not in tree.by_name and name not in tree.coordinates:
             yield unknown_joint(tree, "armature", name)
         if not (isfinite(value) and value >= 0.0):
             yield UsageError(

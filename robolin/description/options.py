@@ -31,4 +31,6 @@ class ModelOptions:
     friction_velocity: float | None = None
     armature: Mapping[str, float] = field(default_factory=dict)
     joints: tuple[str, ...] | None = None
+    floating_base: bool = False
+    open_loops: bool = False
     strict: bool = False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from math import isfinite
 
+from robolin.description.freedoms import FLOATING_BASE, coordinate_names
 from robolin.description.model import JointEntry
 from robolin.description.options import ModelOptions
 from robolin.description.structure import ONE_NUMBER, did_you_mean, quoted
@@ -42,7 +43,7 @@ def select(tree: Tree, options: ModelOptions) -> Selection:
             continue
         if joint.name in chain and leader in chain and leader not in options.lock:
             moving.append(joint)
-        elif joint.kind in ONE_NUMBER:
+        else:
             position = options.lock.get(leader, 0.0)
             standing[joint.name] = rule.ratio * position + rule.offset if rule else position
             if leader not in options.lock:
@@ -59,11 +60,11 @@ def stranding(tree: Tree, name: str) -> str:
 def _chain(tree: Tree, options: ModelOptions) -> set[str]:
     """The joints that base and tip leave free: outboard of one, inboard of the other."""
     base = options.base or tree.description.root
+    free = {FLOATING_BASE} if options.floating_base else set()
     if options.tip is not None:
         path = takewhile(lambda joint: joint.child != base, tree.inboard(options.tip))
-        return {joint.name for joint in path}
+        return free | {joint.name for joint in path}
     outboard = {base}
-    free: set[str] = set()
     for joint in tree.joints:
         if joint.parent in outboard:
             outboard.add(joint.child)
@@ -74,7 +75,7 @@ def _chain(tree: Tree, options: ModelOptions) -> set[str]:
 def selection_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
     """What cannot be locked, and what cannot be base or tip."""
     for name, position in options.lock.items():
-        yield from _lock_problems(tree, name, position)
+        yield from _lock_problems(tree, name, position, options.floating_base)
     unknown = False
     for option, link in (("base", options.base), ("tip", options.tip)):
         if link is not None and link not in tree.links:
@@ -90,7 +91,9 @@ def selection_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinErr
             )
 
 
-def _lock_problems(tree: Tree, name: str, position: float) -> Iterator[RobolinError]:
+def _lock_problems(
+    tree: Tree, name: str, position: float, floating: bool
+) -> Iterator[RobolinError]:
     joint = tree.by_name.get(name)
     if joint is None:
         yield unknown_joint(tree, "lock", name)
@@ -101,7 +104,8 @@ def _lock_problems(tree: Tree, name: str, position: float) -> Iterator[RobolinEr
         yield RobolinError(message, where=where, hint=f"remove '{name}' from lock")
     elif joint.kind not in ONE_NUMBER:
         message = f"lock: joint '{name}' is {joint.kind}: one number does not say where it stands"
-        yield RobolinError(message, where=where, hint=_start_at(joint))
+        ours = floating and name == FLOATING_BASE
+        yield RobolinError(message, where=where, hint=_start_at(joint, ours))
     elif rule := tree.mimic.get(name):
         message = f"lock: joint '{name}' follows '{rule.leader}' and has no position of its own"
         yield RobolinError(message, where=where, hint=f"lock '{rule.leader}' instead")
@@ -112,14 +116,7 @@ def _lock_problems(tree: Tree, name: str, position: float) -> Iterator[RobolinEr
 def movement_problems(
     tree: Tree, selection: Selection, options: ModelOptions
 ) -> Iterator[RobolinError]:
-    """Joints of kinds that no arm here has, or nothing that moves at all."""
-    for joint in selection.moving:
-        if joint.kind not in ONE_NUMBER:
-            yield RobolinError(
-                f"joint '{joint.name}' is {joint.kind}; an arm here stands on a fixed base",
-                where=str(joint.place),
-                hint=_start_at(joint),
-            )
+    """Nothing that moves at all."""
     if not selection.moving:
         yield _nothing_moves(tree, selection, options)
 
@@ -127,7 +124,7 @@ def movement_problems(
 def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> RobolinError:
     if all(joint.kind == "fixed" for joint in tree.joints):
         why = "every joint is fixed"
-        hint = "an arm has at least one revolute, continuous or prismatic joint"
+        hint = "an arm has at least one joint that moves, or floats: --floating-base"
     elif selection.stranded:
         why = stranding(tree, selection.stranded[0])
         leader = tree.mimic[selection.stranded[0]].leader
@@ -142,7 +139,9 @@ def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> R
     return RobolinError(f"nothing moves: {why}", where=tree.description.source, hint=hint)
 
 
-def _start_at(joint: JointEntry) -> str:
+def _start_at(joint: JointEntry, floating: bool) -> str:
+    if floating:
+        return "leave out --floating-base, or choose another link with --base"
     return f"--base {joint.child} starts the arm at its child link and holds the joint at zero"
 
 
@@ -150,9 +149,12 @@ def public_order(
     tree: Tree, selection: Selection, asked: Sequence[str] | None
 ) -> tuple[tuple[str, ...], list[RobolinError]]:
     """The independent joints in the order asked for, or else depth first."""
-    independent = tuple(j.name for j in selection.moving if j.name not in tree.mimic)
+    names = {j.name: coordinate_names(j) for j in selection.moving if j.name not in tree.mimic}
+    independent = tuple(name for several in names.values() for name in several)
     if asked is None:
         return independent, []
+    # a joint with several freedoms may be named as one
+    asked = [name for given in asked for name in names.get(given, (given,))]
     source = tree.description.source
     problems = [
         _not_independent(tree, name, independent)
@@ -184,7 +186,10 @@ def unknown_joint(
     tree: Tree, option: str, name: str, known: Sequence[str] | None = None
 ) -> RobolinError:
     """A joint named by an option that the description does not have."""
-    if name in tree.links:
+    whole = tree.by_name.get(name.rpartition(":")[0])
+    if whole and name in coordinate_names(whole):
+        hint = f"'{name}' is a freedom of joint '{whole.name}', which moves as a whole"
+    elif name in tree.links:
         joint = tree.above.get(name)
         hint = f"'{name}' is a link"
         hint += f"; the joint it hangs on is '{joint.name}'" if joint else ", the root"

@@ -222,7 +222,11 @@ def _leader_findings(
 ) -> Iterator[Finding]:
     """What is wrong with the one joint that this joint follows."""
     place = joint.at("mimic")
-    if leader == joint.name:
+    if joint.kind not in ONE_NUMBER:
+        message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader}'"
+        hint = "only a revolute, continuous or prismatic joint can follow another"
+        yield Finding("mimic-fixed", "error", place, message, hint)
+    elif leader == joint.name:
         message = f"joint '{leader}' mimics itself"
         yield Finding("mimic-self", "error", place, message, "name the joint it follows")
     elif leader not in by_name:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from robolin.arm import Mimic
+from robolin.description.freedoms import coordinate_names
 from robolin.description.model import Description, JointEntry
 from robolin.description.structure import composed_mimic
 
@@ -21,6 +22,11 @@ class Tree:
     @cached_property
     def by_name(self) -> Mapping[str, JointEntry]:
         return {joint.name: joint for joint in self.joints}
+
+    @cached_property
+    def coordinates(self) -> frozenset[str]:
+        """The names of all that can move: joints, and the freedoms of those that have several."""
+        return frozenset(name for joint in self.joints for name in coordinate_names(joint))
 
     @cached_property
     def above(self) -> Mapping[str, JointEntry]:

@@ -38,7 +38,8 @@ from robolin.description.xml_tree import Element, parse_xml
 from robolin.rotations import rotation_from_rpy, turned_rotary
 
 KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
-IMMOBILE = ("fixed", "floating")
+# what a joint of a kind has no use for
+USELESS = {"fixed": ("axis", "limit", "dynamics", "mimic"), "floating": ("axis",)}
 JOINT_PARTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
 DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)
 PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -163,11 +164,10 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
     kind = _kind(element, owner, notes)
     parts = children(element, owner, JOINT_PARTS, notes)
     places: dict[str, Place] = {tag: notes.at(part) for tag, part in parts.items()}
-    if kind in IMMOBILE:
-        for tag in [tag for tag in JOINT_PARTS[3:] if tag in parts]:
-            notes.ignore(f"{tag} of a {kind} joint")
-            del parts[tag]
-    elif element.attributes.get("type") in ("revolute", "prismatic") and "limit" not in parts:
+    for tag in [tag for tag in USELESS.get(kind, ()) if tag in parts]:
+        notes.ignore(f"{tag} of a {kind} joint")
+        del parts[tag]
+    if element.attributes.get("type") in ("revolute", "prismatic") and "limit" not in parts:
         message = f"{owner} is {kind} and has no <limit>"
         notes.add("limit-missing", "note", element, message, "its range is taken as unknown")
     damping, friction = _dynamics(parts.get("dynamics"), owner, notes)

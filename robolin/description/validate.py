@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from robolin.arm import Arm
 from robolin.description.build import build
 from robolin.description.model import Description, Finding, Place, Reading
-from robolin.description.structure import ONE_NUMBER
 from robolin.description.validate_joints import joint_findings
 from robolin.description.validate_links import link_findings, repeated_inertials
 from robolin.description.validate_motion import link_sizes, motion_findings
@@ -33,9 +32,9 @@ def _physical(description: Description) -> Iterator[Finding]:
         yield from joint_findings(joint)
     if arm:
         yield from motion_findings(description, arm)
-    elif not any(joint.kind in ONE_NUMBER for joint in description.joints):
+    elif all(joint.kind == "fixed" for joint in description.joints):
         place = description.places.get("robot", Place(description.source))
-        hint = "an arm has at least one revolute, continuous or prismatic joint"
+        hint = "an arm has at least one joint that moves, or floats: --floating-base"
         yield finding("nothing-moves", place, "no joint of this robot moves", hint)
 
 

@@ -7,7 +7,6 @@ from math import hypot
 
 from robolin.description.contract import figure
 from robolin.description.model import Finding, JointEntry
-from robolin.description.structure import ONE_NUMBER
 from robolin.description.validation_ids import finding
 
 # three printed figures, as in 0.707 0.707 0, leave an axis this far from length 1
@@ -18,13 +17,8 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
     """Everything to say about one joint; a fixed one has nothing that could be odd."""
     if joint.kind == "fixed":
         return
-    if joint.kind not in ONE_NUMBER:
-        message = f"joint '{joint.name}' is {joint.kind}; an arm here stands on a fixed base"
-        hint = f"--base {joint.child} starts the arm at its child link"
-        yield finding("not-an-arm-joint", joint.place, message, hint)
-        return
     length = hypot(*joint.axis)
-    if abs(length - 1.0) > AXIS_TOLERANCE:
+    if joint.kind != "floating" and abs(length - 1.0) > AXIS_TOLERANCE:
         message = f"joint '{joint.name}': the axis has length {length:.6g}"
         hint = f"it is used as {', '.join(f'{x / length:.6g}' for x in joint.axis)}; write it so"
         yield finding("axis-not-unit", joint.at("axis"), message, hint)

@@ -42,11 +42,13 @@ def motion_findings(description: Description, arm: Arm) -> Iterator[Finding]:
     # a leader and its followers are one coordinate: one of them that is resisted is enough
     resisted = {arm.coordinates[k - 1] for k in range(1, arm.base) if k not in idle}
     for k in range(arm.base - 1, 0, -1):
-        link = arm.link(k)
+        link, joint = arm.link(k), entries[arm.joint_of(k)]
+        if k in arm.stand_ins:
+            continue
         if k in idle and arm.coordinates[k - 1] not in resisted:
-            yield _no_inertia(entries[link.joint.name], carried[k - 1])
+            yield _no_inertia(joint, carried[k - 1])
         elif link.inertia == Inertia() and carried[k - 1].mass:
-            place = entries[link.joint.name].place
+            place = joint.place
             message = (
                 f"link '{link.name}' moves but weighs nothing, though it carries links that do"
             )

@@ -33,11 +33,7 @@ VALIDATION_IDS: dict[str, tuple[Level, str]] = {
         "warning",
         "Nothing a joint moves resists it, so the forward verbs fail there.",
     ),
-    "not-an-arm-joint": (
-        "warning",
-        "A joint is floating or planar, so the arm loads only with --base outboard of it.",
-    ),
-    "nothing-moves": ("error", "The file has no revolute, continuous or prismatic joint."),
+    "nothing-moves": ("error", "Every joint of the file is fixed."),
     "placeholder-inertia": (
         "warning",
         "A link's inertia is exactly 1, 1, 1: a value written where none was known.",

@@ -39,10 +39,11 @@ from robolin.description.model import (
 from robolin.description.structure import check_structure
 from robolin.description.yaml_fields import Fields, fields_of, named
 from robolin.description.yaml_joint import KINDS, MOTION_KEYS, Written, pose_of, with_motion
+from robolin.description.yaml_loops import check_loops, read_loops
 from robolin.description.yaml_nodes import read_nodes, shown
 
 PROSE_KEYS = ("description", "source", "licence")
-ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links")
+ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links", "loops")
 JOINT_KEYS = ("name", "type", "parent", "child", "origin", "axis", *MOTION_KEYS)
 LINK_KEYS = ("name", "mass", "com", "inertia")
 MOMENT_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -64,6 +65,8 @@ def read_yaml(text: bytes, source: str) -> Reading:
     if arm.has("links") and (arm.has("joints") or arm.has("dh")):
         root, structural = check_structure(links, written.joints, arm.node.place)
         findings += structural
+    loops = read_loops(arm)
+    findings += check_loops(loops, links)
     prose = {key: arm.text(key) for key in PROSE_KEYS}
     description = Description(
         name=arm.text("name"),
@@ -73,6 +76,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
         source=source,
         digest=sha256(text).hexdigest(),
         gravity=arm.vector("gravity") if arm.has("gravity") else None,
+        loops=loops,
         ignored=tuple(written.ignored),
         notes=(f"source: {prose['source']}",) if prose["source"] else (),
         places={key: arm.place(key) for key in ARM_KEYS if arm.has(key)},

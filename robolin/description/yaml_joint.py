@@ -9,7 +9,7 @@ from robolin.description.model import JointEntry, LinkEntry, Place
 from robolin.description.yaml_fields import Fields
 from robolin.rotations import rotation_from_rpy
 
-KINDS = ("revolute", "continuous", "prismatic", "fixed")
+KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "fixed")
 ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MIMIC_KEYS = ("joint", "ratio", "offset")
@@ -40,6 +40,8 @@ def with_motion(joint: JointEntry, fields: Fields, written: Written) -> JointEnt
     if joint.kind == "fixed":
         _set_aside(fields, ("axis", *MOTION_KEYS), "a fixed joint does not move", written)
         return joint
+    if joint.kind == "floating":
+        _set_aside(fields, ("axis",), "a floating joint moves along and about all axes", written)
     return replace(
         joint,
         limits=_limits(fields, joint.kind == "continuous", written),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.chain import Chain, Scalars, Slots
 from robolin.algebra.vectors import ZERO6, add, dot, scale
 from robolin.dynamics.articulated_bodies import Articulated
 from robolin.dynamics.kinematics import Links
 
 
 def accelerate(chain: Chain, links: Links, art: Articulated, push: Scalars) -> Scalars:
-    """The accelerations that the torques `push` alone cause, from rest and without weight.
+    """The accelerations that the torques `push` alone cause, from rest and without weight."""
+    return response(chain, links, art, push)[0]
+
+
+def response(chain: Chain, links: Links, art: Articulated, push: Scalars) -> tuple[Scalars, Slots]:
+    """The same, and λ, how the links accelerate with their hinges.
 
     tip to base   ε(k) = x(k) - H z⁺(k-1)          z⁺(k) = z⁺(k-1) + G ε
     base to tip   y(k) = ε/D - G* λ(k+1)            λ(k) = λ(k+1) + H* y
@@ -25,4 +30,4 @@ def accelerate(chain: Chain, links: Links, art: Articulated, push: Scalars) -> S
         up = chain.inboard(k)
         y[k] = art.Dinv[k] * epsilon[k] - dot(art.G[k], lam[up])
         lam[k] = add(lam[up], scale(links.H[k], y[k]))
-    return y
+    return y, lam

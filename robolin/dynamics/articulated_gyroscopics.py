@@ -9,16 +9,17 @@ from robolin.algebra.inertias import articulated_times, half_of, half_times, out
 from robolin.algebra.vectors import add, angular, force_cross, scale, sub, twice
 from robolin.dynamics.articulated_bodies import Articulated
 from robolin.dynamics.kinematics import Links
-from robolin.dynamics.step_one import StepOne
+from robolin.dynamics.step_one import StepOne, doubled
 
 
 class Gyroscopics(NamedTuple):
-    """Ĝ (3, its other half is zero), forces Y_A (6), Y_B (6) of unit δq̇ and δq, and 2 Ḣ* (6)."""
+    """Ĝ (3, its other half is zero), forces Y_A (6), Y_B (6) of unit δq̇ and δq, 2 Ḣ*, 2 Ṗ* (6)."""
 
     Ghat: Slots
     YA: Slots
     YB: Slots
     Hd2: Slots
+    Pd2: Slots
 
 
 def articulated_gyroscopics(
@@ -30,12 +31,12 @@ def articulated_gyroscopics(
     Ĝ(k) = P̂*(k) H* / D
     Y_A  = 2 [P̂ H* + P Ḣ*]                         Y_B = 2 P̂ Ḣ* + P Ḧ* + S[H*] f
     """
-    Ghat, YA, YB, Hd2 = chain.slots(3), chain.slots(6), chain.slots(6), chain.slots(6)
+    Ghat, YA, YB = chain.slots(3), chain.slots(6), chain.slots(6)
+    Hd2, Pd2 = doubled(chain, one)
     Phat_plus = chain.sums(18)
 
     for k in chain.tip_to_base():
         H, P = links.H[k], art.P[k]
-        Hd2[k] = twice(one.Hd[k])
         Phat = add(Phat_plus[k], half_of(one.Mhat[k]))
         HPhat = times_half(H, Phat)
         Ghat[k] = scale(HPhat, art.Dinv[k])
@@ -43,8 +44,8 @@ def articulated_gyroscopics(
 
         YA[k] = add(half_times(Phat, twice(angular(H))), articulated_times(P, Hd2[k]))
         YB[k] = add(
-            add(half_times(Phat, angular(Hd2[k])), articulated_times(P, one.Hdd[k])),
+            add(half_times(Phat, angular(Pd2[k])), articulated_times(P, one.Hdd[k])),
             force_cross(H, one.f[k]),
         )
 
-    return Gyroscopics(Ghat, YA, YB, Hd2)
+    return Gyroscopics(Ghat, YA, YB, Hd2, Pd2)

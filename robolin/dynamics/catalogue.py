@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from robolin.algebra.axes import MATRIX, NUMBER, VECTOR, Shape
 from robolin.algebra.chain import Chain
 from robolin.dynamics.conventional import (
     forward_conventional,
@@ -14,81 +15,144 @@ from robolin.dynamics.conventional import (
 from robolin.dynamics.coriolis_matrix import coriolis_matrix
 from robolin.dynamics.diagonalize import diagonalize
 from robolin.dynamics.diagonalize_unnormalized import diagonalize_unnormalized
+from robolin.dynamics.energy import energy, power
+from robolin.dynamics.forward_bias_free import forward_bias_free, forward_bias_free_links
+from robolin.dynamics.forward_diagonalized import (
+    forward_diagonalized,
+    forward_diagonalized_unnormalized,
+)
 from robolin.dynamics.forward_dynamics import forward_dynamics
+from robolin.dynamics.forward_three_sweeps import forward_three_sweeps
+from robolin.dynamics.frame_derivatives import frame_derivatives
+from robolin.dynamics.frame_motion import frame_motion, link_accelerations, tip_acceleration
 from robolin.dynamics.innovations_factors import innovations_factors, inverse_by_factors
 from robolin.dynamics.inverse_dynamics import inverse_dynamics
+from robolin.dynamics.jacobian import jacobian
 from robolin.dynamics.linearize_forward import linearize_forward
 from robolin.dynamics.linearize_forward_columns import linearize_forward_columns
 from robolin.dynamics.linearize_forward_tree import linearize_forward_tree
 from robolin.dynamics.linearize_inverse import linearize_inverse
 from robolin.dynamics.mass_matrix import mass_matrix
 from robolin.dynamics.mass_matrix_derivative import mass_matrix_derivative
+from robolin.dynamics.mass_matrix_second_derivative import mass_matrix_second_derivative
+from robolin.dynamics.operational_space import operational_space, operational_space_inverse
 from robolin.dynamics.perturb_forward import perturb_forward
 from robolin.dynamics.perturb_forward_articulated import perturb_forward_articulated
 from robolin.dynamics.perturb_forward_conventional import perturb_forward_conventional
 from robolin.dynamics.perturb_inverse import perturb_inverse
+from robolin.dynamics.rate_control import inverse_from_rest, rate_control
+from robolin.dynamics.regressor import COLUMNS, regressor
 from robolin.dynamics.undiagonalize import undiagonalize, undiagonalize_unnormalized
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm with the names of its inputs and the rank of each result.
+    """An algorithm with the names of its inputs and the axes of each result.
 
     `kind` says where it holds: on every arm ('any'), on every arm whose joints are independent
-    ('independent'), or only on a serial chain of such joints ('serial').
+    ('independent'), only on a serial chain of such joints ('serial'), or where six independent
+    joints or more move the tip in all directions ('spanning'), which singular poses are not.
     """
 
     run: Callable[[Chain], None]
     needs: tuple[str, ...]
-    gives: Mapping[str, int]
+    gives: Mapping[str, Shape]
     title: str
     kind: str = "any"
 
 
-_MODEL = {"qdd": 1, "dqdd_dtau": 2, "dqdd_dqd": 2, "dqdd_dq": 2}
+_MODEL = {"qdd": VECTOR, "dqdd_dtau": MATRIX, "dqdd_dqd": MATRIX, "dqdd_dq": MATRIX}
+_OPERATIONAL: Mapping[str, Shape] = {
+    "operational_inertia_inverse": (6, 6),
+    "free_acceleration": (6,),
+    "rotation": (3, 3),
+}
 _MOTION = ("q", "qd", "qdd")
 _STATE = ("q", "qd", "tau")
 
 ALGORITHMS: Mapping[str, Algorithm] = {
-    "inverse": Algorithm(inverse_dynamics, _MOTION, {"tau": 1}, "recursive Newton–Euler, O(n)"),
+    "inverse": Algorithm(
+        inverse_dynamics, _MOTION, {"tau": VECTOR}, "recursive Newton–Euler, O(n)"
+    ),
     "forward": Algorithm(
-        forward_dynamics, _STATE, {"qdd": 1}, "articulated bodies, O(n)", "independent"
+        forward_dynamics, _STATE, {"qdd": VECTOR}, "articulated bodies, O(n)", "independent"
+    ),
+    "forward-bias-free": Algorithm(
+        forward_bias_free,
+        _STATE,
+        {"qdd": VECTOR},
+        "bias torques first, four sweeps, O(n)",
+        "independent",
+    ),
+    "forward-bias-free-links": Algorithm(
+        forward_bias_free_links,
+        _STATE,
+        {"qdd": VECTOR, "link_acceleration": ("link", 6)},
+        "bias torques first, with the links' accelerations, four sweeps, O(n)",
+        "independent",
+    ),
+    "forward-three-sweeps": Algorithm(
+        forward_three_sweeps,
+        _STATE,
+        {"qdd": VECTOR},
+        "bias forces of the links first, three sweeps, O(n)",
+        "independent",
     ),
     "forward-conventional": Algorithm(
-        forward_conventional, _STATE, {"qdd": 1}, "mass matrix and elimination, O(n³)"
+        forward_conventional, _STATE, {"qdd": VECTOR}, "mass matrix and elimination, O(n³)"
     ),
-    "mass-matrix": Algorithm(mass_matrix, ("q",), {"mass_matrix": 2}, "composite bodies, O(n²)"),
+    "mass-matrix": Algorithm(
+        mass_matrix, ("q",), {"mass_matrix": MATRIX}, "composite bodies, O(n²)"
+    ),
     "mass-matrix-inverse": Algorithm(
         inverse_by_factors,
         ("q",),
-        {"mass_matrix_inverse": 2},
+        {"mass_matrix_inverse": MATRIX},
         "innovations factors, O(n²)",
         "independent",
     ),
     "mass-matrix-inverse-conventional": Algorithm(
-        inverse_conventional, ("q",), {"mass_matrix_inverse": 2}, "elimination, O(n³)"
+        inverse_conventional, ("q",), {"mass_matrix_inverse": MATRIX}, "elimination, O(n³)"
     ),
     "mass-matrix-factor": Algorithm(
         innovations_factors,
         ("q",),
-        {"factor": 2, "D": 1, "factor_inverse": 2},
+        {"factor": MATRIX, "D": VECTOR, "factor_inverse": MATRIX},
         "innovations factors, O(n²)",
         "independent",
     ),
     "mass-matrix-derivative": Algorithm(
-        mass_matrix_derivative, ("q",), {"dmass_matrix_dq": 3}, "composite bodies, O(n³)"
+        mass_matrix_derivative,
+        ("q",),
+        {"dmass_matrix_dq": (*MATRIX, "joint")},
+        "composite bodies, O(n³)",
+    ),
+    "mass-matrix-second-derivative": Algorithm(
+        mass_matrix_second_derivative,
+        ("q",),
+        {"d2mass_matrix_dq2": MATRIX + MATRIX},
+        "composite bodies, O(n⁴)",
+    ),
+    "regressor": Algorithm(
+        regressor,
+        _MOTION,
+        {"regressor": ("joint", "link", COLUMNS)},
+        "unit parameters link by link, O(n²)",
     ),
     "coriolis-matrix": Algorithm(
-        coriolis_matrix, ("q", "qd"), {"coriolis_matrix": 2}, "half of Algorithm 2's A_D, O(n²)"
+        coriolis_matrix,
+        ("q", "qd"),
+        {"coriolis_matrix": MATRIX},
+        "half of Algorithm 2's A_D, O(n²)",
     ),
     "linearize-inverse": Algorithm(
         linearize_inverse,
         _MOTION,
-        {"mass_matrix": 2, "dtau_dqd": 2, "dtau_dq": 2},
+        {"mass_matrix": MATRIX, "dtau_dqd": MATRIX, "dtau_dq": MATRIX},
         "Algorithm 2, O(n²)",
     ),
     "perturb-inverse": Algorithm(
-        perturb_inverse, (*_MOTION, "dq", "dqd", "dqdd"), {"dtau": 1}, "Algorithm 1, O(n)"
+        perturb_inverse, (*_MOTION, "dq", "dqd", "dqdd"), {"dtau": VECTOR}, "Algorithm 1, O(n)"
     ),
     "linearize-forward": Algorithm(
         linearize_forward, _STATE, _MODEL, "Algorithm 6, O(n²)", "serial"
@@ -113,49 +177,162 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "perturb-forward": Algorithm(
         perturb_forward,
         (*_MOTION, "dq", "dqd", "dtau"),
-        {"dqdd": 1},
+        {"dqdd": VECTOR},
         "Algorithm 5b, O(n)",
         "independent",
     ),
     "perturb-forward-articulated": Algorithm(
         perturb_forward_articulated,
         (*_MOTION, "dq", "dqd", "dtau"),
-        {"dqdd": 1},
+        {"dqdd": VECTOR},
         "Algorithm 5, O(n)",
         "independent",
     ),
     "perturb-forward-conventional": Algorithm(
         perturb_forward_conventional,
         (*_MOTION, "dq", "dqd", "dtau"),
-        {"dqdd": 1},
+        {"dqdd": VECTOR},
         "Algorithm 3, O(n³)",
     ),
     "diagonalize": Algorithm(
         diagonalize,
         _STATE,
-        {"nu": 1, "epsilon": 1, "coriolis": 1, "m": 2, "D": 1},
+        {"nu": VECTOR, "epsilon": VECTOR, "coriolis": VECTOR, "m": MATRIX, "D": VECTOR},
         "Tables 1 and 2, Algorithms 6.1 and 7.1, O(n²) for m",
         "independent",
     ),
     "diagonalize-unnormalized": Algorithm(
         diagonalize_unnormalized,
         _STATE,
-        {"xi": 1, "kappa": 1, "coriolis": 1, "factor": 2, "D": 1},
+        {"xi": VECTOR, "kappa": VECTOR, "coriolis": VECTOR, "factor": MATRIX, "D": VECTOR},
         "Tables 1 and 2 without roots, Algorithm 6.1 and recursion 7.10",
         "independent",
     ),
     "undiagonalize": Algorithm(
         undiagonalize,
         ("q", "nu", "epsilon"),
-        {"qd": 1, "tau": 1},
+        {"qd": VECTOR, "tau": VECTOR},
         "Tables 1 and 2 backwards, O(n)",
         "independent",
     ),
     "undiagonalize-unnormalized": Algorithm(
         undiagonalize_unnormalized,
         ("q", "xi", "kappa"),
-        {"qd": 1, "tau": 1},
+        {"qd": VECTOR, "tau": VECTOR},
         "Tables 1 and 2 backwards without roots, O(n)",
         "independent",
     ),
+    "forward-diagonalized": Algorithm(
+        forward_diagonalized,
+        ("q", "nu", "tau"),
+        {"qd": VECTOR, "nud": VECTOR},
+        "Algorithm 8.1 with roots, in general form, O(n)",
+        "independent",
+    ),
+    "forward-diagonalized-unnormalized": Algorithm(
+        forward_diagonalized_unnormalized,
+        ("q", "xi", "tau"),
+        {"qd": VECTOR, "xid": VECTOR},
+        "Algorithm 8.1 in general form, O(n)",
+        "independent",
+    ),
+    "rate-control": Algorithm(
+        rate_control,
+        ("q", "qd", "gain"),
+        {"tau": VECTOR, "nu": VECTOR},
+        "Control 8.1 by Tables 1 and 2, O(n)",
+        "independent",
+    ),
+    "inverse-from-rest": Algorithm(
+        inverse_from_rest, _MOTION, {"tau": VECTOR}, "Newton–Euler without Coriolis forces, O(n)"
+    ),
+    "jacobian": Algorithm(
+        jacobian,
+        ("q", "qd"),
+        {
+            "jacobian": (6, "joint"),
+            "jacobian_rate_qd": (6,),
+            "twist": (6,),
+            "position": (3,),
+            "rotation": (3, 3),
+        },
+        "columns of φ*H*, O(n)",
+    ),
+    "frame-motion": Algorithm(
+        frame_motion,
+        _MOTION,
+        {
+            "twist": (6,),
+            "spatial_acceleration": (6,),
+            "classical_acceleration": (6,),
+            "position": (3,),
+            "rotation": (3, 3),
+        },
+        "kinematics, O(n)",
+    ),
+    "frame-derivatives": Algorithm(
+        frame_derivatives,
+        _MOTION,
+        dict.fromkeys(
+            (
+                "dtwist_dq",
+                "dclassical_acceleration_dqd",
+                "dclassical_acceleration_dq",
+                "dspatial_velocity_dq",
+                "dspatial_acceleration_dqd",
+                "dspatial_acceleration_dq",
+            ),
+            (6, "joint"),
+        ),
+        "kinematics and its linearization, O(n)",
+    ),
+    "link-accelerations": Algorithm(
+        link_accelerations,
+        _MOTION,
+        {"link_acceleration": ("link", 6), "link_classical_acceleration": ("link", 6)},
+        "kinematics, O(n)",
+    ),
+    "tip-acceleration": Algorithm(
+        tip_acceleration,
+        _MOTION,
+        {"tip_acceleration": (6,), "tip_classical_acceleration": (6,)},
+        "kinematics, O(n)",
+    ),
+    "operational-space": Algorithm(
+        operational_space,
+        _STATE,
+        {**_OPERATIONAL, "operational_inertia": (6, 6), "bias_wrench": (6,)},
+        "ψ*H*D⁻¹Hψ along the links and a 6x6 elimination, O(n)",
+        "spanning",
+    ),
+    "operational-space-inverse": Algorithm(
+        operational_space_inverse,
+        _STATE,
+        _OPERATIONAL,
+        "ψ*H*D⁻¹Hψ along the links, O(n)",
+        "independent",
+    ),
+    "energy": Algorithm(
+        energy,
+        ("q", "qd"),
+        {"kinetic_energy": NUMBER, "potential_energy": NUMBER},
+        "sums over the links, O(n)",
+    ),
+    "power": Algorithm(power, _STATE, {"power": NUMBER}, "sums over joints and loads, O(n)"),
 }
+
+# what is shown only for joints with one freedom each: Coriolis terms that fit ∂𝓜/∂q, and all
+# that is made of them; where velocities are not rates of positions, other terms come in
+ONE_FREEDOM = frozenset(
+    {
+        "mass-matrix-derivative",
+        "mass-matrix-second-derivative",
+        "coriolis-matrix",
+        "diagonalize",
+        "diagonalize-unnormalized",
+        "undiagonalize",
+        "undiagonalize-unnormalized",
+        "forward-diagonalized",
+        "forward-diagonalized-unnormalized",
+    }
+)

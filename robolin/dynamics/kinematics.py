@@ -27,12 +27,15 @@ class Links(NamedTuple):
     M: Slots
 
 
-def place_links(chain: Chain) -> Links:
+def place_links(chain: Chain, weighed: bool = True) -> Links:
     """Place every link, from the base outward; joint frames have their axis along z.
 
     R(k)  = R(k+1) E(k) Rot(z, q)              p(k) = p(k+1) + R(k+1) t(k)           turning
     R(k)  = R(k+1) E(k)                        p(k) = p(k+1) + R(k+1) t(k) + h q     sliding
     H*(k) = [h; p x h]  turning,   [0; h]  sliding,   with h the third column of R(k)
+
+    The axes of a joint with several freedoms are those of the body that it carries.
+    Inertias are left out where nobody asks for them.
     """
     chain.stage("kinematics")
     q = chain.given("q")
@@ -52,14 +55,26 @@ def place_links(chain: Chain) -> Links:
         s, c = sin_cos(q[k])
         turned_x, turned_y = add(scale(x, c), scale(y, s)), add(scale(y, c), scale(x, -s))
         R[k] = where(turns, _columns(turned_x, turned_y, h), still)
-        p[k] = where(turns, hinge, add(hinge, scale(h, q[k])))
+        p[k] = where(chain.rests(k), hinge, add(hinge, scale(h, q[k])))
 
         # how the joint moves everything outboard of it, and what link k weighs
-        H[k] = where(turns, h + cross(hinge, h), ZERO3 + h)
-        M[k] = rigid_inertia(R[k], p[k], *chain.body(k))
+        if not chain.grouped:
+            H[k] = where(turns, h + cross(hinge, h), ZERO3 + h)
+        if weighed:
+            M[k] = rigid_inertia(R[k], p[k], *chain.body(k))
 
+    if chain.grouped:
+        body_axes(chain, R, p, H)
     chain.stage("algorithm")
     return Links(R, p, H, M)
+
+
+def body_axes(chain: Chain, R: Slots, p: Slots, H: Slots) -> None:
+    """H*(k) = [h; p x h] turning, [0; h] sliding, with h = R d(k), R and p of the joint's body."""
+    for k in chain.base_to_tip():
+        body = chain.outermost(k)
+        h = rotate(R[body], chain.direction(k))
+        H[k] = where(chain.turns(k), h + cross(p[body], h), ZERO3 + h)
 
 
 def _columns(x: Vector, y: Vector, z: Vector) -> Vector:

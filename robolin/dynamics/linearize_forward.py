@@ -15,6 +15,7 @@ from robolin.algebra.vectors import add, angular, dot, scale, sub, twice
 from robolin.dynamics.articulated_bodies import Articulated
 from robolin.dynamics.articulated_gyroscopics import articulated_gyroscopics
 from robolin.dynamics.forward_dynamics import nominal
+from robolin.dynamics.groups import correct_for_groups
 from robolin.dynamics.joint_friction import friction_slopes
 from robolin.dynamics.kinematics import Links
 from robolin.dynamics.steady_loads import correct_for_steady_loads
@@ -79,20 +80,21 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
         for j in chain.inboard_of(k):
             A = dot(W.value, EA[j]) + dot(Q, angular(links.H[j]))
             chain.out("dqdd_dqd", (k, j), -(A + Minv[k, j] * slopes[j]))
-            chain.out("dqdd_dq", (k, j), -(dot(W.value, EB[j]) + dot(Q, angular(one.Hd[j]))))
+            chain.out("dqdd_dq", (k, j), -(dot(W.value, EB[j]) + dot(Q, angular(one.Pd[j]))))
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 
         # what hinge k does to everything outboard of it
-        Hd2 = gyros.Hd2[k]
+        Hd2, Pd2 = gyros.Hd2[k], gyros.Pd2[k]
         EA[k] = sub(
             add(Hd2, half_times(J[k], twice(angular(H)))), articulated_times(Lam[k], gyros.YA[k])
         )
         EB[k] = sub(
-            add(one.Hdd[k], half_times(J[k], angular(Hd2))),
+            add(one.Hdd[k], half_times(J[k], angular(Pd2))),
             articulated_times(Lam[k], gyros.YB[k]),
         )
 
     correct_for_steady_loads(chain, links, art)
+    correct_for_groups(chain, links, art, one.f)
 
 
 def _symmetric(H: Vector, U: Vector, Z: Vector) -> Vector:

@@ -14,6 +14,7 @@ from robolin.algebra.vectors import ZERO3, ZERO6, add, angular, dot, scale, twic
 from robolin.dynamics.articulated_bodies import Articulated
 from robolin.dynamics.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
 from robolin.dynamics.forward_dynamics import nominal
+from robolin.dynamics.groups import correct_for_groups
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links
 from robolin.dynamics.steady_loads import correct_for_steady_loads
@@ -44,7 +45,7 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
         H, Hd, loss = links.H[c], one.Hd[c], friction_slope(chain, c, qd[c])
         torque = Unit(1.0, ZERO6, ZERO6, ZERO3)
         velocity = Unit(-loss, gyros.YA[c], twice(Hd), angular(H))
-        position = Unit(0.0, gyros.YB[c], one.Hdd[c], angular(Hd))
+        position = Unit(0.0, gyros.YB[c], one.Hdd[c], angular(one.Pd[c]))
         for name, unit in (
             ("dqdd_dtau", torque),
             ("dqdd_dqd", velocity),
@@ -55,6 +56,7 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
                 chain.out(name, (k, c), column[k])
 
     correct_for_steady_loads(chain, links, art)
+    correct_for_groups(chain, links, art, one.f)
 
 
 def response(

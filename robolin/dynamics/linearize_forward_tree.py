@@ -15,6 +15,7 @@ from robolin.algebra.vectors import ZERO6, add, angular, dot, scale, sub, twice
 from robolin.dynamics.articulated_bodies import Articulated
 from robolin.dynamics.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
 from robolin.dynamics.forward_dynamics import nominal
+from robolin.dynamics.groups import correct_for_groups
 from robolin.dynamics.joint_friction import friction_slopes
 from robolin.dynamics.kinematics import Links
 from robolin.dynamics.steady_loads import correct_for_steady_loads
@@ -49,12 +50,13 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
         Q, W = twice(along.row[k]), chain.cell(art.G[k])
         for j in chain.inboard_of(k):
             A = dot(W.value, along.FA[j]) + dot(Q, angular(links.H[j]))
-            B = dot(W.value, along.FB[j]) + dot(Q, angular(one.Hd[j]))
+            B = dot(W.value, along.FB[j]) + dot(Q, angular(one.Pd[j]))
             chain.out_more("dqdd_dqd", (k, j), -A)
             chain.out_more("dqdd_dq", (k, j), -B)
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 
     correct_for_steady_loads(chain, links, art)
+    correct_for_groups(chain, links, art, one.f)
 
 
 class CarriedAlong(NamedTuple):
@@ -76,7 +78,7 @@ def _carried_along(
         row[k] = sub(gyros.Ghat[k], times_half(art.G[k], J[up]))
         J[k] = add(J[up], outer_half(H, row[k]))
         FA[k] = add(gyros.Hd2[k], half_times(J[k], twice(angular(H))))
-        FB[k] = add(one.Hdd[k], half_times(J[k], angular(gyros.Hd2[k])))
+        FB[k] = add(one.Hdd[k], half_times(J[k], angular(gyros.Pd2[k])))
     return CarriedAlong(row, FA, FB)
 
 

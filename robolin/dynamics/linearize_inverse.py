@@ -5,10 +5,11 @@ from __future__ import annotations
 from robolin.algebra.chain import Chain, Put
 from robolin.algebra.inertias import gyroscopic_times, gyroscopic_transpose_times, rigid_times
 from robolin.algebra.vectors import add, angular, dot, force_cross, twice
+from robolin.dynamics.groups import take_back_own
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links, place_links
 from robolin.dynamics.loads import excess_turn
-from robolin.dynamics.step_one import StepOne, step_one
+from robolin.dynamics.step_one import StepOne, doubled, step_one
 
 
 def linearize_inverse(chain: Chain) -> None:
@@ -29,9 +30,8 @@ def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put)
     𝓜(j,k) = H(j) X      A_D(j,k) = H(j) X_A                       B_D(j,k) = H(j) X_B
                          A_D(k,j) = X* 2 Ḣ*(j) + X̂* H*(j)          B_D(k,j) = X* Ḧ*(j) + X̂* Ḣ*(j)
     """
-    qd, Hd2 = chain.given("qd"), chain.slots(6)
-    for k in chain.tip_to_base():
-        Hd2[k] = twice(one.Hd[k])
+    qd = chain.given("qd")
+    Hd2, Pd2 = doubled(chain, one)
 
     R, Rhat = chain.sums(10), chain.sums(12)
     for k in chain.tip_to_base():
@@ -44,7 +44,7 @@ def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put)
         X = rigid_times(composite, H)
         Xhat = twice(gyroscopic_transpose_times(gyro, H))
         XA = add(rigid_times(composite, Hd2[k]), gyroscopic_times(gyro, twice(angular(H))))
-        XB = add(rigid_times(composite, Hdd), gyroscopic_times(gyro, angular(Hd2[k])))
+        XB = add(rigid_times(composite, Hdd), gyroscopic_times(gyro, angular(Pd2[k])))
 
         put("mass_matrix", (k, k), dot(H, X) + chain.armature(k))
         put("dtau_dqd", (k, k), dot(H, XA) + friction_slope(chain, k, qd[k]))
@@ -59,9 +59,10 @@ def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put)
             put("dtau_dqd", (j, k), dot(Hj, XA))
             put("dtau_dqd", (k, j), dot(X, Hd2[j]) + dot(Xhat, angular(Hj)))
             put("dtau_dq", (j, k), dot(Hj, XB))
-            put("dtau_dq", (k, j), dot(X, one.Hdd[j]) + dot(Xhat, angular(one.Hd[j])))
+            put("dtau_dq", (k, j), dot(X, one.Hdd[j]) + dot(Xhat, angular(one.Pd[j])))
 
     _loads_that_do_not_turn(chain, links, more)
+    take_back_own(chain, links, one.f, more)
 
 
 def _loads_that_do_not_turn(chain: Chain, links: Links, more: Put) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from robolin.algebra.chain import Chain, Scalars, Slots
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import ZERO3, ZERO6, add, motion_cross, scale
+from robolin.dynamics.groups import body_rates
 from robolin.dynamics.kinematics import Links
 
 
@@ -24,8 +25,9 @@ def velocities(chain: Chain, links: Links, qd: Scalars) -> Velocities:
     for k in chain.base_to_tip():
         H = links.H[k]
         V[k] = add(V[chain.inboard(k)], scale(H, qd[k]))
-        Hd[k] = motion_cross(V[k], H)
-    return Velocities(V, Hd)
+        if not chain.grouped:
+            Hd[k] = motion_cross(V[k], H)
+    return Velocities(V, body_rates(chain, links, V) if chain.grouped else Hd)
 
 
 class Motion(NamedTuple):
@@ -41,6 +43,8 @@ def motion(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
 
     a(k) = a(k+1) + H*(k) q̈(k) + Ḣ*(k) q̇(k)
     """
+    if chain.grouped:
+        return _motion_of_groups(chain, links, qd, qdd)
     V, Hd, alpha = chain.slots(6), chain.slots(6), chain.slots(6)
     V[chain.base], alpha[chain.base] = ZERO6, base_acceleration(chain)
     for k in chain.base_to_tip():
@@ -48,6 +52,17 @@ def motion(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
         V[k] = add(V[up], scale(H, qd[k]))
         Hd[k] = motion_cross(V[k], H)
         alpha[k] = add(add(alpha[up], scale(H, qdd[k])), scale(Hd[k], qd[k]))
+    return Motion(V, Hd, alpha)
+
+
+def _motion_of_groups(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
+    """The same in two sweeps: all freedoms of a joint must have moved its body first."""
+    V, Hd = velocities(chain, links, qd)
+    alpha = chain.slots(6)
+    alpha[chain.base] = base_acceleration(chain)
+    for k in chain.base_to_tip():
+        driven = add(scale(links.H[k], qdd[k]), scale(Hd[k], qd[k]))
+        alpha[k] = add(alpha[chain.inboard(k)], driven)
     return Motion(V, Hd, alpha)
 
 

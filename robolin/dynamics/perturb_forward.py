@@ -10,6 +10,7 @@ from robolin.algebra.chain import Chain
 from robolin.algebra.inertias import articulated_times, gyroscopic_times
 from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
 from robolin.dynamics.articulated_bodies import articulated_bodies
+from robolin.dynamics.groups import own_turns, without_own
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import place_links
 from robolin.dynamics.loads import excess_turns, without_excess
@@ -34,9 +35,9 @@ def perturb_forward(chain: Chain) -> None:
     v[chain.base] = ZERO6
     for k in chain.base_to_tip():
         up, H, Hd = chain.inboard(k), links.H[k], one.Hd[k]
-        v[k] = add(v[up], add(scale(H, dqd[k]), scale(Hd, dq[k])))
+        v[k] = add(v[up], add(scale(H, dqd[k]), scale(one.Pd[k], dq[k])))
         c[k] = add(scale(Hd, dqd[k] + dqd[k]), scale(one.Hdd[k], dq[k]))
-    excess = excess_turns(chain, links, dq)
+    excess, own = excess_turns(chain, links, dq), own_turns(chain, links, one.f, dq)
 
     # innovations
     epsilon, z_plus = chain.scalars(), chain.sums(6)
@@ -46,7 +47,8 @@ def perturb_forward(chain: Chain) -> None:
         turned = force_cross(scale(H, dq[k]), one.f[k])
         z = add(z_plus[k], add(add(gyro, articulated_times(art.P[k], c[k])), turned))
         z = without_excess(excess, k, z)
-        epsilon[k] = dtau[k] - friction_slope(chain, k, qd[k]) * dqd[k] - dot(H, z)
+        lost = friction_slope(chain, k, qd[k]) * dqd[k]
+        epsilon[k] = dtau[k] - lost - without_own(own, k, dot(H, z))
         z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
 
     # perturbed accelerations

@@ -6,6 +6,7 @@ from robolin.algebra.chain import Chain
 from robolin.algebra.vectors import ZERO6, add, angular, dot, scale
 from robolin.dynamics.articulated_bodies import articulated_bodies
 from robolin.dynamics.articulated_gyroscopics import articulated_gyroscopics
+from robolin.dynamics.groups import own_turns, without_own
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import place_links
 from robolin.dynamics.loads import excess_turns, without_excess
@@ -26,7 +27,7 @@ def perturb_forward_articulated(chain: Chain) -> None:
     gyros = articulated_gyroscopics(chain, links, one, art)
     qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
 
-    excess = excess_turns(chain, links, dq)
+    excess, own = excess_turns(chain, links, dq), own_turns(chain, links, one.f, dq)
 
     # innovations
     epsilon, z_plus = chain.scalars(), chain.sums(6)
@@ -34,7 +35,8 @@ def perturb_forward_articulated(chain: Chain) -> None:
         z = add(z_plus[k], add(scale(gyros.YA[k], dqd[k]), scale(gyros.YB[k], dq[k])))
         z = without_excess(excess, k, z)
         slope = friction_slope(chain, k, qd[k])
-        epsilon[k] = dtau[k] - slope * dqd[k] - dot(links.H[k], z)
+        felt = without_own(own, k, dot(links.H[k], z))
+        epsilon[k] = dtau[k] - slope * dqd[k] - felt
         z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
 
     # perturbed accelerations
@@ -46,5 +48,5 @@ def perturb_forward_articulated(chain: Chain) -> None:
         dqdd = art.Dinv[k] * epsilon[k] - (gyro + gyro) - dot(art.G[k], lam[up])
         drift = add(scale(Hd, dqd[k] + dqd[k]), scale(one.Hdd[k], dq[k]))
         lam[k] = add(lam[up], add(scale(H, dqdd), drift))
-        v[k] = add(v[up], add(scale(H, dqd[k]), scale(Hd, dq[k])))
+        v[k] = add(v[up], add(scale(H, dqd[k]), scale(one.Pd[k], dq[k])))
         chain.out("dqdd", (k,), dqdd)

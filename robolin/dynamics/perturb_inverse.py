@@ -5,6 +5,7 @@ from __future__ import annotations
 from robolin.algebra.chain import Chain, Put, Scalars
 from robolin.algebra.inertias import gyroscopic_times, rigid_times
 from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
+from robolin.dynamics.groups import own_turns, without_own
 from robolin.dynamics.joint_friction import friction_slope
 from robolin.dynamics.kinematics import Links, place_links
 from robolin.dynamics.loads import excess_turns, without_excess
@@ -32,10 +33,11 @@ def torque_changes(chain: Chain, links: Links, dqdd: Scalars, put: Put) -> None:
         up, H, Hd = chain.inboard(k), links.H[k], one.Hd[k]
         driven = add(scale(H, dqdd[k]), scale(Hd, dqd[k] + dqd[k]))
         z[k] = add(z[up], add(driven, scale(one.Hdd[k], dq[k])))
-        v[k] = add(v[up], add(scale(H, dqd[k]), scale(Hd, dq[k])))
+        v[k] = add(v[up], add(scale(H, dqd[k]), scale(one.Pd[k], dq[k])))
 
     # perturbed forces
     e, excess = chain.sums(6), excess_turns(chain, links, dq)
+    own = own_turns(chain, links, one.f, dq)
     for k in chain.tip_to_base():
         H = links.H[k]
         gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
@@ -45,4 +47,4 @@ def torque_changes(chain: Chain, links: Links, dqdd: Scalars, put: Put) -> None:
         e.hand_inboard(k, change)
         slope = friction_slope(chain, k, qd[k])
         dtau = dot(H, change) + chain.armature(k) * dqdd[k] + slope * dqd[k]
-        put("dtau", (k,), dtau)
+        put("dtau", (k,), without_own(own, k, dtau))

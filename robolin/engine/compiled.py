@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,18 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from robolin.algebra.axes import sizes
 from robolin.engine.direct import first_of_subtrees
 from robolin.engine.kernels import Recipe, host_width, kernel_for
 from robolin.engine.layout import Variant, doubles_of, variant_of, wholes_of
 from robolin.engine.parameters import Parameters
+from robolin.engine.spare_memory import SpareMemory
 
 Array = Any
 
 # rows that a thread takes at once, and the least work worth a thread, in numbers of results
 CHUNK, LEAST_PIECE = 4096, 4096
-
-# results that are kept in mind for the next call, in numbers: 64 MB
-LARGEST_SPARE = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -64,14 +62,15 @@ class Plan:
 
     def __init__(self, arm: Prepared, recipe: Recipe) -> None:
         self._arm, self._kernel = arm, kernel_for(recipe)
-        self._gives, self._needs = recipe.gives, len(recipe.needs)
-        self._row_sizes = [arm.m**rank for _, rank in recipe.gives]
+        self._needs = len(recipe.needs)
+        self._shapes = {name: sizes(shape, arm.m, arm.n) for name, shape in recipe.gives}
+        self._row_sizes = [prod(shape) for shape in self._shapes.values()]
         self._starts = [0, *accumulate(self._row_sizes)]
         m, width = arm.m, recipe.width
         self._parts = [
-            (name, slice(start, stop), (m,) * rank)
-            for (name, rank), start, stop in zip(
-                recipe.gives, self._starts, self._starts[1:], strict=False
+            (name, slice(start, stop), shape)
+            for (name, shape), start, stop in zip(
+                self._shapes.items(), self._starts, self._starts[1:], strict=False
             )
         ]
         self._memory_sizes = (
@@ -83,8 +82,7 @@ class Plan:
         self._inputs = ctypes.c_int64 * (2 * len(recipe.needs))
         self._outputs = ctypes.c_int64 * len(recipe.gives)
         self._local = threading.local()
-        self._lock = threading.Lock()
-        self._spare: Array | None = None
+        self._spare = SpareMemory()
 
     def one(self, values: Sequence[Array | float]) -> tuple[dict[str, Array], Array]:
         """Results of one state: floats for all joints, or arrays (m,), in the algorithm's order."""
@@ -159,27 +157,13 @@ class Plan:
 
     def _outputs_for(self, batch: tuple[int, ...]) -> tuple[dict[str, Array], Array]:
         """All results, and room for the rows' complaints, as parts of one piece of memory."""
-        rows, m, sizes = prod(batch), self._arm.m, self._row_sizes
-        block, start, outputs = self._piece(rows * (sum(sizes) + 1)), 0, {}
-        for (name, rank), size in zip(self._gives, sizes, strict=True):
+        rows = prod(batch)
+        block, start, outputs = self._spare.piece(rows * (sum(self._row_sizes) + 1)), 0, {}
+        for (name, shape), size in zip(self._shapes.items(), self._row_sizes, strict=True):
             part = block[start : start + rows * size]
-            outputs[name] = part.reshape(batch + (m,) * rank)
+            outputs[name] = part.reshape(batch + shape)
             start += rows * size
         return outputs, block[start : start + rows]
-
-    def _piece(self, size: int) -> Array:
-        """Memory for results: the last piece if nobody has a result in it any more, or a new one.
-
-        The system clears new memory before it hands it out, which takes as long as filling it.
-        """
-        with self._lock:
-            piece, self._spare = self._spare, None
-        # this name and the argument of getrefcount are the only ones left
-        if piece is None or piece.size < size or sys.getrefcount(piece) > 2:
-            piece = np.empty(size)
-        if size <= LARGEST_SPARE:
-            self._spare = piece
-        return piece
 
     def _fair_share(self, rows: int, workers: int) -> int:
         """Rows per piece: several pieces for every worker, none too small to be worth handing out.

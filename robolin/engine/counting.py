@@ -93,6 +93,9 @@ class CountingChain(DirectChain):
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         return value
 
+    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        return value
+
     def armature(self, k: int) -> Scalar:
         return _absent_or_count(self._rows[k - 1].armature)
 
@@ -111,11 +114,11 @@ def count(parameters: Parameters, algorithm: Callable[[Any], None], names: Seque
     """Run the algorithm on counters and add up what its results need."""
     chain = CountingChain(parameters, names)
     algorithm(chain)
-    return _needed(value for entries in chain.results.values() for value in entries.values())
+    return cost_of(value for entries in chain.results.values() for value in entries.values())
 
 
-def _needed(results: Iterable[Any]) -> Cost:
-    """Walk back from the results and count every operation once."""
+def cost_of(results: Iterable[Any]) -> Cost:
+    """What results are made of: walk back from them and count every operation once."""
     found = {"algorithm": Counter[str](), "kinematics": Counter[str]()}
     seen: set[int] = set()
     waiting = [value for value in results if isinstance(value, Count)]

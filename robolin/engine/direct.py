@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine.parameters import LinkRow, LoadRow, Parameters
 
 # D below this share of its uncancelled size is rounding, not inertia
@@ -89,12 +91,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A joint whose inertia vanished; `rows` says in which states of a batch, None for one."""
+    """A joint whose inertia vanished; `rows` says in which states of a batch, None for one.
+
+    result: what does not exist in this state, where it is no joint's fault
+    """
 
     joint: str
     value: Any
     negative: bool
     rows: Any = None
+    result: str = ""
 
 
 class DirectChain:
@@ -105,10 +111,13 @@ class DirectChain:
         parameters: Parameters,
         given: Mapping[str, Sequence[Scalar]],
         number: Callable[[float], Scalar] = float,
+        shapes: Mapping[str, Shape] | None = None,
     ) -> None:
+        # a result that is not spoken of has joints along every axis
+        self._shapes = shapes or {}
         self._rows = parameters.links
         self._number, self._parameters, self._given = number, parameters, given
-        self.n, self.base = parameters.n, parameters.n + 1
+        self.n, self.base, self.grouped = parameters.n, parameters.n + 1, parameters.grouped
         self._parents = [0] + [row.parent for row in self._rows]
         leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.follows)
         self._leaders = dict(leading)
@@ -117,6 +126,11 @@ class DirectChain:
         velocity = parameters.friction_velocity
         self.friction_velocity = None if velocity is None else number(velocity)
         self.loads = tuple(self._load(load) for load in parameters.loads)
+        self.tip = SimpleNamespace(
+            link=parameters.tip.link,
+            axes=self._vector(parameters.tip.axes),
+            point=self._vector(parameters.tip.point),
+        )
         self._placements = [self._placement(row) for row in self._rows]
         self._bodies = [self._body(row) for row in self._rows]
         self._tables: dict[str, Table] = {}
@@ -142,8 +156,9 @@ class DirectChain:
         return range(k - 1, self._first[k] - 1, -1)
 
     def path_of(self, k: int) -> Iterable[int]:
-        yield k
-        yield from self.inboard_of(k)
+        while k != self.base:
+            yield k
+            k = self._parents[k]
 
     def subtree_of(self, k: int) -> Iterable[int]:
         return range(k, self._first[k] - 1, -1)
@@ -151,6 +166,36 @@ class DirectChain:
     def between(self, k: int, j: int) -> Iterable[int]:
         while (k := self._parents[k]) != j:
             yield k
+
+    # joints with several freedoms
+
+    def outermost(self, k: int) -> int:
+        return self._rows[k - 1].outermost
+
+    def carrier(self, k: int) -> int:
+        return self._rows[k - 1].carrier
+
+    def partners_outboard_of(self, k: int) -> Iterable[int]:
+        return range(k - 1, self.outermost(k) - 1, -1)
+
+    def partnered(self) -> Iterable[int]:
+        return (k for k in self.tip_to_base() if self.outermost(k) != k)
+
+    def direction(self, k: int) -> Vector:
+        return self._vector(self._rows[k - 1].direction)
+
+    def rests(self, k: int) -> bool:
+        return self._rows[k - 1].rests
+
+    @property
+    def origin(self) -> Vector:
+        """Where the inertial frame is, gone along with the slides of the joint on the base."""
+        fixed, ways = self._vector(self._parameters.origin), self._parameters.roaming
+        if ways is None:
+            return fixed
+        q = self.given("q")
+        slides = tuple(q[self.n - i] for i in range(3))
+        return add(fixed, rotate(self._vector(ways), slides))
 
     # the constants of link k
 
@@ -264,45 +309,62 @@ class DirectChain:
         pass
 
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        return self._above(NEGLIGIBLE * abs(size()), value, joint=self._rows[k - 1].name)
+
+    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        return self._above(abs(least), value, result=name)
+
+    def _above(self, floor: Scalar, value: Scalar, joint: str = "", result: str = "") -> Scalar:
         if hasattr(value, "shape"):
-            return self._positive_rows(k, value, size())
-        real, floor = value.real, NEGLIGIBLE * abs(size())
+            return self._rows_above(floor, value, joint, result)
+        real = value.real
         if real > 0.0 and real > floor:
             return value
-        self.shortfalls.append(Shortfall(self._rows[k - 1].name, value, bool(real < -floor)))
+        negative = bool(real < -floor)
+        self.shortfalls.append(Shortfall(joint, value, negative, result=result))
         return value * float("nan")
 
-    def _positive_rows(self, k: int, value: Scalar, size: Scalar) -> Scalar:
+    def _rows_above(self, floor: Scalar, value: Scalar, joint: str, result: str) -> Scalar:
         import numpy as np
 
-        floor = NEGLIGIBLE * abs(size)
         bad = ~((value.real > 0.0) & (value.real > floor))
         if not bad.any():
             return value
         rows = np.nonzero(np.atleast_1d(bad))[0]
         worst = np.atleast_1d(value)[rows[0]]
         negative = bool((value.real < -floor).any())
-        self.shortfalls.append(Shortfall(self._rows[k - 1].name, worst, negative, rows))
+        self.shortfalls.append(Shortfall(joint, worst, negative, rows, result))
         return np.where(bad, np.nan, value)
 
     def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
-        coordinate, value = self._reduced(index, value)
+        coordinate, value = self._reduced(index, value, self._shapes.get(name))
         self.out_coordinate(name, coordinate, value)
 
     out_more = out
 
     def out_coordinate(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
-        public = tuple(self._parameters.order[j - 1] for j in index)
+        axes = self._shapes.get(name) or ("joint",) * len(index)
+        public = tuple(self._public(axis, i) for axis, i in zip(axes, index, strict=True))
         held = self.results.setdefault(name, {})
         held[public] = held[public] + value if public in held else value
 
-    def _reduced(self, index: tuple[int, ...], value: Scalar) -> tuple[tuple[int, ...], Scalar]:
+    def _public(self, axis: str | int, i: int) -> int:
+        """Where a coordinate, a link or an entry stands in a result."""
+        if axis == "joint":
+            return self._parameters.order[i - 1]
+        return self.n - i if axis == "link" else i
+
+    def _reduced(
+        self, index: tuple[int, ...], value: Scalar, shape: Shape | None = None
+    ) -> tuple[tuple[int, ...], Scalar]:
         """Links' numbers as coordinates', the value scaled by how strongly each link follows."""
-        for k in index:
-            ratio = self._rows[k - 1].ratio
+        reduced = []
+        for axis, k in zip(shape or ("joint",) * len(index), index, strict=True):
+            ratio = self._rows[k - 1].ratio if axis == "joint" else 1.0
             if ratio != 1.0:
                 value = value * self._number(ratio)
-        return tuple(self._rows[k - 1].coordinate for k in index), value
+            reduced.append(self._rows[k - 1].coordinate if axis == "joint" else k)
+        return tuple(reduced), value
 
     # the arm's constants as numbers of the kind the algorithm runs on
 
@@ -316,11 +378,14 @@ class DirectChain:
         return self._number(row.mass), self._vector(row.com), self._vector(row.rotary)
 
     def _load(self, load: LoadRow) -> Any:
+        point = self._vector(load.point)
+        if load.model == "world" and self._parameters.roaming:
+            point = sub(ZERO3, self.origin)
         return SimpleNamespace(
             link=load.link,
             model=load.model,
             axes=self._vector(load.axes),
-            point=self._vector(load.point),
+            point=point,
             force=self._vector(load.force),
             moment=self._vector(load.moment),
         )

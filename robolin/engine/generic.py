@@ -24,6 +24,8 @@ def generic_chain(joints: int) -> Parameters:
             ratio=1.0,
             shift=0.0,
             follows=False,
+            outermost=k,
+            carrier=k + 1,
         )
         for k in range(1, joints + 1)
     )

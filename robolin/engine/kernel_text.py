@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine import layout
@@ -42,7 +43,7 @@ ARGUMENTS = ", ".join(
 def trace(
     algorithm: Callable[[Any], None],
     inputs: Sequence[str],
-    gives: Mapping[str, int],
+    gives: Mapping[str, Shape],
     variant: Variant,
     width: int,
 ) -> tuple[str, int, int]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from robolin.algebra.axes import Shape
 from robolin.engine import kernel_cache
 from robolin.engine.kernel_text import trace
 from robolin.engine.layout import Variant
+from robolin.errors import UsageError
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8, *[ctypes.c_int64] * 3)
 
@@ -25,7 +28,7 @@ class Recipe:
     name: str
     run: Any
     needs: tuple[str, ...]
-    gives: tuple[tuple[str, int], ...]
+    gives: tuple[tuple[str, Shape], ...]
     variant: Variant
     width: int
 
@@ -127,7 +130,13 @@ def _machine() -> Any:
 
 @cache
 def host_width() -> int:
-    """Doubles per vector register of this machine: 8, 4 or 2."""
+    """Doubles per vector register of this machine: 8, 4 or 2, or what ROBOLIN_WIDTH asks for."""
+    asked = os.environ.get("ROBOLIN_WIDTH")
+    if asked:
+        if asked not in ("2", "4", "8"):
+            hint = "2, 4 or 8; it changes no result"
+            raise UsageError(f"'{asked}' is no width of a kernel", where="ROBOLIN_WIDTH", hint=hint)
+        return int(asked)
     features = _llvm().get_host_cpu_features()
     if features.get("avx512f"):
         return 8

@@ -10,13 +10,20 @@ from robolin.engine.parameters import Parameters
 
 # doubles per link: rotation 9, offset 3, mass, com 3, rotary 6, armature, damping, friction, …
 ROTATION, OFFSET, MASS, COM, ROTARY = 0, 9, 12, 13, 16
-ARMATURE, DAMPING, FRICTION, RATIO, SHIFT, LINK_DOUBLES = 22, 23, 24, 25, 26, 27
+ARMATURE, DAMPING, FRICTION, RATIO, SHIFT, DIRECTION, LINK_DOUBLES = 22, 23, 24, 25, 26, 27, 30
 
-# before the links: gravity 3, friction velocity; after them, per load: axes 9, point, force, moment
-HEAD_DOUBLES, LOAD_DOUBLES = 4, 18
+# before the links: gravity 3, friction velocity, origin 3, the tip's axes 9 and point 3, roaming 9
+GRAVITY, FRICTION_VELOCITY, FRAME_ORIGIN, TIP_AXES, TIP_POINT, ROAMING = 0, 3, 4, 7, 16, 19
+HEAD_DOUBLES = 28
 
-# tables of n + 2 whole numbers each, by link; loads' links come last
-PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, PLACE, LINK_TABLES = 0, 1, 2, 3, 4, 5, 6
+# after the links, per load: axes 9, point, force, moment
+LOAD_DOUBLES = 18
+
+# tables of n + 2 whole numbers each, by link; then the tip's link, and the loads' links
+PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, OUTERMOST, CARRIER, RESTS = 0, 1, 2, 3, 4, 5, 6, 7
+
+# by coordinate: its public place; by turn, and how many at 0: the links with partners outboard
+PLACE, PARTNERED, LINK_TABLES = 8, 9, 10
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,8 @@ class Variant:
     mimics: bool
     smooth_friction: bool
     load_models: tuple[str, ...]
+    grouped: bool = False
+    roams: bool = False
 
 
 def variant_of(parameters: Parameters) -> Variant:
@@ -37,12 +46,22 @@ def variant_of(parameters: Parameters) -> Variant:
         mimics=parameters.mimics,
         smooth_friction=parameters.friction_velocity is not None,
         load_models=tuple(load.model for load in parameters.loads),
+        grouped=parameters.grouped,
+        roams=parameters.roaming is not None,
     )
 
 
 def doubles_of(parameters: Parameters) -> np.ndarray:
     """Every real number of the arm, in the order the offsets above describe."""
-    head = [*parameters.gravity, parameters.friction_velocity or 0.0]
+    tip = parameters.tip
+    head = [
+        *parameters.gravity,
+        parameters.friction_velocity or 0.0,
+        *parameters.origin,
+        *tip.axes,
+        *tip.point,
+        *(parameters.roaming or (0.0,) * 9),
+    ]
     links = [
         number
         for row in parameters.links
@@ -57,6 +76,7 @@ def doubles_of(parameters: Parameters) -> np.ndarray:
             row.friction,
             row.ratio,
             row.shift or -0.0,
+            *row.direction,
         )
     ]
     loads = [
@@ -72,7 +92,10 @@ def wholes_of(parameters: Parameters, first: list[int]) -> np.ndarray:
     n, m = parameters.n, len(parameters.order)
     tables = np.zeros((LINK_TABLES, n + 2), dtype=np.int64)
     for k, row in enumerate(parameters.links, start=1):
-        tables[:PLACE, k] = (row.parent, first[k], row.turns, row.coordinate, row.follows)
+        order = (row.parent, first[k], row.turns, row.coordinate, row.follows)
+        tables[:PLACE, k] = (*order, row.outermost, row.carrier, row.rests)
     tables[PLACE, 1 : m + 1] = parameters.order
-    loads = [load.link for load in parameters.loads]
-    return np.concatenate([tables.ravel(), np.array(loads, dtype=np.int64)])
+    partnered = [k for k, row in enumerate(parameters.links, start=1) if row.outermost != k]
+    tables[PARTNERED, : len(partnered) + 1] = (len(partnered), *partnered)
+    places = [parameters.tip.link, *(load.link for load in parameters.loads)]
+    return np.concatenate([tables.ravel(), np.array(places, dtype=np.int64)])

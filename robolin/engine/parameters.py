@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robolin.arm import IDENTITY, ORIGIN, Arm, Matrix3, Rotary, Vector3, Wrench
+from robolin.arm import IDENTITY, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
 from robolin.rotations import matmul, rotate, transpose, turned_rotary
 
 
@@ -33,6 +33,11 @@ class LinkRow:
     ratio: float
     shift: float
     follows: bool
+    # of a joint with several freedoms: its body, what it sits on, and this axis in the body's axes
+    outermost: int
+    carrier: int
+    direction: Vector3 = (0.0, 0.0, 1.0)
+    rests: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +52,26 @@ class LoadRow:
     moment: Vector3
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceRow:
+    """A frame on a link, in the link's axes."""
+
+    link: int
+    axes: Matrix3
+    point: Vector3
+
+
+NOWHERE = PlaceRow(1, IDENTITY, ORIGIN)
+
+
 @dataclass(frozen=True)
 class Parameters:
-    """All numbers of an arm; links tip to base, `order[c]` the public place of coordinate c."""
+    """All numbers of an arm; links tip to base, `order[c]` the public place of coordinate c.
+
+    origin: where the inertial frame sits in the description's root frame
+    tip:    the frame that kinematic questions are about
+    roaming: how far the inertial frame goes per metre that links n, n - 1, n - 2 slide, if it does
+    """
 
     links: tuple[LinkRow, ...]
     loads: tuple[LoadRow, ...]
@@ -57,6 +79,9 @@ class Parameters:
     friction_velocity: float | None
     order: tuple[int, ...]
     joint_names: tuple[str, ...]
+    origin: Vector3 = ORIGIN
+    tip: PlaceRow = NOWHERE
+    roaming: Matrix3 | None = None
 
     @property
     def n(self) -> int:
@@ -67,6 +92,10 @@ class Parameters:
         return all(link.parent == k + 1 for k, link in enumerate(self.links, start=1))
 
     @property
+    def grouped(self) -> bool:
+        return any(row.outermost != k for k, row in enumerate(self.links, start=1))
+
+    @property
     def mimics(self) -> bool:
         return len(self.order) < self.n
 
@@ -75,8 +104,10 @@ def parameters_of(arm: Arm) -> Parameters:
     """The arm's numbers, in the frames the algorithms want."""
     axes = {arm.base: IDENTITY}
     for k, link in enumerate(arm.links, start=1):
-        axes[k] = _axis_to_z(link.joint.axis)
+        axes[k] = axis_to_z(link.joint.axis)
     origin = _origin(arm)
+    roaming = _roaming(arm)
+    joined = {k: group for group in arm.groups for k in group.links}
 
     # coordinates are numbered from the tip like links, by the link their own joint moves
     leaders = [k for k, link in enumerate(arm.links, start=1) if link.joint.mimic is None]
@@ -90,6 +121,7 @@ def parameters_of(arm: Arm) -> Parameters:
         if link.parent == arm.base:
             offset = _minus(offset, origin)
         body = transpose(axes[k])
+        inmost, outermost = (joined[k].links[0], joined[k].body) if k in joined else (k, k)
         rows.append(
             LinkRow(
                 name=joint.name,
@@ -107,6 +139,10 @@ def parameters_of(arm: Arm) -> Parameters:
                 ratio=joint.mimic.ratio if joint.mimic else 1.0,
                 shift=joint.mimic.offset if joint.mimic else 0.0,
                 follows=joint.mimic is not None,
+                outermost=outermost,
+                carrier=arm.link(inmost).parent,
+                direction=rotate(transpose(axes[outermost]), joint.axis),
+                rests=joint.turns or (roaming is not None and inmost == arm.base - 1),
             )
         )
     loads = tuple(
@@ -114,9 +150,26 @@ def parameters_of(arm: Arm) -> Parameters:
         for wrench in arm.wrenches
         if (load := _load(arm, wrench, axes, origin)).link != arm.base
     )
+    tip = _place(arm, arm.tip, axes, origin) if arm.tip else NOWHERE
     return Parameters(
-        tuple(rows), loads, arm.gravity, arm.friction_velocity, order, arm.joint_names
+        tuple(rows),
+        loads,
+        arm.gravity,
+        arm.friction_velocity,
+        order,
+        arm.joint_names,
+        origin,
+        tip,
+        roaming,
     )
+
+
+def _place(arm: Arm, frame: Frame, axes: dict[int, Matrix3], origin: Vector3) -> PlaceRow:
+    inward = transpose(axes[frame.link])
+    point = frame.pose.translation
+    if frame.link == arm.base:
+        point = _minus(point, origin)
+    return PlaceRow(frame.link, matmul(inward, frame.pose.rotation), rotate(inward, point))
 
 
 def _load(arm: Arm, wrench: Wrench, axes: dict[int, Matrix3], origin: Vector3) -> LoadRow:
@@ -143,7 +196,23 @@ def _origin(arm: Arm) -> Vector3:
     return (middle[0], middle[1], middle[2])
 
 
-def _axis_to_z(axis: Vector3) -> Matrix3:
+def _roaming(arm: Arm) -> Matrix3 | None:
+    """How the inertial frame goes with the only joint on the base if that can slide anywhere.
+
+    Nothing depends on where such an arm is, so its slides need not be felt as distances.
+    """
+    on_base = [k for k, link in enumerate(arm.links, start=1) if link.parent == arm.base]
+    group = next((group for group in arm.groups if group.links[0] in on_base), None)
+    if group is None or len(on_base) > 1 or (arm.tip and arm.tip.link == arm.base):
+        return None
+    joints = [arm.link(k).joint for k in group.links[:3]]
+    ways = [ORIGIN if joint.turns else joint.axis for joint in joints]
+    columns = [rotate(joints[0].pose.rotation, way) for way in ways]
+    x, y, z = (tuple(column[i] for column in columns) for i in range(3))
+    return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
+
+
+def axis_to_z(axis: Vector3) -> Matrix3:
     """A rotation whose third column is the axis: exact for axes along x, y or z."""
     x, y, z = axis
     if z == 1.0 and x == y == 0.0:

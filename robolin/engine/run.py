@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.algebra.axes import Shape, sizes
 from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain, Shortfall
 from robolin.engine.parameters import Parameters
@@ -18,10 +19,10 @@ Arrays = dict[str, np.ndarray]
 def run(
     parameters: Parameters,
     algorithm: Callable[[Any], None],
-    gives: Mapping[str, int],
+    gives: Mapping[str, Shape],
     inputs: Mapping[str, np.ndarray],
 ) -> tuple[Arrays, list[Shortfall]]:
-    """Results of shape (..., n, …) for values (..., n), and the joints that had no inertia.
+    """Results of shape batch + axes for values (..., n), and the joints that had no inertia.
 
     Leading axes broadcast and come back in front.
     """
@@ -39,28 +40,31 @@ def run(
             for name, array in zip(names, arrays, strict=True)
         }
 
-    chain = DirectChain(parameters, given)
+    chain = DirectChain(parameters, given, shapes=gives)
     with np.errstate(all="ignore"):
         algorithm(chain)
     results = {
-        name: gathered(chain.results.get(name, {}), batch, n, rank) for name, rank in gives.items()
+        name: gathered(chain.results.get(name, {}), batch, sizes(shape, n, parameters.n))
+        for name, shape in gives.items()
     }
     return results, chain.shortfalls
 
 
 def gathered(
-    entries: Mapping[tuple[int, ...], Scalar], batch: tuple[int, ...], n: int, rank: int
+    entries: Mapping[tuple[int, ...], Scalar], batch: tuple[int, ...], shape: tuple[int, ...]
 ) -> np.ndarray:
     """Entries by public index as one array, batch axes first."""
-    result = np.zeros((n,) * rank + (int(np.prod(batch)),))
+    result = np.zeros((*shape, int(np.prod(batch))))
     for index, value in entries.items():
         result[index] = value
     # adding nothing turns -0.0 into 0.0: a result has one zero only
-    return np.ascontiguousarray(np.moveaxis(result, -1, 0)).reshape(batch + (n,) * rank) + 0.0
+    return np.ascontiguousarray(np.moveaxis(result, -1, 0)).reshape(batch + shape) + 0.0
 
 
 def no_inertia(shortfall: Shortfall, where: str = "") -> RobolinError:
     """The error for a joint that nothing resists: its D(k) is zero, negative or pure rounding."""
+    if shortfall.result:
+        return _no_result(shortfall, where)
     joint, D = shortfall.joint, complex(shortfall.value).real
     if shortfall.negative:
         return RobolinError(
@@ -74,4 +78,15 @@ def no_inertia(shortfall: Shortfall, where: str = "") -> RobolinError:
         where=where,
         hint="give the links it carries a mass and an inertia, add an armature "
         f"(--armature {joint}=VALUE), or lock the joint (--lock {joint}=0)",
+    )
+
+
+def _no_result(shortfall: Shortfall, where: str) -> RobolinError:
+    """The error for a result that would divide by nothing, though every joint has inertia."""
+    pivot = complex(shortfall.value).real
+    return RobolinError(
+        f"{shortfall.result} does not exist in this state: the joints cannot move the frame in all "
+        f"six directions, or hardly so (its inverse has lost rank, pivot {pivot:.3g})",
+        where=where,
+        hint="move away from the singular pose, choose another frame, or ask for the inverse alone",
     )

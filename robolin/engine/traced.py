@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from robolin.algebra.axes import Axis, Shape
 from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine import layout
 from robolin.engine.assembly import Assembly, Value
 from robolin.engine.direct import NEGLIGIBLE
@@ -31,7 +33,7 @@ class TracedChain:
     """The same questions as any chain answers; the answers are instructions."""
 
     def __init__(
-        self, asm: Assembly, variant: Variant, inputs: Sequence[str], gives: Mapping[str, int]
+        self, asm: Assembly, variant: Variant, inputs: Sequence[str], gives: Mapping[str, Shape]
     ) -> None:
         self.asm, self.variant = asm, variant
         self.inputs, self.gives = list(inputs), dict(gives)
@@ -84,6 +86,33 @@ class TracedChain:
         first = Value("1") if self.variant.serial else self.whole(layout.FIRST, k)
         return self.asm.loop(start, self.asm.whole("sub", first, 1), -1)
 
+    # joints with several freedoms
+
+    @property
+    def grouped(self) -> bool:
+        return self.variant.grouped
+
+    def outermost(self, k: Value) -> Value:
+        return self.whole(layout.OUTERMOST, k) if self.grouped else k
+
+    def carrier(self, k: Value) -> Value:
+        return self.whole(layout.CARRIER, k) if self.grouped else self.inboard(k)
+
+    def partners_outboard_of(self, k: Value) -> Iterable[Value]:
+        beyond = self.asm.whole("sub", self.outermost(k), 1)
+        return self.asm.loop(self.asm.whole("sub", k, 1), beyond, -1)
+
+    def partnered(self) -> Iterable[Value]:
+        count = self.whole(layout.PARTNERED, Value("0"))
+        for turn in self.asm.loop(1, self.asm.whole("add", count, 1), 1):
+            yield self.whole(layout.PARTNERED, turn)
+
+    def direction(self, k: Value) -> Vector:
+        return self.constants(k, layout.DIRECTION, 3)
+
+    def rests(self, k: Value) -> Any:
+        return self.fact(layout.RESTS, k) if self.variant.roams else self.turns(k)
+
     # the constants of link k
 
     def turns(self, k: Value) -> Any:
@@ -107,11 +136,30 @@ class TracedChain:
 
     @property
     def gravity(self) -> Vector:
-        return self._numbers(Value("0"), 3)
+        return self._head(layout.GRAVITY, 3)
 
     @property
     def friction_velocity(self) -> Scalar | None:
-        return self._numbers(Value("3"), 1)[0] if self.variant.smooth_friction else None
+        if not self.variant.smooth_friction:
+            return None
+        return self._head(layout.FRICTION_VELOCITY, 1)[0]
+
+    @property
+    def origin(self) -> Vector:
+        fixed = self._head(layout.FRAME_ORIGIN, 3)
+        if not self.variant.roams:
+            return fixed
+        links = (self.asm.whole("sub", Value("%n"), i) for i in range(3))
+        slides = tuple(self.arrays["q"][k] for k in links)
+        return add(fixed, rotate(self._head(layout.ROAMING, 9), slides))
+
+    @property
+    def tip(self) -> Any:
+        return SimpleNamespace(
+            link=self._link_of_place(0),
+            axes=self._head(layout.TIP_AXES, 9),
+            point=self._head(layout.TIP_POINT, 3),
+        )
 
     @property
     def loads(self) -> Sequence[Any]:
@@ -122,16 +170,23 @@ class TracedChain:
         after = asm.whole("mul", Value("%n"), layout.LINK_DOUBLES)
         start = asm.whole("add", after, layout.HEAD_DOUBLES + i * layout.LOAD_DOUBLES)
         numbers = self._numbers(start, layout.LOAD_DOUBLES)
-        place = asm.whole("mul", self._count, layout.LINK_TABLES)
-        link = asm.load("i64", asm.address(Value("%wholes"), asm.whole("add", place, i), "i64"))
+        point = numbers[9:12]
+        if model == "world" and self.variant.roams:
+            point = sub(ZERO3, self.origin)
         return SimpleNamespace(
-            link=link,
+            link=self._link_of_place(1 + i),
             model=model,
             axes=numbers[0:9],
-            point=numbers[9:12],
+            point=point,
             force=numbers[12:15],
             moment=numbers[15:18],
         )
+
+    def _link_of_place(self, i: int) -> Value:
+        """The link of the tip (0) or of a load (1, …)."""
+        asm = self.asm
+        place = asm.whole("mul", self._count, layout.LINK_TABLES)
+        return asm.load("i64", asm.address(Value("%wholes"), asm.whole("add", place, i), "i64"))
 
     # the state
 
@@ -247,8 +302,14 @@ class TracedChain:
         pass
 
     def positive(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        return self._above(k, value, size().size() * NEGLIGIBLE)
+
+    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        # what does not exist is found out by running the row again; here any mark will do
+        return self._above(Value("1"), value, least)
+
+    def _above(self, k: Value, value: Scalar, floor: Scalar) -> Scalar:
         asm, said = self.asm, self.complaint.value[0]
-        floor = size().size() * NEGLIGIBLE
         above_floor = value.if_less(floor, value, 1.0, 0.0)
         fine = value.if_less(0.0, value, above_floor, 0.0)
         number = asm.broadcast(asm.emit(f"sitofp i64 {k} to double"))
@@ -257,14 +318,11 @@ class TracedChain:
         return fine.if_less(0.0, fine, value, float("nan"))
 
     def out(self, name: str, index: tuple[Value, ...], value: Scalar) -> None:
-        coordinate, value = self._reduced(index, value)
-        if self.variant.mimics:
-            self._stage(name, coordinate, value, more=True)
-        else:
-            self._stage(name, coordinate, value, more=False)
+        coordinate, value = self._reduced(index, value, self.gives[name])
+        self._stage(name, coordinate, value, more=self.variant.mimics)
 
     def out_more(self, name: str, index: tuple[Value, ...], value: Scalar) -> None:
-        coordinate, value = self._reduced(index, value)
+        coordinate, value = self._reduced(index, value, self.gives[name])
         self._stage(name, coordinate, value, more=True)
 
     def out_coordinate(self, name: str, index: tuple[Value, ...], value: Scalar) -> None:
@@ -273,34 +331,46 @@ class TracedChain:
     def _stage(self, name: str, index: Sequence[Value], value: Scalar, *, more: bool) -> None:
         """Keep a result until the block is done, in its public place."""
         asm = self.asm
-        place = self.offsets[name]
-        flat: Value | None = None
-        for j in index:
-            public = self.whole(layout.PLACE, j)
-            flat = (
-                public
-                if flat is None
-                else asm.whole("add", asm.whole("mul", flat, Value("%m")), public)
-            )
-        assert flat is not None
-        address = asm.vector_address(Value("%staging"), asm.whole("add", place, flat))
+        flat = Value("0")
+        for axis, i in zip(self.gives[name], index, strict=True):
+            before = asm.whole("mul", flat, self._length(axis))
+            flat = asm.whole("add", before, self._public(axis, i))
+        place = asm.whole("add", self.offsets[name], flat)
+        address = asm.vector_address(Value("%staging"), place)
         lane = Lane(asm, as_value(asm, value))
         if more:
             lane = Lane(asm, asm.load_vector(address)) + lane
         asm.store_vector(lane.value, address)
 
-    def _reduced(self, index: tuple[Value, ...], value: Scalar) -> tuple[tuple[Value, ...], Scalar]:
+    def _length(self, axis: Axis) -> Value:
+        return Value({"joint": "%m", "link": "%n"}.get(str(axis), str(axis)))
+
+    def _public(self, axis: Axis, i: Value) -> Value:
+        """Where a coordinate, a link or an entry stands in a result."""
+        if axis == "joint":
+            return self.whole(layout.PLACE, i)
+        return self.asm.whole("sub", Value("%n"), i) if axis == "link" else i
+
+    def _reduced(
+        self, index: tuple[Value, ...], value: Scalar, shape: Shape | None = None
+    ) -> tuple[tuple[Value, ...], Scalar]:
         if not self.variant.mimics:
             return index, value
-        for k in index:
-            value = value * self.constants(k, layout.RATIO, 1)[0]
-        return tuple(self.whole(layout.COORDINATE, k) for k in index), value
+        reduced = []
+        for axis, k in zip(shape or ("joint",) * len(index), index, strict=True):
+            if axis == "joint":
+                value = value * self.constants(k, layout.RATIO, 1)[0]
+            reduced.append(self.whole(layout.COORDINATE, k) if axis == "joint" else k)
+        return tuple(reduced), value
 
     # numbers of the arm
 
     def constants(self, k: Value, start: int, count: int) -> Vector:
         before = self.asm.whole("mul", self.asm.whole("sub", k, 1), layout.LINK_DOUBLES)
         return self._numbers(self.asm.whole("add", before, layout.HEAD_DOUBLES + start), count)
+
+    def _head(self, start: int, count: int) -> Vector:
+        return self._numbers(Value(str(start)), count)
 
     def _numbers(self, start: Value, count: int) -> Vector:
         asm = self.asm
@@ -332,10 +402,10 @@ class TracedChain:
         asm = self.asm
         self.sizes: dict[str, Value] = {}
         offsets, so_far = {}, Value("0")
-        for name, rank in self.gives.items():
-            size = Value("%m")
-            for _ in range(rank - 1):
-                size = asm.emit_at_entry(f"mul i64 {size}, %m")
+        for name, shape in self.gives.items():
+            size = Value("1")
+            for axis in shape:
+                size = asm.emit_at_entry(f"mul i64 {size}, {self._length(axis)}")
             self.sizes[name], offsets[name] = size, so_far
             so_far = asm.emit_at_entry(f"add i64 {so_far}, {size}")
         self.total = so_far

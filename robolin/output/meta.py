@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from robolin.ahead import close
-from robolin.output.result import Ending, Floats, Flow, Result
+from robolin.output.result import Array, Ending, Floats, Flow, Result
 from robolin.version import __version__
 
-FORMAT = 1
+FORMAT = 2
+# stands for the joints among the names along an axis
+JOINTS = "joints"
 
 
 class Tally:
@@ -67,21 +69,54 @@ class Tally:
 
 def _meta(tally: Tally, ending: Ending, digests: Mapping[str, str]) -> dict[str, Any]:
     part = tally.last
-    units = {array.name: array.unit for array in part.arrays} | {"time": "s"}
-    return {
-        "format": FORMAT,
-        "robolin": __version__,
-        "verb": part.verb,
-        "options": plain(dict(sorted(part.options.items()))),
-        "inputs": {PurePath(name).name: digest for name, digest in sorted(ending.inputs.items())},
-        "contract": plain(ending.contract),
-        "joints": list(part.joints),
-        "rows": tally.rows,
-        "arrays": {
-            name: {"unit": units[name], "shape": list(shape), "sha256": digests[name]}
-            for name, shape in tally.shapes.items()
-        },
-    }
+    described = {array.name: _described(array, part.joints) for array in part.arrays}
+    described["time"] = {"unit": "s", "axes": [], "column": None}
+    return sealed(
+        {
+            "format": FORMAT,
+            "robolin": __version__,
+            **_role(ending),
+            "verb": part.verb,
+            "options": plain(dict(sorted(part.options.items()))),
+            "inputs": {PurePath(name).name: d for name, d in sorted(ending.inputs.items())},
+            "contract": plain(ending.contract),
+            "model": plain(ending.model),
+            "joints": list(part.joints),
+            "rows": tally.rows,
+            "arrays": {
+                name: {**described[name], "shape": list(shape), "sha256": digests[name]}
+                for name, shape in tally.shapes.items()
+            },
+        }
+    )
+
+
+def _role(ending: Ending) -> dict[str, Any]:
+    """Whether others are checked against the result, and then how."""
+    if ending.reference is None:
+        return {"role": "result"}
+    reference = ending.reference
+    tolerances, files = plain(reference.tolerances), plain(reference.files)
+    return {"role": "reference", "tolerances": tolerances, "files": files}
+
+
+def _described(array: Array, joints: tuple[str, ...]) -> dict[str, Any]:
+    """Unit and names of an array's entries; an axis that is the joints does not repeat them."""
+    axes = [JOINTS if labels == joints else list(labels) for labels in array.labels]
+    return {"unit": array.unit, "axes": axes, "column": array.column}
+
+
+def sealed(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The provenance with a SHA-256 of itself at the end."""
+    return {**meta, "sha256": meta_digest(meta)}
+
+
+def meta_digest(meta: Mapping[str, Any]) -> str:
+    """SHA-256 of the provenance, its own digest aside, however it is laid out."""
+    told = {key: value for key, value in meta.items() if key != "sha256"}
+    text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    # what a damaged file holds need not be text
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def array_digest(values: Floats) -> str:

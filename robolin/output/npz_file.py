@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from functools import cache
 from io import BytesIO
 from math import prod
 from pathlib import Path
@@ -23,6 +25,9 @@ from robolin.output.result import Floats, Flow, Result
 
 _NUMBER = 8
 _COPIED_AT_ONCE = 1 << 22
+
+# below this, checking bytes takes less time than waking another thread for it
+_WORTH_A_THREAD = 1 << 18
 
 
 def write_npz(flow: Flow, path: str | Path) -> None:
@@ -67,6 +72,12 @@ def write_npz_to(flow: Flow, stream: IO[bytes], folder: Path | None = None) -> N
     stream.truncate()
 
 
+@cache
+def _beside() -> ThreadPoolExecutor:
+    """A thread that checks bytes while they are written."""
+    return ThreadPoolExecutor(1, thread_name_prefix="robolin-crc")
+
+
 class Room:
     """Where an array grows: at its place in the archive if its length is known, else apart."""
 
@@ -81,8 +92,13 @@ class Room:
         if self._most is not None and self._size + len(data) > self._most:
             raise FileError("the trajectory grew while it was read", hint="try again")
         self._file.seek(self._start + self._size)
-        self._file.write(data)
-        self._crc = crc(data, self._crc)
+        if len(data) < _WORTH_A_THREAD:
+            self._crc = crc(data, self._crc)
+            self._file.write(data)
+        else:
+            checked = _beside().submit(crc, data, self._crc)
+            self._file.write(data)
+            self._crc = checked.result()
         self._size += len(data)
 
     def settled(self, stream: IO[bytes], place: int, shape: tuple[int, ...]) -> Member:

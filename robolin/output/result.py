@@ -47,12 +47,26 @@ class Array:
         return ["/".join((self.name, *labels)) for labels in product(*self.labels)]
 
 
+@dataclass(frozen=True)
+class Reference:
+    """What makes a result one to check others against.
+
+    tolerances: how close others must come, 'rtol' and 'atol' by array, '*' for all others
+    files:      option -> the file given for it, as a path from the folder of the result
+    """
+
+    tolerances: Mapping[str, Mapping[str, float]]
+    files: Mapping[str, str]
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The answer of one verb, with everything needed to understand it and to ask again.
 
-    inputs: base name of every file read, and its SHA-256
-    time:   shape (rows,), in seconds, where the trajectory had it
+    inputs:    base name of every file read, and its SHA-256
+    time:      shape (rows,), in seconds, where the trajectory had it
+    model:     the figures of the arm's description, for telling what changed in it
+    reference: set where the result is stored for others to be checked against
     """
 
     verb: str
@@ -62,6 +76,8 @@ class Result:
     options: Mapping[str, Any]
     inputs: Mapping[str, str]
     time: Floats | None = None
+    model: Mapping[str, Any] | None = None
+    reference: Reference | None = None
 
     @property
     def batch(self) -> int | None:
@@ -88,6 +104,8 @@ class Ending:
 
     contract: Mapping[str, Any]
     inputs: Mapping[str, str]
+    model: Mapping[str, Any] | None = None
+    reference: Reference | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +123,7 @@ class Flow:
 
 def whole(result: Result) -> Flow:
     """A result that is all there, as a flow of one part."""
-    ending = Ending(result.contract, result.inputs)
+    ending = Ending(result.contract, result.inputs, result.model, result.reference)
     return Flow((result,), lambda _: ending, lambda: result.batch)
 
 

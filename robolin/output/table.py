@@ -87,7 +87,7 @@ def _side_by_side(
     row_names = _row_names(result) if batch else labels[0] if labels else ("",)
     return Grid(
         title="",
-        corner=_row_corner(result) if batch else "joint" if labels else "",
+        corner=_row_corner(result) if batch else "joint" if labels == (result.joints,) else "",
         rows=tuple(row_names),
         columns=tuple(_titled(array) for array in arrays),
         cells=tuple(zip(*columns, strict=True)),

@@ -14,6 +14,8 @@ _BASE: dict[str, dict[str, int]] = {
     "root energy": {"√J": 1},
     "root energy rate": {"√J": 1, "s": -1},
     "energy": {"J": 1},
+    "number": {},
+    "length": {"m": 1},
     "time": {"s": 1},
 }
 
@@ -31,6 +33,8 @@ _QUANTITIES: dict[str, tuple[str, ...]] = {
     "mass_matrix": ("effort", "acceleration"),
     "mass_matrix_inverse": ("acceleration", "effort"),
     "dmass_matrix_dq": ("effort", "acceleration", "position"),
+    "riemann": ("effort", "acceleration", "position", "position"),
+    "curvature": ("number", "position", "position"),
     "coriolis_matrix": ("effort", "velocity"),
     "dtau_dqdd": ("effort", "acceleration"),
     "dtau_dqd": ("effort", "velocity"),
@@ -50,25 +54,60 @@ _QUANTITIES: dict[str, tuple[str, ...]] = {
     "kappa": ("effort",),
     "coriolis_unnormalized": ("effort",),
     "kinetic_energy": ("energy",),
+    "potential_energy": ("energy",),
+    "energy_error": ("energy",),
+    "work": ("energy",),
+    "lyapunov": ("energy",),
+    "xid": ("acceleration",),
+    "nud": ("root energy rate",),
+    "position": ("length",),
+    "rotation": ("number",),
+    "twist": ("spatial velocity",),
+    "jacobian": ("spatial velocity", "velocity"),
+    "jacobian_rate_qd": ("spatial acceleration",),
+    "spatial_acceleration": ("spatial acceleration",),
+    "classical_acceleration": ("spatial acceleration",),
+    "tip_acceleration": ("spatial acceleration",),
+    "tip_classical_acceleration": ("spatial acceleration",),
+    "link_acceleration": ("spatial acceleration",),
+    "link_classical_acceleration": ("spatial acceleration",),
+    "free_acceleration": ("spatial acceleration",),
+    "dtwist_dq": ("spatial velocity", "position"),
+    "dclassical_acceleration_dqd": ("spatial acceleration", "velocity"),
+    "dclassical_acceleration_dq": ("spatial acceleration", "position"),
+    "dspatial_velocity_dq": ("spatial velocity", "position"),
+    "dspatial_acceleration_dqd": ("spatial acceleration", "velocity"),
+    "dspatial_acceleration_dq": ("spatial acceleration", "position"),
+    "operational_inertia": ("spatial effort", "spatial acceleration"),
+    "operational_inertia_inverse": ("spatial acceleration", "spatial effort"),
+    "bias_wrench": ("spatial effort",),
 }
+
+# what has an angular and a linear half, whatever the joints do
+SPATIAL = "spatial "
 
 _TURNING = {"effort": "N·m", "position": "rad"}
 _SLIDING = {"effort": "N", "position": "m"}
-_ORDER = ("effort", "J", "√J", "position", "s")
+_ORDER = ("effort", "J", "√J", "position", "m", "s")
 
 
 def unit_of(quantity: str, kinds: Sequence[str]) -> str:
     """The unit of a named quantity of an arm whose joints have these kinds."""
     parts = _QUANTITIES[quantity]
     sliding = [kind == "prismatic" for kind in kinds]
-    if any(sliding) and not all(sliding):
-        return " per ".join(_either(part) for part in parts)
-    return _written(_exponents(parts), _SLIDING if any(sliding) else _TURNING)
+    words = [_TURNING, _SLIDING]
+    if not any(sliding) or all(sliding):
+        words = [_SLIDING if any(sliding) else _TURNING]
+    if len(words) > 1 or any(part.startswith(SPATIAL) for part in parts):
+        return " per ".join(_either(part, words) for part in parts)
+    return _written(_exponents(parts), words[0])
 
 
-def _either(part: str) -> str:
-    spellings = [_written(_BASE[part], words) for words in (_TURNING, _SLIDING)]
-    return " or ".join(dict.fromkeys(spellings))
+def _either(part: str, words: Sequence[dict[str, str]]) -> str:
+    """The unit of one part, in every spelling it has."""
+    if part.startswith(SPATIAL):
+        part, words = part.removeprefix(SPATIAL), (_TURNING, _SLIDING)
+    return " or ".join(dict.fromkeys(_written(_BASE[part], each) for each in words))
 
 
 def _exponents(parts: Sequence[str]) -> dict[str, int]:

@@ -7,11 +7,12 @@ looked up; a column name is never taken apart.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from robolin.errors import RobolinError, raise_all
+from robolin.trajectory.orientation import Orientation, orientations
 
 WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
 
@@ -28,6 +29,7 @@ class Matched:
     columns: Mapping[str, tuple[int | None, ...]]
     time: int | None
     notes: tuple[str, ...]
+    orientations: tuple[Orientation, ...] = ()
 
 
 def match(
@@ -47,9 +49,12 @@ def match(
     spellings = _spellings(joints)
     found: dict[Meaning, list[int]] = {}
     times: list[int] = []
-    problems: list[RobolinError] = []
+    turned, problems = orientations(columns, joints, where) if "q" in wanted else ((), [])
+    taken = {i for orientation in turned for i in orientation.columns}
     unused: list[str] = []
     for i, column in enumerate(columns):
+        if i in taken:
+            continue
         meanings = [m for m in spellings.get(column, ()) if m[0] in wanted]
         if column == "time":
             times.append(i)
@@ -63,13 +68,15 @@ def match(
             unused.append(column)
 
     problems += _duplicates(columns, [times, *found.values()], where)
-    problems += _missing(found, joints, needs, unused, where)
+    told = {("q", place) for orientation in turned for place in orientation.places}
+    problems += _missing({*found, *told}, joints, needs, unused, where)
     raise_all(problems)
     places = {name: _places(name, found, len(joints)) for name in wanted}
     return Matched(
         columns={name: place for name, place in places.items() if place is not None},
         time=times[0] if times else None,
-        notes=tuple(_notes(columns, places, joints, unused)),
+        notes=tuple(_notes(columns, places, joints, unused, turned)),
+        orientations=turned,
     )
 
 
@@ -138,7 +145,7 @@ def _duplicates(
 
 
 def _missing(
-    found: Mapping[Meaning, list[int]],
+    found: Collection[Meaning],
     joints: Sequence[str],
     needs: Sequence[str],
     unused: Sequence[str],
@@ -173,8 +180,13 @@ def _notes(
     places: Mapping[str, tuple[int | None, ...] | None],
     joints: Sequence[str],
     unused: Sequence[str],
+    turned: Sequence[Orientation],
 ) -> list[str]:
-    notes = []
+    notes = [
+        f"the angles of '{orientation.joint}' come from its quaternion, brought to length 1"
+        for orientation in turned
+    ]
+    told = {("q", place) for orientation in turned for place in orientation.places}
     read = [columns[i] for place in places.values() if place for i in place if i is not None]
     if any(_NUMBERED.fullmatch(column) for column in read):
         notes.append(f"columns are numbered; joints taken in this order: {', '.join(joints)}")
@@ -182,7 +194,7 @@ def _notes(
         native(name, joints[i])
         for name, place in places.items()
         for i, column in enumerate(place or ())
-        if column is None
+        if column is None and (name, i) not in told
     ]
     if absent:
         notes.append(f"taken as 0 because the file has no such column: {_listed(absent)}")

@@ -17,6 +17,7 @@ from robolin.errors import FileError, RobolinError, UsageError
 from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.csv_sheet import csv_sheet
 from robolin.trajectory.npz_sheet import npz_sheet
+from robolin.trajectory.orientation import angles
 from robolin.trajectory.parquet_sheet import parquet_sheet
 from robolin.trajectory.sheet import Block, Sheet, Wish
 from robolin.trajectory.tape import count
@@ -54,6 +55,7 @@ class TrajectoryStream:
         gaps: let cells without a finite number through, as NaN
         """
         read = [i for places in self.matched.columns.values() for i in places if i is not None]
+        read += [i for each in self.matched.orientations for i in each.columns]
         if self.matched.time is not None:
             read.append(self.matched.time)
         if not read:
@@ -81,8 +83,14 @@ class TrajectoryStream:
             return table
 
         columns = {name: gathered(places) for name, places in self.matched.columns.items()}
+        for each in self.matched.orientations:
+            angled = angles(each, gathered(each.columns), block.place, gaps)
+            columns["q"][:, list(each.places)] = angled
         time = None if self.matched.time is None else gathered([self.matched.time])[:, 0]
-        mask = np.asarray(~np.isfinite(values).all(axis=1)) if gaps else None
+        mask = None
+        if gaps:
+            tables = [values, *columns.values()]
+            mask = np.any([~np.isfinite(table).all(axis=1) for table in tables], axis=0)
         return Chunk(len(values), columns, time, block.place, mask, block.reached)
 
 

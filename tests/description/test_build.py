@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robolin.arm import Inertia, Limits, Mimic, Pose, Wrench
+from robolin.arm import Group, Inertia, Limits, Mimic, Pose, Wrench
 from robolin.description.build import build
 from robolin.description.merge import inertia_about, merged, placed, turn_about, unit
 from robolin.description.options import ModelOptions, Payload
@@ -209,14 +209,15 @@ def test_base_holds_everything_inboard():
 
 
 def test_floating_joints_inboard_of_the_base_stand_still():
-    """A floating joint is refused where it would move, and held where base keeps it still."""
+    """A floating joint moves unless base keeps it still, which the contract then tells."""
     description = chain("floating", "revolute")
-    with pytest.raises(RobolinError) as caught:
-        build(description)
-    assert caught.value.where == "arm.urdf:101"
-    assert "'j1' is floating" in caught.value.message
-    assert "--base l1" in caught.value.hint
-    assert build(description, ModelOptions(base="l1")).joint_names == ("j2",)
+    moving = build(description)
+    assert moving.joint_names == ("j1:rx", "j1:ry", "j1:rz", "j1:x", "j1:y", "j1:z", "j2")
+    assert moving.groups == (Group("j1", "floating", (7, 6, 5, 4, 3, 2)),)
+    still = build(description, ModelOptions(base="l1"))
+    assert still.joint_names == ("j2",)
+    assert still.groups == ()
+    assert still.contract["locked"] == "off the chain, at 0: j1"
 
 
 def gripper():

@@ -91,19 +91,28 @@ def test_mimic_is_read_with_its_defaults() -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "fixed", "floating"])
+@pytest.mark.parametrize(
+    "kind", ["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
+)
 def test_every_kind_of_joint_is_kept(kind: str) -> None:
-    """The reader keeps the joint's type; who cannot use it says so later."""
+    """The reader keeps the joint's type."""
     assert only_joint(joint('<axis xyz="0 1 0"/>', kind)).kind == kind
 
 
-@pytest.mark.parametrize("kind", ["fixed", "floating"])
-def test_axis_of_a_joint_that_has_none_is_not_read(kind: str) -> None:
-    """A zero axis, limits and dynamics on a fixed or floating joint are listed as ignored."""
-    description = read(joint('<axis xyz="0 0 0"/><dynamics damping="3"/>', kind))
+def test_axis_of_a_joint_that_has_none_is_not_read() -> None:
+    """A zero axis, limits and dynamics on a fixed joint are listed as ignored."""
+    description = read(joint('<axis xyz="0 0 0"/><dynamics damping="3"/>', "fixed"))
 
     assert description.joints[0].damping == 0.0
-    assert description.ignored == (f"axis of a {kind} joint (1)", f"dynamics of a {kind} joint (1)")
+    assert description.ignored == ("axis of a fixed joint (1)", "dynamics of a fixed joint (1)")
+
+
+def test_a_floating_joint_has_losses_but_no_axis() -> None:
+    """A zero axis on a floating joint is listed as ignored, its damping is kept."""
+    description = read(joint('<axis xyz="0 0 0"/><dynamics damping="3"/>', "floating"))
+
+    assert description.joints[0].damping == 3.0
+    assert description.ignored == ("axis of a floating joint (1)",)
 
 
 @pytest.mark.parametrize(("kind", "noted"), [("revolute", 1), ("prismatic", 1), ("continuous", 0)])

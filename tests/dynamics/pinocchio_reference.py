@@ -97,9 +97,22 @@ def _state(
     forward: bool,
     tied: bool,
 ) -> tuple[np.ndarray, ...]:
-    data = model.createData()
     # a continuous joint is a point on a circle to Pinocchio
     q = pin.integrate(model, pin.neutral(model), value)
+    return answers(model, S, q, v, a, forward, tied)
+
+
+def answers(
+    model: pin.Model,
+    S: np.ndarray,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    forward: bool = True,
+    tied: bool = False,
+) -> tuple[np.ndarray, ...]:
+    """The fields of `Reference` for one state; q is Pinocchio's own."""
+    data = model.createData()
     full_tau = pin.rnea(model, data, q, v, a).copy()
     pin.computeRNEADerivatives(model, data, q, v, a)
     M = S.T @ _symmetric(data.M) @ S

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.algebra.axes import sizes
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct import DirectChain
@@ -25,21 +26,21 @@ def run_on(
         name: [values[..., i][()] for i in range(arm.n)]
         for name, values in zip(given, arrays, strict=True)
     }
-    chain = DirectChain(parameters_of(arm), columns, number)
-    entry = ALGORITHMS[algorithm]
+    entry, numbers = ALGORITHMS[algorithm], parameters_of(arm)
+    chain = DirectChain(numbers, columns, number, entry.gives)
     entry.run(chain)
     assert not chain.shortfalls
     batch, kind = arrays[0].shape[:-1], np.result_type(*arrays)
     return {
-        name: _gathered(chain.results.get(name, {}), batch, arm.n, rank, kind)
-        for name, rank in entry.gives.items()
+        name: _gathered(chain.results.get(name, {}), batch + sizes(shape, arm.n, numbers.n), kind)
+        for name, shape in entry.gives.items()
     }
 
 
 def _gathered(
-    entries: Mapping[tuple[int, ...], Any], batch: tuple[int, ...], n: int, rank: int, kind: Any
+    entries: Mapping[tuple[int, ...], Any], shape: tuple[int, ...], kind: Any
 ) -> np.ndarray:
-    result = np.zeros(batch + (n,) * rank, dtype=kind)
+    result = np.zeros(shape, dtype=kind)
     for index, value in entries.items():
         result[(..., *index)] = value
     return result
@@ -57,7 +58,7 @@ def complex_step(
     steps[along] = steps[along] + 1j * STEP * np.eye(arm.n)
     moved = run_on(arm, algorithm, steps)
     return {
-        name: np.moveaxis(values.imag / STEP, -1 - ALGORITHMS[algorithm].gives[name], -1)
+        name: np.moveaxis(values.imag / STEP, -1 - len(ALGORITHMS[algorithm].gives[name]), -1)
         for name, values in moved.items()
     }
 

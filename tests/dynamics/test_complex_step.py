@@ -46,7 +46,7 @@ def _cases() -> list[Arm]:
             arm = replace(arm, wrenches=arm.wrenches + middle)
             arms.append(replace(arm, name=f"{arm.name}-{model}"))
         arms.append(replace(with_follower(arm), name=f"{arm.name}-{model}-mimic"))
-    return arms + [robolin.load(name) for name in bundled_names()]
+    return arms + [robolin.load(name, open_loops=True) for name in bundled_names()]
 
 
 CASES = _cases()

@@ -10,9 +10,11 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
+from math import prod
 
 import numpy as np
 
+from robolin.algebra.axes import sizes
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import prepared, recipe_for
@@ -62,12 +64,13 @@ def call(arm: Arm, name: str, width: int, rows: int) -> None:
     inputs = [Guarded(rows * m) for _ in given]
     for guard, values in zip(inputs, given.values(), strict=True):
         guard.values[:] = values.ravel()
-    outputs = [Guarded(rows * m**rank) for rank in algorithm.gives.values()]
+    lengths = [prod(sizes(shape, m, n)) for shape in algorithm.gives.values()]
+    outputs = [Guarded(rows * length) for length in lengths]
     complaints = Guarded(rows)
     # what the kernel works in begins on a boundary of a vector: sizes are whole vectors
     scratch = Guarded(kernel.scratch_vectors * (n + 2) * width)
     tables = Guarded(kernel.tables * (m + 1) ** 2 * width)
-    staging = Guarded(sum(m**rank for rank in algorithm.gives.values()) * width)
+    staging = Guarded(sum(lengths) * width)
     for memory in (scratch, tables, staging):
         memory.values[:] = 0.0
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.algebra.axes import VECTOR
 from robolin.dynamics.catalogue import ALGORITHMS, Algorithm
 from robolin.engine import kernel_cache, kernels
 from robolin.engine.compiled import prepared, recipe_for
@@ -36,7 +37,7 @@ def _doubled(chain: Any) -> None:
         chain.out("y", (k,), chain.given("q")[k] + chain.given("q")[k])
 
 
-DOUBLED = Algorithm(_doubled, ("q",), {"y": 1}, "twice the joint")
+DOUBLED = Algorithm(_doubled, ("q",), {"y": VECTOR}, "twice the joint")
 
 
 @dataclass

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import robolin
+from robolin.engine import spare_memory
+from robolin.engine.spare_memory import SpareMemory
 
 ROWS = 500
 
@@ -45,3 +48,37 @@ def test_results_in_used_memory_are_the_same() -> None:
     robolin.mass_matrix(arm, _states(8), engine="compiled")
 
     assert robolin.mass_matrix(arm, _states(7), engine="compiled").tobytes() == fresh.tobytes()
+
+
+def test_several_results_in_flight_use_memory_again() -> None:
+    """A pipeline that holds two results at a time needs three pieces of memory, not one a turn."""
+    arm = robolin.load("panda")
+    held: list[np.ndarray] = []
+    places = set()
+    for seed in range(12):
+        held.append(robolin.inverse(arm, _states(seed), engine="compiled"))
+        places.add(held[-1].ctypes.data)
+        del held[:-2]
+
+    assert len(places) <= 3
+
+
+def test_a_small_result_does_not_keep_a_large_piece() -> None:
+    """Memory for many rows is not spent on a few."""
+    arm = robolin.load("panda")
+    large = robolin.inverse(arm, _states(1), engine="compiled").base
+    few = robolin.inverse(arm, _states(1)[:80], engine="compiled").base
+
+    assert few.nbytes < large.nbytes / 4
+
+
+def test_memory_that_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest pieces go when there are too many or when they are too large together."""
+    monkeypatch.setattr(spare_memory, "MOST_NUMBERS", 1000)
+    memory = SpareMemory()
+    held = [memory.piece(size) for size in (400, 400, 400)]
+    assert [piece.size for piece in memory._pieces] == [400, 400]
+    held.append(memory.piece(2000))
+    assert memory._pieces == []
+    held += [memory.piece(1) for _ in range(10)]
+    assert len(memory._pieces) == spare_memory.MOST_PIECES

@@ -1,0 +1,84 @@
+"""Many arms in motion at once, beside a loop over Pinocchio's aba with the same integrator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import robolin
+from benchmarks.agreement import Disagreement
+from benchmarks.peers import installed
+from benchmarks.subjects import States, Subject, panda
+from benchmarks.timing import Contestant, Effort, compared, interleaved, progress
+
+STEP = 1e-3
+# neighbouring motions part slowly, so that a second of rounding stays small
+AGREE_WITHIN = 1e-9
+
+
+def measured(effort: Effort) -> dict[str, Any]:
+    """µs per state and step, and how far apart the last states are."""
+    arms, steps = (200, 50) if effort.quick else (1_000, 1_000)
+    subject = panda()
+    states = subject.states(arms)
+    # slow, and with torques that carry the arm where it starts: one that tumbles soon tells apart
+    # what differs in the last bit
+    states["qd"] = 0.2 * states["qd"]
+    states["tau"] = robolin.inverse(subject.arm, states["q"], engine="compiled")
+    contestants = {"robolin": Contestant(lambda rows: _robolin(subject, states, rows, steps), arms)}
+    gap = None
+    if (peer := installed(subject).get("Pinocchio")) is not None:
+        few = 2 if effort.quick else 10
+        contestants["Pinocchio"] = Contestant(
+            lambda rows: _pinocchio(peer, states, rows, steps), few
+        )
+        ours = _robolin(subject, states, few, steps)
+        gap = _checked(ours, _pinocchio(peer, states, few, steps))
+    progress(f"{subject.title}: {arms} at once, {steps} steps")
+    times = interleaved(contestants, min(effort.rounds, 5))
+    per_step = {name: [each / steps for each in values] for name, values in times.items()}
+    return {
+        "arm": subject.title,
+        "arms": arms,
+        "steps": steps,
+        "gap": gap,
+        "programs": compared(per_step),
+    }
+
+
+def _robolin(subject: Subject, states: States, rows: int, steps: int) -> np.ndarray:
+    """q and q̇ of the first arms after so many steps, on one core."""
+    q, qd, tau = (states[name][:rows] for name in ("q", "qd", "tau"))
+    clock: dict[str, Any] = {"duration": steps * STEP, "dt": STEP, "every": None}
+    motion = robolin.simulate(subject.arm, q, qd, **clock, tau=tau, limits=False, jobs=1)
+    return np.concatenate([motion.q[:, -1], motion.qd[:, -1]], axis=1)
+
+
+def _pinocchio(peer: Any, states: States, rows: int, steps: int) -> np.ndarray:
+    """The same, arm by arm and step by step, as a script would do it."""
+    import pinocchio as pin
+
+    model, data, h = peer.model, peer.data, STEP
+    last = np.empty((rows, 2 * model.nv))
+    for i in range(rows):
+        q, v, tau = (states[name][i].copy() for name in ("q", "qd", "tau"))
+        for _ in range(steps):
+            a1 = pin.aba(model, data, q, v, tau).copy()
+            v2 = v + 0.5 * h * a1
+            a2 = pin.aba(model, data, q + 0.5 * h * v, v2, tau).copy()
+            v3 = v + 0.5 * h * a2
+            a3 = pin.aba(model, data, q + 0.5 * h * v2, v3, tau).copy()
+            v4 = v + h * a3
+            a4 = pin.aba(model, data, q + h * v3, v4, tau).copy()
+            q = q + h / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4)
+            v = v + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+        last[i] = np.concatenate([q, v])
+    return last
+
+
+def _checked(ours: np.ndarray, theirs: np.ndarray) -> float:
+    gap = float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+    if not gap <= AGREE_WITHIN:
+        raise Disagreement(f"the last states are {gap:.1e} apart, {AGREE_WITHIN:.0e} would be fine")
+    return gap

@@ -1,0 +1,134 @@
+"""Whether coordinates exist in which an arm's mass matrix is the identity everywhere.
+
+Lemma 2.2 of [D]: they do if and only if the mass matrix, as a metric, has no curvature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.checks import Array, array_of, require_arm
+from robolin.errors import RobolinError
+from robolin.evaluate import How, evaluate
+
+# exact derivatives leave flat arms with 1e-12 and less even where 𝓜 is badly conditioned; real
+# arms that are curved have 1e-3 and more
+FLAT_BELOW = 1e-8
+
+_AT_ONCE = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """Riemann symbols of the first kind, and what they say.
+
+    symbols:     R(h,i,j,k), of shape (..., n, n, n, n)
+    relative:    the largest |R| beside the largest |𝓜|, of shape (...)
+    flat:        whether it is negligible in every configuration
+    largest:     the joints h, i, j, k of the symbol that is largest beside 𝓜
+    at:          the place of its configuration along the batch axes
+    independent: how many symbols do not follow from others by symmetry, n²(n²-1)/12
+    """
+
+    symbols: Array
+    relative: Array
+    flat: bool
+    largest: tuple[str, ...]
+    at: tuple[int, ...]
+    independent: int
+
+
+def curvature(arm: Arm, q: ArrayLike, **how: Unpack[How]) -> Curvature:
+    """The curvature of the mass matrix at configurations q (..., n)."""
+    require_arm(arm)
+    _require_coordinates(arm)
+    given = array_of(arm, "q", q)
+    batch, n = given.shape[:-1], arm.n
+    rows = given.reshape(-1, n)
+    symbols, relative = np.empty((len(rows), n, n, n, n)), np.empty(len(rows))
+    for part in _parts(len(rows), n):
+        symbols[part], size = _symbols(arm, rows[part], how)
+        relative[part] = np.abs(symbols[part]).max(axis=(1, 2, 3, 4)) / size
+    at = int(np.argmax(relative))
+    return Curvature(
+        symbols=symbols.reshape(*batch, n, n, n, n),
+        relative=relative.reshape(batch),
+        flat=bool(relative[at] <= FLAT_BELOW),
+        largest=_largest(arm, symbols[at]),
+        at=tuple(int(i) for i in np.unravel_index(at, batch)) if batch else (),
+        independent=n * n * (n * n - 1) // 12,
+    )
+
+
+def independent_symbols(n: int) -> list[tuple[int, int, int, int]]:
+    """Places h, i, j, k of symbols from which all others follow.
+
+    R changes its sign when h and i, or j and k, are swapped; it stays when the two pairs are; and
+    R(h,i,j,k) + R(h,j,k,i) + R(h,k,i,j) = 0.
+    """
+    two = [(h, i, h, i) for h, i in combinations(range(n), 2)]
+    three = [
+        (h, i, h, k) for h in range(n) for i, k in combinations(range(n), 2) if h not in (i, k)
+    ]
+    four = [
+        places
+        for h, i, j, k in combinations(range(n), 4)
+        for places in ((h, i, j, k), (h, j, i, k))
+    ]
+    return two + three + four
+
+
+def _symbols(arm: Arm, q: Array, how: How) -> tuple[Array, Array]:
+    """R (rows, n, n, n, n) from exact derivatives, and the largest |𝓜| (rows,).
+
+    [ij,k]    = ½ (𝓜(i,k),j + 𝓜(j,k),i - 𝓜(i,j),k)
+    R(h,i,j,k) = ½ (𝓜(h,k),ij + 𝓜(i,j),hk - 𝓜(h,j),ik - 𝓜(i,k),hj)
+               + [ij,l] 𝓜⁻¹(l,m) [hk,m] - [ik,l] 𝓜⁻¹(l,m) [hj,m]
+    """
+
+    def asked(verb: str) -> Array:
+        (found,) = evaluate(arm, verb, {"q": q}, **how).values()
+        return found
+
+    M, inverse = asked("mass-matrix"), asked("mass-matrix-inverse")
+    first, second = asked("mass-matrix-derivative"), asked("mass-matrix-second-derivative")
+
+    christoffel = 0.5 * (np.einsum("rikj->rijk", first) + np.einsum("rjki->rijk", first) - first)
+    bent = np.einsum("rhkij->rhijk", second) + np.einsum("rijhk->rhijk", second)
+    bent -= np.einsum("rhjik->rhijk", second) + np.einsum("rikhj->rhijk", second)
+    raised = np.einsum("rijl,rlm->rijm", christoffel, inverse)
+    product = np.einsum("rijm,rhkm->rhijk", raised, christoffel, optimize=True)
+    R = 0.5 * bent + product - np.einsum("rhikj->rhijk", product)
+    return R, np.abs(M).max(axis=(1, 2))
+
+
+def _largest(arm: Arm, symbols: Array) -> tuple[str, ...]:
+    """The joints of the largest symbol; of those that are equal by symmetry, the first."""
+    size = np.abs(symbols)
+    # rounding must not decide between them
+    place = np.argmax(size >= (1.0 - 1e-9) * size.max())
+    return tuple(arm.joint_names[int(i)] for i in np.unravel_index(int(place), size.shape))
+
+
+def _parts(rows: int, n: int) -> Iterator[slice]:
+    """Slices of the rows, so many at a time as fit into a fair share of memory."""
+    step = max(1, _AT_ONCE // (8 * n**4))
+    return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
+
+
+def _require_coordinates(arm: Arm) -> None:
+    """Only where velocities are the rates of positions is 𝓜 a metric of them."""
+    if arm.groups:
+        raise RobolinError(
+            f"the velocities of joint '{arm.groups[0].name}' are not rates of coordinates, "
+            "so its mass matrix has no Riemann symbols",
+            where=arm.source,
+            hint="ask for the arm on a base that stands still",
+        )

@@ -1,0 +1,196 @@
+"""How near a motion comes to the limits of its joints: effort, velocity and position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm, Link
+from robolin.checks import Array, array_of, require_arm
+from robolin.errors import RobolinError
+
+Quantity = Literal["position", "velocity", "effort"]
+QUANTITIES: tuple[Quantity, ...] = ("position", "velocity", "effort")
+
+_UNITS = {
+    True: {"position": "rad", "velocity": "rad/s", "effort": "N·m"},
+    False: {"position": "m", "velocity": "m/s", "effort": "N"},
+}
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Where one joint comes closest to a limit, or goes furthest beyond it.
+
+    row:    which row of the motion, counted from 0
+    time:   when, if the motion says
+    limit:  the limit that is closest there; of velocity and effort with the value's sign
+    margin: what is left, in the unit; negative beyond the limit
+    share:  what is left, beside the limit itself or the whole travel between two; None beside 0
+    """
+
+    joint: str
+    quantity: Quantity
+    row: int
+    time: float | None
+    value: float
+    limit: float
+    margin: float
+    share: float | None
+    unit: str
+
+    @property
+    def exceeded(self) -> bool:
+        return self.margin < 0.0
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """Every margin, joint by joint, and which quantities of which joints have no limit."""
+
+    margins: tuple[Margin, ...]
+    unlimited: Mapping[str, tuple[Quantity, ...]]
+    rows: int
+
+    @property
+    def exceeded(self) -> tuple[Margin, ...]:
+        return tuple(margin for margin in self.margins if margin.exceeded)
+
+
+def limits(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    tau: ArrayLike = 0.0,
+    *,
+    time: ArrayLike | None = None,
+) -> JointLimits:
+    """The margins of a motion to the limits that the description of the arm gives.
+
+    q, qd and tau have shape (..., n) and broadcast; `row` in the result counts the leading axes
+    as one.  `time` has their shape without the last axis.
+    """
+    require_arm(arm)
+    named = {"q": q, "qd": qd, "tau": tau}
+    arrays = np.broadcast_arrays(*(array_of(arm, name, value) for name, value in named.items()))
+    rows = [array.reshape(-1, arm.n) for array in arrays]
+    times = None if time is None else np.asarray(time, dtype=float).reshape(-1)
+    if times is not None and len(times) != len(rows[0]):
+        raise RobolinError(f"time has {len(times)} values for {len(rows[0])} rows")
+    approach = ClosestApproach(arm)
+    approach.add(*rows, times)
+    return approach.found()
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """One quantity of one joint: what it may be, and how it follows from that of its leader."""
+
+    joint: str
+    quantity: Quantity
+    place: int
+    lower: float
+    upper: float
+    ratio: float
+    offset: float
+    unit: str
+
+    @property
+    def whole(self) -> float:
+        """What a margin is a share of."""
+        both = np.isfinite(self.lower) and np.isfinite(self.upper)
+        if self.quantity == "position" and both:
+            return self.upper - self.lower
+        return abs(self.upper) if np.isfinite(self.upper) else abs(self.lower)
+
+
+class ClosestApproach:
+    """The closest approach so far, as rows of a motion pass by."""
+
+    def __init__(self, arm: Arm) -> None:
+        self._bounds = [bounds for link in reversed(arm.links) for bounds in _bounds(arm, link)]
+        self._order = {name: i for i, name in enumerate(arm.joint_names)}
+        self._unlimited = _unlimited(arm)
+        self._closest: dict[int, Margin] = {}
+        self._rows = 0
+
+    def add(self, q: Array, qd: Array, tau: Array, time: Array | None = None) -> None:
+        """Look at some more rows (rows, n); a row with NaN is passed over."""
+        values = dict(zip(QUANTITIES, (q, qd, tau), strict=True))
+        for i, bounds in enumerate(self._bounds):
+            given = bounds.ratio * values[bounds.quantity][:, bounds.place] + bounds.offset
+            margins = np.minimum(given - bounds.lower, bounds.upper - given)
+            row = int(np.argmin(np.where(np.isnan(margins), np.inf, margins)))
+            before = self._closest.get(i)
+            if np.isfinite(margins[row]) and (before is None or margins[row] < before.margin):
+                self._closest[i] = self._margin(bounds, row, float(given[row]), time)
+        self._rows += len(q)
+
+    def _margin(self, bounds: _Bounds, row: int, value: float, time: Array | None) -> Margin:
+        below, above = value - bounds.lower, bounds.upper - value
+        limit, margin = (bounds.lower, below) if below < above else (bounds.upper, above)
+        return Margin(
+            bounds.joint,
+            bounds.quantity,
+            self._rows + row,
+            None if time is None else float(time[row]),
+            value,
+            limit,
+            margin,
+            margin / bounds.whole if bounds.whole else None,
+            bounds.unit,
+        )
+
+    def found(self) -> JointLimits:
+        """The margins in the arm's order of joints, followers last."""
+        last = len(self._order)
+        found = (self._closest[i] for i in sorted(self._closest))
+        margins = sorted(found, key=lambda margin: self._order.get(margin.joint, last))
+        return JointLimits(tuple(margins), self._unlimited, self._rows)
+
+
+def _bounds(arm: Arm, link: Link) -> Iterator[_Bounds]:
+    """What the description says about a joint; a follower has no motor to limit."""
+    joint, mimic = link.joint, link.joint.mimic
+    place = arm.coordinates[arm.links.index(link)]
+    ratio, offset = (mimic.ratio, mimic.offset) if mimic else (1.0, 0.0)
+    for quantity in QUANTITIES:
+        lower, upper = _range(link, quantity)
+        if np.isfinite(lower) or np.isfinite(upper):
+            shift = offset if quantity == "position" else 0.0
+            unit = _UNITS[joint.turns][quantity]
+            yield _Bounds(joint.name, quantity, place, lower, upper, ratio, shift, unit)
+
+
+def _range(link: Link, quantity: Quantity) -> tuple[float, float]:
+    joint, limit = link.joint, link.joint.limits
+    if quantity == "position":
+        if joint.kind == "continuous":
+            return -np.inf, np.inf
+        return (
+            -np.inf if limit.lower is None else limit.lower,
+            np.inf if limit.upper is None else limit.upper,
+        )
+    size = limit.velocity if quantity == "velocity" else limit.effort
+    if size is None or (quantity == "effort" and joint.mimic):
+        return -np.inf, np.inf
+    return -size, size
+
+
+def _unlimited(arm: Arm) -> dict[str, tuple[Quantity, ...]]:
+    """Quantities without a limit, by joint; only joints that lack one."""
+    by_name = {link.joint.name: link for link in arm.links}
+    found = {}
+    for name in arm.joint_names:
+        missing: Sequence[Quantity] = [
+            quantity
+            for quantity in QUANTITIES
+            if not np.isfinite(_range(by_name[name], quantity)).any()
+        ]
+        if missing:
+            found[name] = tuple(missing)
+    return found

@@ -1,0 +1,178 @@
+"""The parameters of an arm's links and joints: their names, their values, and changes of them.
+
+Torques are linear in ten numbers per moving link, all in the link's own frame:
+
+    mass      m
+    mx my mz  the first moment s = m c
+    ixx … izz the rotary inertia J about the frame's origin
+
+and in the damping, the armature and the Coulomb friction of every joint.  People rather think of
+the centre of mass c and of the inertia I about it, J = I + m K(c) with K(c) = |c|² 1 - c cᵀ.
+`natural_map` goes from small changes of theirs to changes of the linear ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robolin.arm import Arm, Inertia, Link, Vector3
+from robolin.checks import Array
+from robolin.dynamics.regressor import COLUMNS
+from robolin.errors import RobolinError, UsageError
+from robolin.rotations import apply
+
+OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])
+OF_JOINT = ("damping", "armature", "friction")
+
+UNITS = ("kg", "kg·m", "kg·m", "kg·m", *("kg·m²",) * 6)
+
+_TRIANGLE = np.triu_indices(3)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number that torques are linear in.
+
+    place: where its column stands among all that the algorithm gives, link by link
+    """
+
+    place: int
+    owner: str
+    name: str
+    value: float
+
+    @property
+    def label(self) -> str:
+        return f"{self.owner}/{self.name}"
+
+
+def parameters(arm: Arm) -> tuple[Parameter, ...]:
+    """Every parameter, links base to tip, each followed by those of the joint that moves it."""
+    return tuple(
+        parameter
+        for i, (k, link) in enumerate(_base_to_tip(arm))
+        for parameter in _of_link(arm, k, link, i * COLUMNS)
+    )
+
+
+def natural_names(arm: Arm) -> tuple[str, ...]:
+    """The labels of `parameters`, with centres of mass in place of first moments."""
+    natural = dict(zip(OF_LINK, NATURAL_OF_LINK, strict=True))
+    return tuple(f"{p.owner}/{natural.get(p.name, p.name)}" for p in parameters(arm))
+
+
+def natural_map(arm: Arm) -> Array:
+    """∂(linear parameters)/∂(natural ones), of shape (p, p).
+
+    mass       leaves the centre of mass and the inertia about it: s, J grow by c, K(c)
+    com_x …    s by m, J by m ∂K/∂c
+    all else   by itself
+    """
+    listed = parameters(arm)
+    change = np.eye(len(listed))
+    first = {p.owner: at for at, p in enumerate(listed) if p.name == OF_LINK[0]}
+    for _, link in _base_to_tip(arm):
+        if link.name in first:
+            at = first[link.name]
+            change[at : at + 10, at : at + 4] = _natural_columns(link.inertia)
+    return change
+
+
+def changes(
+    arm: Arm,
+    named: Mapping[str, float],
+    payloads: Sequence[tuple[str, float, Vector3]] = (),
+) -> Array:
+    """δπ of shape (p,) for small changes of natural parameters and for added point masses."""
+    names = natural_names(arm)
+    natural = np.zeros(len(names))
+    for name, change in named.items():
+        if name not in names:
+            raise _unknown(arm, name, names)
+        natural[names.index(name)] += change
+    total = natural_map(arm) @ natural
+    for frame, mass, position in payloads:
+        at, block = _payload(arm, frame, mass, position)
+        total[at : at + 10] += block
+    return total
+
+
+def _base_to_tip(arm: Arm) -> Iterator[tuple[int, Link]]:
+    return ((k, arm.link(k)) for k in range(len(arm.links), 0, -1))
+
+
+def _of_link(arm: Arm, k: int, link: Link, start: int) -> Iterator[Parameter]:
+    # a joint with several freedoms has one body, its outermost link
+    inner = {number for group in arm.groups for number in group.links if number != group.body}
+    if k not in inner:
+        for i, value in enumerate(linear_values(link.inertia)):
+            yield Parameter(start + i, link.name, OF_LINK[i], value)
+    joint = link.joint
+    applied = (joint.damping if arm.damping else 0.0, joint.armature, joint.friction)
+    for i, (name, value) in enumerate(zip(OF_JOINT, applied, strict=True), start=10):
+        if name != "friction" or arm.friction_velocity is not None:
+            yield Parameter(start + i, joint.name, name, value)
+
+
+def linear_values(body: Inertia) -> list[float]:
+    """m, m c and J of a body."""
+    c = np.array(body.com)
+    J = np.array(body.rotary) + body.mass * _steiner(c, c)
+    return [body.mass, *(body.mass * c).tolist(), *J.tolist()]
+
+
+def _natural_columns(body: Inertia) -> Array:
+    """How m, s and J change with m and c, of shape (10, 4)."""
+    c = np.array(body.com)
+    columns = np.zeros((10, 4))
+    columns[:, 0] = [1.0, *c, *_steiner(c, c)]
+    for i, axis in enumerate(np.eye(3)):
+        columns[1 + i, 1 + i] = body.mass
+        columns[4:, 1 + i] = 2.0 * body.mass * _steiner(c, axis)
+    return columns
+
+
+def _steiner(a: Array, b: Array) -> Array:
+    """(a·b) 1 - ½ (a bᵀ + b aᵀ), its xx xy xz yy yz zz; K(c) for a = b = c."""
+    outer = np.outer(a, b)
+    return (np.dot(a, b) * np.eye(3) - 0.5 * (outer + outer.T))[_TRIANGLE]
+
+
+def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int, Array]:
+    """Where the link that carries the frame has its parameters, and by how much they grow."""
+    if frame not in arm.frames:
+        from difflib import get_close_matches
+
+        close = get_close_matches(frame, arm.frames, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"links are {', '.join(arm.frames)}"
+        raise UsageError(f"payload: there is no link '{frame}'", hint=hint)
+    place = arm.frames[frame]
+    if place.link == arm.base:
+        raise UsageError(f"payload: link '{frame}' does not move", hint="choose one that does")
+    point = Inertia(mass, apply(place.pose, position))
+    listed = [(p.owner, p.name) for p in parameters(arm)]
+    return listed.index((arm.link(place.link).name, "mass")), np.array(linear_values(point))
+
+
+def _unknown(arm: Arm, name: str, names: Sequence[str]) -> RobolinError:
+    """The error for a parameter that is not there, with the likeliest reason."""
+    from difflib import get_close_matches
+
+    owner, _, quantity = name.rpartition("/")
+    carriers = {part: link.name for link in arm.links for part in link.merged}
+    if owner in carriers:
+        hint = (
+            f"it is one body with '{carriers[owner]}': change that one, or add a point mass, "
+            f"--payload-change {owner}:MASS"
+        )
+        return UsageError(f"link '{owner}' has no joint of its own", where=name, hint=hint)
+    if quantity == "friction" and arm.friction_velocity is None:
+        hint = "--friction-velocity says over which velocity to smooth it"
+        return UsageError("Coulomb friction is left out", where=name, hint=hint)
+    close = get_close_matches(name, names, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else f"they are named like '{names[0]}'"
+    return UsageError("there is no such parameter", where=name, hint=hint)

@@ -1,0 +1,173 @@
+"""How a motion changes with where it starts, with its torques and with the arm's parameters.
+
+Along a nominal motion the linearized model is integrated,
+
+    d(δq̇)/dt = 𝓜⁻¹ (δτ - Y δπ) + ∂q̈/∂q̇ δq̇ + ∂q̈/∂q δq          d(δq)/dt = δq̇
+
+with Y the regressor, by the classical Runge–Kutta method, one step from row to row.  In the middle
+of a step the nominal motion is interpolated from positions, velocities and accelerations at its
+ends, so that the error of everything together falls with the fourth power of the step.
+
+Where a body moves freely, δq is its small twist in its own axes, and d(δq)/dt = δq̇ - q̇ x δq.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.analysis.link_parameters import changes, natural_map, natural_names
+from robolin.analysis.nominal import Nominal, Torques, nominal_motion, per_row
+from robolin.analysis.regressor import regressor
+from robolin.api import LinearizedForward, linearize_forward
+from robolin.arm import Arm, Vector3
+from robolin.checks import Array, array_of
+from robolin.configuration import kinematic_block
+from robolin.evaluate import How
+
+# a Payload in the words of `load`: link, mass, and where in its frame
+Payloads = list[tuple[str, float, Vector3]]
+
+_AT_ONCE = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The change of a motion, to first order: dq and dqd of shape (rows, n)."""
+
+    time: Array
+    dq: Array
+    dqd: Array
+
+
+@dataclass(frozen=True)
+class SensitivityMatrices:
+    """All first-order changes of the state x = [q; q̇] at every row.
+
+    transition: ∂x/∂x(0), of shape (rows, 2n, 2n)
+    torque:     ∂x/∂τ for a torque added all the way, of shape (rows, 2n, n)
+    parameter:  ∂x/∂π for the parameters in `names`, of shape (rows, 2n, p)
+    """
+
+    time: Array
+    transition: Array
+    torque: Array
+    parameter: Array
+    names: tuple[str, ...]
+
+
+def sensitivity(
+    arm: Arm,
+    time: ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike | None = None,
+    qdd: ArrayLike | None = None,
+    *,
+    dq: ArrayLike = 0.0,
+    dqd: ArrayLike = 0.0,
+    dtau: ArrayLike = 0.0,
+    parameters: Mapping[str, float] | None = None,
+    payload: Payloads | None = None,
+    torques: Torques = "continuous",
+    **how: Unpack[How],
+) -> Sensitivity:
+    """What small changes do to a motion of shape (rows, n) given with its torques or accelerations.
+
+    dq, dqd:    change of the state in the first row, of shape (n,)
+    dtau:       change of the torques, constant (n,) or row by row (rows, n)
+    parameters: changes by name, such as {'forearm/mass': 0.1}; names are `parameter_names(arm)`
+    payload:    point masses added, as (link, mass, (x, y, z))
+    torques:    'continuous', or 'stepwise' where each row's torque is held until the next
+    """
+    nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
+    pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
+    change = changes(arm, parameters or {}, payload or ())
+    x = np.concatenate([array_of(arm, "dq", dq), array_of(arm, "dqd", dqd)])[:, None]
+    states = [x]
+    for steps in _parts(nominal, arm.n):
+        part, effort = nominal.some(steps), pushes[steps]
+        model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
+        if change.any():
+            effort = effort - regressor(arm, part.q, part.qd, model.qdd, **how).matrix @ change
+        forced = np.einsum("stij,stj->sti", model.dqdd_dtau, effort)[..., None]
+        for step, more in _steps(model, kinematic_block(arm, part.qd), forced, part.step):
+            states.append(step @ states[-1] + more)
+    found = np.array(states)[..., 0]
+    return Sensitivity(nominal.time, found[:, : arm.n], found[:, arm.n :])
+
+
+def sensitivity_matrices(
+    arm: Arm,
+    time: ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike | None = None,
+    qdd: ArrayLike | None = None,
+    *,
+    torques: Torques = "continuous",
+    **how: Unpack[How],
+) -> SensitivityMatrices:
+    """Every sensitivity of a motion of shape (rows, n) at once, as matrices."""
+    nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
+    names, natural = natural_names(arm), natural_map(arm)
+    n = arm.n
+    states = [np.eye(2 * n, 3 * n + len(names))]
+    for steps in _parts(nominal, n + len(names)):
+        part = nominal.some(steps)
+        model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
+        Y = regressor(arm, part.q, part.qd, model.qdd, **how).matrix
+        inverse = model.dqdd_dtau
+        forced = np.concatenate([inverse, -inverse @ (Y @ natural)], axis=-1)
+        for step, more in _steps(model, kinematic_block(arm, part.qd), forced, part.step):
+            state = step @ states[-1]
+            state[:, 2 * n :] += more
+            states.append(state)
+    found = np.array(states)
+    return SensitivityMatrices(
+        time=nominal.time,
+        transition=found[..., : 2 * n],
+        torque=found[..., 2 * n : 3 * n],
+        parameter=found[..., 3 * n :],
+        names=names,
+    )
+
+
+def parameter_names(arm: Arm) -> tuple[str, ...]:
+    """The parameters a motion's sensitivity can be asked for: `link/mass`, `joint/damping`, …"""
+    return natural_names(arm)
+
+
+def _parts(nominal: Nominal, columns: int) -> Iterator[slice]:
+    """Steps of the motion, so many at a time as fit into a fair share of memory."""
+    n = nominal.q.shape[-1]
+    size = max(1, _AT_ONCE // (8 * 12 * n * (2 * n + columns)))
+    for first in range(0, len(nominal.step), size):
+        yield slice(first, first + size)
+
+
+def _steps(
+    model: LinearizedForward, block: Array, forced: Array, step: Array
+) -> Iterator[tuple[Array, Array]]:
+    """[Φ Γ] of every step: x(next) = Φ x + Γ u for ẋ = A x + B u at its begin, middle and end.
+
+    K₁ = C₀     K₂ = C₁ + ½ h A₁ K₁     K₃ = C₁ + ½ h A₁ K₂     K₄ = C₂ + h A₂ K₃
+    [Φ Γ] = [1 0] + h/6 (K₁ + 2 K₂ + 2 K₃ + K₄)                 with C = [A B]
+    """
+    n, columns = forced.shape[-2:]
+    C = np.zeros((*forced.shape[:-2], 2 * n, 2 * n + columns))
+    C[..., :n, :n], C[..., :n, n : 2 * n] = block, np.eye(n)
+    C[..., n:, :n], C[..., n:, n : 2 * n] = model.dqdd_dq, model.dqdd_dqd
+    C[..., n:, 2 * n :] = forced
+    A, h = C[..., : 2 * n], step[:, None, None]
+
+    K1 = C[:, 0]
+    K2 = C[:, 1] + 0.5 * h * (A[:, 1] @ K1)
+    K3 = C[:, 1] + 0.5 * h * (A[:, 1] @ K2)
+    K4 = C[:, 2] + h * (A[:, 2] @ K3)
+    whole = np.eye(2 * n, 2 * n + columns) + h / 6.0 * (K1 + 2.0 * (K2 + K3) + K4)
+    return ((one[:, : 2 * n], one[:, 2 * n :]) for one in whole)

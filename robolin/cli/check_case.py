@@ -1,0 +1,124 @@
+"""Stored results, each of them checked and told about by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from robolin.cli.check_run import Asked, Inputs, asked_by, compared_with, store
+from robolin.errors import RobolinError
+from robolin.storing.compare import Comparison, compared
+from robolin.storing.outcome import Outcome
+from robolin.storing.stored import open_stored
+from robolin.storing.tolerance import Tolerances, tolerances_in
+
+if TYPE_CHECKING:
+    from robolin.storing.stored_file import StoredFile
+    from robolin.storing.suite import Case
+
+
+@dataclass(frozen=True)
+class How:
+    """How stored results are checked.
+
+    close:  the tolerances asked for, in place of those of the suite or the stored result
+    flags:  for the verbs that are run again
+    update: whether what differs is stored anew
+    """
+
+    inputs: Inputs
+    close: Tolerances | None = None
+    flags: tuple[str, ...] = ()
+    update: bool = False
+
+
+def check_file(path: str, how: How) -> Outcome:
+    """A stored result beside what its question is answered with now."""
+
+    def check() -> Outcome:
+        with open_stored(path) as stored:
+            asked = asked_by(stored, how.inputs)
+            return _checked(stored, path, asked, how, how.close or _stored_with(stored))
+
+    return _outcome(path, path, check)
+
+
+def check_case(case: Case, how: How) -> Outcome:
+    """A case of a suite beside what is stored for it."""
+    path = str(case.stored)
+
+    def check() -> Outcome:
+        if not case.stored.exists():
+            message = f"the stored result '{path}' of case '{case.name}' is missing"
+            hint = "`robolin record --suite` makes the missing ones"
+            raise RobolinError(message, where=case.where, hint=hint)
+        with open_stored(path) as stored:
+            close = how.close or case.tolerances or _stored_with(stored)
+            return _checked(stored, case.name, asked_in(case), how, close)
+
+    return _outcome(case.name, path, check)
+
+
+def check_pair(path: str, other: str, how: How) -> Outcome:
+    """A stored result beside another one; nothing is computed."""
+
+    def check() -> Outcome:
+        with open_stored(path) as stored, open_stored(other) as second:
+            close = how.close or _stored_with(stored)
+            comparison = compared(second.flow(), stored, close)
+            return Outcome(path, path, "same", _question(stored), comparison)
+
+    return _outcome(path, path, check)
+
+
+def checked_side_by_side(checks: Iterable[Callable[[], Outcome]], jobs: int) -> tuple[Outcome, ...]:
+    """All outcomes, from the quickest to the slowest."""
+    with ThreadPoolExecutor(jobs) as pool:
+        found = list(pool.map(lambda check: check(), checks))
+    return tuple(sorted(found, key=lambda outcome: outcome.seconds))
+
+
+def asked_in(case: Case) -> Asked:
+    """The question of a case."""
+    return Asked(case.verb, case.arm, case.words)
+
+
+def _checked(stored: StoredFile, name: str, asked: Asked, how: How, close: Tolerances) -> Outcome:
+    comparison = compared_with(stored, asked, list(how.flags), close)
+    if how.inputs.model is not None:
+        comparison = _under_another_name(comparison)
+    if how.update and not comparison.same:
+        store(asked, Path(stored.path), list(how.flags), _stored_with(stored))
+        return Outcome(name, stored.path, "updated", _question(stored), comparison)
+    return Outcome(name, stored.path, "same", _question(stored), comparison)
+
+
+def _under_another_name(comparison: Comparison) -> Comparison:
+    """The comparison without the name of an arm that was asked for instead."""
+    kept = tuple(line for line in comparison.structure if not line.startswith("option arm:"))
+    return replace(comparison, structure=kept)
+
+
+def _outcome(name: str, path: str, check: Callable[[], Outcome]) -> Outcome:
+    """The outcome with its time; what went wrong is part of it."""
+    start = perf_counter()
+    try:
+        outcome = check()
+    except RobolinError as error:
+        outcome = Outcome(name, path, "refused", error=error)
+    if outcome.status == "same" and outcome.comparison and not outcome.comparison.same:
+        outcome = replace(outcome, status="differs")
+    return replace(outcome, seconds=perf_counter() - start)
+
+
+def _stored_with(stored: StoredFile) -> Tolerances:
+    return tolerances_in(stored.meta.get("tolerances", {}))
+
+
+def _question(stored: StoredFile) -> str:
+    arm: Sequence[str] = [stored.meta["options"].get("arm", "")]
+    return " ".join([stored.meta["verb"], *filter(None, arm)])

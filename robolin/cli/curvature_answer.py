@@ -1,0 +1,81 @@
+"""The answer of `diagonalize --curvature`: Riemann symbols, and whether there are any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robolin.analysis.curvature import Curvature, curvature, independent_symbols
+from robolin.arm import Arm
+from robolin.cli.answer import arm_inputs
+from robolin.cli.flags import recorded
+from robolin.cli.model_flags import Model
+from robolin.cli.output_flags import Output
+from robolin.cli.sample_flags import Looked, Samples, looked_at
+from robolin.cli.state_flags import State
+from robolin.output.result import Array, Result
+from robolin.output.units import unit_of
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Which configurations to look at, and whether to show every symbol."""
+
+    state: State
+    samples: Samples
+    symbols: bool
+
+
+def answer_curvature(model: Model, survey: Survey, out: Output) -> None:
+    """Look for curvature and write what was found."""
+    out.require_target()
+    arm = model.arm()
+    out.note(*(f"{arm.name}: {note}" for note in arm.contract["notes"]))
+    looked = looked_at(arm, survey.state, survey.samples, ("q",), out)
+    q = looked.values["q"]
+    found = curvature(arm, q, jobs=out.jobs)
+    kinds = [joint.kind for joint in arm.joints]
+    arrays = [
+        Array("q", q, (arm.joint_names,), unit_of("q", kinds), "position"),
+        Array("curvature", found.relative, (), unit_of("curvature", kinds)),
+    ]
+    if survey.symbols and found.independent:
+        arrays.append(_symbols(arm, found, unit_of("riemann", kinds)))
+    out.write(
+        Result(
+            verb="diagonalize",
+            arrays=tuple(arrays),
+            joints=arm.joint_names,
+            contract={**arm.contract, **_said(arm, looked, found)},
+            options=recorded(),
+            inputs={**arm_inputs(arm), **looked.inputs},
+            model=arm.figures,
+            time=looked.time,
+        )
+    )
+
+
+def _symbols(arm: Arm, found: Curvature, unit: str) -> Array:
+    """The independent symbols as one vector, named by their four joints."""
+    places = independent_symbols(arm.n)
+    labels = tuple("/".join(arm.joint_names[i] for i in four) for four in places)
+    h, i, j, k = np.array(places).T
+    return Array("riemann", found.symbols[..., h, i, j, k], (labels,), unit)
+
+
+def _said(arm: Arm, looked: Looked, found: Curvature) -> dict[str, Any]:
+    where = f", in row {found.at[0] + 1}" if found.at else ""
+    place = tuple(arm.joint_names.index(name) for name in found.largest)
+    value = float(found.symbols[(*found.at, *place)])
+    verdict = "flat: coordinates exist in which the mass matrix is diagonal everywhere"
+    if not found.flat:
+        verdict = "not flat: no coordinates make the mass matrix diagonal everywhere"
+    return {
+        "state": looked.said,
+        "algorithm": "Riemann symbols of the first kind from exact derivatives, O(n⁵)",
+        "verdict": verdict,
+        "largest symbol": f"R({', '.join(found.largest)}) = {value:.6g}{where}",
+        "independent symbols": found.independent,
+    }

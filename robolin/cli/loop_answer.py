@@ -1,0 +1,71 @@
+"""What verbs add to their answer on an arm with closed loops, and the states they work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.cli.loop_flags import Loops
+from robolin.cli.motion import Floats, Values
+from robolin.loops.assembly import assemble
+from robolin.loops.closures import row_names
+from robolin.loops.functions import close
+from robolin.loops.rows import FULL, TOLERANCE
+from robolin.output.result import Array
+from robolin.output.units import unit_of
+
+TITLES = {
+    "kkt": "closed loops: tree and closures in one system, O(n³)",
+    "schur": "closed loops: forces of the closures first, O(n³)",
+    "null-space": "closed loops: motions that the closures leave free first, O(n³)",
+}
+CHANGES = {"dlam_dtau": "tau", "dlam_dqd": "qd", "dlam_dq": "q"}
+
+
+def fully(arm: Arm, algorithm: str) -> str:
+    """The algorithm that gives the forces of the closures beside what is asked for."""
+    return FULL.get(algorithm, algorithm) if arm.loops else algorithm
+
+
+def closed_state(arm: Arm, loops: Loops, given: Values) -> Mapping[str, Floats]:
+    """The values given, their state on the closures if that was asked for.
+
+    Of several states, one that cannot be closed stays as it is: whoever works on it complains.
+    """
+    if loops.close is None:
+        return given
+    q = given.get("q", np.zeros(arm.n))
+    if q.ndim == 1:
+        state = close(arm, q, given.get("qd", 0.0), loops.held(arm))
+        return {**given, "q": state.q, "qd": state.qd}
+    flat = q.reshape(-1, arm.n)
+    qd = np.broadcast_to(given.get("qd", np.zeros(arm.n)), q.shape).reshape(-1, arm.n)
+    held = [arm.joint_names.index(name) for name in loops.held(arm)]
+    fine = np.isfinite(flat).all(axis=-1) & np.isfinite(qd).all(axis=-1)
+    whole = (np.where(fine[:, None], values, 0.0) for values in (flat, qd))
+    found = assemble(arm, *whole, held)
+    fine &= (np.abs(found.open_by) <= TOLERANCE).all(axis=-1)
+    positions = np.where(fine[:, None], found.q, flat).reshape(q.shape)
+    velocities = np.where(fine[:, None], found.qd, qd).reshape(q.shape)
+    return {**given, "q": positions, "qd": velocities}
+
+
+def closed_arrays(arm: Arm, loops: Loops, values: Values, found: Values) -> Iterator[Array]:
+    """The state if it was moved, the forces of the closures, and how many equations count."""
+    joints, rows = arm.joint_names, row_names(arm)
+    kinds = [joint.kind for joint in arm.joints]
+    if loops.close is not None:
+        yield Array("q", values["q"], (joints,), unit_of("q", kinds), "position")
+        yield Array("qd", values["qd"], (joints,), unit_of("qd", kinds), "velocity")
+    if "lam" not in found:
+        return
+    force = "N" if all(loop.kind == "point" for loop in arm.loops) else "N or N·m"
+    yield Array("lam", found["lam"], (rows,), force)
+    for name, change in CHANGES.items():
+        if name in found:
+            unit = f"({force}) per ({unit_of(change, kinds)})"
+            yield Array(name, found[name], (rows, joints), unit)
+    yield Array("rank", np.asarray(found["rank"]), (), "1")
+    yield Array("kept", np.asarray(found["kept"], dtype=float), (rows,), "1")

@@ -1,0 +1,111 @@
+"""robolin record: a result stored for others to be checked against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.cli.flags import METHOD, Verb, flag
+from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from robolin.cli.output_flags import Output
+    from robolin.storing.tolerance import Tolerances
+
+# `--suite` without a file behind it
+_NEAREST = "<nearest>"
+
+
+_FLAGS = [
+    flag(
+        "--rtol",
+        section=METHOD,
+        type=float,
+        metavar="R",
+        help="Later results may differ by R |stored|.  [default: 0]",
+    ),
+    flag(
+        "--atol",
+        section=METHOD,
+        type=float,
+        metavar="A",
+        help="Later results may differ by A, in the unit of the array.  [default: 0]",
+    ),
+    flag(
+        "--suite",
+        section=METHOD,
+        is_flag=False,
+        flag_value=_NEAREST,
+        metavar="[FILE]",
+        help="Store every result of the suite that is missing.  "
+        "[default: robolin.toml or pyproject.toml, here or above]",
+    ),
+]
+_WORDS = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[VERB ARM [OPTIONS]]")
+
+
+@click.command(
+    "record",
+    cls=Verb,
+    params=[_WORDS, *_FLAGS],
+    context_settings={"ignore_unknown_options": True},
+)
+def command(
+    words: tuple[str, ...], rtol: float | None, atol: float | None, suite: str | None
+) -> None:
+    """A result stored for others to be checked against.
+
+    Runs VERB with its own options, -o FILE among them, and stores the result together with its
+    tolerances and the way from there to the files it was computed from.  `robolin check FILE`
+    asks the same question again and compares.
+
+    \\b
+    Example:
+      robolin record inverse panda --q panda_joint4=-90deg -o holding.npz
+      robolin record forward arm.urdf --trajectory motion.csv -o motion.npz --rtol 1e-9
+      robolin record --suite
+    """
+    from robolin.storing.tolerance import Tolerances, same_for_all
+
+    close = same_for_all(rtol, atol)
+    if suite is None:
+        _record(words, close or Tolerances({}))
+    elif words or close:
+        hint = "the suite says what to ask and how close results must come"
+        raise UsageError("goes alone", where="--suite", hint=hint)
+    else:
+        _record_suite(None if suite == _NEAREST else suite)
+
+
+def _record(words: tuple[str, ...], close: Tolerances) -> None:
+    from robolin.cli.check_run import flags_of, keep
+    from robolin.cli.group import invoke
+
+    if not words:
+        hint = "for example: robolin record inverse panda -o holding.npz"
+        raise UsageError("which VERB is to be recorded?", where="robolin record", hint=hint)
+    if flags_of(words[0]) is None:
+        message = f"'{words[0]}' is no verb with results to store"
+        raise UsageError(message, where="robolin record", hint="`robolin --help` lists the verbs")
+
+    def taken(out: Output, answer: Any) -> None:
+        keep(out, answer, close)
+
+    invoke(words, taken)
+
+
+def _record_suite(path: str | None) -> None:
+    from robolin.cli.check_case import asked_in
+    from robolin.cli.check_run import store
+    from robolin.cli.check_suite import suite_cases
+    from robolin.storing.tolerance import Tolerances
+
+    cases = suite_cases(path)
+    missing = [case for case in cases if not case.stored.exists()]
+    for case in missing:
+        Path(case.stored).parent.mkdir(parents=True, exist_ok=True)
+        store(asked_in(case), case.stored, [], case.tolerances or Tolerances({}))
+        click.echo(f"recorded {case.name}: {case.stored}")
+    click.echo(f"{len(missing)} recorded, {len(cases) - len(missing)} there already")

@@ -1,0 +1,86 @@
+"""The answers of `regressor`: the matrix, its rank, and the parameters it multiplies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from robolin.analysis.link_parameters import parameters
+from robolin.analysis.regressor import identifiable, public_columns
+from robolin.arm import Arm
+from robolin.cli.answer import Question, answer, arm_inputs
+from robolin.cli.flags import recorded
+from robolin.cli.model_flags import Model
+from robolin.cli.motion import Values
+from robolin.cli.output_flags import Output
+from robolin.cli.sample_flags import Samples, looked_at
+from robolin.cli.state_flags import State
+from robolin.errors import UsageError
+from robolin.output.result import Array, Result
+
+SI = "SI"
+
+
+def answer_regressor(model: Model, state: State, out: Output) -> None:
+    """The matrix, for one state or every row of a file."""
+    if model.options.wrenches:
+        out.note("what wrenches take is no part of the regressor: it adds to the torques")
+    answer(Question("regressor", ("regressor",), named=_columns), model, state, out)
+
+
+def answer_rank(model: Model, state: State, samples: Samples, out: Output) -> None:
+    """How many parameters count, over all states together."""
+    arm = _arm(model, out)
+    looked = looked_at(arm, state, samples, ("q", "qd", "qdd"), out)
+    found = identifiable(arm, **looked.values, jobs=out.jobs)
+    said = {
+        "state": looked.said,
+        "algorithm": "singular values of the stacked regressor, columns of length one",
+        "identifiable": f"{found.rank} numbers of {len(found.names)} parameters",
+        "condition": f"{found.condition:.3g}",
+    }
+    share = Array("share", found.share, (found.names,), "1")
+    _write(arm, share, said, {**arm_inputs(arm), **looked.inputs}, out)
+
+
+def answer_parameters(model: Model, state: State, out: Output) -> None:
+    """What the arm's parameters are."""
+    if state.typed or state.trajectory:
+        hint = "parameters are the same in every state"
+        raise UsageError("goes without a state", where="--parameters", hint=hint)
+    arm = _arm(model, out)
+    import numpy as np
+
+    listed = parameters(arm)
+    values = np.array([p.value for p in listed])
+    array = Array("parameters", values, (tuple(p.label for p in listed),), SI)
+    _write(arm, array, {}, arm_inputs(arm), out)
+
+
+def _columns(arm: Arm, found: Values) -> Iterator[Array]:
+    names = tuple(p.label for p in parameters(arm))
+    matrix = public_columns(arm, found["regressor"])
+    yield Array("regressor", matrix, (arm.joint_names, names), SI)
+
+
+def _arm(model: Model, out: Output) -> Arm:
+    out.require_target()
+    arm = model.arm()
+    out.note(*(f"{arm.name}: {note}" for note in arm.contract["notes"]))
+    return arm
+
+
+def _write(
+    arm: Arm, array: Array, said: Mapping[str, Any], inputs: Mapping[str, str], out: Output
+) -> None:
+    out.write(
+        Result(
+            verb="regressor",
+            arrays=(array,),
+            joints=arm.joint_names,
+            contract={**arm.contract, **said},
+            options=recorded(),
+            inputs=inputs,
+            model=arm.figures,
+        )
+    )

@@ -1,0 +1,131 @@
+"""The answer of `sensitivity`: the motion and its changes read, the model integrated, written."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any, cast
+
+from robolin.analysis.nominal import Torques, torque_history
+from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
+from robolin.arm import Arm
+from robolin.cli.answer import arm_inputs
+from robolin.cli.flags import recorded
+from robolin.cli.model_flags import Model
+from robolin.cli.output_flags import Output
+from robolin.cli.sensitivity_flags import Changes
+from robolin.errors import RobolinError, UsageError
+from robolin.output.result import Array, Result
+from robolin.output.units import unit_of
+from robolin.trajectory.read import read_trajectory
+from robolin.trajectory.trajectory import Trajectory
+
+SI = "SI"
+
+
+def answer_sensitivity(model: Model, changes: Changes, out: Output) -> None:
+    """Integrate along the motion and write what changes."""
+    out.require_target()
+    arm = model.arm()
+    out.note(*(f"{arm.name}: {note}" for note in arm.contract["notes"]))
+    if arm.source == "-" and "-" in (changes.trajectory, changes.torque_file):
+        raise UsageError("the arm is read from standard input already", where="--trajectory -")
+    motion = _motion(arm, changes.trajectory, out)
+    inputs = {**arm_inputs(arm), _name(changes.trajectory): motion.digest}
+    along = {"tau": motion.tau, "qdd": motion.qdd, "torques": cast(Torques, changes.torques)}
+    if changes.matrices:
+        arrays = _matrices(arm, motion, along, out)
+    else:
+        arrays = _changed(arm, motion, along, changes, inputs, out)
+    out.write(
+        Result(
+            verb="sensitivity",
+            arrays=arrays,
+            joints=arm.joint_names,
+            contract={**arm.contract, **_said(motion, changes)},
+            options=recorded(),
+            inputs=inputs,
+            time=motion.time,
+            model=arm.figures,
+        )
+    )
+
+
+def _motion(arm: Arm, path: str, out: Output) -> Trajectory:
+    """The nominal motion, with everything that it must have."""
+    motion = read_trajectory(path, arm.joint_names, ("q", "qd"), ("tau", "qdd"))
+    file = _name(path)
+    out.note(*(f"{file}: {note}" for note in motion.notes))
+    if motion.time is None:
+        raise RobolinError("there is no column 'time'", where=file, hint="in seconds, rising")
+    if motion.tau is None and motion.qdd is None:
+        hint = "columns JOINT/effort, or JOINT/acceleration"
+        raise RobolinError("there are neither efforts nor accelerations", where=file, hint=hint)
+    return motion
+
+
+def _changed(
+    arm: Arm,
+    motion: Trajectory,
+    along: dict[str, Any],
+    changes: Changes,
+    inputs: dict[str, str],
+    out: Output,
+) -> tuple[Array, ...]:
+    """dq and dqd in every row."""
+    small: dict[str, Any] = dict(changes.state.perturbations(arm))
+    if changes.torque_file is not None:
+        more = read_trajectory(changes.torque_file, arm.joint_names, ("tau",))
+        inputs[_name(changes.torque_file)] = more.digest
+        history = torque_history(motion.time, more.time, more.tau)
+        small["dtau"] = history + small["dtau"]
+    found = sensitivity(
+        arm,
+        motion.time,
+        motion.q,
+        motion.qd,
+        **along,
+        **small,
+        parameters=changes.parameters,
+        payload=list(changes.payload),
+        jobs=out.jobs,
+    )
+    kinds = [joint.kind for joint in arm.joints]
+    return tuple(
+        Array(name, getattr(found, name), (arm.joint_names,), unit_of(name, kinds))
+        for name in ("dq", "dqd")
+    )
+
+
+def _matrices(
+    arm: Arm, motion: Trajectory, along: dict[str, Any], out: Output
+) -> tuple[Array, ...]:
+    """Every sensitivity in every row."""
+    found = sensitivity_matrices(arm, motion.time, motion.q, motion.qd, **along, jobs=out.jobs)
+    words = ("position", "velocity")
+    states = tuple(f"{joint}/{word}" for word in words for joint in arm.joint_names)
+    return (
+        Array("dx_dx0", found.transition, (states, states), SI),
+        Array("dx_dtau", found.torque, (states, arm.joint_names), SI),
+        Array("dx_dparameters", found.parameter, (states, found.names), SI),
+    )
+
+
+def _said(motion: Trajectory, changes: Changes) -> dict[str, str]:
+    asked = {
+        "state and torques": changes.state.perturb,
+        "torque history": changes.torque_file,
+        "parameters": changes.parameters,
+        "payload": changes.payload,
+    }
+    changed = ", ".join(what for what, given in asked.items() if given) or "all, as matrices"
+    source = "efforts" if motion.tau is not None else "accelerations"
+    return {
+        "motion": f"{motion.rows} rows of {_name(changes.trajectory)}, {source} given, "
+        f"torques {changes.torques}",
+        "changed": changed,
+        "algorithm": "linearized model along the motion, Runge-Kutta of order 4 from row to row",
+    }
+
+
+def _name(path: str) -> str:
+    return "stdin" if path == "-" else PurePath(path).name

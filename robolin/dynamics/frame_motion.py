@@ -1,0 +1,72 @@
+"""How frames and links move: velocity, spatial and classical acceleration, O(n).
+
+Spatial acceleration is the rate of the spatial velocity at a place that stands still, the papers'
+a.  Classical acceleration is that of the point which moves along, what a camera sees.  Both are in
+world axes, and neither contains weight: a link that stands still does not accelerate.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, LinkNumber
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import sub
+from robolin.dynamics.kinematics import Links, place_links
+from robolin.dynamics.motion import Motion, base_acceleration, motion
+from robolin.dynamics.tip_frame import (
+    TipFrame,
+    at_point,
+    classical,
+    out_pose,
+    out_spatial,
+    tip_frame,
+)
+
+
+def frame_motion(chain: Chain) -> None:
+    """Pose, twist and both accelerations of the frame from q, q̇ and q̈."""
+    links, moving = _moved(chain)
+    tip = tip_frame(chain, links)
+    V, a = motion_at_tip(chain, moving, tip)
+    out_pose(chain, tip)
+    out_spatial(chain, "twist", V)
+    out_spatial(chain, "spatial_acceleration", a)
+    out_spatial(chain, "classical_acceleration", classical(V, a))
+
+
+def tip_acceleration(chain: Chain) -> None:
+    """Both accelerations of the frame alone."""
+    links, moving = _moved(chain)
+    V, a = motion_at_tip(chain, moving, tip_frame(chain, links))
+    out_spatial(chain, "tip_acceleration", a)
+    out_spatial(chain, "tip_classical_acceleration", classical(V, a))
+
+
+def link_accelerations(chain: Chain) -> None:
+    """Both accelerations of every link at its own origin: [ẇ; a + ẇ x p] and [ẇ; p̈]."""
+    links, moving = _moved(chain)
+    rest = base_acceleration(chain)
+    for k in chain.base_to_tip():
+        a = sub(moving.alpha[k], rest)
+        out_link_acceleration(chain, k, links, a)
+        p = links.p[k]
+        seen = classical(at_point(moving.V[k], p), at_point(a, p))
+        for i in range(6):
+            chain.out("link_classical_acceleration", (k, i), seen[i])
+
+
+def motion_at_tip(chain: Chain, moving: Motion, tip: TipFrame) -> tuple[Vector, Vector]:
+    """Velocity and spatial acceleration of the frame, referred to its point."""
+    a = sub(moving.alpha[tip.link], base_acceleration(chain))
+    return at_point(moving.V[tip.link], tip.r), at_point(a, tip.r)
+
+
+def out_link_acceleration(chain: Chain, k: LinkNumber, links: Links, a: Vector) -> None:
+    """The spatial acceleration of link k as a result, referred to the link's origin."""
+    referred = at_point(a, links.p[k])
+    for i in range(6):
+        chain.out("link_acceleration", (k, i), referred[i])
+
+
+def _moved(chain: Chain) -> tuple[Links, Motion]:
+    links = place_links(chain, weighed=False)
+    return links, motion(chain, links, chain.given("qd"), chain.given("qdd"))

@@ -1,0 +1,52 @@
+"""Memory for results, used again when nobody has a result in it any more.
+
+The system clears new memory before it hands it out, which takes as long as filling it: for large
+results of cheap algorithms that is half of the time.  So the pieces last handed out are kept in
+mind, and a piece that only this list knows of is handed out again.
+"""
+
+from __future__ import annotations
+
+import sys
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+# how many pieces are kept, and how many numbers in all of them together: 256 MB
+MOST_PIECES, MOST_NUMBERS = 4, 1 << 25
+
+# a small result must not keep a large piece from going: it may be this much larger
+ROOMY = 4
+
+# what refers to a piece that is free: the list, the name it is looked at by, and the question
+UNUSED = 3
+
+
+class SpareMemory:
+    """The pieces last handed out, the latest last."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Array] = []
+        self._lock = Lock()
+
+    def piece(self, size: int) -> Array:
+        """At least `size` doubles that nobody else looks at."""
+        with self._lock:
+            for piece in self._pieces:
+                if size <= piece.size <= ROOMY * size and sys.getrefcount(piece) <= UNUSED:
+                    return piece
+            piece = np.empty(size)
+            self._keep(piece)
+            return piece
+
+    def _keep(self, piece: Array) -> None:
+        """Keep the piece in mind, and forget the oldest ones that are too many or too large."""
+        pieces = [*self._pieces, piece]
+        while len(pieces) > MOST_PIECES or sum(each.size for each in pieces) > MOST_NUMBERS:
+            pieces.pop(0)
+            if not pieces:
+                break
+        self._pieces = pieces

@@ -1,0 +1,83 @@
+"""Which frame a question is about: a link, moving or merged, and a point in its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import isfinite
+
+from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3
+from robolin.checks import require_arm
+from robolin.description.structure import did_you_mean, quoted
+from robolin.errors import RobolinError, UsageError
+from robolin.rotations import compose
+
+# places that are kept in mind with an arm before all are forgotten
+MOST = 64
+
+
+def at_frame(arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN) -> Arm:
+    """The arm with its kinematic questions about a point of a frame; made once, kept with it."""
+    require_arm(arm)
+    place = three_numbers(point)
+    known: dict[tuple[str | None, Vector3], Arm] = arm.__dict__.setdefault("_at", {})
+    if (frame, place) not in known:
+        chosen = _known_frame(arm, frame) if frame is not None else default_frame(arm)
+        tip = Frame(chosen.name, chosen.link, compose(chosen.pose, Pose(translation=place)))
+        contract = {**arm.contract, "frame": _told(chosen.name, place)}
+        if len(known) >= MOST:
+            known.clear()
+        known[frame, place] = replace(arm, tip=tip, contract=contract)
+    return known[frame, place]
+
+
+def default_frame(arm: Arm) -> Frame:
+    """The frame that was chosen as the tip, or the end of an arm that has only one."""
+    if arm.tip is not None:
+        return arm.tip
+    ends = _ends(arm)
+    if len(ends) > 1:
+        raise RobolinError(
+            f"'{arm.name}' has several ends: which frame is meant?",
+            where=arm.source,
+            hint=f"its branches end in {quoted([frame.name for frame in ends])}",
+        )
+    return ends[0]
+
+
+def joints_between(arm: Arm) -> int:
+    """How many joints are between the base and the frame in question."""
+    assert arm.tip is not None, "there is a frame in question"
+    count, k = 0, arm.tip.link
+    while k != arm.base:
+        count, k = count + 1, arm.link(k).parent
+    return count
+
+
+def three_numbers(point: Sequence[float]) -> Vector3:
+    """A point as three finite floats."""
+    try:
+        x, y, z = (float(number) for number in point)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"point is {point!r}, not three numbers", hint="x, y, z in m") from error
+    if not all(map(isfinite, (x, y, z))):
+        raise UsageError(f"point is {x}, {y}, {z}, which is not finite")
+    return x, y, z
+
+
+def _known_frame(arm: Arm, name: str) -> Frame:
+    found = arm.frames.get(name)
+    if found is None:
+        hint = did_you_mean(name, arm.frames)
+        raise RobolinError(f"'{arm.name}' has no link '{name}'", where=arm.source, hint=hint)
+    return found
+
+
+def _ends(arm: Arm) -> list[Frame]:
+    """The moving links that carry no other, base to tip."""
+    carriers = {link.parent for link in arm.links}
+    return [Frame(arm.link(k).name, k) for k in range(len(arm.links), 0, -1) if k not in carriers]
+
+
+def _told(name: str, point: Vector3) -> str:
+    return f"'{name}'" + (f" at {point[0]}, {point[1]}, {point[2]} m" if any(point) else "")

@@ -1,0 +1,145 @@
+"""Accelerations of an arm with closed loops, the forces of its closures, and how both change.
+
+States are flat batches here: q, q̇, τ of shape (B, n).  What is checked about them, and how they
+come in, is for `robolin.loops.rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.evaluate import How, LoopMethod, evaluate_rows
+from robolin.loops.closures import Closures
+from robolin.loops.kinematics import Array
+from robolin.loops.rank import Mask, independent_rows, patterns
+from robolin.loops.solve import METHODS, System, without_inertia
+
+# how far the rows left out may disagree with those kept, beside the accelerations themselves
+AGREE_WITHIN = 1e-4
+
+AS_USUAL: How = {}
+
+
+def opened(arm: Arm) -> Arm:
+    """The arm without its closures: the tree that its joints make."""
+    found: Arm | None = arm.__dict__.get("_opened")
+    if found is None:
+        found = arm.__dict__["_opened"] = replace(arm, loops=())
+    return found
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """Closures drawn shut: the gap e follows ë + 2 alpha ė + beta² e = 0."""
+
+    alpha: float
+    beta: float
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What the closures do at every state.
+
+    qdd (B, n), lam (B, m), kept (B, m) the independent rows;
+    loose: (B,) no inertia against some motion;  stuck: (B,) the rows contradict each other
+    """
+
+    qdd: Array
+    lam: Array
+    kept: Mask
+    loose: Mask
+    stuck: Mask
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """The derivatives of q̈ and λ along τ, q̇ and q."""
+
+    dqdd_dtau: Array
+    dqdd_dqd: Array
+    dqdd_dq: Array
+    dlam_dtau: Array
+    dlam_dqd: Array
+    dlam_dq: Array
+
+
+class Mechanism:
+    """An arm with closures at a batch of states, and what is asked about them."""
+
+    def __init__(
+        self,
+        arm: Arm,
+        q: Array,
+        qd: Array,
+        tau: Array,
+        method: LoopMethod = "null-space",
+        how: How = AS_USUAL,
+    ) -> None:
+        self.arm, self.tree, self._how = arm, opened(arm), how
+        self.q, self.qd, self.tau = q, qd, tau
+        self.closures = Closures(arm, q)
+        self._solve = METHODS[method]
+        self._kept = independent_rows(self.closures.jacobian)
+
+    def _of_tree(self, verb: str, **values: Array) -> dict[str, Array]:
+        """What the tree answers; rows it cannot answer come out as not finite."""
+        return dict(evaluate_rows(self.tree, verb, values, **self._how)[0])
+
+    def _systems(self, M: Array) -> Iterator[tuple[Array, Array, System]]:
+        """States that keep the same rows, the rows, and what is to be solved there."""
+        for states, rows in patterns(self._kept):
+            L = self.closures.jacobian[states][:, rows]
+
+            def inverse(states: Array = states) -> Array:
+                return self._of_tree("mass-matrix-inverse", q=self.q[states])["mass_matrix_inverse"]
+
+            yield states, rows, System(M[states], L, inverse)
+
+    def pushed(self, baumgarte: Baumgarte | None = None) -> Pushed:
+        """Accelerations and closure forces: M q̈ + C = τ + L* λ, L q̈ = c."""
+        M = self._of_tree("mass-matrix", q=self.q)["mass_matrix"]
+        C = self._of_tree("inverse", q=self.q, qd=self.qd, qdd=np.zeros_like(self.q))["tau"]
+        c = self.closures.bias(self.qd)
+        if baumgarte is not None:
+            rate = np.einsum("bij,bj->bi", self.closures.jacobian, self.qd)
+            c = c - 2.0 * baumgarte.alpha * rate - baumgarte.beta**2 * self.closures.open_by
+        qdd, lam = np.zeros_like(self.q), np.zeros_like(c)
+        loose = np.zeros(len(qdd), dtype=bool)
+        for states, rows, system in self._systems(M):
+            top, bottom = (self.tau - C)[states][..., None], c[states][:, rows][..., None]
+            x, force = self._solve(system, top, bottom)
+            qdd[states], lam[np.ix_(states, rows)] = x[..., 0], force[..., 0]
+            loose[states] = without_inertia(system)
+        return Pushed(qdd, lam, self._kept, loose, self._contradicted(qdd, c))
+
+    def _contradicted(self, qdd: Array, c: Array) -> Mask:
+        """Where rows that were left out ask for other accelerations than those kept allow."""
+        parts = np.abs(self.closures.jacobian) @ np.abs(qdd)[..., None]
+        size = parts[..., 0].max(axis=-1, initial=0.0) + np.abs(c).max(axis=-1, initial=0.0)
+        left = np.einsum("bij,bj->bi", self.closures.jacobian, qdd) - c
+        return np.asarray(np.abs(left).max(axis=-1, initial=0.0) > AGREE_WITHIN * size)
+
+    def gradients(self, nominal: Pushed) -> Gradients:
+        """The linearization around the nominal motion, by the same system.
+
+        [[M, L*], [L, 0]] [dq̈; -dλ] = [dτ - A dq̇ - B' dq; -Gv dq̇ - Gq dq]
+
+        A and B are those of the tree at the nominal q̈; B' = B - ∂(L* λ)/∂q, the closure's force
+        keeping its direction; Gq and Gv are the gradients of the closures' acceleration.
+        """
+        tree = self._of_tree("linearize-inverse", q=self.q, qd=self.qd, qdd=nominal.qdd)
+        Gq, Gv = self.closures.acceleration_gradients(self.qd, nominal.qdd)
+        B = tree["dtau_dq"] - self.closures.force_gradient(nominal.lam)
+        batch, n = self.q.shape
+        unit = np.broadcast_to(np.eye(n), (batch, n, n))
+        top = np.concatenate([unit, -tree["dtau_dqd"], -B], axis=-1)
+        bottom = np.concatenate([np.zeros_like(Gv), -Gv, -Gq], axis=-1)
+        dqdd, dlam = np.zeros_like(top), np.zeros_like(bottom)
+        for states, rows, system in self._systems(tree["mass_matrix"]):
+            x, force = self._solve(system, top[states], bottom[states][:, rows])
+            dqdd[states], dlam[np.ix_(states, rows)] = x, force
+        return Gradients(*np.split(dqdd, 3, axis=-1), *np.split(dlam, 3, axis=-1))

@@ -1,0 +1,47 @@
+"""Which rows of the closures are independent, by elimination with pivoting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from robolin.loops.kinematics import Array
+
+Mask = npt.NDArray[np.bool_]
+
+# a row whose part independent of the others is this small beside the largest row adds nothing
+RELATIVE_TOLERANCE = 1e-9
+
+
+def independent_rows(L: Array) -> Mask:
+    """(B, m): the rows that Gram–Schmidt with pivoting picks, the largest remainder first.
+
+    What is left of every row is made orthogonal to those picked already, twice, so that rounding
+    does not count as independence.
+    """
+    batch, count, width = L.shape
+    rest, kept = L.copy(), np.zeros((batch, count), dtype=bool)
+    largest = np.linalg.norm(L, axis=-1).max(axis=-1, initial=0.0)
+    each, basis = np.arange(batch), np.zeros((batch, 0, width))
+    for _ in range(min(count, width)):
+        sizes = np.where(kept, 0.0, np.linalg.norm(rest, axis=-1))
+        pivot = sizes.argmax(axis=-1)
+        size = sizes[each, pivot]
+        found = size > RELATIVE_TOLERANCE * largest
+        if not found.any():
+            break
+        kept[each, pivot] |= found
+        row = rest[each, pivot] / np.where(found, size, np.inf)[:, None]
+        basis = np.concatenate([basis, row[:, None]], axis=1)
+        for _ in range(2):
+            rest = rest - (rest @ basis.swapaxes(-1, -2)) @ basis
+    return kept
+
+
+def patterns(kept: Mask) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    """States that keep the same rows, and these rows."""
+    distinct, which = np.unique(kept, axis=0, return_inverse=True)
+    for i, pattern in enumerate(distinct):
+        yield np.flatnonzero(which.reshape(-1) == i), np.flatnonzero(pattern)

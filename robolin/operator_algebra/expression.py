@@ -1,0 +1,291 @@
+"""Formulas of operators: sums, products and transposes, kept as they are written.
+
+An expression is a formula, not a matrix.  Only what is true of all matrices is simplified when a
+formula is written down: I X is X, X** is X, a symmetric operator is its own transpose, equal terms
+of a sum are counted.  What is true because of the mechanics stands in `theorems.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from numbers import Number
+from typing import TYPE_CHECKING, Any, overload
+
+from numpy.typing import ArrayLike
+
+from robolin.errors import RobolinError
+from robolin.operator_algebra.spaces import Array, Space
+
+if TYPE_CHECKING:
+    from robolin.operator_algebra.plan import Plan, Sweep
+
+
+class Expression:
+    """A linear operator.  rows and columns are None for the identity, which fits anywhere."""
+
+    # NumPy leaves `array @ operator` and `number * operator` to us
+    __array_ufunc__ = None
+
+    @property
+    def rows(self) -> Space | None:
+        return None
+
+    @property
+    def columns(self) -> Space | None:
+        return None
+
+    # algebra
+
+    @overload
+    def __matmul__(self, other: Expression) -> Expression: ...
+    @overload
+    def __matmul__(self, other: ArrayLike) -> Array: ...
+    def __matmul__(self, other: Expression | ArrayLike) -> Expression | Array:
+        """A product of operators, or the operator applied to a vector or a matrix of columns."""
+        if isinstance(other, Expression):
+            return product((self, other))
+        from robolin.operator_algebra.plan import applied
+
+        return applied(self, other)
+
+    def __rmatmul__(self, rows: ArrayLike) -> Array:
+        """Rows times the operator: its transpose applied to columns."""
+        import numpy as np
+
+        return (self.T @ np.asarray(rows).T).T
+
+    def __add__(self, other: Expression) -> Expression:
+        return total(((1, self), (1, other)))
+
+    def __sub__(self, other: Expression) -> Expression:
+        return total(((1, self), (-1, other)))
+
+    def __neg__(self) -> Expression:
+        return total(((-1, self),))
+
+    def __mul__(self, factor: Any) -> Expression:
+        if isinstance(factor, Number):
+            return total(((factor, self),))
+        raise RobolinError(
+            f"{self!r} can be multiplied by a number, not by {type(factor).__name__}",
+            hint="operators are multiplied with @",
+        )
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Expression:
+        return total(((1.0 / divisor, self),))
+
+    @property
+    def T(self) -> Expression:
+        """The transpose, a star in formulas."""
+        return Transposed(self)
+
+    @property
+    def inv(self) -> Expression:
+        """The inverse, where a theorem gives it as a formula."""
+        from robolin.operator_algebra.theorems import inverse
+
+        return inverse(self)
+
+    def simplified(self) -> Expression:
+        """The same operator by a shorter formula, where a theorem gives one."""
+        from robolin.operator_algebra.theorems import simplified
+
+        return simplified(self)
+
+    # use
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The sweeps that apply the operator."""
+        from robolin.operator_algebra.plan import planned
+
+        return planned(self)
+
+    def sweeps(self) -> tuple[Sweep, ...]:
+        """The sweeps over the links that apply the operator, first to last."""
+        return self.plan.sweeps
+
+    def dense(self) -> Array:
+        """The matrix, formed by applying the operator to every unit vector."""
+        from robolin.operator_algebra.plan import dense
+
+        return dense(self)
+
+    def explain(self) -> str:
+        """What the symbols stand for, and the recursion, sweep by sweep."""
+        from robolin.operator_algebra.explain import explained
+
+        return explained(self)
+
+    def operations(self) -> dict[str, int]:
+        """How many multiplications and additions it takes to apply the operator to a vector."""
+        from robolin.operator_algebra.plan import operations
+
+        return operations(self)
+
+    def __repr__(self) -> str:
+        from robolin.operator_algebra.explain import formula
+
+        return formula(self)
+
+    def parts(self) -> Iterator[Expression]:
+        """Every operator the formula names, from left to right."""
+        yield self
+
+
+@dataclass(frozen=True, repr=False)
+class Identity(Expression):
+    """I, of whatever size is wanted."""
+
+    @property
+    def T(self) -> Expression:
+        return self
+
+
+@dataclass(frozen=True, repr=False)
+class Transposed(Expression):
+    """The transpose of a single operator or of a sum."""
+
+    operand: Expression
+
+    @property
+    def rows(self) -> Space | None:
+        return self.operand.columns
+
+    @property
+    def columns(self) -> Space | None:
+        return self.operand.rows
+
+    @property
+    def T(self) -> Expression:
+        return self.operand
+
+    def parts(self) -> Iterator[Expression]:
+        return self.operand.parts()
+
+
+@dataclass(frozen=True, repr=False)
+class Product(Expression):
+    """Factors from left to right; the last is applied first."""
+
+    factors: tuple[Expression, ...]
+
+    @property
+    def rows(self) -> Space | None:
+        return self.factors[0].rows
+
+    @property
+    def columns(self) -> Space | None:
+        return self.factors[-1].columns
+
+    @property
+    def T(self) -> Expression:
+        return product(factor.T for factor in reversed(self.factors))
+
+    def parts(self) -> Iterator[Expression]:
+        for factor in self.factors:
+            yield from factor.parts()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Sum(Expression):
+    """Terms, each with the number it is multiplied by; no terms make the operator zero."""
+
+    terms: tuple[tuple[Any, Expression], ...]
+    shape: tuple[Space | None, Space | None]
+
+    @property
+    def rows(self) -> Space | None:
+        return self.shape[0]
+
+    @property
+    def columns(self) -> Space | None:
+        return self.shape[1]
+
+    @property
+    def T(self) -> Expression:
+        if len(self.terms) == 1:
+            ((number, term),) = self.terms
+            return total(((number, term.T),))
+        return Transposed(self)
+
+    def __eq__(self, other: object) -> bool:
+        """The order of the terms is of no consequence."""
+        return isinstance(other, Sum) and (frozenset(self.terms), self.shape) == (
+            frozenset(other.terms),
+            other.shape,
+        )
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms))
+
+    def parts(self) -> Iterator[Expression]:
+        for _, term in self.terms:
+            yield from term.parts()
+
+
+def product(factors: Iterable[Expression]) -> Expression:
+    """Factors in a row, without identities, with every number in front."""
+    number, row = 1, list[Expression]()
+    for factor in factors:
+        if isinstance(factor, Sum) and len(factor.terms) == 1:
+            ((scale, factor),) = factor.terms
+            number = number * scale
+        row.extend(factor.factors if isinstance(factor, Product) else (factor,))
+    row = [factor for factor in row if not isinstance(factor, Identity)]
+    for left, right in pairwise(row):
+        if left.columns is not None and right.rows is not None and left.columns != right.rows:
+            raise _no_fit("cannot stand before", left, left.columns, right, right.rows)
+    whole = Identity() if not row else row[0] if len(row) == 1 else Product(tuple(row))
+    return whole if number == 1 else total(((number, whole),))
+
+
+def total(terms: Iterable[tuple[Any, Expression]]) -> Expression:
+    """Terms added up, equal ones counted together."""
+    counted: dict[Expression, Any] = {}
+    shape: tuple[Space | None, Space | None] = (None, None)
+    for number, term in terms:
+        if not isinstance(term, Expression):
+            raise RobolinError(f"an operator cannot be added to {type(term).__name__}")
+        shape = _common(shape, term)
+        for inner, part in term.terms if isinstance(term, Sum) else ((1, term),):
+            counted[part] = counted.get(part, 0) + number * inner
+    kept = tuple((number, term) for term, number in counted.items() if number != 0)
+    if len(kept) == 1 and kept[0][0] == 1:
+        return kept[0][1]
+    return Sum(kept, shape)
+
+
+def _common(shape: tuple[Space | None, Space | None], term: Expression) -> Any:
+    """The shape that a sum has once the term is in it."""
+    rows, columns = shape
+    for mine, its in ((rows, term.rows), (columns, term.columns)):
+        if mine is not None and its is not None and mine != its:
+            raise RobolinError(
+                f"{term!r} maps {_said(term)} and cannot be added to an operator that maps "
+                f"{_between(columns, rows)}"
+            )
+    return rows or term.rows, columns or term.columns
+
+
+def _no_fit(
+    what: str, left: Expression, gives: Space, right: Expression, takes: Space
+) -> RobolinError:
+    return RobolinError(
+        f"{left!r} {what} {right!r}: it applies to the {gives}, "
+        f"and {right!r} gives a vector of the {takes}",
+        hint="a transpose may be missing, or the operators belong to different arms",
+    )
+
+
+def _said(term: Expression) -> str:
+    return _between(term.columns, term.rows)
+
+
+def _between(columns: Space | None, rows: Space | None) -> str:
+    return f"{columns or 'any space'} to {rows or 'any space'}"

@@ -1,0 +1,256 @@
+"""From a formula to what happens at each link.
+
+Following a formula from its last factor to its first leaves a graph of four kinds of nodes:
+
+    Input      x(k), the vector that the operator is applied to
+    Local      A(k) times another node at the same link
+    Total      a sum of nodes at the same link
+    Carry      a node at the links next to k: those that k carries, or the one it sits on
+
+A recursion is a Carry that is fed with something computed from it.  What occurs twice is computed
+once.  Terms that end in the same block are collected, G a - G b = G (a - b), so that the nodes of
+ψ become the papers' filter z⁺ = z + G ε, and those of ψ* their smoother λ = λ⁺ + H* θ̈.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from robolin.operator_algebra.expression import (
+    Expression,
+    Identity,
+    Product,
+    Sum,
+    Transposed,
+)
+from robolin.operator_algebra.primitives import Block, Named, Recursion, Shift
+
+Terms = list[tuple[Any, "Node"]]
+
+
+@dataclass(eq=False)
+class Node:
+    """Something that has a value at every link; `uses` counts the nodes computed from it."""
+
+    width: int
+    number: int = field(default=0, kw_only=True)
+    uses: int = field(default=0, kw_only=True)
+
+    def sources(self) -> Iterable[Node]:
+        return ()
+
+    def waits_for(self) -> Iterable[Node]:
+        """What must be complete, or computed at the same link, before this is computed."""
+        return self.sources()
+
+
+@dataclass(eq=False)
+class Input(Node):
+    """The vector that the operator is applied to."""
+
+
+@dataclass(eq=False)
+class Local(Node):
+    """A(k) or A*(k) times a node."""
+
+    block: Block
+    starred: bool
+    source: Node
+
+    def sources(self) -> Iterable[Node]:
+        return (self.source,)
+
+
+@dataclass(eq=False)
+class Total(Node):
+    """Nodes, each times a number, added up."""
+
+    terms: tuple[tuple[Any, Node], ...]
+
+    def sources(self) -> Iterable[Node]:
+        return (node for _, node in self.terms)
+
+
+@dataclass(eq=False)
+class Carry(Node):
+    """What the links next to k have: inward, those that k carries; outward, the one it sits on."""
+
+    inward: bool
+    source: Node | None = None
+    after: tuple[Node, ...] = ()
+
+    def sources(self) -> Iterable[Node]:
+        return () if self.source is None else (self.source,)
+
+    def waits_for(self) -> Iterable[Node]:
+        return self.after
+
+
+class Graph:
+    """The nodes of a formula, made as the formula is followed; earlier ones come first."""
+
+    def __init__(self, expression: Expression, width: int) -> None:
+        self._known: dict[Any, Node] = {}
+        self._count = 0
+        self.input = self._add(Input(width))
+        self.output = self.follow(expression, self.input)
+
+    def needed(self) -> list[Node]:
+        """The nodes that the result depends on, in the order they can be computed at a link."""
+        found, waiting = {self.output}, [self.output]
+        while waiting:
+            for source in waiting.pop().sources():
+                if source not in found:
+                    found.add(source)
+                    waiting.append(source)
+        return sorted(found, key=lambda node: node.number)
+
+    def follow(self, operator: Expression, x: Node) -> Node:
+        """The node for the operator applied to x."""
+        match operator:
+            case Identity():
+                return x
+            case Product(factors):
+                for factor in reversed(factors):
+                    x = self.follow(factor, x)
+                return x
+            case Sum(terms):
+                width = x.width if operator.rows is None else operator.rows.width
+                return self.total([(c, self.follow(term, x)) for c, term in terms], width)
+            case Named():
+                return self.follow(operator.definition, x)
+            case Block():
+                return self.local(operator, False, x)
+            case Shift():
+                return self.carry(True, x)
+            case Recursion():
+                return self.filtered(operator, x)
+            case Transposed(operand):
+                return self.follow_star(operand, x)
+        raise AssertionError(f"no rule for {operator!r}")
+
+    def follow_star(self, operand: Expression, x: Node) -> Node:
+        """The node for the transpose of an operator or a sum, applied to x."""
+        match operand:
+            case Sum(terms):
+                width = x.width if operand.columns is None else operand.columns.width
+                return self.total([(c, self.follow(term.T, x)) for c, term in terms], width)
+            case Named():
+                return self.follow(operand.definition.T, x)
+            case Block():
+                return self.local(operand, True, x)
+            case Shift():
+                return self.carry(False, x)
+            case Recursion():
+                return self.smoothed(operand, x)
+        return self.follow(operand.T, x)
+
+    # the kinds of nodes
+
+    def local(self, block: Block, starred: bool, x: Node) -> Node:
+        key = (block, starred, x)
+        if key not in self._known:
+            space = block.columns if starred else block.rows
+            self._known[key] = self._add(Local(space.width, block, starred, x))
+        return self._known[key]
+
+    def carry(self, inward: bool, x: Node) -> Node:
+        key = (inward, x)
+        if key not in self._known:
+            self._known[key] = self._add(Carry(x.width, inward, x, (x,)))
+        return self._known[key]
+
+    def total(self, terms: Terms, width: int) -> Node:
+        """A sum, equal terms counted and terms that end in the same block collected."""
+        counted: dict[Node, Any] = {}
+        for c, node in self._opened(terms):
+            counted[node] = counted.get(node, 0) + c
+        kept = [(c, node) for node, c in self._collected(counted) if c != 0]
+        if len(kept) == 1 and kept[0][0] == 1:
+            return kept[0][1]
+        key = frozenset(kept)
+        if key not in self._known:
+            self._known[key] = self._add(Total(width, tuple(kept)))
+        return self._known[key]
+
+    def filtered(self, recursion: Recursion, x: Node) -> Node:
+        """(I - E_φ A)⁻¹ x from tip to base; what x itself carries inward joins what is carried.
+
+        E_φ a + rest becomes z = rest + E_φ (a + A z).
+        """
+        key = (recursion, True, x)
+        if key not in self._known:
+            inside, rest = self._split(x)
+            carried = self._add(Carry(x.width, True, None, (x,)))
+            z = self.total([*rest, (1, carried)], x.width)
+            handed = self.total([*inside, (1, self.follow(recursion.transition, z))], x.width)
+            self._close(carried, handed)
+            self._known[key] = z
+        return self._known[key]
+
+    def smoothed(self, recursion: Recursion, x: Node) -> Node:
+        """(I - A* E_φ*)⁻¹ x from base to tip: z = x + A* E_φ* z."""
+        key = (recursion, False, x)
+        if key not in self._known:
+            carried = self._add(Carry(x.width, False, None, (x,)))
+            passed = self.follow(recursion.transition.T, carried)
+            z = self.total([(1, x), (1, passed)], x.width)
+            self._close(carried, z)
+            self._known[key] = z
+        return self._known[key]
+
+    # how nodes are kept few
+
+    def _add(self, node: Node) -> Any:
+        self._count += 1
+        node.number = self._count
+        for source in node.sources():
+            source.uses += 1
+        return node
+
+    def _close(self, carried: Carry, source: Node) -> None:
+        carried.source = source
+        source.uses += 1
+        self._known.setdefault((carried.inward, source), carried)
+
+    def _opened(self, terms: Terms) -> Iterator[tuple[Any, Node]]:
+        """The terms, with the terms of sums that nobody else needs in place of those sums."""
+        for c, node in terms:
+            if isinstance(node, Total) and not node.uses:
+                self._release(node)
+                yield from ((c * inner, part) for inner, part in node.terms)
+            else:
+                yield c, node
+
+    def _collected(self, counted: dict[Node, Any]) -> Iterator[tuple[Node, Any]]:
+        """G a - G b as G (a - b), where nobody else needs G a or G b."""
+        same: dict[Any, list[Local]] = {}
+        for node in counted:
+            if isinstance(node, Local) and not node.uses:
+                same.setdefault((node.block, node.starred), []).append(node)
+        merged = {node for nodes in same.values() if len(nodes) > 1 for node in nodes}
+        yield from ((node, c) for node, c in counted.items() if node not in merged)
+        for (block, starred), nodes in same.items():
+            if len(nodes) > 1:
+                for node in nodes:
+                    self._release(node)
+                inner = [(counted[node], node.source) for node in nodes]
+                yield self.local(block, starred, self.total(inner, nodes[0].source.width)), 1
+
+    def _split(self, x: Node) -> tuple[Terms, Terms]:
+        """What x carries inward from the links before, and what it has besides."""
+        inside, rest = list[tuple[Any, Node]](), list[tuple[Any, Node]]()
+        for c, node in self._opened([(1, x)]):
+            if isinstance(node, Carry) and node.inward and node.source and not node.uses:
+                self._release(node)
+                inside.append((c, node.source))
+            else:
+                rest.append((c, node))
+        return inside, rest
+
+    def _release(self, node: Node) -> None:
+        """A node that others take the place of uses nothing any more."""
+        for source in node.sources():
+            source.uses -= 1

@@ -1,0 +1,188 @@
+"""From nodes to sweeps, and from sweeps to numbers: O(n) operations, no matrix formed.
+
+A node that carries inward is computed while going from the tips to the base, one that carries
+outward while going from the base to the tips, and all others along with what they are made of.
+Each node goes into the earliest sweep of its direction at which everything it needs is there, so
+recursions in the same direction share one sweep.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.vectors import add, scale, sub
+from robolin.engine.counting import Count, cost_of
+from robolin.errors import RobolinError
+from robolin.operator_algebra.expression import Expression
+from robolin.operator_algebra.graph import Carry, Graph, Input, Local, Node, Total
+from robolin.operator_algebra.primitives import Block
+from robolin.operator_algebra.spaces import (
+    Array,
+    Layout,
+    Space,
+    array_for,
+    put_together,
+    taken_apart,
+)
+
+Numbers = Callable[[Block, int], Vector]
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """One pass over all links, and the nodes that it computes at each."""
+
+    direction: str
+    nodes: tuple[Node, ...]
+
+    def __repr__(self) -> str:
+        return f"<{self.direction}: {len(self.nodes)} steps at each link>"
+
+    def links(self, n: int) -> Iterable[int]:
+        return range(n, 0, -1) if self.direction == BASE_TO_TIP else range(1, n + 1)
+
+
+TIP_TO_BASE, BASE_TO_TIP, ANY_ORDER = "tip to base", "base to tip", "link by link"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The sweeps of a formula in the order they run."""
+
+    graph: Graph
+    sweeps: tuple[Sweep, ...]
+
+
+def planned(expression: Expression) -> Plan:
+    """The plan with the fewest sweeps: the first of them may go either way."""
+    columns = expression.columns
+    graph = Graph(expression, 6 if columns is None else columns.width)
+    nodes = graph.needed()
+    inward_first, outward_first = (_levels(nodes, first) for first in (True, False))
+    inward = max(inward_first.values()) <= max(outward_first.values())
+    levels = inward_first if inward else outward_first
+    if not max(levels.values()):
+        return Plan(graph, (Sweep(ANY_ORDER, tuple(nodes)),))
+    sweeps = []
+    for level in range(1, max(levels.values()) + 1):
+        name = TIP_TO_BASE if inward == (level % 2 == 1) else BASE_TO_TIP
+        # what needs no sweep at all is done in the first
+        here = (node for node in nodes if max(levels[node], 1) == level)
+        sweeps.append(Sweep(name, tuple(here)))
+    return Plan(graph, tuple(sweeps))
+
+
+def _levels(nodes: list[Node], inward_first: bool) -> dict[Node, int]:
+    """The number of the sweep that computes each node; 0 if any will do."""
+    levels: dict[Node, int] = {}
+
+    def level(node: Node) -> int:
+        if node not in levels:
+            earliest = max((level(source) for source in node.waits_for()), default=0)
+            if isinstance(node, Carry):
+                # odd sweeps go one way, even ones the other
+                odd = node.inward == inward_first
+                earliest = max(earliest, 1)
+                earliest += (earliest % 2 == 1) != odd
+            levels[node] = earliest
+        return levels[node]
+
+    return {node: level(node) for node in nodes}
+
+
+def applied(expression: Expression, vector: ArrayLike) -> Array:
+    """The operator applied to a vector, or to every column of a matrix."""
+    rows, columns = expression.rows, expression.columns
+    if columns is None:
+        return _applied_anywhere(expression, np.asarray(vector))
+    assert rows is not None
+    array = array_for(columns, repr(expression), vector)
+    found = run(expression.plan, columns.layout, taken_apart(columns, array), _own_numbers)
+    return put_together(rows, found, array)
+
+
+def _applied_anywhere(expression: Expression, array: Array) -> Array:
+    """A multiple of the identity, which takes vectors of any length."""
+    single = Layout((0, 2), (0,)).joints
+    (found,) = run(expression.plan, single.layout, [(array,), (array,)], _own_numbers)[1]
+    return found
+
+
+def dense(expression: Expression) -> Array:
+    """The operator applied to every unit vector at once."""
+    if expression.columns is None:
+        raise RobolinError(
+            f"{expression!r} has no size of its own", hint="multiply it with another operator"
+        )
+    return applied(expression, np.eye(expression.columns.size))
+
+
+def operations(expression: Expression) -> dict[str, int]:
+    """What one application costs, counted on numbers that know only how they were made."""
+    rows, columns = expression.rows, expression.columns
+    if rows is None or columns is None:
+        return {}
+    unknown = np.array([Count() for _ in range(columns.size)])
+    found = run(expression.plan, columns.layout, taken_apart(columns, unknown), _counters)
+    cost: Counter[str] = cost_of(x for k in _seen(rows) for x in found[k]).total
+    return dict(sorted(cost.items()))
+
+
+def _seen(rows: Space) -> Iterable[int]:
+    return (rows.link,) if rows.kind == "frame" else range(1, rows.layout.n + 1)
+
+
+def _own_numbers(block: Block, k: int) -> Vector:
+    return block.values[k]
+
+
+def _counters(block: Block, k: int) -> Vector:
+    return tuple(Count() for _ in block.values[k])
+
+
+def run(plan: Plan, layout: Layout, x: list[Vector], numbers: Numbers) -> list[Vector]:
+    """The value of the result at links 0, 1, … n."""
+    values: dict[Node, list[Vector]] = {plan.graph.input: x}
+    for sweep in plan.sweeps:
+        nodes = [node for node in sweep.nodes if not isinstance(node, Input)]
+        values.update({node: [()] * (layout.n + 1) for node in nodes})
+        for k in sweep.links(layout.n):
+            for node in nodes:
+                values[node][k] = _value(node, k, layout, values, numbers)
+    return values[plan.graph.output]
+
+
+def _value(
+    node: Node, k: int, layout: Layout, values: dict[Node, list[Vector]], numbers: Numbers
+) -> Vector:
+    match node:
+        case Local(block=block, starred=starred, source=source):
+            times = block.kind.star_times if starred else block.kind.times
+            return times(numbers(block, k), values[source][k])
+        case Total(terms=terms):
+            return _sum(((c, values[part][k]) for c, part in terms), node.width)
+        case Carry(inward=inward, source=Node() as source):
+            near = layout.children[k] if inward else (layout.parents[k],)
+            parts = ((1, values[source][j]) for j in near if j <= layout.n)
+            return _sum(parts, node.width)
+    raise AssertionError(f"{node} has no value of its own")
+
+
+def _sum(terms: Iterable[tuple[Scalar, Vector]], width: int) -> Vector:
+    """Terms added up in order; a factor of 1 or -1 costs nothing."""
+    found: Any = None
+    for c, vector in terms:
+        if found is None:
+            found = vector if c == 1 else scale(vector, c) if c != -1 else tuple(-x for x in vector)
+        elif c == -1:
+            found = sub(found, vector)
+        else:
+            found = add(found, vector if c == 1 else scale(vector, c))
+    return (0.0,) * width if found is None else found

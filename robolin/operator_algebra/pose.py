@@ -1,0 +1,193 @@
+"""The operators that depend on where the links are, and the formulas made of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+from robolin.algebra.scalar import Vector, sqrt
+from robolin.algebra.vectors import add, rotate
+from robolin.dynamics.articulated_bodies import Articulated, articulated_bodies
+from robolin.dynamics.kinematics import Links, place_links
+from robolin.engine.parameters import PlaceRow, parameters_of
+from robolin.engine.run import no_inertia
+from robolin.errors import RobolinError, UsageError
+from robolin.operator_algebra.expression import Expression, Identity
+from robolin.operator_algebra.foundation import Foundation
+from robolin.operator_algebra.primitives import (
+    ARTICULATED,
+    COLUMN,
+    PICK_OFF,
+    RIGID,
+    ROW,
+    Block,
+    Named,
+    Recursion,
+    Shift,
+)
+from robolin.operator_algebra.spaces import Space
+
+
+class PoseOperators(Foundation):
+    """The operators of an arm at a position q."""
+
+    # rigid links
+
+    @cached_property
+    def _links(self) -> Links:
+        return place_links(self._chain)
+
+    @cached_property
+    def I(self) -> Identity:  # noqa: E743, the papers' name
+        """The identity of joints or of links, whichever is wanted."""
+        return Identity()
+
+    @cached_property
+    def H(self) -> Block:
+        """H(k), the rows that project forces on the joints' axes."""
+        return self._to_joints("H", self._links.H, ROW, "projects forces on the joints' axes")
+
+    @cached_property
+    def M(self) -> Block:
+        """M(k), rigid inertias about the inertial frame."""
+        return self._on_links("M", self._links.M, RIGID, "holds the inertias of the links")
+
+    @cached_property
+    def E_phi(self) -> Shift:
+        """The shift from every link to the one it sits on."""
+        return Shift("E_φ", self, space=self.layout.links)
+
+    @cached_property
+    def phi(self) -> Recursion:
+        """(I - E_φ)⁻¹, the sum over all that a link carries and itself."""
+        return Recursion("φ", self, shift=self.E_phi, transition=self.I, step=self.E_phi)
+
+    @cached_property
+    def phi_tilde(self) -> Named:
+        """φ - I, which Rodriguez and Kreutz-Delgado write Φ."""
+        return Named("φ~", self, definition=self.E_phi @ self.phi)
+
+    # articulated bodies
+
+    @cached_property
+    def _articulated(self) -> Articulated:
+        found = articulated_bodies(self._chain, self._links)
+        if self._chain.shortfalls:
+            raise no_inertia(self._chain.shortfalls[0], self._arm.source if self._arm else "")
+        return found
+
+    @cached_property
+    def P(self) -> Block:
+        """P(k), inertias with the hinges outboard free."""
+        meaning = "holds the inertias of articulated bodies"
+        return self._on_links("P", self._articulated.P, ARTICULATED, meaning)
+
+    @cached_property
+    def rotors(self) -> Block:
+        """Reflected inertias of the drives, which the papers do not have."""
+        return self._on_joints("A", self._chain.armature, "holds the inertias of the drives")
+
+    @cached_property
+    def D(self) -> Block:
+        """H P H*, and the rotors where there are any."""
+        meaning = "= H P H* + A" if self.has_rotors else "= H P H*"
+        return self._on_joints("D", lambda k: self._articulated.D[k], meaning)
+
+    @cached_property
+    def Dinv(self) -> Block:
+        return self._on_joints("D⁻¹", lambda k: self._articulated.Dinv[k], "")
+
+    @cached_property
+    def D_half(self) -> Block:
+        return self._on_joints("D^½", lambda k: sqrt(self._articulated.D[k]), "")
+
+    @cached_property
+    def D_half_inv(self) -> Block:
+        return self._on_joints("D^-½", lambda k: 1.0 / sqrt(self._articulated.D[k]), "")
+
+    @cached_property
+    def G(self) -> Block:
+        """P H* D⁻¹, the gain of the filter."""
+        return self._from_joints("G", self._articulated.G, COLUMN, "= P H* D⁻¹")
+
+    @cached_property
+    def K(self) -> Named:
+        """G, shifted one link inward."""
+        return Named("K", self, definition=self.E_phi @ self.G)
+
+    @cached_property
+    def tau_bar(self) -> Named:
+        """What passes through hinges that are free to move."""
+        return Named("τ̄", self, definition=self.I - self.G @ self.H)
+
+    @cached_property
+    def E_psi(self) -> Named:
+        """The shift through free hinges."""
+        return Named("E_ψ", self, definition=self.E_phi @ self.tau_bar)
+
+    @cached_property
+    def psi(self) -> Recursion:
+        """(I - E_ψ)⁻¹: φ with every hinge free."""
+        return Recursion("ψ", self, shift=self.E_phi, transition=self.tau_bar, step=self.E_psi)
+
+    @cached_property
+    def psi_tilde(self) -> Named:
+        """ψ - I."""
+        return Named("ψ~", self, definition=self.E_psi @ self.psi)
+
+    @cached_property
+    def PSI(self) -> Named:
+        """Ψ of Rodriguez and Kreutz-Delgado."""
+        return Named("Ψ", self, definition=self.psi @ self.E_phi)
+
+    # formulas
+
+    @property
+    def has_rotors(self) -> bool:
+        return any(row.armature for row in self._parameters.links)
+
+    @cached_property
+    def mass_matrix(self) -> Expression:
+        """The Newton–Euler factorization."""
+        rigid = self.H @ self.phi @ self.M @ self.phi.T @ self.H.T
+        return rigid + self.rotors if self.has_rotors else rigid
+
+    @cached_property
+    def factor(self) -> Expression:
+        """The innovations factor: the mass matrix is factor D factor*."""
+        return self.I + self.H @ self.phi @ self.K
+
+    @cached_property
+    def factor_inverse(self) -> Expression:
+        """The inverse of the innovations factor."""
+        return self.I - self.H @ self.psi @ self.K
+
+    @cached_property
+    def mass_matrix_inverse(self) -> Expression:
+        """The innovations factorization of the inverse."""
+        return self.factor_inverse.T @ self.Dinv @ self.factor_inverse
+
+    # frames
+
+    @cached_property
+    def B(self) -> Block:
+        """The pick-off of the arm's tip; the Jacobian is B.T @ phi.T @ H.T."""
+        return self._pick_off("B", self._parameters.tip)
+
+    def pick_off(self, frame: str, symbol: str = "B") -> Block:
+        """B of any frame: velocities are [angular; linear] of its origin, in the root's axes."""
+        frames = self._arm.frames if self._arm else {}
+        if self._arm is None or frame not in frames:
+            raise UsageError(f"there is no frame '{frame}'", hint=f"frames: {', '.join(frames)}")
+        at_frame = replace(self._arm, tip=frames[frame])
+        return self._pick_off(symbol, parameters_of(at_frame).tip)
+
+    def _pick_off(self, symbol: str, place: PlaceRow) -> Block:
+        b = place.link
+        if b > self.n:
+            raise RobolinError("the frame is on the base, which no joint moves")
+        r = add(self._links.p[b], rotate(self._links.R[b], place.point))
+        values: list[Vector] = [r if k == b else () for k in range(1, self.n + 1)]
+        shape = (self.layout.links, Space(self.layout, "frame", b))
+        meaning = f"places a force at the frame, which is on link {b}"
+        return self._made(symbol, values, PICK_OFF, meaning, shape)

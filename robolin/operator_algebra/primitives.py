@@ -1,0 +1,176 @@
+"""What every operator is made of: block diagonals, the shift E_φ, and recursions over it.
+
+A block diagonal operator looks at one link at a time.  The shift E_φ hands what a link has to the
+link it sits on.  Everything else is said with these two: K is E_φ G, and φ and ψ are inverses of
+identity minus shift, which is what a recursion is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from robolin.algebra.inertias import (
+    articulated_times,
+    gyroscopic_times,
+    gyroscopic_transpose_times,
+    half_times,
+    rigid_times,
+    times_half,
+)
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import ZERO3, ZERO6, add, cross, dot, force_cross, motion_cross, scale
+from robolin.operator_algebra.expression import Expression, Transposed
+from robolin.operator_algebra.spaces import Space
+
+Times = Callable[[Vector, Vector], Vector]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the numbers of a block multiply a vector, and how those of its transpose do."""
+
+    times: Times
+    star_times: Times
+
+
+def _symmetric(times: Times) -> Kind:
+    return Kind(times, times)
+
+
+def _along(column: Vector, x: Vector) -> Vector:
+    """Six numbers times one."""
+    return scale(column, x[0])
+
+
+def _onto(row: Vector, x: Vector) -> Vector:
+    """A row of six numbers times six."""
+    return (dot(row, x),)
+
+
+def _rows_times(A: Vector, x: Vector) -> Vector:
+    return tuple(dot(A[i : i + 6], x) for i in range(0, 36, 6))
+
+
+def _columns_times(A: Vector, x: Vector) -> Vector:
+    return tuple(dot(A[i::6], x) for i in range(6))
+
+
+def _less(x: Vector) -> Vector:
+    return tuple(-value for value in x)
+
+
+def _to_frame(r: Vector, V: Vector) -> Vector:
+    """The velocity [w; u + w x r] of a point at r; zero on links that do not carry the frame."""
+    return V[:3] + add(V[3:], cross(V[:3], r)) if r else ZERO6
+
+
+def _from_frame(r: Vector, f: Vector) -> Vector:
+    """The force [N + r x F; F] about the inertial frame of one that acts at r."""
+    return add(f[:3], cross(r, f[3:])) + f[3:] if r else ZERO6
+
+
+ROW = Kind(_onto, _along)
+COLUMN = Kind(_along, _onto)
+NUMBER = _symmetric(lambda d, x: (d[0] * x[0],))
+RIGID = _symmetric(rigid_times)
+ARTICULATED = _symmetric(articulated_times)
+MATRIX = Kind(_rows_times, _columns_times)
+GYROSCOPIC = Kind(
+    lambda Mhat, X: gyroscopic_times(Mhat, X[:3]),
+    lambda Mhat, X: gyroscopic_transpose_times(Mhat, X) + ZERO3,
+)
+HALF = Kind(
+    lambda half, X: half_times(half, X[:3]),
+    lambda half, X: times_half(X, half) + ZERO3,
+)
+MOTION_CROSS = Kind(motion_cross, lambda X, f: _less(force_cross(X, f)))
+FORCE_CROSS = Kind(force_cross, lambda X, Y: _less(motion_cross(X, Y)))
+PICK_OFF = Kind(_from_frame, _to_frame)
+
+
+@dataclass(frozen=True, repr=False)
+class Primitive(Expression):
+    """An operator with a symbol of its own; two are the same only if they are one object."""
+
+    symbol: str
+    home: Any = field(default=None, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Block(Primitive):
+    """A block diagonal operator: y(k) = A(k) x(k), with the numbers of A(k) in `values[k]`."""
+
+    shape: tuple[Space, Space] = field(kw_only=True)
+    kind: Kind = field(kw_only=True)
+    values: Sequence[Vector] = field(kw_only=True)
+    meaning: str = field(default="", kw_only=True)
+
+    @property
+    def rows(self) -> Space:
+        return self.shape[0]
+
+    @property
+    def columns(self) -> Space:
+        return self.shape[1]
+
+    @property
+    def T(self) -> Expression:
+        return self if self.kind.times is self.kind.star_times else Transposed(self)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Shift(Primitive):
+    """E_φ: y(k) = x(k-1), from every link to the one it sits on; its transpose goes outward."""
+
+    space: Space = field(kw_only=True)
+
+    @property
+    def rows(self) -> Space:
+        return self.space
+
+    @property
+    def columns(self) -> Space:
+        return self.space
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Recursion(Primitive):
+    """(I - E_φ A)⁻¹ with A block diagonal: z(k) = A(k-1) z(k-1) + x(k), from tip to base.
+
+    The transpose runs from base to tip: z(k) = A*(k) z(k+1) + x(k).
+    """
+
+    shift: Shift = field(kw_only=True)
+    transition: Expression = field(kw_only=True)
+    step: Expression = field(kw_only=True)
+
+    @property
+    def rows(self) -> Space:
+        return self.shift.space
+
+    @property
+    def columns(self) -> Space:
+        return self.shift.space
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Named(Primitive):
+    """A formula that has a symbol."""
+
+    definition: Expression = field(kw_only=True)
+
+    @property
+    def rows(self) -> Space | None:
+        return self.definition.rows
+
+    @property
+    def columns(self) -> Space | None:
+        return self.definition.columns

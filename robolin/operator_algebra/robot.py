@@ -1,0 +1,159 @@
+"""The operators of an arm in one state: what users hold."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.algebra.chain import Scalars, Slots
+from robolin.algebra.inertias import gyroscopic, half_of, outer_half, times_half
+from robolin.algebra.vectors import ZERO3, add, force_cross, scale, sub
+from robolin.arm import Arm
+from robolin.checks import array_of, require_arm, require_sound
+from robolin.dynamics.diagonal_rates import articulated_rates
+from robolin.dynamics.motion import Velocities, velocities
+from robolin.dynamics.step_one import StepOne, step_one
+from robolin.engine.direct import DirectChain
+from robolin.engine.parameters import parameters_of
+from robolin.errors import RobolinError, UsageError
+from robolin.operator_algebra.pose import PoseOperators
+from robolin.operator_algebra.primitives import (
+    ARTICULATED,
+    COLUMN,
+    FORCE_CROSS,
+    GYROSCOPIC,
+    HALF,
+    MOTION_CROSS,
+    ROW,
+    Block,
+    Named,
+)
+from robolin.operator_algebra.spaces import Array, put_together
+
+
+class Operators(PoseOperators):
+    """All operators of an arm at q; those of its motion if q̇, and of its forces if q̈ is given."""
+
+    # velocities
+
+    @cached_property
+    def _moving(self) -> Velocities:
+        return velocities(self._chain, self._links, self._given("qd"))
+
+    @cached_property
+    def V(self) -> Array:
+        """Spatial velocities φ* H* q̇ of all links."""
+        return self._vector(self._moving.V)
+
+    @cached_property
+    def V_tilde(self) -> Block:
+        """V~(k) X = V(k) x X."""
+        return self._on_links("V~", self._moving.V, MOTION_CROSS, "is the cross product with V")
+
+    @cached_property
+    def Hd(self) -> Block:
+        """Ḣ, whose transpose is V x H*."""
+        return self._to_joints("Ḣ", self._moving.Hd, ROW, "is the rate of H")
+
+    @cached_property
+    def Mhat(self) -> Block:
+        """M̂ = ½ (Ṁ - Q[M V]); M̂ V is the gyroscopic force."""
+        values = [gyroscopic(self._links.M[k], self._moving.V[k]) for k in self._numbered()]
+        return self._on_links("M̂", [(), *values], GYROSCOPIC, "= ½ (Ṁ - Q[M V])")
+
+    @cached_property
+    def Omega_delta(self) -> Block:
+        """S[H*(k) q̇(k)], the turn of hinge k alone."""
+        qd = self._given("qd")
+        twists = [scale(self._links.H[k], qd[k]) for k in self._numbered()]
+        return self._on_links("Ω~", [(), *twists], FORCE_CROSS, "= S[H* q̇]")
+
+    @cached_property
+    def lambda_dot(self) -> Block:
+        """λ̇(k), the rate of P(k) due to hinge k and those outboard of it."""
+        links, art = self._links, self._articulated
+        rates = articulated_rates(self._chain, links, art, self._given("qd"))
+        return self._on_links("λ̇", rates, ARTICULATED, "= E_ψ λ̇ E_ψ* + Ω~ P + (Ω~ P)*")
+
+    @cached_property
+    def Phat(self) -> Block:
+        """P̂ = E_ψ P̂ E_φ* + M̂: M̂ gathered as P is, through free hinges."""
+        Phat, handed = self._chain.slots(18), self._chain.sums(18)
+        for k in self._numbered():
+            Phat[k] = add(handed[k], half_of(self.Mhat.values[k]))
+            along = times_half(self._links.H[k], Phat[k])
+            handed.hand_inboard(k, sub(Phat[k], outer_half(self._articulated.G[k], along)))
+        return self._on_links("P̂", Phat, HALF, "= E_ψ P̂ E_φ* + M̂")
+
+    @cached_property
+    def Ghat(self) -> Block:
+        """P̂* H* D⁻¹."""
+        Ghat: list[Any] = [()]
+        for k in self._numbered():
+            along = times_half(self._links.H[k], self.Phat.values[k])
+            Ghat.append(scale(along, self._articulated.Dinv[k]) + ZERO3)
+        return self._from_joints("Ĝ", Ghat, COLUMN, "= P̂* H* D⁻¹")
+
+    @cached_property
+    def Khat(self) -> Named:
+        """Ĝ, shifted one link inward."""
+        return Named("K̂", self, definition=self.E_phi @ self.Ghat)
+
+    # accelerations and forces, gravity and loads included
+
+    @cached_property
+    def _one(self) -> StepOne:
+        return step_one(self._chain, self._links, self._given("qdd"))
+
+    @cached_property
+    def Hdd(self) -> Block:
+        """Ḧ, whose transpose is a x H* + V x Ḣ*."""
+        return self._to_joints("Ḧ", self._one.Hdd, ROW, "is the rate of Ḣ")
+
+    @cached_property
+    def f(self) -> Array:
+        """The wrenches that reach the links from inboard."""
+        return self._vector(self._one.f)
+
+    @cached_property
+    def Hf(self) -> Block:
+        """S[H*(k)] f(k), by which forces change as hinge k turns them."""
+        one, H = self._one, self._links.H
+        columns = [force_cross(H[k], one.f[k]) for k in self._numbered()]
+        return self._from_joints("S[H*]f", [(), *columns], COLUMN, "is how hinges turn forces")
+
+    def _numbered(self) -> range:
+        return range(1, self.n + 1)
+
+    def _vector(self, slots: Slots) -> Array:
+        links = self.layout.links
+        return put_together(links, [(), *self._each(slots)], np.empty(links.size))
+
+    def _given(self, name: str) -> Scalars:
+        try:
+            found: Scalars = self._chain.given(name)
+        except KeyError:
+            call = "operators(arm, q, qd)" if name == "qd" else "operators(arm, q, qd, qdd)"
+            raise RobolinError(f"this operator needs {name}", hint=f"robolin.{call}") from None
+        return found
+
+
+def operators(
+    arm: Arm, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
+) -> Operators:
+    """The spatial operators of an arm at one state, as objects to multiply and to apply."""
+    require_arm(arm)
+    given = {"q": q, "qd": qd, "qdd": qdd}
+    if qdd is not None and qd is None:
+        given["qd"] = 0.0
+    state = {name: array_of(arm, name, value) for name, value in given.items() if value is not None}
+    for name, array in state.items():
+        if array.ndim != 1:
+            raise UsageError(f"{name} has shape {array.shape}: operators are of one state")
+    require_sound(arm, state)
+    parameters = parameters_of(arm)
+    numbers = {name: array.tolist() for name, array in state.items()}
+    return Operators(parameters, DirectChain(parameters, numbers), arm)

@@ -1,0 +1,139 @@
+"""The spaces that operators act between, and how their vectors look to a user.
+
+joints   one number per joint, in the arm's public order, as everywhere in robolin
+links    six numbers per link, [angular; linear]; link 1, a tip, comes first, as in the papers
+frame    six numbers, those of one frame
+
+Inside, every vector is a list with one tuple of numbers per link, counted from 1 at the tip.  The
+numbers may be floats, complex, 50 digits long, counters, or rows of a matrix of right-hand sides;
+NumPy is used in this file only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.errors import RobolinError
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which link sits on which, and where the joint of each link stands in public order."""
+
+    parents: tuple[int, ...]
+    places: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        return len(self.places)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The links that sit on each link 0, 1, … n, base; there is no link 0."""
+        carried: list[list[int]] = [[] for _ in range(self.n + 2)]
+        for k in range(1, self.n + 1):
+            carried[self.parents[k]].append(k)
+        return tuple(tuple(links) for links in carried)
+
+    @property
+    def serial(self) -> bool:
+        return all(self.parents[k] == k + 1 for k in range(1, self.n + 1))
+
+    @property
+    def joints(self) -> Space:
+        return Space(self, "joints")
+
+    @property
+    def links(self) -> Space:
+        return Space(self, "links")
+
+    def space_of(self, size: int) -> Space:
+        """The space whose vectors have this many numbers, for operators that fit any."""
+        for space in (self.joints, self.links):
+            if space.size == size:
+                return space
+        raise RobolinError(
+            f"a vector of {size} numbers belongs neither to the {self.n} joints "
+            f"nor to the {self.n} links"
+        )
+
+
+@dataclass(frozen=True)
+class Space:
+    """What the rows or the columns of an operator stand for."""
+
+    layout: Layout
+    kind: Literal["joints", "links", "frame"]
+    link: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many numbers each link has."""
+        return 1 if self.kind == "joints" else 6
+
+    @property
+    def size(self) -> int:
+        return 6 if self.kind == "frame" else self.width * self.layout.n
+
+    def __str__(self) -> str:
+        return "frame" if self.kind == "frame" else f"{self.layout.n} {self.kind}"
+
+    def rows_of(self, k: int) -> Sequence[int]:
+        """Where the numbers of link k stand in a vector; nowhere if it has none."""
+        if self.kind == "joints":
+            return (self.layout.places[k - 1],)
+        if self.kind == "links":
+            return range(6 * k - 6, 6 * k)
+        return range(6) if k == self.link else ()
+
+
+def taken_apart(space: Space, array: Array) -> list[Vector]:
+    """An array (size,) or (size, columns) as the vectors of links 0, 1, … n."""
+    rows: Sequence[Scalar] = array.tolist() if array.ndim == 1 else list(array)
+    nothing = (0.0,) * space.width
+    return [
+        nothing,
+        *(tuple(rows[i] for i in space.rows_of(k)) or nothing for k in _links(space)),
+    ]
+
+
+def put_together(space: Space, vectors: Sequence[Vector], like: Array) -> Array:
+    """The vectors of all links as an array with as many columns as `like`."""
+    rows: list[Scalar] = [0.0] * space.size
+    for k in _links(space):
+        for i, value in zip(space.rows_of(k), vectors[k], strict=False):
+            rows[i] = value
+    if like.ndim == 1:
+        found = np.array(rows)
+    else:
+        found = np.array([np.broadcast_to(row, like.shape[1:]) for row in rows])
+    # adding nothing turns -0.0 into 0.0: a result has one zero only
+    return found if found.dtype == object else found + 0.0
+
+
+def array_for(space: Space, formula: str, vector: ArrayLike) -> Array:
+    """A right-hand side that fits, as an array."""
+    array = np.asarray(vector)
+    if array.ndim not in (1, 2) or array.shape[0] != space.size:
+        raise RobolinError(
+            f"{formula} applies to {space.size} numbers ({space}), not to shape {array.shape}",
+            hint="a matrix of right-hand sides has one column for each",
+        )
+    if array.dtype.kind in "biu":
+        return array.astype(float)
+    if array.dtype.kind not in "fcO":
+        raise RobolinError(f"{formula} applies to numbers, not to {array.dtype}")
+    return array
+
+
+def _links(space: Space) -> range:
+    return range(1, space.layout.n + 1)

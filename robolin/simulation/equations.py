@@ -1,0 +1,173 @@
+"""The equations of motion as one flat vector and its rate, whatever the velocities are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.checks import Array
+from robolin.configuration import coordinates_of, embedded, embedded_rates, grouped
+from robolin.errors import UsageError
+from robolin.evaluate import How, evaluate
+from robolin.simulation.torques import Torque
+
+Form = Literal["rates", "xi", "nu"]
+
+# for each form, the algorithms that lead there, back, and forward in time
+_ALGORITHMS = {
+    "xi": (
+        "diagonalize-unnormalized",
+        "undiagonalize-unnormalized",
+        "forward-diagonalized-unnormalized",
+    ),
+    "nu": ("diagonalize", "undiagonalize", "forward-diagonalized"),
+}
+FORMS = ("rates", *_ALGORITHMS)
+
+
+class Accelerations(Protocol):
+    """q̈ (..., n) at a moment t, for q, q̇ and τ of shape (..., n); τ may also be (n,)."""
+
+    def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class FreeMotion:
+    """Accelerations of an arm that nothing else constrains."""
+
+    arm: Arm
+    how: How
+
+    def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
+        return evaluate(self.arm, "forward", {"q": q, "qd": qd, "tau": tau}, **self.how)["qdd"]
+
+
+class Rates(NamedTuple):
+    """What the state changes by: q̇, the rate of the velocities, and the torque behind it."""
+
+    qd: Array
+    velocities: Array
+    tau: Array
+
+
+class Velocities(Protocol):
+    """A choice of velocities beside q̇ itself."""
+
+    def of(self, q: Array, qd: Array) -> Array: ...
+    def qd(self, q: Array, values: Array) -> Array: ...
+    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> Rates: ...
+
+
+@dataclass(frozen=True)
+class JointRates:
+    """q̇ as it is, sped up by articulated bodies or by whatever constrains the arm."""
+
+    accelerations: Accelerations
+
+    def of(self, q: Array, qd: Array) -> Array:
+        return qd
+
+    def qd(self, q: Array, values: Array) -> Array:
+        return values
+
+    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> Rates:
+        tau = torque(t, q, values)
+        return Rates(values, self.accelerations(t, q, values, tau), tau)
+
+
+@dataclass(frozen=True)
+class Diagonalizing:
+    """ξ or ν, by the two sweeps of algorithm 8.1."""
+
+    arm: Arm
+    name: Form
+    how: How
+
+    def of(self, q: Array, qd: Array) -> Array:
+        values = {"q": q, "qd": qd, "tau": 0.0}
+        return evaluate(self.arm, _ALGORITHMS[self.name][0], values, **self.how)[self.name]
+
+    def qd(self, q: Array, values: Array) -> Array:
+        force = "epsilon" if self.name == "nu" else "kappa"
+        given = {"q": q, self.name: values, force: 0.0}
+        return evaluate(self.arm, _ALGORITHMS[self.name][1], given, **self.how)["qd"]
+
+    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> Rates:
+        tau = torque(t, q, self.qd(q, values) if torque.of_state else values)
+        given = {"q": q, self.name: values, "tau": tau}
+        found = evaluate(self.arm, _ALGORITHMS[self.name][2], given, **self.how)
+        return Rates(found["qd"], found[f"{self.name}d"], tau)
+
+
+def velocities_of(
+    arm: Arm, form: Form, accelerations: Accelerations | None, how: How
+) -> Velocities:
+    """The velocities of that name."""
+    if form == "rates":
+        return JointRates(accelerations or FreeMotion(arm, how))
+    if form not in FORMS:
+        raise UsageError(f"there is no state '{form}'", hint=f"states are {', '.join(FORMS)}")
+    if accelerations is not None:
+        raise UsageError(f"constraints cannot be kept in {form}", hint="take the state 'rates'")
+    return Diagonalizing(arm, form, how)
+
+
+class Equations:
+    """dy/dt of y, which holds positions, then velocities, then the work done so far.
+
+    Each of the three is one unbroken block for all states, so that kernels read it as it lies.
+    """
+
+    def __init__(
+        self, arm: Arm, batch: tuple[int, ...], velocities: Velocities, torque: Torque, how: How
+    ) -> None:
+        self._arm, self._batch, self._how = arm, batch, how
+        self.velocities, self.torque = velocities, torque
+        self._curved = grouped(arm)
+        self._size = 0
+
+    def start(self, q: Array, qd: Array) -> Array:
+        """y at the beginning."""
+        x = embedded(self._arm, q) if self._curved else q
+        self._size = x.shape[-1]
+        v = self.velocities.of(q, qd)
+        return np.concatenate([x.ravel(), v.ravel(), np.zeros(prod(self._batch))])
+
+    def parts(self, y: Array) -> tuple[Array, Array, Array]:
+        """Positions, velocities and work as views; y may have leading axes of its own."""
+        count, lead = prod(self._batch), (*y.shape[:-1], *self._batch)
+        first, second = count * self._size, count * (self._size + self._arm.n)
+        return (
+            y[..., :first].reshape(*lead, self._size),
+            y[..., first:second].reshape(*lead, self._arm.n),
+            y[..., second:].reshape(lead),
+        )
+
+    def state(self, y: Array) -> tuple[Array, Array]:
+        """q and q̇ of y."""
+        x, v, _ = self.parts(y)
+        q = self.positions(x)
+        return q, self.velocities.qd(q, v)
+
+    def positions(self, x: Array) -> Array:
+        return coordinates_of(self._arm, x) if self._curved else x
+
+    def rate(self, t: float, y: Array, out: Array) -> None:
+        """dy/dt, written into `out`."""
+        x, v, _ = self.parts(y)
+        dx, dv, work = self.parts(out)
+        q = self.positions(x)
+        qd, dv[...], tau = self.velocities.rates(t, q, v, self.torque)
+        dx[...] = embedded_rates(self._arm, x, qd) if self._curved else qd
+        driven = {"q": q, "qd": qd, "tau": tau}
+        work[...] = evaluate(self._arm, "power", driven, **self._how)["power"]
+
+    def replace(self, y: Array, q: Array, qd: Array) -> None:
+        """Write another state into y, in place; the work stays."""
+        x, v, _ = self.parts(y)
+        x[...] = embedded(self._arm, q) if self._curved else q
+        v[...] = self.velocities.of(q, qd)

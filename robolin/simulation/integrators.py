@@ -1,0 +1,95 @@
+"""From rates to motion: Runge–Kutta with fixed steps, and embedded pairs that adapt theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from robolin.checks import Array
+from robolin.errors import RobolinError
+from robolin.simulation.schedule import Schedule
+
+# writes dy/dt at (t, y) into its last argument
+Rate = Callable[[float, Array, Array], None]
+# changes y in place after a step, as a constraint may ask
+Repair = Callable[[Array], None]
+
+
+def fixed_steps(rate: Rate, y: Array, schedule: Schedule, repair: Repair | None = None) -> Array:
+    """y at every moment that the schedule keeps, (rows, …), by the classical method of order 4.
+
+    k₁ = f(t, y)                      k₂ = f(t + h/2, y + h k₁/2)
+    k₃ = f(t + h/2, y + h k₂/2)       k₄ = f(t + h, y + h k₃)
+    y(t + h) = y + h/6 (k₁ + 2 k₂ + 2 k₃ + k₄)
+    """
+    y, kept, row = y.copy(), np.empty((len(schedule.moments()), *y.shape)), 0
+    k, total, moved = (np.empty_like(y) for _ in range(3))
+    with np.errstate(all="ignore"):
+        for step, (t, h) in enumerate(schedule.stretches()):
+            if schedule.keeps(step):
+                kept[row], row = y, row + 1
+            _at(rate, t, y, k)
+            total[...] = k
+            for share, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
+                np.multiply(k, share * h, out=moved)
+                moved += y
+                _at(rate, t + share * h, moved, k)
+                np.multiply(k, weight, out=moved)
+                total += moved
+            total *= h / 6.0
+            y += total
+            if repair is not None:
+                repair(y)
+    kept[row] = y
+    return kept
+
+
+def adapted_steps(rate: Rate, y: Array, schedule: Schedule) -> Array:
+    """y at every moment that the schedule keeps, (rows, …), by an embedded Runge–Kutta pair.
+
+    Between its steps, whose size follows the error, the pair's own interpolant gives the rows.
+    """
+    integrate = _solver()
+    k = np.empty_like(y)
+
+    def slope(t: float, y: Array) -> Array:
+        _at(rate, t, y, k)
+        return k.copy()
+
+    with np.errstate(all="ignore"):
+        found = integrate(
+            slope,
+            (0.0, schedule.duration),
+            y,
+            method=schedule.integrator.upper(),
+            t_eval=schedule.moments(),
+            rtol=schedule.relative,
+            atol=schedule.absolute,
+        )
+    if not found.success:
+        hint = "allow a larger tolerance, or look for what makes the motion jump"
+        raise RobolinError(f"at t = {found.t[-1]:g} s: {found.message}", hint=hint)
+    return found.y.T
+
+
+def _at(rate: Rate, t: float, y: Array, out: Array) -> None:
+    """The rate, with the moment told if there is none."""
+    try:
+        rate(t, y, out)
+    except RobolinError as error:
+        hint = "if the motion has no end, take a smaller dt or lower gains"
+        message = f"at t = {t:g} s: {error.message}"
+        raise RobolinError(message, where=error.where, hint=error.hint or hint) from error
+
+
+def _solver() -> Any:
+    try:
+        from scipy.integrate import solve_ivp
+    except ImportError as error:
+        raise RobolinError(
+            "steps of adapted size need SciPy, which is not installed",
+            hint="pip install 'robolin[control]', or take steps of fixed size with dt",
+        ) from error
+    return solve_ivp

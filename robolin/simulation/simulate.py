@@ -1,0 +1,231 @@
+"""A motion from its beginning: integrated, and looked at row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.checks import Array, array_of, batch_of, require_arm, require_sound, suspects
+from robolin.errors import UsageError
+from robolin.evaluate import FEW_STATES, Engine, How, evaluate
+from robolin.simulation.control import Controller, PoseControl, RateControl, controller_of
+from robolin.simulation.equations import (
+    Accelerations,
+    Equations,
+    Form,
+    FreeMotion,
+    velocities_of,
+)
+from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
+from robolin.simulation.schedule import Integrator, Schedule, scheduled
+from robolin.simulation.simulation import Simulation, stacked
+from robolin.simulation.torques import (
+    AnyTorque,
+    Holding,
+    Limited,
+    TorqueTable,
+    effort_limits,
+    torque_of,
+)
+
+# brings q and q̇ back to what a constraint allows
+Project = Callable[[Array, Array], tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be simulated, but for where it starts."""
+
+    arm: Arm
+    schedule: Schedule
+    hold: bool = False
+    control: RateControl | PoseControl | None = None
+    form: Form = "rates"
+    limits: bool = True
+    accelerations: Accelerations | None = None
+    project: Project | None = None
+    engine: Engine = "auto"
+    jobs: int | None = None
+    baumgarte: tuple[float, float] | None = None
+
+
+def simulate(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    *,
+    duration: float,
+    dt: float | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    integrator: Integrator | None = None,
+    every: int | None = 1,
+    rows: int | None = None,
+    tau: AnyTorque = 0.0,
+    hold: bool = False,
+    control: RateControl | PoseControl | None = None,
+    state: Form = "rates",
+    limits: bool = True,
+    accelerations: Accelerations | None = None,
+    project: Project | None = None,
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    baumgarte: tuple[float, float] | None = None,
+) -> Simulation:
+    """The motion of an arm from q and q̇, which may be many states (..., n).
+
+    dt:            the step of rk4, in s  [1 ms]; else the time between rows
+    rtol, atol:    tolerances of steps whose size adapts; each state then takes its own steps
+    every:         with rk4, steps from row to row; None keeps only the first and the last
+    rows:          how many rows to keep when steps adapt  [101]
+    tau:           one torque for all times, a TorqueTable, or a function of t, q and q̇
+    hold:          add the torque that carries weight and loads
+    control:       a control law in place of tau and hold
+    state:         the velocities that are integrated: q̇ ('rates'), 'xi' or 'nu'
+    limits:        cut torques off at what the description allows
+    accelerations: q̈ of t, q, q̇ and τ where something else constrains the arm
+    project:       brings q and q̇ back to such a constraint after each step
+    baumgarte:     alpha and beta in 1/s that draw the closures of loops shut, in place of bringing
+                   every step back onto them
+    """
+    require_arm(arm)
+    schedule = scheduled(duration, integrator, dt, rtol, atol, every, rows)
+    constraint = (accelerations, project)
+    task = Task(arm, schedule, hold, control, state, limits, *constraint, engine, jobs, baumgarte)
+    return run(task, q, qd, tau)
+
+
+def run(task: Task, q: ArrayLike, qd: ArrayLike, tau: AnyTorque) -> Simulation:
+    """The motion that a task asks for, from these states."""
+    _require_one_drive(task, tau)
+    q, qd, tau = _together(task.arm, q, qd, tau)
+    if task.arm.loops:
+        task = _on_closures(task, q, qd)
+    elif task.baumgarte is not None:
+        raise UsageError("the arm has no closed loops", where="baumgarte")
+    if task.project is not None and not task.schedule.fixed:
+        raise UsageError("states are projected after steps of fixed size only", where="project")
+    if task.schedule.fixed:
+        return _motion(task, q, qd, tau)
+    return _one_by_one(task, q, qd, tau)
+
+
+def _on_closures(task: Task, q: Array, qd: Array) -> Task:
+    """The task on the tree of an arm with loops, kept on their closures."""
+    from robolin.loops.simulation import driven
+
+    how = _how(task, prod(q.shape[:-1]))
+    loops = driven(task.arm, q, qd, how, task.baumgarte, task.schedule.fixed)
+    return replace(task, arm=loops.tree, accelerations=loops.accelerations, project=loops.project)
+
+
+def _require_one_drive(task: Task, tau: AnyTorque) -> None:
+    given = callable(tau) or isinstance(tau, TorqueTable) or bool(np.any(tau))
+    if task.control is not None and (task.hold or given):
+        hint = "a control law gives the torque, weight and losses included"
+        raise UsageError("control cannot go together with tau or hold", where="control", hint=hint)
+
+
+def _together(
+    arm: Arm, q: ArrayLike, qd: ArrayLike, tau: AnyTorque
+) -> tuple[Array, Array, AnyTorque]:
+    """Sound values of the same leading axes; a torque that is no array stays as it is."""
+    arrays = {"q": array_of(arm, "q", q), "qd": array_of(arm, "qd", qd)}
+    if not (callable(tau) or isinstance(tau, TorqueTable)):
+        arrays["tau"] = array_of(arm, "tau", tau)
+    batch = batch_of(arrays)
+    spread = {name: np.broadcast_to(x, (*batch, arm.n)) for name, x in arrays.items()}
+    for row in np.flatnonzero(suspects(arm, arrays, batch)):
+        place = np.unravel_index(row, batch) if batch else ()
+        require_sound(arm, {name: values[place] for name, values in spread.items()})
+    return spread["q"], spread["qd"], arrays.get("tau", tau)
+
+
+def _how(task: Task, states: int) -> How:
+    """Kernels as soon as they pay; which engine runs changes no bit."""
+    worthwhile = task.engine == "auto" and states * task.schedule.steps >= FEW_STATES
+    return {"engine": "compiled" if worthwhile else task.engine, "jobs": task.jobs}
+
+
+def _one_by_one(task: Task, q: Array, qd: Array, tau: AnyTorque) -> Simulation:
+    """Every state by itself: the steps that suit one are not those of its neighbour."""
+    batch, motions = q.shape[:-1], []
+    for place in np.ndindex(*batch):
+        own = np.broadcast_to(tau, q.shape)[place] if isinstance(tau, np.ndarray) else tau
+        motions.append(_motion(task, q[place], qd[place], own))
+    return stacked(motions, batch)
+
+
+def _motion(task: Task, q: Array, qd: Array, tau: AnyTorque) -> Simulation:
+    """The motion of all states at once."""
+    arm, how = task.arm, _how(task, prod(q.shape[:-1]))
+    controller = None if task.control is None else controller_of(arm, task.control, how)
+    given = torque_of(arm, tau)
+    torque = controller or (Holding(arm, given, how) if task.hold else given)
+    limited = Limited(torque, effort_limits(arm) if task.limits else np.full(arm.n, np.inf))
+    velocities = velocities_of(arm, task.form, task.accelerations, how)
+    equations = Equations(arm, q.shape[:-1], velocities, limited, how)
+    y = equations.start(q, qd)
+    if task.schedule.fixed:
+        kept = fixed_steps(equations.rate, y, task.schedule, _repair(equations, task.project))
+    else:
+        kept = adapted_steps(equations.rate, y, task.schedule)
+    return _observed(task, kept, equations, limited, controller, how)
+
+
+def _repair(equations: Equations, project: Project | None) -> Repair | None:
+    if project is None:
+        return None
+
+    def repair(y: Array) -> None:
+        equations.replace(y, *project(*equations.state(y)))
+
+    return repair
+
+
+def _observed(
+    task: Task,
+    kept: Array,
+    equations: Equations,
+    limited: Limited,
+    controller: Controller | None,
+    how: How,
+) -> Simulation:
+    """Everything there is to say about the states that were kept."""
+    arm, time = task.arm, task.schedule.moments()
+    q, qd = equations.state(kept)
+    work = equations.parts(kept)[2]
+    accelerations = task.accelerations or FreeMotion(arm, how)
+    tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
+    for row, t in enumerate(time.tolist()):
+        wanted = limited.wanted(t, q[row], qd[row])
+        tau[row] = limited.cut(wanted)
+        saturated[row] = tau[row] != wanted
+        qdd[row] = accelerations(t, q[row], qd[row], tau[row])
+    energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **how)
+    total = energies["kinetic_energy"] + energies["potential_energy"]
+    error = None if controller is None else controller.error(q)
+    # rows were the first axis so far: they go behind the batch
+    placed = partial(np.moveaxis, source=0, destination=q.ndim - 2)
+    return Simulation(
+        time=time,
+        **{name: placed(values) for name, values in energies.items()},
+        q=placed(q),
+        qd=placed(qd),
+        qdd=placed(qdd),
+        tau=placed(tau),
+        work=placed(work),
+        energy_error=placed(total - total[0] - work),
+        saturated=placed(saturated),
+        lyapunov=None
+        if controller is None
+        else placed(energies["kinetic_energy"] + (0.0 if error is None else error.energy)),
+        position_error=None if error is None else placed(error.position),
+        orientation_error=None if error is None else placed(error.orientation),
+    )

@@ -1,0 +1,146 @@
+"""What drives an arm: torques as functions of time and state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.checks import Array, array_of
+from robolin.errors import RobolinError
+from robolin.evaluate import How, evaluate
+
+TorqueFunction = Callable[[float, Array, Array], ArrayLike]
+
+
+class Torque(Protocol):
+    """Torques of shape (..., n) or (n,) at a moment t and a state q, q̇ of shape (..., n)."""
+
+    @property
+    def of_state(self) -> bool:
+        """Whether the state matters."""
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueTable:
+    """Torques at given times, on a straight line between two rows, as in the nearest row outside.
+
+    time: (rows,), in s, rising
+    tau:  (rows, n)
+    """
+
+    time: ArrayLike
+    tau: ArrayLike
+
+
+AnyTorque = ArrayLike | TorqueTable | TorqueFunction
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """The same torque always."""
+
+    values: Array
+    of_state: bool = False
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolated:
+    """Torques on straight lines between the rows of a table."""
+
+    time: Array
+    values: Array
+    of_state: bool = False
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        after = int(np.searchsorted(self.time, t, side="right"))
+        if after == 0 or after == len(self.time):
+            return self.values[min(after, len(self.time) - 1)]
+        start, stop = self.time[after - 1], self.time[after]
+        share = (t - start) / (stop - start)
+        return (1.0 - share) * self.values[after - 1] + share * self.values[after]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Torques that a function of the user's gives."""
+
+    arm: Arm
+    function: TorqueFunction
+    of_state: bool = True
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        return array_of(self.arm, "tau", self.function(t, q.copy(), qd.copy()))
+
+
+@dataclass(frozen=True, eq=False)
+class Holding:
+    """Another torque, and with it the one that carries weight and loads at every moment."""
+
+    arm: Arm
+    more: Torque
+    how: How
+    of_state: bool = True
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        still = {"q": q, "qd": 0.0, "qdd": 0.0}
+        return evaluate(self.arm, "inverse", still, **self.how)["tau"] + self.more(t, q, qd)
+
+
+@dataclass(frozen=True, eq=False)
+class Limited:
+    """A torque cut off at what each joint can give."""
+
+    wanted: Torque
+    most: Array
+
+    @property
+    def of_state(self) -> bool:
+        return self.wanted.of_state
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        return self.cut(self.wanted(t, q, qd))
+
+    def cut(self, tau: Array) -> Array:
+        return np.clip(tau, -self.most, self.most)
+
+
+def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
+    """A torque as it may be given: an array, a table or a function of t, q and q̇."""
+    if isinstance(tau, TorqueTable):
+        return _interpolated(arm, tau)
+    if callable(tau):
+        return Asked(arm, tau)
+    values = array_of(arm, "tau", tau)
+    if not np.isfinite(values).all():
+        raise RobolinError("tau is not finite")
+    return Constant(values)
+
+
+def effort_limits(arm: Arm) -> Array:
+    """The largest torque of every joint that the description allows; infinite if it says none."""
+    most = (joint.limits.effort for joint in arm.joints)
+    return np.array([np.inf if each is None else each for each in most])
+
+
+def _interpolated(arm: Arm, table: TorqueTable) -> Interpolated:
+    time, values = np.asarray(table.time, dtype=float), array_of(arm, "tau", table.tau)
+    if time.ndim != 1 or values.shape != (len(time), arm.n) or not len(time):
+        shapes = f"time {time.shape}, tau {values.shape}"
+        raise RobolinError(f"a table has (rows,) times and (rows, {arm.n}) torques, not {shapes}")
+    if not (np.isfinite(time).all() and np.isfinite(values).all()):
+        raise RobolinError("the table of torques has a number that is not finite")
+    if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
+        row = int(falls[0])
+        message = f"time does not rise from row {row + 1} to row {row + 2}: "
+        raise RobolinError(f"{message}{time[row]:g} s, then {time[row + 1]:g} s")
+    return Interpolated(time, values)

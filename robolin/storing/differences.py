@@ -1,0 +1,147 @@
+"""Numbers beside stored numbers: for every entry of every array, the row where it is worst."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf, isnan
+
+import numpy as np
+
+from robolin.output.provenance import Entry
+from robolin.output.result import Floats
+from robolin.storing.told_apart import percent, told_apart
+from robolin.storing.tolerance import Tolerance
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One entry of an array, in the row where it is furthest beyond what is allowed.
+
+    row:    counted from 1, None where there is one state
+    rows:   how many rows are beyond what is allowed
+    weight: the gap as a share of the largest number of the array nearby, to order them by
+    """
+
+    array: str
+    entry: str
+    unit: str
+    row: int | None
+    stored: float
+    found: float
+    tolerance: Tolerance
+    rows: int
+    weight: float
+
+    @property
+    def beyond(self) -> bool:
+        return self.rows > 0
+
+    @property
+    def relative(self) -> float:
+        """The gap as a share of the stored number."""
+        gap = abs(self.found - self.stored)
+        if isnan(gap):
+            return inf
+        return gap / abs(self.stored) if self.stored else inf if gap else 0.0
+
+    @property
+    def values(self) -> tuple[str, str]:
+        return told_apart(self.stored, self.found)
+
+    @property
+    def change(self) -> str:
+        """The gap in per cent of the stored number, or by itself where that is 0."""
+        if self.stored == 0.0 or isnan(self.stored) or isnan(self.found):
+            return f"by {abs(self.found - self.stored):.2g}"
+        return percent(self.relative)
+
+    @property
+    def allowed(self) -> str:
+        """What the tolerance comes to here."""
+        if self.tolerance.exact:
+            return "nothing"
+        if self.tolerance.atol == 0.0:
+            return percent(self.tolerance.rtol)
+        most = self.tolerance.atol + self.tolerance.rtol * abs(self.stored)
+        return f"{most:.2g} {self.unit}"
+
+    def __str__(self) -> str:
+        stored, found = self.values
+        where = "" if self.row is None else f"row {self.row}, "
+        more = f", {self.rows} rows like it" if self.rows > 1 else ""
+        return (
+            f"{where}{self.entry}: {stored} → {found} {self.unit}, {self.change}, "
+            f"allowed {self.allowed}{more}"
+        )
+
+
+@dataclass
+class Ledger:
+    """The worst row of each entry of one array, as rows are compared."""
+
+    entry: Entry
+    tolerance: Tolerance
+    scale: float = 0.0
+    excess: Floats = field(init=False)
+    row: Floats = field(init=False)
+    stored: Floats = field(init=False)
+    found: Floats = field(init=False)
+    rows: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        size = len(self.entry.column_names())
+        self.excess = np.full(size, -inf)
+        self.row, self.stored, self.found, self.rows = (np.zeros(size) for _ in range(4))
+
+    def add(self, stored: Floats, found: Floats, first: int) -> None:
+        """Compare some rows; `first` is the number of the first of them."""
+        size = len(self.excess)
+        stored, found = (
+            np.ascontiguousarray(values, dtype=np.float64).reshape(-1, size)
+            for values in (stored, found)
+        )
+        # nearly always everything is as it was
+        if not np.array_equal(stored.view(np.uint64), found.view(np.uint64)):
+            self._look_closely(stored, found, first)
+
+    def _look_closely(self, stored: Floats, found: Floats, first: int) -> None:
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = np.abs(found - stored)
+            excess = gap - (self.tolerance.atol + self.tolerance.rtol * np.abs(stored))
+        missing = np.isnan(stored), np.isnan(found)
+        excess[missing[0] ^ missing[1]] = inf
+        excess[missing[0] & missing[1]] = -inf
+        self.rows += (excess > 0.0).sum(axis=0)
+        finite = np.abs(stored[np.isfinite(stored)])
+        self.scale = max(self.scale, float(finite.max(initial=0.0)))
+
+        rows = excess.argmax(axis=0)
+        columns = np.arange(len(rows))
+        worst = excess[rows, columns]
+        worse = worst > self.excess
+        self.excess[worse] = worst[worse]
+        self.row[worse] = rows[worse] + first
+        self.stored[worse] = stored[rows, columns][worse]
+        self.found[worse] = found[rows, columns][worse]
+
+    def differences(self, batch: bool) -> list[Difference]:
+        """Every entry; one that never differed has the same number twice, and no row."""
+        return [
+            self._difference(i, name, batch) for i, name in enumerate(self.entry.column_names())
+        ]
+
+    def _difference(self, i: int, name: str, batch: bool) -> Difference:
+        stored, found = float(self.stored[i]), float(self.found[i])
+        gap = abs(found - stored)
+        seen = self.excess[i] > -inf
+        return Difference(
+            array=self.entry.name,
+            entry=name,
+            unit=self.entry.unit,
+            row=int(self.row[i]) if batch and seen else None,
+            stored=stored,
+            found=found,
+            tolerance=self.tolerance,
+            rows=int(self.rows[i]),
+            weight=inf if isnan(gap) else gap / (self.scale or 1.0),
+        )

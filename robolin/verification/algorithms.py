@@ -1,0 +1,135 @@
+"""Algorithms that answer the same question in different ways, against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.evaluate import algorithm_name
+from robolin.verification.checks import Check, compared, not_applicable, worst
+from robolin.verification.running import run_on
+from robolin.verification.subject import SUM, Subject
+
+FAMILY = "algorithms"
+
+# answers another question in the same words: Coriolis forces are left out on purpose
+_OTHER_QUESTIONS = ("inverse-from-rest",)
+
+# results that two questions share: (algorithm, array) of each
+_SHARED = (
+    (("linearize-inverse", "mass_matrix"), ("mass-matrix", "mass_matrix")),
+    (("linearize-forward", "dqdd_dtau"), ("mass-matrix-inverse", "mass_matrix_inverse")),
+    (("linearize-forward", "qdd"), ("forward", "qdd")),
+    (("diagonalize-unnormalized", "factor"), ("mass-matrix-factor", "factor")),
+)
+
+
+def families() -> list[tuple[str, ...]]:
+    """Algorithms with the same inputs and results, the verb's own name first."""
+    groups: dict[tuple[frozenset[str], frozenset[str]], list[str]] = {}
+    for name, algorithm in ALGORITHMS.items():
+        key = frozenset(algorithm.needs), frozenset(algorithm.gives)
+        if name in _OTHER_QUESTIONS:
+            key = frozenset([name]), frozenset()
+        groups.setdefault(key, []).append(name)
+    return [tuple(group) for group in groups.values()]
+
+
+def answering(on: Subject, verbs: Sequence[str] = ()) -> list[str]:
+    """The algorithm that answers each of the verbs, or of all there are, where one does."""
+    names = []
+    for verb in verbs or [family[0] for family in families()]:
+        if not (on.followers and _only_free(verb)):
+            name = algorithm_name(on.arm, verb)
+            if not on.obstacle(name):
+                names.append(name)
+    return names
+
+
+def algorithms(on: Subject) -> Iterator[Check]:
+    """Every algorithm of a family against the one that holds on every arm; models times changes."""
+    for family in families():
+        anywhere = [name for name in family if ALGORITHMS[name].kind == "any"]
+        reference = anywhere[-1] if anywhere else family[-1]
+        for name in family:
+            if name != reference:
+                yield _against(on, family[0], name, reference)
+    yield _unit_accelerations(on)
+    yield _change_of_torque(on)
+    yield _change_of_acceleration(on)
+    yield from (_shared(on, *pair) for pair in _SHARED)
+
+
+def _against(on: Subject, verb: str, name: str, reference: str) -> Check:
+    title = f"{verb}: {_short(name)} = {_short(reference)}"
+    if reason := on.obstacle(name) or on.obstacle(reference):
+        return not_applicable(FAMILY, title, reason)
+    return worst(
+        _compared(on, title, (name, array), (reference, array)) for array in ALGORITHMS[name].gives
+    )
+
+
+def _shared(on: Subject, one: tuple[str, str], other: tuple[str, str]) -> Check:
+    title = f"{one[1]} of {one[0]} = {other[0]}"
+    if on.followers and _only_free(one[0], other[0]):
+        return not_applicable(FAMILY, title, on.followers)
+    pair = [(algorithm_name(on.arm, name), array) for name, array in (one, other)]
+    for name, _ in pair:
+        if reason := on.obstacle(name):
+            return not_applicable(FAMILY, title, reason)
+    return _compared(on, title, *pair)
+
+
+def _only_free(*names: str) -> bool:
+    """Whether one of these has no way to answer with joints that follow others."""
+    return any(
+        ALGORITHMS[name].kind != "any" and f"{name}-conventional" not in ALGORITHMS
+        for name in names
+    )
+
+
+def _compared(on: Subject, title: str, one: tuple[str, str], other: tuple[str, str]) -> Check:
+    bounds = [on.bound(*pair) for pair in (one, other)]
+    looser = max(bounds, key=lambda bound: float(np.max(bound.value)))
+    terms = on.terms(*one)
+    return compared(FAMILY, title, on.result(*one), on.result(*other), looser, terms)
+
+
+def _unit_accelerations(on: Subject) -> Check:
+    """𝓜 e = τ(q, 0, e) - τ(q, 0, 0), column by column."""
+    q, n = on.q[:, None, :], on.arm.n
+    unit = np.concatenate([np.eye(n), np.zeros((1, n))])
+    tau = run_on(on.bare, "inverse", {"q": q, "qd": np.zeros(n), "qdd": unit}).arrays["tau"]
+    columns = np.swapaxes(tau[:, :n] - tau[:, n:], -1, -2)
+    found = on.result("mass-matrix", "mass_matrix")
+    title = "mass-matrix: composite bodies = Newton–Euler columns"
+    return compared(FAMILY, title, found, columns, SUM, on.heft + on.weight)
+
+
+def _change_of_torque(on: Subject) -> Check:
+    """δτ = 𝓜 δq̈ + A_D δq̇ + B_D δq."""
+    model, s = on.ran("linearize-inverse").arrays, on.states
+    pairs = (("mass_matrix", "dqdd"), ("dtau_dqd", "dqd"), ("dtau_dq", "dq"))
+    product = sum((model[name] @ s[change][..., None])[..., 0] for name, change in pairs)
+    found = on.result("perturb-inverse", "dtau")
+    title = "perturb-inverse: Algorithm 1 = Algorithm 2 times the change"
+    return compared(FAMILY, title, found, product, SUM, on.motion_terms)
+
+
+def _change_of_acceleration(on: Subject) -> Check:
+    """δq̈ = 𝓜⁻¹ δτ + ∂q̈/∂q̇ δq̇ + ∂q̈/∂q δq."""
+    title = "perturb-forward: δq̈ = linearize-forward times the change"
+    if on.no_inertia:
+        return not_applicable(FAMILY, title, on.no_inertia)
+    model, s = on.ran(algorithm_name(on.arm, "linearize-forward")).arrays, on.states
+    pairs = (("dqdd_dtau", "dtau"), ("dqdd_dqd", "dqd"), ("dqdd_dq", "dq"))
+    product = sum((model[name] @ s[change][..., None])[..., 0] for name, change in pairs)
+    found = on.result(algorithm_name(on.arm, "perturb-forward"), "dqdd")
+    return compared(FAMILY, title, found, product, on.accelerations, on.acceleration_terms)
+
+
+def _short(name: str) -> str:
+    """An algorithm's title without what it costs."""
+    return ALGORITHMS[name].title.partition(", O(")[0]

@@ -1,0 +1,61 @@
+"""Every derivative the interface gives, against complex steps of what it is the derivative of.
+
+A complex step has no truncation error: both sides are right to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from robolin.evaluate import algorithm_name
+from robolin.verification.checks import Check, compared, not_applicable
+from robolin.verification.running import complex_step, complex_step_along
+from robolin.verification.subject import SUM, Subject
+
+FAMILY = "derivatives"
+
+# result -> what it is the derivative with respect to
+_TORQUE = {"dtau_dq": "q", "dtau_dqd": "qd", "mass_matrix": "qdd"}
+_ACCELERATION = {"dqdd_dq": "q", "dqdd_dqd": "qd", "dqdd_dtau": "tau"}
+
+
+def derivatives(on: Subject) -> Iterator[Check]:
+    """Gradients and changes of torques, of the mass matrix, and of accelerations."""
+    motion = on.given("inverse")
+    for name, along in _TORQUE.items():
+        true = complex_step(on.arm, "inverse", motion, along)["tau"]
+        found = on.result("linearize-inverse", name)
+        terms = on.heft if along == "qdd" else on.motion_terms
+        title = f"{name} = ∂tau/∂{along}"
+        yield compared(FAMILY, title, found, true, SUM, terms)
+
+    along_all = {name: on.states[f"d{name}"] for name in motion}
+    change = complex_step_along(on.arm, "inverse", motion, along_all)["tau"]
+    found = on.result("perturb-inverse", "dtau")
+    yield compared(FAMILY, "dtau of perturb-inverse", found, change, SUM, on.motion_terms)
+
+    true = complex_step(on.arm, "mass-matrix", {"q": on.q}, "q")["mass_matrix"]
+    found = on.result("mass-matrix-derivative", "dmass_matrix_dq")
+    yield compared(FAMILY, "dmass_matrix_dq = ∂M/∂q", found, true, SUM, on.heft)
+    yield from _of_accelerations(on)
+
+
+def _of_accelerations(on: Subject) -> Iterator[Check]:
+    titles = [f"{name} = ∂qdd/∂{along}" for name, along in _ACCELERATION.items()]
+    titles.append("dqdd of perturb-forward")
+    if on.no_inertia:
+        for title in titles:
+            yield not_applicable(FAMILY, title, on.no_inertia)
+        return
+    source = algorithm_name(on.arm, "forward")
+    model = algorithm_name(on.arm, "linearize-forward")
+    given = on.given(source)
+    for title, (name, along) in zip(titles, _ACCELERATION.items(), strict=False):
+        true = complex_step(on.arm, source, given, along)["qdd"]
+        terms = 0.0 if along == "tau" else on.forward_terms
+        yield compared(FAMILY, title, on.result(model, name), true, on.divided, terms)
+
+    changes = {name: on.states[f"d{name}"] for name in given}
+    true = complex_step_along(on.arm, source, given, changes)["qdd"]
+    found = on.result(algorithm_name(on.arm, "perturb-forward"), "dqdd")
+    yield compared(FAMILY, titles[-1], found, true, on.accelerations, on.acceleration_terms)

@@ -1,0 +1,74 @@
+"""How many digits of every result are right, told by 50-digit arithmetic.
+
+The algorithm that answers runs twice from the same figures, on floats and on 50-digit numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log10
+from typing import Any
+
+import numpy as np
+
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.verification.algorithms import answering
+from robolin.verification.checks import Array, Bound, Check, compared, not_run, worst
+from robolin.verification.running import run_on
+from robolin.verification.subject import Subject
+
+FAMILY = "digits"
+
+DIGITS = 50
+
+# a double has no more
+MOST = 16.0
+
+# joints up to which two states are worked out; 50 digits take a while
+SMALL = 12
+
+
+def digits(on: Subject) -> Iterator[Check]:
+    """For each question, the right digits of its results in the worst-conditioned state."""
+    try:
+        import mpmath
+    except ImportError:
+        yield not_run(FAMILY, "every result in 50 digits", "install robolin[verify] (mpmath)")
+        return
+    rows = sorted({int(np.argmax(on.condition)), 0} if len(on.arm.links) <= SMALL else {0})
+    with mpmath.workdps(DIGITS):
+        for name in answering(on):
+            yield _digits_of(on, name, rows, mpmath.mpf)
+
+
+def _digits_of(on: Subject, name: str, rows: list[int], number: Any) -> Check:
+    found: dict[str, list[Array]] = {array: [] for array in ALGORITHMS[name].gives}
+    for row in rows:
+        given = {
+            need: np.array([number(x) for x in values[row].tolist()])
+            for need, values in on.given(name).items()
+        }
+        for array, true in run_on(on.arm, name, given, number).arrays.items():
+            found[array].append(true)
+    checks = {array: _compared(on, name, array, true, rows) for array, true in found.items()}
+    told = ", ".join(f"{array} {_right(check):.1f}" for array, check in checks.items())
+    decisive = worst(checks.values())
+    state = rows[decisive.state or 0]
+    return Check(
+        FAMILY, name, decisive.verdict, decisive.error, decisive.bound, decisive.why, state, told
+    )
+
+
+def _compared(on: Subject, name: str, array: str, true: list[Array], rows: list[int]) -> Check:
+    """Differences are taken in 50 digits, before anything is rounded."""
+    bound, states = on.bound(name, array), len(on.q)
+    here = Bound(bound.at(states)[rows], bound.why)
+    terms = np.broadcast_to(on.terms(name, array), (states,))[rows]
+    floats, exact = on.result(name, array)[rows].astype(object), np.array(true, dtype=object)
+    return compared(FAMILY, name, floats, exact, here, terms)
+
+
+def _right(check: Check) -> float:
+    """Right digits of the worst entry beside the largest one."""
+    error = check.error or 0.0
+    return MOST if error < 10.0**-MOST else max(0.0, -log10(error)) if np.isfinite(error) else 0.0

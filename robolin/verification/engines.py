@@ -1,0 +1,56 @@
+"""Kernels against plain Python: the same bits, or one of them is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from robolin.evaluate import ready
+from robolin.verification.algorithms import answering
+from robolin.verification.checks import Check, not_applicable, not_run
+from robolin.verification.subject import Subject
+
+FAMILY = "engines"
+TITLE = "compiled kernels = plain Python"
+
+
+# the questions that are asked in bulk; kernels of all others come from the same translation
+VERBS = (
+    "inverse",
+    "forward",
+    "mass-matrix",
+    "mass-matrix-inverse",
+    "linearize-inverse",
+    "linearize-forward",
+    "perturb-inverse",
+    "perturb-forward",
+    "diagonalize",
+)
+
+
+def engines(on: Subject) -> Iterator[Check]:
+    """How many numbers differ in any bit, over all states and all questions."""
+    names = answering(on, VERBS)
+    if not names:
+        yield not_applicable(FAMILY, TITLE, "no algorithm applies")
+        return
+    differing, worst, culprits = 0, 0, []
+    for name in names:
+        try:
+            plan = ready(on.arm).plan(name)
+        except ImportError as error:
+            yield not_run(FAMILY, TITLE, f"{error.name or 'the compiler'} is not installed")
+            return
+        inputs = [np.ascontiguousarray(x) for x in on.given(name).values()]
+        arrays, _ = plan.many(inputs, (len(on.q),), 1)
+        for array, found in arrays.items():
+            # a result has one zero only, whatever sums it came from
+            wrong = found != on.result(name, array) + 0.0
+            if wrong.any():
+                differing += int(wrong.sum())
+                worst = int(np.argmax(wrong.reshape(len(wrong), -1).sum(axis=1)))
+                culprits.append(f"{array} of {name}")
+    detail = f"{', '.join(culprits[:3])} differ" if culprits else f"{len(names)} algorithms"
+    verdict = "failed" if differing else "passed"
+    yield Check(FAMILY, TITLE, verdict, float(differing), 0.0, "bits", worst, detail)

@@ -1,0 +1,135 @@
+"""MuJoCo's answers for an arm: from its own reading of the file, or built body by body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.verification.checks import Array
+from robolin.verification.peers import Refused
+from robolin.verification.robot_file import urdf_path
+
+# the step of its finite differences
+STEP = 1e-6
+
+
+class MuJoCoPeer:
+    """A model with every joint free and nothing that touches, resists or limits."""
+
+    exact = False
+
+    def __init__(self, arm: Arm) -> None:
+        import mujoco
+
+        self._mj: Any = mujoco
+        self.title = f"MuJoCo {mujoco.__version__}"
+        path = urdf_path(arm)
+        self.read = "its own reading of the file, without shapes"
+        model = None if path is None else self._compiled(_without_shapes(path))
+        if model is None or not self._is(model, arm):
+            self.read = "built body by body from our reading"
+            model = self._compiled(_mjcf(arm), insist=True)
+        self._model, self._data = model, mujoco.MjData(model)
+        joints = [model.joint(link.joint.name) for link in arm.links]
+        self._place = np.array([int(joint.dofadr[0]) for joint in joints])
+        self._quiet(arm)
+
+    def _quiet(self, arm: Arm) -> None:
+        model, off = self._model, self._mj.mjtDisableBit
+        model.opt.disableflags |= off.mjDSBL_CONSTRAINT | off.mjDSBL_CONTACT | off.mjDSBL_LIMIT
+        model.opt.gravity[:] = arm.gravity
+        model.dof_damping[:] = model.dof_frictionloss[:] = 0.0
+        model.dof_armature[self._place] = [link.joint.armature for link in arm.links]
+
+    def inverse(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
+        mj, model, data = self._mj, self._model, self._data
+        self._set(qpos=q, qvel=qd, qacc=qdd)
+        mj.mj_inverse(model, data)
+        tau = data.qfrc_inverse[self._place]
+        M = np.zeros((model.nv, model.nv))
+        try:
+            mj.mj_fullM(model, data, M)
+        except TypeError:
+            # before version 3.5 the sparse inertia was handed over instead of the data
+            mj.mj_fullM(model, M, data.qM)
+        by_q, by_qd = np.zeros_like(M), np.zeros_like(M)
+        mj.mjd_inverseFD(model, data, STEP, False, by_q, by_qd, *(None,) * 5)
+        # it writes what changes in rows and what is changed in columns
+        return tau, self._taken(M), self._taken(by_qd.T), self._taken(by_q.T)
+
+    def forward(self, q: Array, qd: Array, tau: Array) -> tuple[Array, ...]:
+        self._set(qpos=q, qvel=qd, qfrc_applied=tau)
+        self._mj.mj_forward(self._model, self._data)
+        return (self._data.qacc[self._place],)
+
+    def _set(self, **values: Array) -> None:
+        for name, value in values.items():
+            getattr(self._data, name)[self._place] = value
+
+    def _taken(self, matrix: Array) -> Array:
+        return matrix[np.ix_(self._place, self._place)]
+
+    def _compiled(self, text: str, insist: bool = False) -> Any:
+        try:
+            spec = self._mj.MjSpec.from_string(text)
+            spec.compiler.balanceinertia = False
+            spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
+            return spec.compile()
+        except ValueError as error:
+            if not insist:
+                return None
+            reason = " ".join(str(error).split())
+            raise Refused(f"{self.title} does not take this arm: {reason}") from error
+
+    def _is(self, model: Any, arm: Arm) -> bool:
+        """Whether the same joints move, one freedom each."""
+        names = {model.joint(i).name for i in range(model.njnt)}
+        return names == {link.joint.name for link in arm.links} and model.nv == len(arm.links)
+
+
+def _without_shapes(path: Path) -> str:
+    """The file's text without what needs meshes and textures: dynamics need neither."""
+    robot = ElementTree.fromstring(path.read_bytes())
+    for link in robot.iter("link"):
+        for shape in [*link.findall("visual"), *link.findall("collision")]:
+            link.remove(shape)
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _mjcf(arm: Arm) -> str:
+    """The arm body by body in MuJoCo's own format."""
+    bodies = "".join(_body(arm, k) for k in _carried_by(arm, arm.base))
+    return f'<mujoco><compiler angle="radian"/><worldbody>{bodies}</worldbody></mujoco>'
+
+
+def _body(arm: Arm, k: int) -> str:
+    from xml.sax.saxutils import quoteattr
+
+    link = arm.link(k)
+    pose, body = link.joint.pose, link.inertia
+    xx, xy, xz, yy, yz, zz = body.rotary
+    kind = "hinge" if link.joint.turns else "slide"
+    return (
+        f'<body name={quoteattr(link.name)} pos="{_list(pose.translation)}" '
+        f'xyaxes="{_list(pose.rotation[0::3])} {_list(pose.rotation[1::3])}">'
+        f'<inertial pos="{_list(body.com)}" mass="{body.mass!r}" '
+        f'fullinertia="{_list((xx, yy, zz, xy, xz, yz))}"/>'
+        f'<joint name={quoteattr(link.joint.name)} type="{kind}" '
+        f'axis="{_list(link.joint.axis)}"/>'
+        + "".join(_body(arm, child) for child in _carried_by(arm, k))
+        + "</body>"
+    )
+
+
+def _carried_by(arm: Arm, parent: int) -> list[int]:
+    """The links that sit on a link, base to tip."""
+    return [k for k in range(len(arm.links), 0, -1) if arm.link(k).parent == parent]
+
+
+def _list(numbers: Iterable[float]) -> str:
+    return " ".join(repr(number) for number in numbers)

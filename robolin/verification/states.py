@@ -1,0 +1,61 @@
+"""States to check an arm in: inside its limits, the same ones for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from robolin.arm import Arm, Joint
+from robolin.verification.checks import Array
+
+# how far a joint goes, and how fast, where its limits do not say or say more
+TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
+
+CHANGES = ("dq", "dqd", "dqdd", "dtau")
+
+
+def default_samples(arm: Arm) -> int:
+    """So many states that a check of any arm takes a few seconds."""
+    return 20 if len(arm.links) <= 12 else 12 if len(arm.links) <= 30 else 8
+
+
+def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
+    """q, q̇, q̈ and small changes of them and of τ, each of shape (samples, n).
+
+    The first states are the middle of the limits, their lower and their upper ends; the others
+    are drawn evenly.  Velocities stay inside their limits, accelerations are about 2.
+    """
+    rng = np.random.default_rng(seed)
+    low, high = np.array([_range(joint) for joint in arm.joints]).T
+    # drawn state by state: more samples add states and change none
+    drawn = rng.random((samples, 2, arm.n))
+    shares = drawn[:, 0]
+    for i, share in enumerate((0.5, 0.0, 1.0)[:samples]):
+        shares[i] = share
+    speed = np.array([_speed(joint) for joint in arm.joints])
+    normal = np.random.default_rng([seed, 1]).normal(size=(samples, 1 + len(CHANGES), arm.n))
+    return {
+        "q": low + (high - low) * shares,
+        "qd": speed * (2.0 * drawn[:, 1] - 1.0),
+        "qdd": 2.0 * normal[:, 0],
+        **{name: normal[:, i] for i, name in enumerate(CHANGES, start=1)},
+        "gain": 0.5 + np.random.default_rng([seed, 2]).random((samples, arm.n)),
+    }
+
+
+def _range(joint: Joint) -> tuple[float, float]:
+    """Between the limits, at most a turn or two metres wide."""
+    reach, limits = TURN if joint.turns else SLIDE, joint.limits
+    lower = -np.inf if limits.lower is None else limits.lower
+    upper = np.inf if limits.upper is None else limits.upper
+    if joint.kind == "continuous" or not lower <= upper:
+        lower, upper = -np.inf, np.inf
+    middle = min(max(0.0, lower), upper)
+    return max(lower, middle - reach), min(upper, middle + reach)
+
+
+def _speed(joint: Joint) -> float:
+    """Below the limit; a limit of 0 stands for one that nobody knew."""
+    limit = joint.limits.velocity
+    return min(limit, SPEED) if limit else SPEED

@@ -1,0 +1,256 @@
+"""An arm in the states it is checked in, with everything that checks ask of it computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from robolin.algebra.axes import Shape, sizes
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.direct import Shortfall
+from robolin.verification.bodies import lost_and_borne, weight_torque
+from robolin.verification.checks import (
+    OF_ACCELERATIONS,
+    PER_CONDITION,
+    SUMMED,
+    Array,
+    Bound,
+)
+from robolin.verification.running import Ran, run_on
+
+# inputs that only another algorithm can make
+_MADE_BY = {
+    "tau": "inverse",
+    "nu": "diagonalize",
+    "epsilon": "diagonalize",
+    "xi": "diagonalize-unnormalized",
+    "kappa": "diagonalize-unnormalized",
+}
+
+# results of one state beyond which an algorithm is left out: second derivatives of 13 joints
+MOST_NUMBERS = 100_000
+
+_OF_MASSES = ("mass_matrix", "dmass_matrix_dq")
+_OF_TORQUES = ("tau", "dtau", "dtau_dq", "dtau_dqd", "coriolis_matrix", "kappa", "coriolis")
+_OF_ACCELERATIONS = ("qdd", "dqdd", "nud", "xid")
+
+SUM = Bound(SUMMED, "sum")
+
+
+class Subject:
+    """One arm, its states, and what the algorithms of the catalogue give there."""
+
+    def __init__(self, arm: Arm, states: Mapping[str, Array]) -> None:
+        self.arm, self.states = arm, states
+        self.q, self.qd, self.qdd = states["q"], states["qd"], states["qdd"]
+        self._ran: dict[str, Ran] = {}
+
+    # what algorithms give
+
+    def ran(self, name: str) -> Ran:
+        if name not in self._ran:
+            self._ran[name] = run_on(self.arm, name, self.given(name))
+        return self._ran[name]
+
+    def result(self, algorithm: str, array: str) -> Array:
+        return self.ran(algorithm).arrays[array]
+
+    def given(self, name: str) -> dict[str, Array]:
+        """The inputs of an algorithm, each of shape (states, n)."""
+        return {need: self.value(need) for need in ALGORITHMS[name].needs}
+
+    def value(self, need: str) -> Array:
+        return self.states[need] if need in self.states else self.result(_MADE_BY[need], need)
+
+    def obstacle(self, name: str) -> str:
+        """Why an algorithm does not apply to this arm, '' where it does."""
+        algorithm = ALGORITHMS[name]
+        if unknown := [need for need in algorithm.needs if not self._can_make(need)]:
+            return f"there is no state to ask for {' and '.join(unknown)}"
+        numbers = max(self._entries(shape) for shape in algorithm.gives.values())
+        if numbers > MOST_NUMBERS:
+            return f"{numbers} numbers a state are too many to check"
+        if algorithm.kind != "any" and self.followers:
+            return self.followers
+        if algorithm.kind == "serial" and not self.arm.serial:
+            return "the arm branches"
+        if self.no_inertia and self.ran(name).divides:
+            return self.no_inertia
+        return ""
+
+    def _entries(self, shape: Shape) -> int:
+        return prod(sizes(shape, self.arm.n, len(self.arm.links)))
+
+    def _can_make(self, need: str) -> bool:
+        maker = _MADE_BY.get(need)
+        return need in self.states or (maker is not None and not self.obstacle(maker))
+
+    # what stands in the way
+
+    @cached_property
+    def followers(self) -> str:
+        """Why recursions with free joints do not apply, '' where they do."""
+        pairs = ((x.joint.name, x.joint.mimic) for x in self.arm.links)
+        for follower, mimic in pairs:
+            if mimic is not None:
+                return f"joint '{follower}' follows '{mimic.leader}'"
+        return ""
+
+    @cached_property
+    def shortfalls(self) -> dict[str, Shortfall]:
+        """Joints that move nothing, by name; what they hide from the joints inboard is left out."""
+        route = "mass-matrix-inverse-conventional" if self.followers else "mass-matrix-factor"
+        found: dict[str, Shortfall] = {}
+        for short in self.ran(route).shortfalls:
+            if np.isfinite(short.value):
+                found.setdefault(short.joint, short)
+        return found
+
+    @cached_property
+    def no_inertia(self) -> str:
+        """Why nothing can be divided by the mass matrix, '' where it can."""
+        names = [f"'{name}'" for name in self.shortfalls]
+        if not names:
+            return ""
+        if len(names) == 1:
+            return f"joint {names[0]} moves nothing that has inertia"
+        more = f" and {len(names) - 1} others" if len(names) > 2 else f" and {names[1]}"
+        return f"joints {names[0]}{more} move nothing that has inertia"
+
+    # bounds
+
+    @cached_property
+    def condition(self) -> Array:
+        """The condition number of the mass matrix in every state."""
+        return np.linalg.cond(self.result("mass-matrix", "mass_matrix"))
+
+    @cached_property
+    def divided(self) -> Bound:
+        return Bound(SUMMED + PER_CONDITION * self.condition, "division")
+
+    @cached_property
+    def accelerations(self) -> Bound:
+        return Bound(OF_ACCELERATIONS * self.divided.value, "acceleration")
+
+    def bound(self, algorithm: str, array: str) -> Bound:
+        """What a result of an algorithm may be off."""
+        if not self.ran(algorithm).divides:
+            return SUM
+        return self.accelerations if array in _OF_ACCELERATIONS else self.divided
+
+    # sizes of what is summed up
+
+    @cached_property
+    def bare(self) -> Arm:
+        """The arm without what its joints lose and what it bears: bodies and gravity."""
+        return replace(self.arm, damping=False, friction_velocity=None, wrenches=())
+
+    @cached_property
+    def speed(self) -> Array:
+        return np.abs(self.qd).max(axis=1)
+
+    @cached_property
+    def heft(self) -> float:
+        """More than any moment of inertia about the base that the arm can have."""
+        return self._levered(2) + max(link.joint.armature for link in self.arm.links)
+
+    @cached_property
+    def weight(self) -> float:
+        """More than any torque that gravity can need."""
+        return self._levered(1) * float(np.linalg.norm(self.arm.gravity))
+
+    @cached_property
+    def motion_terms(self) -> Array:
+        """What torques, and their gradients, are made of, per state."""
+        acceleration = np.abs(self.qdd).max(axis=1)
+        inertial = self.heft * (self.speed + self.speed**2 + acceleration)
+        return inertial + self.weight + np.abs(self._extra).max(axis=1)
+
+    @cached_property
+    def forward_terms(self) -> Array:
+        """What gradients of q̈ are made of, per state."""
+        return self._lightness * self.motion_terms
+
+    @cached_property
+    def acceleration_terms(self) -> Array:
+        """|𝓜⁻¹| (|τ| + |weight| + |losses and loads|): what q̈ is made of, per state."""
+        parts = self.value("tau"), weight_torque(self.arm, self.q), self._extra
+        torques = sum(np.abs(part) for part in parts)
+        return (np.abs(self._inverse) @ torques[..., None]).max(axis=(1, 2))
+
+    def terms(self, algorithm: str, array: str) -> Array:
+        """What a result of an algorithm is made of, where it can cancel."""
+        if array in _OF_MASSES:
+            return self.heft
+        if array in ("nud", "xid"):
+            # from ν or ξ: the velocities were divided once already
+            light = self._lightness if array == "xid" else np.sqrt(self._lightness)
+            return OF_ACCELERATIONS * self.motion_terms * light
+        if array == "epsilon" or (array, algorithm) == ("coriolis", "diagonalize"):
+            return self.motion_terms * np.sqrt(self._lightness)
+        if array in _OF_TORQUES:
+            return self.motion_terms
+        if array in _OF_ACCELERATIONS:
+            return self.acceleration_terms
+        if array.startswith("dqdd_dq"):
+            return self.forward_terms
+        if self.ran(algorithm).divides:
+            return 0.0
+        # places, and velocities and accelerations of them
+        return (1.0 + self._reach) * (1.0 + self.speed + self.speed**2)
+
+    @cached_property
+    def _extra(self) -> Array:
+        return lost_and_borne(self.arm, self.q, self.qd)
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return self.result("mass-matrix-inverse-conventional", "mass_matrix_inverse")
+
+    @cached_property
+    def _lightness(self) -> Array:
+        """The largest entry of the inverse mass matrix, per state."""
+        return np.abs(self._inverse).max(axis=(1, 2))
+
+    def _levered(self, power: int) -> float:
+        """Σ mass · reach^power, a follower's share as often as it moves for its leader."""
+        total = 0.0
+        for k, link in enumerate(self.arm.links, start=1):
+            body = link.inertia
+            lever = self._reaches[k] + float(np.linalg.norm(body.com))
+            # whoever slides needs no lever
+            lever = max(lever, 1.0) if self._slides else lever
+            own = sum(abs(x) for x in body.rotary) if power == 2 else 0.0
+            total += abs(body.mass) * lever**power + own
+        return total * self._leverage**power
+
+    @cached_property
+    def _leverage(self) -> float:
+        mimics = [link.joint.mimic for link in self.arm.links if link.joint.mimic]
+        return max([1.0, *(abs(mimic.ratio) for mimic in mimics)])
+
+    @cached_property
+    def _slides(self) -> bool:
+        return not all(link.joint.turns for link in self.arm.links)
+
+    @cached_property
+    def _reaches(self) -> dict[int, float]:
+        """How far each link's joint can be from the first one."""
+        arm = self.arm
+        reach = {arm.base: 0.0}
+        travel = np.abs(self.q).max(axis=0)
+        for k in range(len(arm.links), 0, -1):
+            link = arm.link(k)
+            slide = 0.0 if link.joint.turns else float(travel[arm.coordinates[k - 1]])
+            own = float(np.linalg.norm(link.joint.pose.translation))
+            reach[k] = reach[link.parent] + own + slide
+        return reach
+
+    @cached_property
+    def _reach(self) -> float:
+        return max(self._reaches.values())

@@ -1,0 +1,136 @@
+"""Whether robolin is right about one arm: everything that can be checked without another model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.checks import require_arm
+from robolin.engine.run import no_inertia
+from robolin.errors import UsageError
+from robolin.verification.algorithms import algorithms
+from robolin.verification.checks import Array, Check
+from robolin.verification.derivatives import derivatives
+from robolin.verification.digits import digits
+from robolin.verification.engines import engines
+from robolin.verification.identities import identities
+from robolin.verification.peers import Comparison, compared_with, require_peer
+from robolin.verification.states import default_samples, sampled_states
+from robolin.verification.subject import Subject
+
+# forward results keep so few digits beyond this that nobody should rely on them
+ILL_CONDITIONED = 1e12
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found about an arm.
+
+    states:     q, qd, qdd and the changes, each of shape (samples, n)
+    condition:  the condition number of the mass matrix in every state
+    checks:     every comparison, or the reason why there is none
+    defects:    what is wrong with the arm itself, in words
+    comparison: how another program was made to look at the same arm
+    """
+
+    arm: str
+    joints: tuple[str, ...]
+    seed: int
+    states: Mapping[str, Array] = field(repr=False)
+    condition: Array = field(repr=False)
+    checks: tuple[Check, ...]
+    defects: tuple[str, ...] = ()
+    comparison: Comparison | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is out of bounds and nothing is wrong with the arm."""
+        return not self.failed and not self.defects
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.verdict == "failed")
+
+    @property
+    def worst(self) -> Check:
+        """The comparison that uses up most of its bound."""
+        return max(self.checks, key=lambda check: check.share)
+
+    def state(self, number: int) -> dict[str, list[float]]:
+        """Where a state is: its q, qd and qdd."""
+        return {name: self.states[name][number].tolist() for name in ("q", "qd", "qdd")}
+
+
+def verify(
+    arm: Arm, *, samples: int | None = None, seed: int = 0, against: str | None = None
+) -> Verification:
+    """Check robolin's answers for an arm at states inside its limits.
+
+    samples: how many states; fewer for arms of many joints unless it is given
+    seed:    which states
+    against: 'pinocchio' or 'mujoco', if it is installed
+    """
+    require_arm(arm)
+    if samples is not None and samples < 1:
+        raise UsageError(f"samples is {samples}, not a number of states", hint="1, 2, … or None")
+    if seed < 0:
+        raise UsageError(f"seed is {seed}", hint="0, 1, 2, …")
+    if against is not None:
+        require_peer(against)
+    drawn = Subject(arm, sampled_states(arm, samples or default_samples(arm), seed))
+    on, defects = _sound(drawn)
+    checks = [check for family in _FAMILIES for check in family(on)]
+    comparison = None
+    if against is not None:
+        comparison, found = compared_with(against, on)
+        checks += found
+    return Verification(
+        arm.name, arm.joint_names, seed, on.states, on.condition, tuple(checks), defects, comparison
+    )
+
+
+_FAMILIES: tuple[Callable[[Subject], Iterator[Check]], ...] = (
+    derivatives,
+    identities,
+    algorithms,
+    engines,
+    digits,
+)
+
+
+def _sound(on: Subject) -> tuple[Subject, tuple[str, ...]]:
+    """The states where the mass matrix can be divided by, and what is wrong in the others.
+
+    Where it can be divided by nowhere, all states are kept.
+    """
+    count = len(on.q)
+    bad = on.condition > ILL_CONDITIONED
+    defects = []
+    for short in on.shortfalls.values():
+        bad[short.rows] = True
+        error = no_inertia(short)
+        where = _some(len(short.rows), count)
+        defects.append(f"{error.message}{where}; {error.hint}")
+    if not defects and bad.any():
+        defects.append(_singular(on) + _some(int(bad.sum()), count))
+    if bad.all() or not bad.any():
+        return on, tuple(defects)
+    return Subject(on.arm, {name: x[~bad] for name, x in on.states.items()}), tuple(defects)
+
+
+def _some(bad: int, count: int) -> str:
+    return f" (in {bad} of {count} states, left out of the checks)" if bad < count else ""
+
+
+def _singular(on: Subject) -> str:
+    """Where the mass matrix is all but singular, and what to think of it."""
+    worst = int(np.argmax(on.condition))
+    q = ", ".join(f"{x:.4g}" for x in on.q[worst])
+    return (
+        f"the mass matrix is all but singular, cond(M) = {on.condition[worst]:.1e} at q = {q}: "
+        "axes of links without mass line up there, or masses differ by many orders of magnitude; "
+        "forward results keep hardly a digit"
+    )

@@ -1,0 +1,202 @@
+"""The curvature of the mass matrix: closed forms, symmetries, and the definition it shortens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.analysis.curvature import FLAT_BELOW, independent_symbols
+from robolin.analysis.sampling import random_configurations
+from robolin.arm import Arm, Inertia, Joint, Link, Pose
+from robolin.description.bundled import bundled_names
+from tests.dynamics.running import STEP, run_on
+from tests.robots import named, random_arm, random_states, with_follower
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+ROD = Inertia(1.0, (0.5, 0.0, 0.0), (0.0, 0.0, 0.0, 1 / 12, 0.0, 1 / 12))
+POINT = Inertia(2.0, (0.3, 0.0, 0.0))
+
+
+def chain(name: str, *joints: tuple[str, tuple[float, ...], Inertia, float]) -> Arm:
+    """Kind, axis, body and offset along x of every joint, base to tip."""
+    links = [
+        Link(
+            f"link{i}",
+            Joint(f"joint{i}", kind, Pose(translation=(offset, 0.0, 0.0)), axis),
+            len(joints) - i + 2,
+            body,
+        )
+        for i, (kind, axis, body, offset) in enumerate(joints, start=1)
+    ]
+    names = tuple(link.joint.name for link in links)
+    return Arm(name, tuple(reversed(links)), {}, names)
+
+
+CART_POLE = chain("cart-pole", ("prismatic", X, POINT, 0.0), ("revolute", Z, ROD, 0.0))
+CARTESIAN = chain(
+    "cartesian",
+    ("prismatic", X, POINT, 0.0),
+    ("prismatic", Y, ROD, 0.2),
+    ("prismatic", Z, ROD, 0.1),
+)
+# a point mass in polar coordinates: 𝓜 = diag(m r², m) is not constant, and flat all the same
+POLAR = chain("polar", ("revolute", Z, Inertia(), 0.0), ("prismatic", X, POINT, 0.0))
+THREE = chain("three-link", *(("revolute", Z, ROD, float(i > 0)) for i in range(3)))
+
+
+@pytest.mark.parametrize("arm", [CART_POLE, CARTESIAN, POLAR], ids=named)
+def test_flat_arms(arm: Arm) -> None:
+    """Arms whose mass matrix is a flat one in disguise have no curvature, to 1e-14 of 𝓜."""
+    q = random_states(arm, 20).q
+    if arm is POLAR:
+        # at the pole itself these coordinates end
+        q[:, 1] = np.abs(q[:, 1]) + 0.5
+    found = robolin.curvature(arm, q)
+
+    assert found.flat
+    assert found.relative.max() <= 1e-14
+
+
+@pytest.mark.parametrize(
+    "arm", [THREE, *(robolin.load(name, open_loops=True) for name in bundled_names())], ids=named
+)
+def test_curved_arms(arm: Arm) -> None:
+    """Arms of several turning joints are curved, far beyond what rounding could be."""
+    found = robolin.curvature(arm, random_configurations(arm, 5))
+
+    assert not found.flat
+    assert found.relative.max() > 1e5 * FLAT_BELOW
+
+
+def test_two_link_closed_form() -> None:
+    """R₁₂₁₂ = b cos q₂ (a c - c² - b²) / det 𝓜 with 𝓜 = [[a + 2b cos q₂, c + b cos q₂], [·, c]]."""
+    arm = robolin.load("two-link")
+    q = random_states(arm, 50).q
+    a, b, c = 5 / 3, 1 / 2, 1 / 3
+    cos = np.cos(q[:, 1])
+    det = (a + 2 * b * cos) * c - (c + b * cos) ** 2
+    true = b * cos * (a * c - c * c - b * b) / det
+
+    found = robolin.curvature(arm, q).symbols[:, 0, 1, 0, 1]
+    np.testing.assert_allclose(found, true, rtol=0, atol=1e-14 * np.abs(true).max())
+
+
+def test_golden_symbol() -> None:
+    """The textbook arm at its textbook pose, to the digits that are printed."""
+    found = robolin.curvature(robolin.load("two-link"), [0.3, -0.7])
+
+    assert round(float(found.symbols[0, 1, 0, 1]), 5) == 0.24936
+    assert found.largest == ("shoulder", "elbow", "shoulder", "elbow")
+    assert (found.at, found.independent, found.flat) == ((), 1, False)
+
+
+CURVED = [random_arm(61, 3), random_arm(62, 5, tree=True), with_follower(random_arm(63, 4))]
+
+
+def christoffel(arm: Arm, q: np.ndarray) -> np.ndarray:
+    """Γ(l,i,j) of the second kind, on whatever numbers q has."""
+    M = run_on(arm, "mass-matrix", {"q": q})["mass_matrix"]
+    d = run_on(arm, "mass-matrix-derivative", {"q": q})["dmass_matrix_dq"]
+    first = 0.5 * (np.einsum("...mij->...mij", d) + np.einsum("...mji->...mij", d))
+    first = first - 0.5 * np.einsum("...ijm->...mij", d)
+    return np.linalg.solve(M, first.reshape(*M.shape[:-1], -1)).reshape(first.shape)
+
+
+@pytest.mark.parametrize("arm", CURVED, ids=named)
+def test_symbols_are_the_riemann_tensor(arm: Arm) -> None:
+    """𝓜 (∂Γ - ∂Γ + ΓΓ - ΓΓ) by complex steps gives the same symbols up to the sign, to 1e-12.
+
+    Both divide by 𝓜 once more than 𝓜 itself, with condition numbers up to 1e3 here.
+    """
+    for q in random_states(arm, 3).q:
+        G = christoffel(arm, q)
+        moved = christoffel(arm, q + 1j * STEP * np.eye(arm.n))
+        d = np.moveaxis(moved.imag / STEP, 0, -1)
+        tensor = np.einsum("likj->lijk", d) - np.einsum("lijk->lijk", d)
+        tensor += np.einsum("ljm,mik->lijk", G, G) - np.einsum("lkm,mij->lijk", G, G)
+        true = np.einsum("hl,lijk->hijk", robolin.mass_matrix(arm, q), tensor)
+
+        found = robolin.curvature(arm, q).symbols
+        size = np.abs(true).max()
+        assert min(np.abs(found - true).max(), np.abs(found + true).max()) <= 1e-12 * size
+
+
+@pytest.mark.parametrize("arm", CURVED, ids=named)
+def test_independent_symbols_give_all_others(arm: Arm) -> None:
+    """n²(n²-1)/12 symbols, and the symmetries, determine all n⁴ of them."""
+    found = robolin.curvature(arm, random_states(arm, 1).q[0])
+    places = independent_symbols(arm.n)
+    rebuilt = _rebuilt({place: found.symbols[place] for place in places}, arm.n)
+
+    assert len(set(places)) == found.independent == arm.n**2 * (arm.n**2 - 1) // 12
+    np.testing.assert_allclose(
+        rebuilt, found.symbols, rtol=0, atol=1e-13 * np.abs(found.symbols).max()
+    )
+
+
+def _rebuilt(known: dict[tuple[int, ...], float], n: int) -> np.ndarray:
+    full = np.full((n,) * 4, np.nan)
+    for place in np.ndindex(*full.shape):
+        h, i, j, k = place
+        if h == i or j == k:
+            full[place] = 0.0
+    for (h, i, j, k), value in known.items():
+        _put(full, (h, i, j, k), value)
+    # what is left follows from the cyclic sum
+    for h, i, j, k in permutations(range(n), 4):
+        if np.isnan(full[h, i, j, k]) and not np.isnan(full[h, j, k, i] + full[h, k, i, j]):
+            _put(full, (h, i, j, k), -full[h, j, k, i] - full[h, k, i, j])
+    assert not np.isnan(full).any()
+    return full
+
+
+def _put(full: np.ndarray, place: tuple[int, int, int, int], value: float) -> None:
+    h, i, j, k = place
+    for a, b, c, d in ((h, i, j, k), (j, k, h, i)):
+        full[a, b, c, d] = full[b, a, d, c] = value
+        full[b, a, c, d] = full[a, b, d, c] = -value
+
+
+def test_batches_say_where() -> None:
+    """The largest symbol is found among all configurations, which may have any batch axes."""
+    arm = robolin.load("two-link")
+    q = np.zeros((3, 4, 2))
+    q[..., 1] = np.pi / 2
+    q[1, 2, 1] = 0.1
+    found = robolin.curvature(arm, q)
+
+    assert found.symbols.shape == (3, 4, 2, 2, 2, 2)
+    assert found.at == (1, 2)
+    assert found.relative[1, 2] == found.relative.max()
+
+
+def test_one_joint_is_always_flat() -> None:
+    """A single joint has no symbol that could be different from zero."""
+    arm = random_arm(1, 1)
+    found = robolin.curvature(arm, 0.3)
+
+    assert found.flat
+    assert found.independent == 0
+
+
+def test_no_symbols_without_coordinates() -> None:
+    """The twist of a free body is not the rate of any coordinates, and this is said."""
+    arm = robolin.load("ur5", floating_base=True)
+    with pytest.raises(robolin.RobolinError, match="joint 'base' are not rates of coordinates"):
+        robolin.curvature(arm, 0.0)
+
+
+def test_samples_keep_to_the_limits() -> None:
+    """Random configurations lie between the limits, are the same again, and differ by seed."""
+    arm = robolin.load("panda")
+    drawn = random_configurations(arm, 200, seed=3)
+    low, high = np.array([(joint.limits.lower, joint.limits.upper) for joint in arm.joints]).T
+
+    assert ((drawn >= low) & (drawn <= high)).all()
+    assert (np.ptp(drawn, axis=0) > 0.9 * (high - low)).all()
+    np.testing.assert_array_equal(drawn, random_configurations(arm, 200, seed=3))
+    assert not np.array_equal(drawn, random_configurations(replace(arm), 200, seed=4))

@@ -1,0 +1,100 @@
+"""Which parameters torques can tell: ranks that are known, and shares that mean what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.analysis.sampling import random_motions
+from tests.robots import random_arm
+
+
+def known(arm_name: str) -> robolin.Identifiable:
+    arm = robolin.load(arm_name)
+    return robolin.identifiable(arm, *random_motions(arm, 40))
+
+
+def test_two_link() -> None:
+    """A planar two-link arm has 6 base parameters, 2 of damping, and 2 rotors of which 1 counts.
+
+    They are mx, my and izz of both links, others added to those of the first.  The first rotor
+    adds to izz as well; the second concerns one joint, while izz of the second link concerns both.
+    """
+    found = known("two-link")
+
+    assert found.rank == 6 + 2 + 1
+    share = dict(zip(found.names, found.share, strict=True))
+    assert share["elbow/armature"] == pytest.approx(1.0)
+    assert share["shoulder/damping"] == pytest.approx(1.0)
+    assert 0.0 < share["shoulder/armature"] < 0.999
+    assert share["upper/ixx"] == 0.0
+    assert share["upper/mz"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "name, inertial",
+    [("panda", 43), ("iiwa14", 43), ("ur5", 36), ("ur10", 36), ("puma560", 36)],
+)
+def test_published_numbers_of_base_parameters(name: str, inertial: int) -> None:
+    """36 inertial base parameters of six-axis arms and 43 of seven-axis ones, as published."""
+    arm = robolin.load(name)
+    Y = robolin.regressor(arm, *random_motions(arm, 40))
+    body = [i for i, label in enumerate(Y.names) if label.rpartition("/")[2] not in OF_JOINTS]
+    stacked = Y.matrix[..., body].reshape(-1, len(body))
+    singular = np.linalg.svd(stacked, compute_uv=False)
+
+    assert int(np.sum(singular > 1e-8 * singular[0])) == inertial
+
+
+OF_JOINTS = ("damping", "armature", "friction")
+
+
+def test_shares_add_up_to_the_rank() -> None:
+    """The shares are the diagonal of a projector on what can be told."""
+    arm = random_arm(9, 6, tree=True)
+    found = robolin.identifiable(arm, *random_motions(arm, 40))
+
+    assert found.share.sum() == pytest.approx(found.rank, abs=1e-9)
+    assert ((found.share >= 0.0) & (found.share <= 1.0 + 1e-12)).all()
+
+
+def test_a_share_of_one_can_be_told_from_torques() -> None:
+    """Least squares on torques finds parameters of share 1 again, and no others need be right."""
+    arm = robolin.load("ur5")
+    motions = random_motions(arm, 60)
+    Y, found = robolin.regressor(arm, *motions), robolin.identifiable(arm, *motions)
+    tau = robolin.inverse(arm, *motions)
+    stacked, target = Y.matrix.reshape(-1, len(Y.names)), tau.ravel()
+    fitted = np.linalg.lstsq(stacked, target, rcond=1e-8)[0]
+
+    sure = found.share > 1.0 - 1e-9
+    assert 10 < sure.sum() < len(sure)
+    np.testing.assert_allclose(fitted[sure], Y.parameters[sure], atol=1e-9)
+    assert np.abs(fitted - Y.parameters)[~sure].max() > 0.01
+
+
+def test_rows_at_once_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long motion is taken in parts; what it tells does not depend on their size."""
+    import robolin.analysis.regressor as module
+
+    arm = robolin.load("panda")
+    motions = random_motions(arm, 40)
+    whole = robolin.identifiable(arm, *motions)
+    monkeypatch.setattr(module, "_ROWS_AT_ONCE", 7)
+    parts = robolin.identifiable(arm, *motions)
+
+    assert parts.rank == whole.rank
+    np.testing.assert_allclose(parts.share, whole.share, atol=1e-9)
+    assert parts.condition == pytest.approx(whole.condition, rel=1e-6)
+
+
+def test_a_poor_motion_tells_less() -> None:
+    """At rest only weights can be told, and a single pose tells no more than its torques."""
+    arm = robolin.load("ur5")
+    q = random_motions(arm, 40)[0]
+
+    assert robolin.identifiable(arm, q[0]).rank <= arm.n
+    assert (
+        robolin.identifiable(arm, q).rank < robolin.identifiable(arm, *random_motions(arm, 40)).rank
+    )

@@ -1,0 +1,210 @@
+"""Joints with several freedoms, anywhere in the tree: floating and planar ones among the others.
+
+The judge is Pinocchio, and the definition: differences along q ⊕ δq.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.configuration import advanced, kinematic_block
+from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
+from robolin.engine.kernels import host_width
+from robolin.engine.parameters import parameters_of
+from robolin.engine.run import run
+from tests.dynamics.running import gap, gap_by_state, run_on
+from tests.engine.on_lanes import on_lanes
+from tests.robots import WRENCH_MODELS, grouped_arm, named, random_states, with_wrench
+
+ARMS = (
+    grouped_arm(0, ["floating"]),
+    grouped_arm(1, ["planar", "revolute"]),
+    grouped_arm(2, ["revolute", "planar", "prismatic", "floating", "revolute"]),
+    grouped_arm(3, ["floating", "revolute", "planar", "revolute", "prismatic", "revolute"], True),
+    grouped_arm(
+        4, ["planar", "floating", "revolute", "floating", "prismatic"], True, armature=True
+    ),
+    grouped_arm(5, ["revolute", "revolute", "planar", "planar", "floating"], True),
+)
+STATES = 6
+
+
+def _pairs(*matrices_and_vectors: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    return sum(np.einsum("bij,bj->bi", A, x) for A, x in matrices_and_vectors)
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_pinocchio_agrees(arm: Arm) -> None:
+    """Inverse and forward dynamics and both linearizations are Pinocchio's.
+
+    Inverse side 1e-12 (1e-15 seen); what divides by 𝓜 is allowed 1e-15 cond(𝓜) more, q̈ ten times.
+    """
+    pytest.importorskip("pinocchio")
+    from tests.dynamics.grouped_reference import grouped_model, grouped_reference
+
+    states = random_states(arm, STATES)
+    true = grouped_reference(grouped_model(arm), arm, states)
+    motion = (states.q, states.qd, states.qdd)
+    assert gap_by_state(robolin.inverse(arm, *motion), true.tau).max() <= 1e-12
+    model = robolin.linearize_inverse(arm, *motion)
+    for name in ("mass_matrix", "dtau_dqd", "dtau_dq"):
+        assert gap_by_state(getattr(model, name), getattr(true, name)).max() <= 1e-12, name
+
+    tolerance = 1e-12 + 1e-15 * np.linalg.cond(true.mass_matrix)
+    given = {"q": states.q, "qd": states.qd, "tau": true.tau}
+    for algorithm in ("forward", "forward-conventional"):
+        found = run_on(arm, algorithm, given)["qdd"]
+        assert (gap_by_state(found, true.qdd) <= 10.0 * tolerance).all(), algorithm
+    for algorithm in _linearizations(arm):
+        found = run_on(arm, algorithm, given)
+        for name in ("dqdd_dtau", "dqdd_dqd", "dqdd_dq"):
+            error = gap_by_state(found[name], getattr(true, name))
+            assert (error <= tolerance).all(), (algorithm, name)
+
+
+def _linearizations(arm: Arm) -> list[str]:
+    every = [f"linearize-forward{end}" for end in ("", "-tree", "-columns", "-conventional")]
+    return every if arm.serial else every[1:]
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_vectors_are_matrices_times_changes(arm: Arm) -> None:
+    """Algorithms 1, 3, 5 and 5b give what Algorithms 2 and 4 give for the same changes.
+
+    The same sums in another order: 1e-13 on the inverse side, 1e-11 where 𝓜 (cond up to 1e3) is
+    divided by.
+    """
+    s = random_states(arm, STATES, seed=1)
+    inverse = robolin.linearize_inverse(arm, s.q, s.qd, s.qdd)
+    expected = _pairs(
+        (inverse.mass_matrix, s.dqdd), (inverse.dtau_dqd, s.dqd), (inverse.dtau_dq, s.dq)
+    )
+    found = robolin.perturb_inverse(arm, s.q, s.qd, s.qdd, s.dq, s.dqd, s.dqdd)
+    assert gap(found, expected) <= 1e-13
+
+    tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
+    forward = robolin.linearize_forward(arm, s.q, s.qd, tau)
+    expected = _pairs(
+        (forward.dqdd_dtau, s.dtau), (forward.dqdd_dqd, s.dqd), (forward.dqdd_dq, s.dq)
+    )
+    given = {"q": s.q, "qd": s.qd, "qdd": s.qdd, "dq": s.dq, "dqd": s.dqd, "dtau": s.dtau}
+    for end in ("", "-articulated", "-conventional"):
+        found = run_on(arm, f"perturb-forward{end}", given)["dqdd"]
+        assert gap(found, expected) <= 1e-11, end
+
+
+@pytest.mark.parametrize("model", WRENCH_MODELS)
+@pytest.mark.parametrize("arm", ARMS[1:4], ids=named)
+def test_gradients_are_differences_along_the_tangent(arm: Arm, model: str) -> None:
+    """∂τ/∂q, with a load of any kind, is the limit of τ(q ⊕ δ) - τ(q).
+
+    Central differences with h = 1e-4 err by h² and rounding/h: 1e-7 of the largest entry.
+    """
+    arm, h = with_wrench(arm, model), 1e-4
+    s = random_states(arm, 2, seed=2)
+    found = robolin.linearize_inverse(arm, s.q, s.qd, s.qdd).dtau_dq
+    steps = h * np.eye(arm.n)
+    q, qd, qdd = (x[:, None, :] for x in (s.q, s.qd, s.qdd))
+    ahead, behind = (
+        robolin.inverse(arm, advanced(arm, q, sign * steps), qd, qdd) for sign in (1.0, -1.0)
+    )
+    expected = np.swapaxes(ahead - behind, -1, -2) / (2.0 * h)
+    assert gap(found, expected) <= 1e-7
+
+
+@pytest.mark.parametrize("model", WRENCH_MODELS)
+@pytest.mark.parametrize("arm", ARMS[2:4], ids=named)
+def test_forward_gradients_follow_loads(arm: Arm, model: str) -> None:
+    """-𝓜⁻¹ ∂τ/∂q is ∂q̈/∂q by every algorithm, with a load of any kind (1e-11: cond up to 1e3)."""
+    arm = with_wrench(arm, model)
+    s = random_states(arm, 2, seed=3)
+    tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
+    inverse = robolin.linearize_inverse(arm, s.q, s.qd, s.qdd)
+    expected = -np.linalg.solve(inverse.mass_matrix, inverse.dtau_dq)
+    for algorithm in _linearizations(arm):
+        found = run_on(arm, algorithm, {"q": s.q, "qd": s.qd, "tau": tau})["dqdd_dq"]
+        assert gap(found, expected) <= 1e-11, algorithm
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_factors_rebuild_the_mass_matrix(arm: Arm) -> None:
+    """(I + HφK) D (I + HφK)* is 𝓜 and the inverse factors 𝓜⁻¹, one scalar for each freedom."""
+    q = random_states(arm, STATES).q
+    M = robolin.mass_matrix(arm, q)
+    parts = run_on(arm, "mass-matrix-factor", {"q": q})
+    rebuilt = np.einsum("bij,bj,bkj->bik", parts["factor"], parts["D"], parts["factor"])
+    assert gap(rebuilt, M) <= 1e-13
+    inverse = run_on(arm, "mass-matrix-inverse", {"q": q})["mass_matrix_inverse"]
+    assert gap(inverse @ M, np.eye(arm.n)) <= 1e-11
+
+
+@pytest.mark.parametrize("arm", ARMS[:3], ids=named)
+def test_the_tangent_of_a_moving_arm_turns(arm: Arm) -> None:
+    """Two motions that start δ apart are (I + h block) δ + h δq̇ apart after h.
+
+    By differences of q ⊕ h q̇ with a small δ: 1e-6 of the largest entry.
+    """
+    from robolin.configuration import difference
+
+    s = random_states(arm, 1, seed=4)
+    q, qd, delta, h = s.q[0], s.qd[0], 1e-5 * s.dq[0], 1e-5
+    near = advanced(arm, q, delta)
+    apart = difference(arm, advanced(arm, q, h * qd), advanced(arm, near, h * qd))
+    expected = kinematic_block(arm, qd) @ delta
+    assert gap((apart - delta) / h / 1e-5, expected / 1e-5) <= 1e-4
+
+
+COMPILED = (
+    "inverse",
+    "forward",
+    "forward-conventional",
+    "mass-matrix",
+    "mass-matrix-inverse",
+    "mass-matrix-factor",
+    "linearize-inverse",
+    "perturb-inverse",
+    "linearize-forward",
+    "linearize-forward-tree",
+    "linearize-forward-columns",
+    "linearize-forward-conventional",
+    "perturb-forward",
+    "perturb-forward-articulated",
+    "perturb-forward-conventional",
+)
+LANES = (ARMS[2], replace(with_wrench(ARMS[3], "world"), name="grouped-loaded"))
+
+
+@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("arm", LANES, ids=named)
+def test_lanes_have_the_same_bits(name: str, arm: Arm) -> None:
+    """Floats, NumPy and lanes agree to the bit on arms with groups."""
+    algorithm, rows = ALGORITHMS[name], 33
+    if algorithm.kind == "serial" and not arm.serial:
+        pytest.skip("holds on serial chains")
+    rng = np.random.default_rng(7)
+    given = {each: rng.uniform(-2.0, 2.0, (rows, arm.n)) for each in algorithm.needs}
+    expected = run(parameters_of(arm), algorithm.run, algorithm.gives, given)[0]
+    found, complaints = on_lanes(arm, name, algorithm, given, width=host_width())
+    assert not complaints.any()
+    one = {each: values[5] for each, values in given.items()}
+    on_floats = run(parameters_of(arm), algorithm.run, algorithm.gives, one)[0]
+    for each, values in expected.items():
+        assert np.isfinite(values).all()
+        assert values.tobytes() == np.ascontiguousarray(found[each]).tobytes()
+        assert values[5].tobytes() == on_floats[each].tobytes()
+
+
+@pytest.mark.parametrize("name", sorted(ONE_FREEDOM & {*ALGORITHMS}))
+def test_what_was_not_shown_for_groups_is_refused(name: str) -> None:
+    """An algorithm for joints with one freedom says which joint has more, and a way out."""
+    from robolin.evaluate import algorithm_name
+
+    with pytest.raises(robolin.RobolinError) as caught:
+        algorithm_name(ARMS[2], name)
+    assert "'joint1' is planar" in caught.value.message
+    assert "--base link1" in caught.value.hint
