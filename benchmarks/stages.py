@@ -2,7 +2,9 @@
 
 usage: python -m benchmarks.stages REPORT.json VERB ARM [OPTIONS]
 
-Each look counts for the innermost function of robolin that the main thread is in.
+Each look asks every thread what it is doing.  A thread counts for the innermost function of
+robolin that it is in, unless it waits for another one.  Threads work side by side, so the shares
+are of the elapsed time and may add up to more than one.
 """
 
 from __future__ import annotations
@@ -17,25 +19,34 @@ from types import FrameType
 PACKAGE = Path(__file__).resolve().parents[1] / "robolin"
 INTERVAL = 0.003
 
-# the room of the package -> the step of the work
-STEPS = {
-    "trajectory": "reading",
-    "engine": "computing",
-    "evaluate": "computing",
-    "api": "computing",
-    "algebra": "computing",
-    "dynamics": "computing",
-    "output": "writing",
-}
+# where a thread is when it waits for another one
+WAITING = {"threading.py", "queue.py", "_base.py", "thread.py", "selectors.py"}
+
+# where parts of the work are handed from thread to thread, which is waiting too
+HANDING_ON = "ahead.py"
+
+# the beginning of a place -> the step of the work; the first that fits counts
+STEPS = (
+    ("trajectory/", "reading: digits into numbers"),
+    ("engine/", "computing"),
+    ("evaluate", "computing"),
+    ("api", "computing"),
+    ("output/meta.py:Tally", "SHA-256 of every array"),
+    ("output/archive.py:crc", "CRC-32 of every member"),
+    ("output/npz_file.py", "handing bytes to the file system"),
+    ("output/csv_file.py", "writing: numbers into digits"),
+    ("output/parquet_file.py", "writing: compressing columns"),
+    ("output/replacing.py", "waiting for the disk"),
+    ("cli/", "starting, imports, sharing out rows"),
+)
+OTHER = "starting, imports, sharing out rows"
 
 
 def main() -> int:
     report, *arguments = sys.argv[1:]
     looks: Counter[str] = Counter()
     done = threading.Event()
-    watcher = threading.Thread(
-        target=_watch, args=(threading.get_ident(), looks, done), daemon=True
-    )
+    watcher = threading.Thread(target=_watch, args=(looks, done), daemon=True)
     watcher.start()
     from robolin.cli.main import main as robolin
 
@@ -46,10 +57,21 @@ def main() -> int:
     return code
 
 
-def _watch(thread: int, looks: Counter[str], done: threading.Event) -> None:
+def _watch(looks: Counter[str], done: threading.Event) -> None:
+    own, main_thread = threading.get_ident(), threading.main_thread().ident
     while not done.wait(INTERVAL):
-        frame = sys._current_frames().get(thread)
-        looks[_place(frame)] += 1
+        looks["all"] += 1
+        for thread, frame in sys._current_frames().items():
+            if thread != own and not _waits(frame):
+                place = _place(frame)
+                if place.startswith(HANDING_ON):
+                    continue
+                if place or thread == main_thread:
+                    looks[place or "outside"] += 1
+
+
+def _waits(frame: FrameType) -> bool:
+    return Path(frame.f_code.co_filename).name in WAITING
 
 
 def _place(frame: FrameType | None) -> str:
@@ -63,14 +85,13 @@ def _place(frame: FrameType | None) -> str:
 
 
 def _shares(looks: Counter[str]) -> dict[str, dict[str, float]]:
-    total = max(looks.total(), 1)
+    total = max(looks.pop("all", 0), 1)
     steps: Counter[str] = Counter()
     for place, times in looks.items():
-        room = place.partition(":")[0].partition("/")[0].removesuffix(".py")
-        steps[STEPS.get(room, "starting and the rest")] += times
+        steps[next((step for start, step in STEPS if place.startswith(start)), OTHER)] += times
     return {
         "steps": {step: times / total for step, times in steps.most_common()},
-        "functions": {place or "outside": times / total for place, times in looks.most_common(8)},
+        "functions": {place: times / total for place, times in looks.most_common(12)},
     }
 
 

@@ -1,4 +1,4 @@
-"""Configurations of arms with joints of several freedoms: steps, differences, rates, quaternions."""
+"""Configurations of arms whose joints have several freedoms: steps, differences, rates, turns."""
 
 from __future__ import annotations
 

@@ -70,6 +70,9 @@ ALLOWED = {
 NO_NUMPY = {"arm", "errors", "version", "rotations", "description", "dynamics"}
 NUMPY_ON_DEMAND = {"algebra"}
 
+# a table of all algorithms, none itself
+CATALOGUE = "dynamics/catalogue.py"
+
 LONGEST_ALGORITHM = 170
 LONGEST_MODULE = 450
 
@@ -145,4 +148,5 @@ def test_only_commands_print(module: Path) -> None:
 def test_modules_stay_readable(module: Path) -> None:
     """An algorithm fits on about two screens, any other module on a few."""
     lines = len(module.read_text("utf-8").splitlines())
-    assert lines <= (LONGEST_ALGORITHM if _room(module) == "dynamics" else LONGEST_MODULE)
+    algorithm = _room(module) == "dynamics" and _name(module) != CATALOGUE
+    assert lines <= (LONGEST_ALGORITHM if algorithm else LONGEST_MODULE)

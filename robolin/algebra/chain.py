@@ -178,6 +178,9 @@ class Chain(Protocol):
     def leader(self, j: LinkNumber) -> LinkNumber:
         """The link that the joint of coordinate j moves itself."""
 
+    def coordinates_in_pairs(self) -> Iterable[tuple[LinkNumber, ...]]:
+        """All coordinates, two at a time; an odd last one comes alone, or with itself."""
+
     def coordinates_back(self) -> Iterable[LinkNumber]: ...
     def coordinates_after(self, j: LinkNumber) -> Iterable[LinkNumber]: ...
     def coordinates_from(self, j: LinkNumber) -> Iterable[LinkNumber]: ...

@@ -82,7 +82,8 @@ def limits(
     if times is not None and len(times) != len(rows[0]):
         raise RobolinError(f"time has {len(times)} values for {len(rows[0])} rows")
     approach = ClosestApproach(arm)
-    approach.add(*rows, times)
+    positions, velocities, efforts = rows
+    approach.add(positions, velocities, efforts, times)
     return approach.found()
 
 

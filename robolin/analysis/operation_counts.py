@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from robolin.algebra.axes import Shape
 from robolin.algebra.chain import Chain
 from robolin.dynamics.articulated_bodies import articulated_bodies
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -97,11 +98,12 @@ class Candidate:
     run: Callable[[Chain], None]
     needs: tuple[str, ...]
     kind: str = "any"
+    gives: Mapping[str, Shape] | None = None
 
 
 def _from_catalogue(title: str, name: str) -> Candidate:
     algorithm = ALGORITHMS[name]
-    return Candidate(title, algorithm.run, algorithm.needs, algorithm.kind)
+    return Candidate(title, algorithm.run, algorithm.needs, algorithm.kind, algorithm.gives)
 
 
 def _perturbing(title: str, name: str) -> Candidate:
@@ -112,6 +114,9 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
     "inverse": (_from_catalogue("Newton–Euler", "inverse"),),
     "forward": (
         _from_catalogue("articulated bodies", "forward"),
+        _from_catalogue("bias torques first", "forward-bias-free"),
+        _from_catalogue("the same with the links", "forward-bias-free-links"),
+        _from_catalogue("bias forces first", "forward-three-sweeps"),
         _from_catalogue("mass matrix and elimination", "forward-conventional"),
     ),
     "mass-matrix": (
@@ -136,6 +141,13 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
         _perturbing("Algorithm 3", "perturb-forward-conventional"),
         _from_catalogue("nominal accelerations", "forward"),
     ),
+    "jacobian": (
+        _from_catalogue("Jacobian", "jacobian"),
+        _from_catalogue("motion of the frame", "frame-motion"),
+        _from_catalogue("derivatives of its motion", "frame-derivatives"),
+        _from_catalogue("operational space", "operational-space"),
+        _from_catalogue("operational space, inverse only", "operational-space-inverse"),
+    ),
     "diagonalize": (
         _from_catalogue("Tables 1 and 2, Algorithm 7.1", "diagonalize"),
         _from_catalogue("un-normalized, recursion 7.10", "diagonalize-unnormalized"),
@@ -151,7 +163,7 @@ def operation_counts(verb: str, parameters: Parameters) -> Iterator[Counted]:
             continue
         if candidate.kind == "serial" and not parameters.serial:
             continue
-        cost = count(parameters, candidate.run, candidate.needs)
+        cost = count(parameters, candidate.run, candidate.needs, candidate.gives)
         yield Counted(candidate.title, cost, PUBLISHED.get(candidate.title))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags import METHOD, MODEL, OUTPUT, Verb, bundled, flag
+from robolin.cli.flags import METHOD, OUTPUT, Verb, bundled, flag
 from robolin.cli.model_flags import file_name
 from robolin.cli.output_flags import COLORS
 from robolin.cli.report import Report
@@ -113,13 +113,13 @@ _PARAMS = [
     ),
     flag(
         "--model",
-        section=MODEL,
+        section=METHOD,
         metavar="ARM",
         help="The arm to run on, in place of the recorded one.",
     ),
     flag(
         "--root",
-        section=MODEL,
+        section=METHOD,
         metavar="FOLDER",
         help="Where recorded paths start.  [default: the folder of the stored result]",
     ),
@@ -183,7 +183,7 @@ def command(wish: Wish) -> None:
 
     \b
     Example:
-      robolin check arm.urdf.npz
+      robolin check holding.npz
       robolin check before.npz --against after.npz --rtol 1e-9
       robolin check --format github
     """

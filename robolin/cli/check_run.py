@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -49,12 +49,16 @@ class Inputs:
     root: Path | None = None
 
 
-def flags_of(verb: str) -> list[str] | None:
-    """The flags that say what a verb answers; None for a verb whose answer cannot be stored."""
+def flags_of(verb: str) -> dict[str, bool] | None:
+    """The flags that say what a verb answers, and whether each of them takes a file.
+
+    None for a verb whose answer cannot be stored.
+    """
     command = _command(verb)
     if command is None:
         return None
-    return [label_of(p) for p in command.params if getattr(p, "section", OUTPUT) != OUTPUT]
+    asking = [p for p in command.params if getattr(p, "section", OUTPUT) != OUTPUT]
+    return {label_of(param): param.name in FILES for param in asking}
 
 
 def asked_by(stored: StoredFile, inputs: Inputs) -> Asked:
@@ -71,7 +75,8 @@ def asked_by(stored: StoredFile, inputs: Inputs) -> Asked:
         label = label_of(param)
         if label in options and not isinstance(param, click.Argument):
             value = options.pop(label)
-            words += _words(param, _found(label, stored, inputs) if label in FILES else value)
+            is_file = param.name in FILES
+            words += _words(param, _found(label, stored, inputs) if is_file else value)
     arm = inputs.model or _found("arm", stored, inputs)
     options.pop("arm", None)
     if options:
@@ -123,7 +128,7 @@ def keep(out: Output, answer: Result | Flow, close: Tolerances) -> None:
 
         require_finite(answer)
         answer = whole(answer)
-    files = _files(click.get_current_context().params, Path(out.path).resolve().parent)
+    files = _files(click.get_current_context(), Path(out.path).resolve().parent)
     reference = Reference(close.plain(), files)
     ending = answer.ending
     flow = replace(answer, ending=lambda rows: replace(ending(rows), reference=reference))
@@ -181,16 +186,16 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
     )
 
 
-def _files(params: Mapping[str, Any], folder: Path) -> dict[str, str]:
+def _files(ctx: click.Context, folder: Path) -> dict[str, str]:
     """Every file that was given, as a path from a folder; bundled arms and pipes have none."""
     files = {}
-    for name in FILES:
-        path = params.get(name)
-        if isinstance(path, str) and path != "-" and Path(path).is_file():
+    for param in ctx.command.params:
+        path = ctx.params.get(param.name or "")
+        if param.name in FILES and isinstance(path, str) and path != "-" and Path(path).is_file():
             try:
                 way = os.path.relpath(Path(path).resolve(), folder)
             except ValueError:
                 # on another drive
                 way = str(Path(path).resolve())
-            files[name] = Path(way).as_posix()
+            files[label_of(param)] = Path(way).as_posix()
     return files

@@ -19,6 +19,7 @@ VERBS = (
     "mass-matrix",
     "linearize-inverse",
     "linearize-forward",
+    "jacobian",
     "diagonalize",
 )
 
@@ -46,7 +47,7 @@ def command(verb: str, arm: str | None, joints: int | None, lock: Sequence[str],
 
     They are counted by running the algorithm itself on numbers that only count, for a generic
     serial chain of N revolute joints or for the structure of ARM.  VERB is one of inverse,
-    forward, mass-matrix, linearize-inverse, linearize-forward and diagonalize.
+    forward, mass-matrix, linearize-inverse, linearize-forward, jacobian and diagonalize.
 
     \b
     Example:

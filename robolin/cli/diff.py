@@ -54,7 +54,7 @@ def command(old: str, new: str, form: str, color: str) -> None:
     A part has been renamed if one of another name has all its numbers.
     Exits with 1 if anything differs.
 
-    \\b
+    \b
     Example:
       robolin diff panda panda
       robolin diff arm.urdf arm-new.urdf --format csv

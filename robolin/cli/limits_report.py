@@ -61,8 +61,8 @@ def unlimited(found: JointLimits) -> Iterable[str]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for joint, quantities in found.unlimited.items():
         groups.setdefault(quantities, []).append(joint)
-    for quantities, joints in groups.items():
-        yield f"no limit of {' and '.join(quantities)}: {', '.join(joints)}"
+    for names, joints in groups.items():
+        yield f"no limit of {' and '.join(names)}: {', '.join(joints)}"
 
 
 def _verdict(found: JointLimits) -> str:

@@ -61,7 +61,7 @@ def command(
     tolerances and the way from there to the files it was computed from.  `robolin check FILE`
     asks the same question again and compares.
 
-    \\b
+    \b
     Example:
       robolin record inverse panda --q panda_joint4=-90deg -o holding.npz
       robolin record forward arm.urdf --trajectory motion.csv -o motion.npz --rtol 1e-9

@@ -186,8 +186,9 @@ _TIME = [
     flag(
         "--integrator",
         section=TIME,
-        type=click.Choice(("rk4", "dop853", "rk45")),
-        help="[default: rk4; dop853 with a tolerance]",
+        type=click.Choice(("rk4", "dop853", "rk45", "radau")),
+        help="Method: rk4 takes fixed steps, the others adapt them; radau is for strong damping "
+        "of light links.  [default: rk4; dop853 with a tolerance]",
     ),
     flag(
         "--every",

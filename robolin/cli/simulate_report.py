@@ -40,7 +40,7 @@ class Report:
 
     @property
     def many(self) -> bool:
-        return self.motion.q.ndim > 2
+        return bool(self.motion.q.ndim > 2)
 
 
 def describe(report: Report, out: Output) -> None:
@@ -54,6 +54,7 @@ def describe(report: Report, out: Output) -> None:
         options=recorded(),
         inputs=report.files,
         time=None if report.ends_only else _times(motion),
+        model=arm.figures,
     )
     for text in (_cut(arm, motion), _beyond(arm, motion)):
         if text:

@@ -59,10 +59,14 @@ def _sheet(checks: list[Check]) -> Sheet:
 
 
 def _digits(checks: list[Check]) -> list[str]:
-    told = "; ".join(
-        f"{check.name}: {check.detail}{' FAILED' * (check.verdict == 'failed')}" for check in checks
-    )
-    return wrap(told, WIDTH, break_long_words=False, break_on_hyphens=False)
+    """The fewest right digits of each result, over all algorithms that give it."""
+    fewest: dict[str, float] = {}
+    for check in checks:
+        for told in check.detail.split(", "):
+            name, _, digits = told.rpartition(" ")
+            fewest[name] = min(float(digits), fewest.get(name, float("inf")))
+    text = ", ".join(f"{name} {digits:.1f}" for name, digits in fewest.items())
+    return wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _absent(found: Verification) -> Iterator[str]:
@@ -89,16 +93,22 @@ def _worst(found: Verification) -> list[str]:
         return ["nothing could be compared"]
     share = worst.share
     used = f"{share:.1%} of its bound" if isfinite(share) else "out of its bound"
-    lines = [f"{worst.family}, {worst.name}: {_number(worst.error)}, {used}, in state {worst.state}"]
+    lines = [
+        f"{worst.family}, {worst.name}: {_number(worst.error)}, {used}, in state {worst.state}"
+    ]
     for name, values in found.state(worst.state).items():
         text = ", ".join(f"{value:.6g}" for value in values)
-        lines += wrap(f"{name} = {text}", WIDTH, initial_indent="    ", subsequent_indent="        ")
+        lines += wrap(
+            f"{name} = {text}", WIDTH, initial_indent="    ", subsequent_indent="        "
+        )
     return lines
 
 
 def _verdict(found: Verification) -> list[str]:
     lines = [f"defect: {text}" for text in found.defects]
-    lines += [f"out of bounds: {check.family}, {check.name} {check.detail}" for check in found.failed]
+    lines += [
+        f"out of bounds: {check.family}, {check.name} {check.detail}" for check in found.failed
+    ]
     done = sum(check.error is not None for check in found.checks)
     out = len(found.failed)
     if found.passed:

@@ -222,7 +222,7 @@ def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) ->
             yield f"joint '{name}' follows '{leader}' but is off the chain: it stands still"
     yield from (stranding(tree, name) for name in selection.stranded)
     for name in options.armature:
-        if name not in moving:
+        if name not in moving and name not in arm.joint_names:
             yield f"the armature given for joint '{name}' has no effect: it stands still"
     yield from _idle_loads(options, arm)
     if arm.friction_velocity is not None and not any(link.joint.friction for link in arm.links):

@@ -1,10 +1,10 @@
 """The `loops:` of a YAML arm: closures between two frames of the tree that the joints make.
 
-    loops:
-      - name: pin
-        kind: point                     # or rigid
-        first: coupler_end              # a link, at its origin
-        second: {link: rocker, xyz: [0, 1, 0], rpy: [0, 0, 0]}
+loops:
+  - name: pin
+    kind: point                     # or rigid
+    first: coupler_end              # a link, at its origin
+    second: {link: rocker, xyz: [0, 1, 0], rpy: [0, 0, 0]}
 """
 
 from __future__ import annotations

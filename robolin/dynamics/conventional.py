@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.chain import Chain, LinkNumber, Scalars
+from robolin.algebra.scalar import Scalar
 from robolin.dynamics.elimination import Factors, eliminate, inverse_column, solve
 from robolin.dynamics.inverse_dynamics import torques
 from robolin.dynamics.kinematics import Links, place_links
@@ -13,14 +14,20 @@ from robolin.dynamics.step_one import step_one
 
 def forward_conventional(chain: Chain) -> None:
     """q̈ = 𝓜⁻¹ (τ - τ(q, q̇, q̈ = 0))."""
+    nominal_conventional(chain)
+
+
+def nominal_conventional(chain: Chain) -> tuple[Links, Scalars, Factors]:
+    """The same, and the links and factors that a linearization goes on with."""
     links = place_links(chain)
-    qdd = accelerations_conventional(chain, links)
+    qdd, factors = accelerations_conventional(chain, links)
     for j in chain.coordinates():
         chain.out_coordinate("qdd", (j,), qdd[j])
+    return links, qdd, factors
 
 
-def accelerations_conventional(chain: Chain, links: Links) -> Scalars:
-    """The accelerations of the independent coordinates."""
+def accelerations_conventional(chain: Chain, links: Links) -> tuple[Scalars, Factors]:
+    """The accelerations of the independent coordinates, and the factors of 𝓜."""
     chain.begin("applied", "tau", "mass_matrix")
     still = chain.scalars()
     for k in chain.tip_to_base():
@@ -32,10 +39,11 @@ def accelerations_conventional(chain: Chain, links: Links) -> Scalars:
     x, qdd = chain.slots(1), chain.scalars()
     for j in chain.coordinates():
         x[j] = (applied[j] - bias[j],)
-    solve(chain, eliminate(chain, links, "mass_matrix"), x)
+    factors = eliminate(chain, links, "mass_matrix")
+    solve(chain, factors, x)
     for j in chain.coordinates():
         qdd[j] = x[j][0]
-    return qdd
+    return qdd, factors
 
 
 def inverse_conventional(chain: Chain) -> None:
@@ -48,29 +56,36 @@ def inverse_conventional(chain: Chain) -> None:
 
 def linearize_forward_conventional(chain: Chain) -> None:
     """q̈ at q, q̇, τ, and the model around it."""
-    links = place_links(chain)
-    qdd = accelerations_conventional(chain, links)
-    for j in chain.coordinates():
-        chain.out_coordinate("qdd", (j,), qdd[j])
-    forward_model_conventional(chain, links, chain.spread(qdd))
+    links, qdd, factors = nominal_conventional(chain)
+    forward_model_conventional(chain, links, chain.spread(qdd), factors)
 
 
-def forward_model_conventional(chain: Chain, links: Links, qdd: Scalars) -> None:
+def forward_model_conventional(
+    chain: Chain, links: Links, qdd: Scalars, factors: Factors | None = None
+) -> None:
     """Algorithm 4: 𝓜, A_D, B_D by Algorithm 2, then 𝓜⁻¹, -𝓜⁻¹ A_D and -𝓜⁻¹ B_D."""
-    chain.begin("mass_matrix", "dtau_dqd", "dtau_dq")
-    inverse_model(chain, links, step_one(chain, links, qdd), chain.hold, chain.hold_more)
-    factors = eliminate(chain, links, "mass_matrix")
+    formed = factors is not None
+    chain.begin(*(() if formed else ("mass_matrix",)), "dtau_dqd", "dtau_dq")
+
+    def hold(name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
+        # a mass matrix that is factored already must not be formed again in the same place
+        if not (formed and name == "mass_matrix"):
+            chain.hold(name, index, value)
+
+    inverse_model(chain, links, step_one(chain, links, qdd), hold, chain.hold_more)
+    factors = factors or eliminate(chain, links, "mass_matrix")
     _out_inverse(chain, factors, "dqdd_dtau")
 
-    # column c of both matrices is solved at once
-    AD, BD, x = chain.held("dtau_dqd"), chain.held("dtau_dq"), chain.slots(2)
-    for c in chain.coordinates():
+    # two columns of both matrices are solved at once
+    AD, BD, x = chain.held("dtau_dqd"), chain.held("dtau_dq"), chain.slots(4)
+    for columns in chain.coordinates_in_pairs():
         for r in chain.coordinates():
-            x[r] = (AD[r, c], BD[r, c])
+            x[r] = tuple(held[r, c] for c in columns for held in (AD, BD))
         solve(chain, factors, x)
         for r in chain.coordinates():
-            chain.out_coordinate("dqdd_dqd", (r, c), -x[r][0])
-            chain.out_coordinate("dqdd_dq", (r, c), -x[r][1])
+            for i, c in enumerate(columns):
+                chain.out_coordinate("dqdd_dqd", (r, c), -x[r][2 * i])
+                chain.out_coordinate("dqdd_dq", (r, c), -x[r][2 * i + 1])
 
 
 def _out_inverse(chain: Chain, factors: Factors, name: str) -> None:

@@ -10,10 +10,11 @@ from robolin.algebra.scalar import Scalar
 from robolin.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.accelerate import response
 from robolin.dynamics.articulated_bodies import articulated_bodies
-from robolin.dynamics.frame_motion import out_link_acceleration
+from robolin.dynamics.frame_motion import body_of
 from robolin.dynamics.inverse_dynamics import torques
 from robolin.dynamics.kinematics import Links, place_links
 from robolin.dynamics.motion import velocities
+from robolin.dynamics.tip_frame import at_point
 
 
 def forward_bias_free(chain: Chain) -> None:
@@ -34,7 +35,11 @@ def forward_bias_free_links(chain: Chain) -> None:
     zeta[chain.base] = ZERO6
     for k in chain.base_to_tip():
         zeta[k] = add(zeta[chain.inboard(k)], scale(Hd[k], qd[k]))
-        out_link_acceleration(chain, k, links, add(lam[k], zeta[k]))
+    for k in chain.base_to_tip():
+        body = body_of(chain, k)
+        a = at_point(add(lam[body], zeta[body]), links.p[body])
+        for i in range(6):
+            chain.out("link_acceleration", (k, i), a[i])
 
 
 def bias_free(chain: Chain, links: Links) -> Slots:

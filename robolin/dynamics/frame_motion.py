@@ -46,25 +46,24 @@ def link_accelerations(chain: Chain) -> None:
     links, moving = _moved(chain)
     rest = base_acceleration(chain)
     for k in chain.base_to_tip():
-        a = sub(moving.alpha[k], rest)
-        out_link_acceleration(chain, k, links, a)
-        p = links.p[k]
-        seen = classical(at_point(moving.V[k], p), at_point(a, p))
+        body = body_of(chain, k)
+        p = links.p[body]
+        a = at_point(sub(moving.alpha[body], rest), p)
+        seen = classical(at_point(moving.V[body], p), a)
         for i in range(6):
+            chain.out("link_acceleration", (k, i), a[i])
             chain.out("link_classical_acceleration", (k, i), seen[i])
+
+
+def body_of(chain: Chain, k: LinkNumber) -> LinkNumber:
+    """The link itself, or the body of the joint that it stands for one freedom of."""
+    return chain.outermost(k) if chain.grouped else k
 
 
 def motion_at_tip(chain: Chain, moving: Motion, tip: TipFrame) -> tuple[Vector, Vector]:
     """Velocity and spatial acceleration of the frame, referred to its point."""
     a = sub(moving.alpha[tip.link], base_acceleration(chain))
     return at_point(moving.V[tip.link], tip.r), at_point(a, tip.r)
-
-
-def out_link_acceleration(chain: Chain, k: LinkNumber, links: Links, a: Vector) -> None:
-    """The spatial acceleration of link k as a result, referred to the link's origin."""
-    referred = at_point(a, links.p[k])
-    for i in range(6):
-        chain.out("link_acceleration", (k, i), referred[i])
 
 
 def _moved(chain: Chain) -> tuple[Links, Motion]:

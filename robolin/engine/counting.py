@@ -9,10 +9,11 @@ change of sign is free.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
@@ -82,10 +83,15 @@ class Cost:
 class CountingChain(DirectChain):
     """A chain whose constants and inputs only count; losses and rotors that are absent are free."""
 
-    def __init__(self, parameters: Parameters, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        parameters: Parameters,
+        names: Sequence[str],
+        shapes: Mapping[str, Shape] | None = None,
+    ) -> None:
         Count.stage_now = "algorithm"
         inputs = {name: [Count() for _ in parameters.order] for name in names}
-        super().__init__(parameters, inputs, number=lambda value: Count())
+        super().__init__(parameters, inputs, number=lambda value: Count(), shapes=shapes)
 
     def stage(self, name: str) -> None:
         Count.stage_now = name
@@ -110,9 +116,14 @@ def _absent_or_count(value: float) -> Scalar:
     return Count() if value else 0.0
 
 
-def count(parameters: Parameters, algorithm: Callable[[Any], None], names: Sequence[str]) -> Cost:
+def count(
+    parameters: Parameters,
+    algorithm: Callable[[Any], None],
+    names: Sequence[str],
+    shapes: Mapping[str, Shape] | None = None,
+) -> Cost:
     """Run the algorithm on counters and add up what its results need."""
-    chain = CountingChain(parameters, names)
+    chain = CountingChain(parameters, names, shapes)
     algorithm(chain)
     return cost_of(value for entries in chain.results.values() for value in entries.values())
 

@@ -262,6 +262,10 @@ class DirectChain:
     def coordinates(self) -> Iterable[int]:
         return range(1, len(self._parameters.order) + 1)
 
+    def coordinates_in_pairs(self) -> Iterable[tuple[int, ...]]:
+        last = len(self._parameters.order)
+        return (tuple(range(j, min(j + 2, last + 1))) for j in range(1, last + 1, 2))
+
     def leader(self, j: int) -> int:
         return self._leaders[j]
 

@@ -220,6 +220,12 @@ class TracedChain:
     def coordinates(self) -> Iterable[Value]:
         return self.asm.loop(1, self._side, 1)
 
+    def coordinates_in_pairs(self) -> Iterable[tuple[Value, ...]]:
+        # an odd last one is worked out twice, which takes no more time than once
+        asm = self.asm
+        for j in asm.loop(1, self._side, 2):
+            yield j, asm.emit(f"call i64 @llvm.smin.i64(i64 {asm.whole('add', j, 1)}, i64 %m)")
+
     def leader(self, j: Value) -> Value:
         # who is complained of is found out by running the row again; here any mark will do
         return j

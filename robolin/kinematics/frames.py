@@ -40,7 +40,8 @@ def default_frame(arm: Arm) -> Frame:
         raise RobolinError(
             f"'{arm.name}' has several ends: which frame is meant?",
             where=arm.source,
-            hint=f"its branches end in {quoted([frame.name for frame in ends])}",
+            hint="choose one with --frame, or frame= in Python: its branches end in "
+            + quoted([frame.name for frame in ends]),
         )
     return ends[0]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from robolin.loops.solve import METHODS, System, without_inertia
 
 # how far the rows left out may disagree with those kept, beside the accelerations themselves
 AGREE_WITHIN = 1e-4
+# and beside what torques leave of them in rounding
+NOISE = 1e-9
 
 AS_USUAL: How = {}
 
@@ -44,14 +47,12 @@ class Baumgarte:
 class Pushed:
     """What the closures do at every state.
 
-    qdd (B, n), lam (B, m), kept (B, m) the independent rows;
-    loose: (B,) no inertia against some motion;  stuck: (B,) the rows contradict each other
+    qdd (B, n), lam (B, m), kept (B, m) the independent rows, stuck (B,) the others contradict them
     """
 
     qdd: Array
     lam: Array
     kept: Mask
-    loose: Mask
     stuck: Mask
 
 
@@ -89,7 +90,11 @@ class Mechanism:
         """What the tree answers; rows it cannot answer come out as not finite."""
         return dict(evaluate_rows(self.tree, verb, values, **self._how)[0])
 
-    def _systems(self, M: Array) -> Iterator[tuple[Array, Array, System]]:
+    @cached_property
+    def _M(self) -> Array:
+        return self._of_tree("mass-matrix", q=self.q)["mass_matrix"]
+
+    def _systems(self) -> Iterator[tuple[Array, Array, System]]:
         """States that keep the same rows, the rows, and what is to be solved there."""
         for states, rows in patterns(self._kept):
             L = self.closures.jacobian[states][:, rows]
@@ -97,31 +102,38 @@ class Mechanism:
             def inverse(states: Array = states) -> Array:
                 return self._of_tree("mass-matrix-inverse", q=self.q[states])["mass_matrix_inverse"]
 
-            yield states, rows, System(M[states], L, inverse)
+            yield states, rows, System(self._M[states], L, inverse)
 
     def pushed(self, baumgarte: Baumgarte | None = None) -> Pushed:
         """Accelerations and closure forces: M q̈ + C = τ + L* λ, L q̈ = c."""
-        M = self._of_tree("mass-matrix", q=self.q)["mass_matrix"]
         C = self._of_tree("inverse", q=self.q, qd=self.qd, qdd=np.zeros_like(self.q))["tau"]
         c = self.closures.bias(self.qd)
         if baumgarte is not None:
             rate = np.einsum("bij,bj->bi", self.closures.jacobian, self.qd)
             c = c - 2.0 * baumgarte.alpha * rate - baumgarte.beta**2 * self.closures.open_by
         qdd, lam = np.zeros_like(self.q), np.zeros_like(c)
-        loose = np.zeros(len(qdd), dtype=bool)
-        for states, rows, system in self._systems(M):
+        for states, rows, system in self._systems():
             top, bottom = (self.tau - C)[states][..., None], c[states][:, rows][..., None]
             x, force = self._solve(system, top, bottom)
             qdd[states], lam[np.ix_(states, rows)] = x[..., 0], force[..., 0]
-            loose[states] = without_inertia(system)
-        return Pushed(qdd, lam, self._kept, loose, self._contradicted(qdd, c))
+        noise = NOISE * (1.0 + np.abs(self.tau - C).max(axis=-1))
+        return Pushed(qdd, lam, self._kept, self._contradicted(qdd, c, noise))
 
-    def _contradicted(self, qdd: Array, c: Array) -> Mask:
+    def loose(self) -> Mask:
+        """(B,): where some motion that the closures leave free meets no inertia."""
+        found = np.zeros(len(self.q), dtype=bool)
+        for states, _, system in self._systems():
+            found[states] = without_inertia(system)
+        return found
+
+    def _contradicted(self, qdd: Array, c: Array, noise: Array) -> Mask:
         """Where rows that were left out ask for other accelerations than those kept allow."""
+        if self._kept.all():
+            return np.zeros(len(qdd), dtype=bool)
         parts = np.abs(self.closures.jacobian) @ np.abs(qdd)[..., None]
-        size = parts[..., 0].max(axis=-1, initial=0.0) + np.abs(c).max(axis=-1, initial=0.0)
+        size = parts[..., 0].max(axis=-1) + np.abs(c).max(axis=-1)
         left = np.einsum("bij,bj->bi", self.closures.jacobian, qdd) - c
-        return np.asarray(np.abs(left).max(axis=-1, initial=0.0) > AGREE_WITHIN * size)
+        return np.asarray(np.abs(left).max(axis=-1) > AGREE_WITHIN * size + noise)
 
     def gradients(self, nominal: Pushed) -> Gradients:
         """The linearization around the nominal motion, by the same system.
@@ -139,7 +151,7 @@ class Mechanism:
         top = np.concatenate([unit, -tree["dtau_dqd"], -B], axis=-1)
         bottom = np.concatenate([np.zeros_like(Gv), -Gv, -Gq], axis=-1)
         dqdd, dlam = np.zeros_like(top), np.zeros_like(bottom)
-        for states, rows, system in self._systems(tree["mass_matrix"]):
+        for states, rows, system in self._systems():
             x, force = self._solve(system, top[states], bottom[states][:, rows])
             dqdd[states], dlam[np.ix_(states, rows)] = x, force
         return Gradients(*np.split(dqdd, 3, axis=-1), *np.split(dlam, 3, axis=-1))

@@ -117,9 +117,7 @@ def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstra
     _require_loops(arm)
     arrays = {"q": array_of(arm, "q", q), "qd": array_of(arm, "qd", qd)}
     batch = batch_of(arrays)
-    flat = [
-        np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n) for array in arrays.values()
-    ]
+    flat = [np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n) for array in arrays.values()]
     closures = Closures(arm, flat[0])
     L = closures.jacobian
     opening = np.einsum("bij,bj->bi", L, flat[1])

@@ -42,6 +42,9 @@ def independent_rows(L: Array) -> Mask:
 
 def patterns(kept: Mask) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
     """States that keep the same rows, and these rows."""
+    if (kept == kept[:1]).all():
+        yield np.arange(len(kept)), np.flatnonzero(kept[:1].any(axis=0))
+        return
     distinct, which = np.unique(kept, axis=0, return_inverse=True)
     for i, pattern in enumerate(distinct):
         yield np.flatnonzero(which.reshape(-1) == i), np.flatnonzero(pattern)

@@ -118,7 +118,7 @@ def _troubles(mechanism: Mechanism, pushed: Pushed, found: Arrays) -> Array:
     reasons = {
         Trouble.OPEN: (np.abs(closures.open_by) > TOLERANCE).any(axis=-1),
         Trouble.OPENING: (np.abs(opening) > _slack(mechanism.qd)[:, None]).any(axis=-1),
-        Trouble.LOOSE: pushed.loose,
+        Trouble.LOOSE: mechanism.loose(),
         Trouble.STUCK: pushed.stuck,
         Trouble.TOO_LARGE: ~finite,
     }

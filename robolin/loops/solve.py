@@ -26,12 +26,12 @@ NEGLIGIBLE = 1e-14
 class System:
     """Mass matrix M (B, n, n) and closures L (B, r, n) of states that keep the same rows.
 
-    inverse_of_M: asked for by the one method that needs it
+    mass_matrix_inverse: asked for by the one method that needs it
     """
 
     M: Array
     L: Array
-    inverse_of_M: Callable[[], Array]
+    mass_matrix_inverse: Callable[[], Array]
 
 
 def by_kkt(system: System, top: Array, bottom: Array) -> Solution:
@@ -46,7 +46,7 @@ def by_kkt(system: System, top: Array, bottom: Array) -> Solution:
 
 def by_schur(system: System, top: Array, bottom: Array) -> Solution:
     """Method 2: the forces first, L M⁻¹ L* λ = bottom - L M⁻¹ top; then x = M⁻¹ (top + L* λ)."""
-    L, inverse = system.L, system.inverse_of_M()
+    L, inverse = system.L, system.mass_matrix_inverse()
     Lt = L.swapaxes(-1, -2)
     lam = solved(L @ inverse @ Lt, bottom - L @ (inverse @ top))
     return inverse @ (top + Lt @ lam), lam

@@ -17,6 +17,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from robolin.errors import RobolinError
+from robolin.output.archive import Member, directory, local_header
 from robolin.output.meta import array_digest
 from robolin.output.provenance import (
     Blocks,
@@ -56,6 +57,7 @@ def read_npz(path: str | Path) -> Stored:
             if array_digest(arrays[entry.name]) != entry.sha256:
                 message = f"the array '{entry.name}' was changed after it was stored"
                 raise damaged(archive.where, message)
+        archive.require_layout()
         return Stored(arrays, tuple(archive.meta["joints"]), archive.meta)
 
 
@@ -71,6 +73,7 @@ class NpzArchive:
 
     def __init__(self, stream: BinaryIO, where: str) -> None:
         self.where = where
+        self._stream = stream
         with self.errors():
             if stream.read(len(_MAGIC)) == _MAGIC:
                 raise damaged(where, "this is a single array, not an NPZ archive")
@@ -103,6 +106,7 @@ class NpzArchive:
         total = self.meta["rows"]
         if total is None:
             yield {entry.name: self.whole(entry) for entry in entries}
+            self.require_layout()
             return
         with ExitStack() as opened, self.errors("one of its arrays is damaged"):
             streams = [opened.enter_context(self._opened(entry)) for entry in entries]
@@ -115,6 +119,23 @@ class NpzArchive:
             for stream in streams:
                 # the archive's own checksum is looked at when the end has been seen
                 stream.read(1)
+        self.require_layout()
+
+    def require_layout(self) -> None:
+        """Refuse an archive that is not, but for its arrays, byte for byte as it was written."""
+        members: list[Member] = []
+        end = 0
+        with self.errors():
+            for info in self._archive.infolist():
+                header = local_header(info.filename, info.file_size, info.CRC)
+                self._stream.seek(end)
+                if info.header_offset != end or self._stream.read(len(header)) != header:
+                    raise damaged(self.where, f"'{info.filename}' is not where it was stored")
+                start, end = end, end + len(header) + info.file_size
+                members.append(Member(info.filename, info.file_size, info.CRC, start, end))
+            self._stream.seek(end)
+            if self._stream.read() != directory(members, end):
+                raise damaged(self.where, "its list of arrays was changed after it was stored")
 
     @contextmanager
     def _opened(self, entry: Entry) -> Iterator[IO[bytes]]:

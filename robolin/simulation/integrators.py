@@ -1,4 +1,4 @@
-"""From rates to motion: Runge–Kutta with fixed steps, and embedded pairs that adapt theirs."""
+"""From rates to motion: Runge–Kutta with fixed steps, and methods that adapt theirs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 from robolin.checks import Array
 from robolin.errors import RobolinError
 from robolin.simulation.schedule import Schedule
+
+# what SciPy calls them
+METHODS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
 
 # writes dy/dt at (t, y) into its last argument
 Rate = Callable[[float, Array, Array], None]
@@ -47,9 +50,9 @@ def fixed_steps(rate: Rate, y: Array, schedule: Schedule, repair: Repair | None 
 
 
 def adapted_steps(rate: Rate, y: Array, schedule: Schedule) -> Array:
-    """y at every moment that the schedule keeps, (rows, …), by an embedded Runge–Kutta pair.
+    """y at every moment that the schedule keeps, (rows, …), by steps whose size follows the error.
 
-    Between its steps, whose size follows the error, the pair's own interpolant gives the rows.
+    Between steps the method's own interpolant gives the rows.
     """
     integrate = _solver()
     k = np.empty_like(y)
@@ -63,7 +66,7 @@ def adapted_steps(rate: Rate, y: Array, schedule: Schedule) -> Array:
             slope,
             (0.0, schedule.duration),
             y,
-            method=schedule.integrator.upper(),
+            method=METHODS[schedule.integrator],
             t_eval=schedule.moments(),
             rtol=schedule.relative,
             atol=schedule.absolute,
@@ -79,9 +82,13 @@ def _at(rate: Rate, t: float, y: Array, out: Array) -> None:
     try:
         rate(t, y, out)
     except RobolinError as error:
-        hint = "if the motion has no end, take a smaller dt or lower gains"
+        hint = (
+            "if nothing else is wrong, steps are too long for a motion this fast, or for this much "
+            "damping or gain: take a smaller dt, or a tolerance and an integrator that adapts"
+        )
         message = f"at t = {t:g} s: {error.message}"
-        raise RobolinError(message, where=error.where, hint=error.hint or hint) from error
+        known = error.hint if t == 0.0 else hint
+        raise RobolinError(message, where=error.where, hint=known) from error
 
 
 def _solver() -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import Any, Literal
@@ -11,8 +11,13 @@ import numpy as np
 
 from robolin.errors import UsageError
 
-Integrator = Literal["rk4", "dop853", "rk45"]
-INTEGRATORS = ("rk4", "dop853", "rk45")
+Integrator = Literal["rk4", "dop853", "rk45", "radau"]
+NAMES: Mapping[Integrator, str] = {
+    "rk4": "Runge–Kutta of order 4",
+    "dop853": "Dormand–Prince 8(5,3)",
+    "rk45": "Dormand–Prince 5(4)",
+    "radau": "Radau IIA of order 5",
+}
 
 DEFAULT_DT = 1e-3
 DEFAULT_RTOL = 1e-9
@@ -87,9 +92,8 @@ class Schedule:
         """The integrator and its settings in words."""
         if self.fixed:
             count = f"{self.steps} step{'s' * (self.steps != 1)}"
-            return f"Runge–Kutta of order 4, dt = {self._dt:g} s, {count}"
-        name = {"dop853": "Dormand–Prince 8(5,3)", "rk45": "Dormand–Prince 5(4)"}[self.integrator]
-        return f"{name}, rtol = {self.relative:g}, atol = {self.absolute:g}"
+            return f"{NAMES[self.integrator]}, dt = {self._dt:g} s, {count}"
+        return f"{NAMES[self.integrator]}, rtol = {self.relative:g}, atol = {self.absolute:g}"
 
 
 def scheduled(
@@ -103,8 +107,8 @@ def scheduled(
 ) -> Schedule:
     """The schedule these settings ask for; a tolerance asks for steps of adapted size."""
     chosen = integrator or ("rk4" if rtol is None and atol is None else "dop853")
-    if chosen not in INTEGRATORS:
-        hint = f"integrators are {', '.join(INTEGRATORS)}"
+    if chosen not in NAMES:
+        hint = f"integrators are {', '.join(NAMES)}"
         raise UsageError(f"there is no integrator '{chosen}'", where="integrator", hint=hint)
     for name, value in (("duration", duration), ("dt", dt), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (isfinite(value) and value > 0.0):
@@ -120,7 +124,7 @@ def scheduled(
 
 def _require_consistent(schedule: Schedule) -> None:
     if schedule.fixed and (schedule.rtol or schedule.atol):
-        hint = "leave out the tolerance, or take dop853 or rk45"
+        hint = "leave out the tolerance, or take dop853, rk45 or radau"
         raise UsageError("rk4 takes steps of fixed size", where="rtol", hint=hint)
     if schedule.fixed and schedule.rows:
         hint = "every = N keeps every N-th step"

@@ -40,8 +40,9 @@ _TEXTS = (*_NEEDED, "name", "trajectory")
 _TOLERANCE = ("rtol", "atol")
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
 
-# verb -> its flags without dashes; None for a verb that is unknown or has no result
-FlagsOf = Callable[[str], Sequence[str] | None]
+# verb -> its flags without dashes, and whether each takes a file; None for a verb that is
+# unknown or has no result
+FlagsOf = Callable[[str], Mapping[str, bool] | None]
 
 
 @dataclass(frozen=True)
@@ -164,8 +165,10 @@ class _Reader:
             for flag, value in values.items():
                 if flag not in known:
                     where = (*at, section, flag)
-                    self._wrong(where, f"{entry['verb']} has no --{flag}", _meant(flag, known))
+                    self._wrong(where, f"{entry['verb']} has no --{flag}", _meant(flag, [*known]))
                     continue
+                if known[flag] and isinstance(value, str):
+                    value = str(self._path.parent / value)
                 yield from _typed(flag, value, section == "state")
         if "trajectory" in entry:
             yield f"--trajectory={self._path.parent / entry['trajectory']}"

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluate import algorithm_name
 from robolin.verification.checks import Check, compared, not_applicable, worst
 from robolin.verification.running import run_on
 from robolin.verification.subject import SUM, Subject
@@ -39,13 +38,8 @@ def families() -> list[tuple[str, ...]]:
 
 def answering(on: Subject, verbs: Sequence[str] = ()) -> list[str]:
     """The algorithm that answers each of the verbs, or of all there are, where one does."""
-    names = []
-    for verb in verbs or [family[0] for family in families()]:
-        if not (on.followers and _only_free(verb)):
-            name = algorithm_name(on.arm, verb)
-            if not on.obstacle(name):
-                names.append(name)
-    return names
+    asked = [on.answering(verb) for verb in verbs or [family[0] for family in families()]]
+    return [name for name, reason in asked if not reason]
 
 
 def algorithms(on: Subject) -> Iterator[Check]:
@@ -73,21 +67,11 @@ def _against(on: Subject, verb: str, name: str, reference: str) -> Check:
 
 def _shared(on: Subject, one: tuple[str, str], other: tuple[str, str]) -> Check:
     title = f"{one[1]} of {one[0]} = {other[0]}"
-    if on.followers and _only_free(one[0], other[0]):
-        return not_applicable(FAMILY, title, on.followers)
-    pair = [(algorithm_name(on.arm, name), array) for name, array in (one, other)]
-    for name, _ in pair:
-        if reason := on.obstacle(name):
+    routes = [on.answering(name) for name, _ in (one, other)]
+    for _, reason in routes:
+        if reason:
             return not_applicable(FAMILY, title, reason)
-    return _compared(on, title, *pair)
-
-
-def _only_free(*names: str) -> bool:
-    """Whether one of these has no way to answer with joints that follow others."""
-    return any(
-        ALGORITHMS[name].kind != "any" and f"{name}-conventional" not in ALGORITHMS
-        for name in names
-    )
+    return _compared(on, title, (routes[0][0], one[1]), (routes[1][0], other[1]))
 
 
 def _compared(on: Subject, title: str, one: tuple[str, str], other: tuple[str, str]) -> Check:
@@ -121,15 +105,18 @@ def _change_of_torque(on: Subject) -> Check:
 def _change_of_acceleration(on: Subject) -> Check:
     """δq̈ = 𝓜⁻¹ δτ + ∂q̈/∂q̇ δq̇ + ∂q̈/∂q δq."""
     title = "perturb-forward: δq̈ = linearize-forward times the change"
-    if on.no_inertia:
-        return not_applicable(FAMILY, title, on.no_inertia)
-    model, s = on.ran(algorithm_name(on.arm, "linearize-forward")).arrays, on.states
+    (linear, no_model), (changing, no_change) = map(
+        on.answering, ("linearize-forward", "perturb-forward")
+    )
+    if reason := no_model or no_change:
+        return not_applicable(FAMILY, title, reason)
+    model, s = on.ran(linear).arrays, on.states
     pairs = (("dqdd_dtau", "dtau"), ("dqdd_dqd", "dqd"), ("dqdd_dq", "dq"))
     product = sum((model[name] @ s[change][..., None])[..., 0] for name, change in pairs)
-    found = on.result(algorithm_name(on.arm, "perturb-forward"), "dqdd")
+    found = on.result(changing, "dqdd")
     return compared(FAMILY, title, found, product, on.accelerations, on.acceleration_terms)
 
 
 def _short(name: str) -> str:
     """An algorithm's title without what it costs."""
-    return ALGORITHMS[name].title.partition(", O(")[0]
+    return ALGORITHMS[name].title.partition(",")[0]

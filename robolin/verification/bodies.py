@@ -41,12 +41,37 @@ def joint_positions(arm: Arm, q: Array) -> Array:
 
 
 def moving(arm: Arm, q: Array, qd: Array) -> Moving:
-    """Every link in the world's axes, base to tip, by the motion of one body relative to another.
+    """Every link in the world's axes; q̇ of a body with several freedoms is its twist."""
+    return _swept(arm, q, coordinate_rates(arm, q, qd))
+
+
+def coordinate_rates(arm: Arm, q: Array, qd: Array) -> Array:
+    """How fast the numbers in q change: q̇ itself, but for joints with several freedoms."""
+    rates = qd
+    for group in arm.groups:
+        places = [arm.coordinates[k - 1] for k in group.links]
+        # the twist, in the body's own axes, of each freedom moving alone at unit speed
+        unit = np.eye(arm.n)[places]
+        at = _swept(arm, q[..., None, :], unit)
+        R = at.R[..., group.body - 1, :, :]
+        columns = []
+        for k in group.links:
+            joint = arm.link(k).joint
+            motion = (at.spin if joint.turns else at.velocity)[..., group.body - 1, :]
+            columns.append((R @ np.array(joint.axis) * motion).sum(-1))
+        twists = np.stack(columns, axis=-2)
+        rates = rates + 0.0 * q
+        rates[..., places] = np.linalg.solve(twists, rates[..., places, None])[..., 0]
+    return rates
+
+
+def _swept(arm: Arm, q: Array, rates: Array) -> Moving:
+    """Base to tip, by the motion of one body relative to another.
 
     ω(k) = ω(parent) + a q̇            v(k) = v(parent) + ω(parent) × (p(k) - p(parent))
     with a q̇ added to v instead where the joint slides along its axis a
     """
-    values, rates = np.broadcast_arrays(joint_positions(arm, q), qd @ spreading(arm).T)
+    values, rates = np.broadcast_arrays(joint_positions(arm, q), rates @ spreading(arm).T)
     batch = values.shape[:-1]
     R = {arm.base: np.broadcast_to(np.eye(3), (*batch, 3, 3))}
     p, w, v = ({arm.base: np.zeros((*batch, 3))} for _ in range(3))
@@ -63,9 +88,8 @@ def moving(arm: Arm, q: Array, qd: Array) -> Moving:
         w[k] = w[parent] + axis * rate if joint.turns else w[parent]
         R[k] = still @ _turn(joint, value) if joint.turns else still
     order = range(1, arm.base)
-    return Moving(
-        np.stack([R[k] for k in order], -3), *(np.stack([x[k] for k in order], -2) for x in (p, w, v))
-    )
+    vectors = (np.stack([x[k] for k in order], -2) for x in (p, w, v))
+    return Moving(np.stack([R[k] for k in order], -3), *vectors)
 
 
 def _turn(joint: Joint, value: Array) -> Array:
@@ -92,7 +116,7 @@ def kinetic_energy(arm: Arm, q: Array, qd: Array) -> Array:
 
 def potential_energy(arm: Arm, q: Array) -> Array:
     """-Σ m g · c."""
-    at = moving(arm, q, np.zeros(arm.n))
+    at = _swept(arm, q, np.zeros(arm.n))
     masses, centres, _ = _bodies(arm)
     places = at.p + (at.R @ centres[..., None])[..., 0]
     return -(masses * (places @ np.array(arm.gravity))).sum(-1)
@@ -100,13 +124,14 @@ def potential_energy(arm: Arm, q: Array) -> Array:
 
 def weight_torque(arm: Arm, q: Array) -> Array:
     """What holds the arm against gravity (..., n): the gradient of the potential energy."""
-    moved = q[..., None, :] + 1j * STEP * np.eye(arm.n)
+    ways = coordinate_rates(arm, q[..., None, :], np.eye(arm.n))
+    moved = q[..., None, :] + 1j * STEP * ways
     return np.imag(potential_energy(arm, moved)) / STEP
 
 
 def energy_rate(arm: Arm, q: Array, qd: Array, qdd: Array) -> Array:
     """How fast kinetic and potential energy grow along the motion."""
-    place, rate = q + 1j * STEP * qd, qd + 1j * STEP * qdd
+    place, rate = q + 1j * STEP * coordinate_rates(arm, q, qd), qd + 1j * STEP * qdd
     total = kinetic_energy(arm, place, rate) + potential_energy(arm, place)
     return np.imag(total) / STEP
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from robolin.evaluate import algorithm_name
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.verification.checks import Check, compared, not_applicable
-from robolin.verification.running import complex_step, complex_step_along
+from robolin.verification.steps import complex_step, complex_step_along
 from robolin.verification.subject import SUM, Subject
 
 FAMILY = "derivatives"
@@ -34,10 +34,21 @@ def derivatives(on: Subject) -> Iterator[Check]:
     found = on.result("perturb-inverse", "dtau")
     yield compared(FAMILY, "dtau of perturb-inverse", found, change, SUM, on.motion_terms)
 
-    true = complex_step(on.arm, "mass-matrix", {"q": on.q}, "q")["mass_matrix"]
-    found = on.result("mass-matrix-derivative", "dmass_matrix_dq")
-    yield compared(FAMILY, "dmass_matrix_dq = ∂M/∂q", found, true, SUM, on.heft)
+    yield _of_results(on, "mass-matrix-derivative", "dmass_matrix_dq", "mass-matrix")
+    yield _of_results(
+        on, "mass-matrix-second-derivative", "d2mass_matrix_dq2", "mass-matrix-derivative"
+    )
     yield from _of_accelerations(on)
+
+
+def _of_results(on: Subject, name: str, array: str, source: str) -> Check:
+    """The gradient of the one result that another algorithm gives."""
+    (of,) = ALGORITHMS[source].gives
+    title = f"{array} = ∂{of}/∂q"
+    if reason := on.obstacle(name):
+        return not_applicable(FAMILY, title, reason)
+    true = complex_step(on.arm, source, on.given(source), "q")[of]
+    return compared(FAMILY, title, on.result(name, array), true, SUM, on.heft)
 
 
 def _of_accelerations(on: Subject) -> Iterator[Check]:
@@ -47,8 +58,7 @@ def _of_accelerations(on: Subject) -> Iterator[Check]:
         for title in titles:
             yield not_applicable(FAMILY, title, on.no_inertia)
         return
-    source = algorithm_name(on.arm, "forward")
-    model = algorithm_name(on.arm, "linearize-forward")
+    source, model = (on.answering(verb)[0] for verb in ("forward", "linearize-forward"))
     given = on.given(source)
     for title, (name, along) in zip(titles, _ACCELERATION.items(), strict=False):
         true = complex_step(on.arm, source, given, along)["qdd"]
@@ -57,5 +67,5 @@ def _of_accelerations(on: Subject) -> Iterator[Check]:
 
     changes = {name: on.states[f"d{name}"] for name in given}
     true = complex_step_along(on.arm, source, given, changes)["qdd"]
-    found = on.result(algorithm_name(on.arm, "perturb-forward"), "dqdd")
+    found = on.result(on.answering("perturb-forward")[0], "dqdd")
     yield compared(FAMILY, titles[-1], found, true, on.accelerations, on.acceleration_terms)

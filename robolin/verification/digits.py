@@ -13,7 +13,15 @@ import numpy as np
 
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.verification.algorithms import answering
-from robolin.verification.checks import Array, Bound, Check, compared, not_run, worst
+from robolin.verification.checks import (
+    Array,
+    Bound,
+    Check,
+    compared,
+    not_applicable,
+    not_run,
+    worst,
+)
 from robolin.verification.running import run_on
 from robolin.verification.subject import Subject
 
@@ -38,7 +46,10 @@ def digits(on: Subject) -> Iterator[Check]:
     rows = sorted({int(np.argmax(on.condition)), 0} if len(on.arm.links) <= SMALL else {0})
     with mpmath.workdps(DIGITS):
         for name in answering(on):
-            yield _digits_of(on, name, rows, mpmath.mpf)
+            if all(np.isfinite(x[rows]).all() for x in on.ran(name).arrays.values()):
+                yield _digits_of(on, name, rows, mpmath.mpf)
+            else:
+                yield not_applicable(FAMILY, name, "it has no finite answer on this arm")
 
 
 def _digits_of(on: Subject, name: str, rows: list[int], number: Any) -> Check:

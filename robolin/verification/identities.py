@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robolin.evaluate import algorithm_name
 from robolin.verification.bodies import (
     energy_rate,
     kinetic_energy,
     lost_and_borne,
+    potential_energy,
     weight_torque,
 )
 from robolin.verification.checks import Array, Check, compared, not_applicable, worst
-from robolin.verification.running import complex_step_along, run_on
+from robolin.verification.running import run_on
+from robolin.verification.steps import complex_step_along
 from robolin.verification.subject import SUM, Subject
 
 FAMILY = "identities"
@@ -35,6 +36,13 @@ def _energies(on: Subject) -> Iterator[Check]:
     true = kinetic_energy(on.arm, on.q, on.qd)
     yield compared(FAMILY, "½ q̇ᵀMq̇ = energy of the bodies", found, true, SUM, on.heft * on.speed**2)
 
+    found = on.ran("energy").arrays
+    height = potential_energy(on.arm, on.q)
+    terms = on.weight + on.heft * on.speed**2
+    energies = np.stack([found["kinetic_energy"], found["potential_energy"]], axis=1)
+    bodies = np.stack([true, height], axis=1)
+    yield compared(FAMILY, "kinetic, potential energy = bodies'", energies, bodies, SUM, terms)
+
     tau = run_on(on.bare, "inverse", on.given("inverse")).arrays["tau"]
     power = (tau * on.qd).sum(-1)
     rate = energy_rate(on.arm, on.q, on.qd, on.qdd)
@@ -48,14 +56,15 @@ def _torques(on: Subject) -> Iterator[Check]:
     weight = weight_torque(on.arm, on.q)
     yield compared(FAMILY, "τ at rest = gradient of height", hold, weight, SUM, on.weight)
 
-    M = on.result("mass-matrix", "mass_matrix")
-    C = run_on(on.bare, "coriolis-matrix", on.given("coriolis-matrix")).arrays["coriolis_matrix"]
-    extra = lost_and_borne(on.arm, on.q, on.qd)
-    parts = _times(M, on.qdd) + _times(C, on.qd) + weight + extra
-    tau = on.result("inverse", "tau")
-    yield compared(
-        FAMILY, "τ = M q̈ + C q̇ + weight + losses + loads", tau, parts, SUM, on.motion_terms
-    )
+    extra, tau = lost_and_borne(on.arm, on.q, on.qd), on.result("inverse", "tau")
+    title = "τ = M q̈ + C q̇ + weight + losses + loads"
+    if reason := on.obstacle("coriolis-matrix"):
+        yield not_applicable(FAMILY, title, reason)
+    else:
+        M = on.result("mass-matrix", "mass_matrix")
+        C = on.result("coriolis-matrix", "coriolis_matrix")
+        parts = _times(M, on.qdd) + _times(C, on.qd) + weight + extra
+        yield compared(FAMILY, title, tau, parts, SUM, on.motion_terms)
 
     title = "losses and loads = damping, friction, virtual work"
     if not extra.any():
@@ -66,10 +75,14 @@ def _torques(on: Subject) -> Iterator[Check]:
 
 
 def _structure(on: Subject) -> Iterator[Check]:
-    dM = on.result("mass-matrix-derivative", "dmass_matrix_dq")
-    C = on.result("coriolis-matrix", "coriolis_matrix")
-    N = np.einsum("bijk,bk->bij", dM, on.qd) - 2.0 * C
-    yield compared(FAMILY, "Ṁ - 2C is skew", N, -_T(N), SUM, on.heft * on.speed)
+    title = "Ṁ - 2C is skew"
+    if reason := on.obstacle("mass-matrix-derivative") or on.obstacle("coriolis-matrix"):
+        yield not_applicable(FAMILY, title, reason)
+    else:
+        dM = on.result("mass-matrix-derivative", "dmass_matrix_dq")
+        C = on.result("coriolis-matrix", "coriolis_matrix")
+        N = np.einsum("bijk,bk->bij", dM, on.qd) - 2.0 * C
+        yield compared(FAMILY, title, N, -_T(N), SUM, on.heft * on.speed)
 
     title = "M = (I + HφK) D (I + HφK)*"
     if reason := on.obstacle("mass-matrix-factor"):
@@ -89,11 +102,11 @@ def _inverses(on: Subject) -> Iterator[Check]:
         yield from (not_applicable(FAMILY, title, on.no_inertia) for title in titles)
         return
     M = on.result("mass-matrix", "mass_matrix")
-    route = algorithm_name(on.arm, "mass-matrix-inverse")
-    product = M @ on.result(route, "mass_matrix_inverse")
+    inverse, forward = (on.answering(verb)[0] for verb in ("mass-matrix-inverse", "forward"))
+    product = M @ on.result(inverse, "mass_matrix_inverse")
     one = np.broadcast_to(np.eye(on.arm.n), M.shape)
     yield compared(FAMILY, titles[0], product, one, on.divided)
-    qdd = on.result(algorithm_name(on.arm, "forward"), "qdd")
+    qdd = on.result(forward, "qdd")
     yield compared(FAMILY, titles[1], qdd, on.qdd, on.accelerations, on.acceleration_terms)
 
 

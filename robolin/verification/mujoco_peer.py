@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -28,12 +27,9 @@ class MuJoCoPeer:
 
         self._mj: Any = mujoco
         self.title = f"MuJoCo {mujoco.__version__}"
-        path = urdf_path(arm)
-        self.read = "its own reading of the file, without shapes"
-        model = None if path is None else self._compiled(_without_shapes(path))
-        if model is None or not self._is(model, arm):
-            self.read = "built body by body from our reading"
-            model = self._compiled(_mjcf(arm), insist=True)
+        model, self.read = self._from_file(arm)
+        if model is None:
+            model = self._compiled(_mjcf(arm))
         self._model, self._data = model, mujoco.MjData(model)
         joints = [model.joint(link.joint.name) for link in arm.links]
         self._place = np.array([int(joint.dofadr[0]) for joint in joints])
@@ -74,17 +70,29 @@ class MuJoCoPeer:
     def _taken(self, matrix: Array) -> Array:
         return matrix[np.ix_(self._place, self._place)]
 
-    def _compiled(self, text: str, insist: bool = False) -> Any:
+    def _from_file(self, arm: Arm) -> tuple[Any, str]:
+        """The model in the arm's file and where it comes from, or None and why not."""
+        path, built = urdf_path(arm), "built body by body from our reading"
+        if path is None:
+            return None, built
+        robot = ElementTree.fromstring(path.read_bytes())
+        if link := _weightless(robot):
+            return None, f"{built}; its own would drop the inertia of '{link}', which has no mass"
+        try:
+            model = self._compiled(_without_shapes(robot))
+        except Refused as refusal:
+            return None, f"{built}; of the file, {refusal}"
+        return (model, "its own reading of the file") if self._is(model, arm) else (None, built)
+
+    def _compiled(self, text: str) -> Any:
         try:
             spec = self._mj.MjSpec.from_string(text)
             spec.compiler.balanceinertia = False
             spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
             return spec.compile()
         except ValueError as error:
-            if not insist:
-                return None
-            reason = " ".join(str(error).split())
-            raise Refused(f"{self.title} does not take this arm: {reason}") from error
+            reason = " ".join(str(error).removeprefix("Error: ").split())
+            raise Refused(f"{self.title} says: {reason}") from error
 
     def _is(self, model: Any, arm: Arm) -> bool:
         """Whether the same joints move, one freedom each."""
@@ -92,9 +100,18 @@ class MuJoCoPeer:
         return names == {link.joint.name for link in arm.links} and model.nv == len(arm.links)
 
 
-def _without_shapes(path: Path) -> str:
+def _weightless(robot: ElementTree.Element) -> str:
+    """The first link that has a rotary inertia but no mass, '' if there is none."""
+    for link in robot.iter("link"):
+        mass, inertia = link.find("inertial/mass"), link.find("inertial/inertia")
+        if mass is not None and inertia is not None and float(mass.get("value", 0.0)) == 0.0:
+            if any(float(value) for value in inertia.attrib.values()):
+                return link.get("name", "")
+    return ""
+
+
+def _without_shapes(robot: ElementTree.Element) -> str:
     """The file's text without what needs meshes and textures: dynamics need neither."""
-    robot = ElementTree.fromstring(path.read_bytes())
     for link in robot.iter("link"):
         for shape in [*link.findall("visual"), *link.findall("collision")]:
             link.remove(shape)
@@ -112,13 +129,14 @@ def _body(arm: Arm, k: int) -> str:
 
     link = arm.link(k)
     pose, body = link.joint.pose, link.inertia
-    xx, xy, xz, yy, yz, zz = body.rotary
+    # principal moments: a full matrix may have none that is zero
+    moments, axes = np.linalg.eigh(np.array(body.rotary)[[[0, 1, 2], [1, 3, 4], [2, 4, 5]]])
     kind = "hinge" if link.joint.turns else "slide"
     return (
         f'<body name={quoteattr(link.name)} pos="{_list(pose.translation)}" '
         f'xyaxes="{_list(pose.rotation[0::3])} {_list(pose.rotation[1::3])}">'
         f'<inertial pos="{_list(body.com)}" mass="{body.mass!r}" '
-        f'fullinertia="{_list((xx, yy, zz, xy, xz, yz))}"/>'
+        f'xyaxes="{_list(axes[:, 0])} {_list(axes[:, 1])}" diaginertia="{_list(moments)}"/>'
         f'<joint name={quoteattr(link.joint.name)} type="{kind}" '
         f'axis="{_list(link.joint.axis)}"/>'
         + "".join(_body(arm, child) for child in _carried_by(arm, k))
@@ -132,4 +150,4 @@ def _carried_by(arm: Arm, parent: int) -> list[int]:
 
 
 def _list(numbers: Iterable[float]) -> str:
-    return " ".join(repr(number) for number in numbers)
+    return " ".join(repr(float(number)) for number in numbers)

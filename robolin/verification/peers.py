@@ -15,8 +15,12 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluate import algorithm_name
-from robolin.verification.bodies import joint_positions, lost_and_borne, spreading
+from robolin.verification.bodies import (
+    coordinate_rates,
+    joint_positions,
+    lost_and_borne,
+    spreading,
+)
 from robolin.verification.checks import Array, Bound, Check, compared, not_applicable, not_run
 from robolin.verification.running import STEP
 from robolin.verification.subject import SUM, Subject
@@ -75,6 +79,10 @@ def require_peer(name: str) -> None:
 def compared_with(name: str, on: Subject) -> tuple[Comparison, list[Check]]:
     """Every result both programs have."""
     family = f"against {name}"
+    if on.arm.groups:
+        joint = on.arm.groups[0].name
+        reason = f"joint '{joint}' has several freedoms, which programs count differently"
+        return Comparison(name, "", {}), [not_applicable(family, "all results", reason)]
     try:
         peer = _makers()[name](on.arm)
     except Refused as refusal:
@@ -122,8 +130,8 @@ def _forward_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
     full = joint_positions(on.arm, on.q), on.qd @ S.T, (on.value("tau") - extra.torque) @ S.T
     rows = [peer.forward(*row) for row in zip(*full, strict=True)]
     qdd, *gradients = (np.array(column) for column in zip(*rows, strict=True))
-    model = algorithm_name(on.arm, "linearize-forward")
-    found = on.result(algorithm_name(on.arm, "forward"), "qdd")
+    forward, model = (on.answering(verb)[0] for verb in ("forward", "linearize-forward"))
+    found = on.result(forward, "qdd")
     yield compared(family, "qdd", found, qdd @ S, on.accelerations, on.acceleration_terms)
     if not gradients:
         return
@@ -139,11 +147,11 @@ class _Extra:
     """Torques of losses and loads, and their gradients by complex step."""
 
     def __init__(self, on: Subject) -> None:
-        arm, steps = on.arm, 1j * STEP * np.eye(on.arm.n)
+        arm, q, qd = on.arm, on.q[:, None, :], on.qd[:, None, :]
+        ways = coordinate_rates(arm, q, np.eye(arm.n))
         self.torque = lost_and_borne(arm, on.q, on.qd)
-        q, qd = on.q[:, None, :], on.qd[:, None, :]
-        self.by_q = _columns(lost_and_borne(arm, q + steps, qd + 0.0 * steps))
-        self.by_qd = _columns(lost_and_borne(arm, q + 0.0 * steps, qd + steps))
+        self.by_q = _columns(lost_and_borne(arm, q + 1j * STEP * ways, qd))
+        self.by_qd = _columns(lost_and_borne(arm, q, qd + 1j * STEP * np.eye(arm.n)))
 
 
 def _columns(stepped: Any) -> Array:

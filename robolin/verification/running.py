@@ -53,32 +53,14 @@ def run_on(arm: Arm, name: str, given: Mapping[str, Array], number: Any = float)
     }
     chain = _WatchedChain(parameters_of(arm), columns, number, algorithm.gives)
     with np.errstate(all="ignore"):
-        algorithm.run(chain)
+        run: Callable[[Any], None] = algorithm.run
+        run(chain)
     batch, kind = values[0].shape[:-1], np.result_type(*values)
     arrays = {}
     for result, shape in algorithm.gives.items():
         array = np.zeros(batch + sizes(shape, arm.n, len(arm.links)), dtype=kind)
         for index, value in chain.results.get(result, {}).items():
-            array[(..., *index)] = value
+            place: Any = (..., *index)
+            array[place] = value
         arrays[result] = array
     return Ran(arrays, chain.divides, tuple(chain.shortfalls))
-
-
-def complex_step(
-    arm: Arm, name: str, given: Mapping[str, Array], along: str
-) -> Mapping[str, Array]:
-    """∂result/∂along, exact to rounding: the last axis counts the entries of `along`."""
-    steps = {need: values[:, None, :] for need, values in given.items()}
-    steps[along] = steps[along] + 1j * STEP * np.eye(arm.n)
-    moved = run_on(arm, name, steps).arrays
-    return {result: np.moveaxis(values.imag / STEP, 1, -1) for result, values in moved.items()}
-
-
-def complex_step_along(
-    arm: Arm, name: str, given: Mapping[str, Array], directions: Mapping[str, Array]
-) -> Mapping[str, Array]:
-    """How every result changes when the inputs named in `directions` move along them."""
-    moved = dict(given)
-    for need, direction in directions.items():
-        moved[need] = given[need] + 1j * STEP * direction
-    return {result: x.imag / STEP for result, x in run_on(arm, name, moved).arrays.items()}

@@ -11,8 +11,10 @@ import numpy as np
 
 from robolin.algebra.axes import Shape, sizes
 from robolin.arm import Arm
-from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.engine.direct import Shortfall
+from robolin.errors import RobolinError
+from robolin.evaluate import algorithm_name
 from robolin.verification.bodies import lost_and_borne, weight_torque
 from robolin.verification.checks import (
     OF_ACCELERATIONS,
@@ -37,7 +39,10 @@ MOST_NUMBERS = 100_000
 
 _OF_MASSES = ("mass_matrix", "dmass_matrix_dq")
 _OF_TORQUES = ("tau", "dtau", "dtau_dq", "dtau_dqd", "coriolis_matrix", "kappa", "coriolis")
-_OF_ACCELERATIONS = ("qdd", "dqdd", "nud", "xid")
+_OF_TASKS = ("operational_inertia", "bias_wrench")
+_OF_FACTORS = ("factor", "factor_inverse", "D", "m", "nu", "xi", "qd")
+_OF_INVERSES = ("mass_matrix_inverse", "dqdd_dtau", "operational_inertia_inverse")
+_DIVIDED_ONCE = (*_OF_FACTORS, *_OF_INVERSES)
 
 SUM = Bound(SUMMED, "sum")
 
@@ -75,6 +80,8 @@ class Subject:
         numbers = max(self._entries(shape) for shape in algorithm.gives.values())
         if numbers > MOST_NUMBERS:
             return f"{numbers} numbers a state are too many to check"
+        if self.arm.groups and name in ONE_FREEDOM:
+            return f"joint '{self.arm.groups[0].name}' has several freedoms"
         if algorithm.kind != "any" and self.followers:
             return self.followers
         if algorithm.kind == "serial" and not self.arm.serial:
@@ -82,6 +89,15 @@ class Subject:
         if self.no_inertia and self.ran(name).divides:
             return self.no_inertia
         return ""
+
+    def answering(self, verb: str) -> tuple[str, str]:
+        """The algorithm that answers a verb on this arm, and why it does not apply, if so."""
+        try:
+            name = algorithm_name(self.arm, verb)
+        except RobolinError:
+            # whatever is in the way is in the way of the verb's own algorithm
+            name = verb
+        return name, self.obstacle(name)
 
     def _entries(self, shape: Shape) -> int:
         return prod(sizes(shape, self.arm.n, len(self.arm.links)))
@@ -141,7 +157,12 @@ class Subject:
         """What a result of an algorithm may be off."""
         if not self.ran(algorithm).divides:
             return SUM
-        return self.accelerations if array in _OF_ACCELERATIONS else self.divided
+        if array in _OF_TASKS:
+            # divided once more, by a matrix with a condition of its own
+            once_more = np.linalg.cond(self.result(algorithm, "operational_inertia_inverse"))
+            return Bound(self.divided.value * once_more, "task")
+        once = (*_DIVIDED_ONCE, *_OF_TORQUES, "epsilon", "dqdd_dqd", "dqdd_dq")
+        return self.divided if array in once else self.accelerations
 
     # sizes of what is summed up
 
@@ -195,12 +216,13 @@ class Subject:
             return self.motion_terms * np.sqrt(self._lightness)
         if array in _OF_TORQUES:
             return self.motion_terms
-        if array in _OF_ACCELERATIONS:
-            return self.acceleration_terms
         if array.startswith("dqdd_dq"):
             return self.forward_terms
-        if self.ran(algorithm).divides:
+        if array in _DIVIDED_ONCE or array in _OF_TASKS:
             return 0.0
+        if self.ran(algorithm).divides:
+            # q̈, and accelerations of links and frames
+            return self.acceleration_terms * (1.0 + self._reach)
         # places, and velocities and accelerations of them
         return (1.0 + self._reach) * (1.0 + self.speed + self.speed**2)
 

@@ -77,7 +77,9 @@ def test_examples_on_bundled_arms_run() -> None:
     for verb in SUMMARIES:
         for line in re.findall(r"^    robolin (.*)$", answered(verb, "--help").out, re.MULTILINE):
             words = line.split()
-            if "arm.urdf" not in words and "-o" not in words:
+            # what is checked has to be stored first: tests/docs runs docs/ci.md
+            stored = words[0] in ("check", "record")
+            if not stored and "arm.urdf" not in words and "-o" not in words:
                 answered(*words)
 
 

@@ -140,6 +140,13 @@ def test_a_leader_has_one_position(kind: Kind) -> None:
     assert ids("abc", leader, joint("j", "b", "c", Mimic("i"))) == ["mimic-fixed"]
 
 
+@pytest.mark.parametrize("kind", ["floating", "planar"])
+def test_a_follower_has_one_position(kind: Kind) -> None:
+    """A joint with several freedoms cannot follow another."""
+    follower = joint("j", "b", "c", Mimic("i"), kind=kind)
+    assert ids("abc", joint("i", "a", "b"), follower) == ["mimic-fixed"]
+
+
 def test_composed_mimic_is_the_chain_of_rules_one_after_the_other() -> None:
     """Along a shuffled chain the composed rule gives the value that step by step gives."""
     rng = random.Random(2)

@@ -1,4 +1,4 @@
-"""An arm whose base floats: against Pinocchio's free flyer, far from home, and as people ask for it.
+"""An arm whose base floats: against Pinocchio's free flyer, far from home, and as it is asked for.
 
 Bundled Panda always; Solo12, ANYmal, TIAGo Pro and Panda with its hand where the published files
 are at hand.

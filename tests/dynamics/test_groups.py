@@ -19,7 +19,7 @@ from robolin.engine.parameters import parameters_of
 from robolin.engine.run import run
 from tests.dynamics.running import gap, gap_by_state, run_on
 from tests.engine.on_lanes import on_lanes
-from tests.robots import WRENCH_MODELS, grouped_arm, named, random_states, with_wrench
+from tests.robots import TOOL, WRENCH_MODELS, grouped_arm, named, random_states, with_wrench
 
 ARMS = (
     grouped_arm(0, ["floating"]),
@@ -32,6 +32,11 @@ ARMS = (
     grouped_arm(5, ["revolute", "revolute", "planar", "planar", "floating"], True),
 )
 STATES = 6
+FORWARD = [
+    name
+    for name, algorithm in ALGORITHMS.items()
+    if name.startswith("forward") and name not in ONE_FREEDOM and "qdd" in algorithm.gives
+]
 
 
 def _pairs(*matrices_and_vectors: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -57,7 +62,7 @@ def test_pinocchio_agrees(arm: Arm) -> None:
 
     tolerance = 1e-12 + 1e-15 * np.linalg.cond(true.mass_matrix)
     given = {"q": states.q, "qd": states.qd, "tau": true.tau}
-    for algorithm in ("forward", "forward-conventional"):
+    for algorithm in FORWARD:
         found = run_on(arm, algorithm, given)["qdd"]
         assert (gap_by_state(found, true.qdd) <= 10.0 * tolerance).all(), algorithm
     for algorithm in _linearizations(arm):
@@ -157,6 +162,28 @@ def test_the_tangent_of_a_moving_arm_turns(arm: Arm) -> None:
     apart = difference(arm, advanced(arm, q, h * qd), advanced(arm, near, h * qd))
     expected = kinematic_block(arm, qd) @ delta
     assert gap((apart - delta) / h / 1e-5, expected / 1e-5) <= 1e-4
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
+    """Jacobian, ∂twist/∂q and ∂a/∂q of the tool are differences along q ⊕ δ, to 1e-8."""
+    arm, h = replace(arm, tip=arm.frames[TOOL]), 1e-5
+    s = random_states(arm, 1, seed=5)
+    given = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
+    steps = h * np.eye(arm.n)
+    ahead, behind = (
+        run_on(arm, "frame-motion", given | {"q": advanced(arm, s.q, sign * steps)})
+        for sign in (1.0, -1.0)
+    )
+    found = run_on(arm, "frame-derivatives", given)
+    columns = run_on(arm, "jacobian", {"q": s.q, "qd": s.qd})["jacobian"]
+    for name, derivative in (
+        ("position", columns[0, 3:]),
+        ("twist", found["dtwist_dq"][0]),
+        ("classical_acceleration", found["dclassical_acceleration_dq"][0]),
+    ):
+        difference = (ahead[name] - behind[name]).T / (2.0 * h)
+        assert gap(difference, derivative, made_of=1.0) <= 1e-8, name
 
 
 COMPILED = (

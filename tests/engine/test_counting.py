@@ -51,7 +51,7 @@ EVERY = [(verb, candidate.title) for verb in VERBS for candidate in VERBS[verb]]
 
 def cost_of(verb: str, title: str, n: int) -> Cost:
     [candidate] = [each for each in VERBS[verb] if each.title == title]
-    return count(generic_chain(n), candidate.run, candidate.needs)
+    return count(generic_chain(n), candidate.run, candidate.needs, candidate.gives)
 
 
 @pytest.mark.parametrize("n", [*range(1, 13), 30])

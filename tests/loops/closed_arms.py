@@ -1,8 +1,9 @@
-"""Arms with closed loops: random trees whose frames are closed where they happen to meet."""
+"""Arms with closed loops: random joints whose frames are closed where they happen to meet."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from tests.dynamics.world import placed
 from tests.robots import random_arm, random_pose, with_follower
 
 METHODS = ("kkt", "schur", "null-space")
+
+# a closure: its kind and the numbers of the links it holds together, 0 for the base
+Closure = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
@@ -24,51 +28,60 @@ class Closed:
     tau: np.ndarray
 
 
-def looped(arm: Arm, q: np.ndarray, kinds: tuple[str, ...], seed: int) -> Arm:
-    """The arm with closures that are closed at q: from its outermost links to others or the base."""
+def looped(arm: Arm, q: np.ndarray, closures: tuple[Closure, ...], seed: int) -> Arm:
+    """The arm with closures between frames that meet at q."""
     rng = np.random.default_rng(seed)
     at = placed(arm, q)
-    R = [*at.R, np.eye(3)]
-    p = [*at.p, np.zeros(3)]
+    R, p = [np.eye(3), *at.R], [np.zeros(3), *at.p]
     loops = []
-    for i, kind in enumerate(kinds):
-        # links nobody carries come first; the other end is on a link they do not hang on
-        first = 1 + i
-        second = arm.base if i == 0 else int(rng.integers(first + 1, arm.base + 1))
+    for i, (kind, first, second) in enumerate(closures):
         pose = random_pose(rng)
         E, t = np.reshape(pose.rotation, (3, 3)), np.array(pose.translation)
-        world_R, world_p = R[first - 1] @ E, p[first - 1] + R[first - 1] @ t
-        back = R[second - 1].T
-        seen = Pose(tuple((back @ world_R).ravel()), tuple(back @ (world_p - p[second - 1])))
-        ends = (Frame(f"first{i}", first, pose), Frame(f"second{i}", second, seen))
+        world_R, world_p = R[first] @ E, p[first] + R[first] @ t
+        turn, way = R[second].T @ world_R, R[second].T @ (world_p - p[second])
+        seen = Pose(tuple(turn.ravel().tolist()), tuple(way.tolist()))
+        ends = (Frame(f"a{i}", first, pose), Frame(f"b{i}", second or arm.base, seen))
         loops.append(Loop(f"loop{i}", kind, *ends))
-    return replace(arm, name=f"{arm.name}-{'-'.join(kinds)}", loops=tuple(loops))
+    name = "-".join([arm.name, *(kind for kind, _, _ in closures)])
+    return replace(arm, name=name, loops=tuple(loops))
 
 
-def closed(seed: int, joints: int, kinds: tuple[str, ...], count: int = 3, **how: bool) -> Closed:
-    """A random arm with closures of these kinds, at states near the one they were made at."""
-    mimic = how.pop("mimic", False)
-    tree = random_arm(seed, joints, how.pop("tree", True), armature=True, damping=True, **how)
-    tree = with_follower(tree) if mimic else tree
+def forked(arm: Arm, at: int) -> Arm:
+    """A chain cut in two: link `at`, and all outboard of it, sit on the base."""
+    links = tuple(
+        replace(link, parent=arm.base) if k == at else link
+        for k, link in enumerate(arm.links, start=1)
+    )
+    return replace(arm, name=arm.name.replace("chain", "fork"), links=links)
+
+
+def closed(
+    seed: int, joints: int, *closures: Closure, fork: int = 0, mimic: bool = False
+) -> Closed:
+    """A random arm with these closures, at three states near the one they were made at."""
+    arm = random_arm(seed, joints, armature=seed % 2 == 0, damping=True)
+    arm = forked(arm, fork) if fork else arm
+    arm = with_follower(arm) if mimic else arm
     rng = np.random.default_rng([7, seed])
-    q = rng.uniform(-1.0, 1.0, tree.n)
-    arm = looped(tree, q, kinds, seed)
-    near = q + 0.05 * rng.normal(size=(count, arm.n))
+    q = rng.uniform(-1.0, 1.0, arm.n)
+    arm = looped(arm, q, closures, seed)
+    near = q + 0.05 * rng.normal(size=(3, arm.n))
     state = robolin.close(arm, near, rng.normal(size=near.shape))
     return Closed(arm, state.q, state.qd, rng.normal(size=near.shape) * 5.0)
 
 
-def sample() -> list[Closed]:
-    """Chains and trees of turning and sliding joints, closed once or twice, some with followers."""
-    return [
-        closed(0, 6, ("point",), tree=False),
-        closed(1, 9, ("rigid",), tree=False),
-        closed(2, 8, ("point",)),
-        closed(3, 10, ("rigid",)),
-        closed(4, 12, ("point", "rigid")),
-        closed(5, 9, ("point",), mimic=True),
-        closed(6, 12, ("rigid", "point"), mimic=True),
-    ]
+@cache
+def sample() -> tuple[Closed, ...]:
+    """Chains and forks of turning and sliding joints, closed once or twice, some with followers."""
+    return (
+        closed(0, 6, ("point", 1, 0)),
+        closed(1, 9, ("rigid", 1, 0)),
+        closed(2, 8, ("point", 1, 5), fork=4),
+        closed(3, 10, ("rigid", 6, 1), fork=5),
+        closed(4, 14, ("rigid", 1, 8), ("point", 3, 0), fork=7),
+        closed(5, 7, ("point", 1, 0), mimic=True),
+        closed(6, 13, ("rigid", 2, 9), fork=7, mimic=True),
+    )
 
 
 def relative(found: np.ndarray, true: np.ndarray) -> float:

@@ -161,9 +161,7 @@ def _lagrange(
 def _inertia(linkage: Linkage, theta: Vector) -> mp.matrix:
     """M(θ) of T = ½ Σ m |ċ|² + ½ (m l²/12) φ̇² = ½ θ̇ᵀ M θ̇."""
     n, bars = len(theta), linkage.bars(theta)
-    gradients = [
-        _difference(lambda x: _places(linkage.bars(x)), theta, k, STEP) for k in range(n)
-    ]
+    gradients = [_difference(lambda x: _places(linkage.bars(x)), theta, k, STEP) for k in range(n)]
     weights = mp.matrix(
         [w for bar in bars for w in (bar.mass, bar.mass, bar.mass * bar.mass**2 / 12)]
     )
@@ -181,9 +179,7 @@ def _places(bars: list[Bar]) -> mp.matrix:
 
 
 def _weight(linkage: Linkage, theta: Vector) -> mp.mpf:
-    return mp.fsum(
-        bar.mass * mp.mpf(str(GRAVITY)) * bar.middle.imag for bar in linkage.bars(theta)
-    )
+    return mp.fsum(bar.mass * mp.mpf(str(GRAVITY)) * bar.middle.imag for bar in linkage.bars(theta))
 
 
 def _joint_gradient(linkage: Linkage, theta: Vector) -> mp.matrix:

@@ -38,9 +38,7 @@ def points(at: Subject) -> np.ndarray:
 def test_F_eq_3_to_5_and_17(at: Subject) -> None:
     """φ(i,k)φ(k,j) = φ(i,j), φ⁻¹(i,j) = φ(j,i); φ of (17) is φ seen from the links' points."""
     op, p = at.op, points(at)
-    own = {
-        (i, j): from_point(p[j - 1] - p[i - 1]) for i in at.links() for j in at.links()
-    }
+    own = {(i, j): from_point(p[j - 1] - p[i - 1]) for i in at.links() for j in at.links()}
     for i in at.links():
         assert np.array_equal(own[i, i], np.eye(6))
         for j in at.links():

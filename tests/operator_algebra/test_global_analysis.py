@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import null_space
 
 import robolin
-from tests.operator_algebra.subjects import EXACT, Subject, any_arm, apart, branched, divided
+from tests.operator_algebra.subjects import EXACT, Subject, any_arm, apart, branched
 from tests.operator_algebra.test_linearization import accelerations, weight
 
 
@@ -45,9 +45,7 @@ def test_O_eq_25(at: Subject) -> None:
     """fa + fc = Ia + v x Iv, where constraint forces do no work on what the joints allow."""
     op = at.op
     # a joint's own torque acts on its link and, backwards, on the one it sits on
-    axes = op.diagonal(
-        [at.column(k) / (at.column(k) @ at.column(k)) for k in at.links()], "h"
-    )
+    axes = op.diagonal([at.column(k) / (at.column(k) @ at.column(k)) for k in at.links()], "h")
     active = (op.I - op.E_phi) @ axes @ at.tau
     constraint = (op.I - op.E_phi) @ op.f - active
 
@@ -71,9 +69,7 @@ class Constrained:
         op = at.op
         self.T = null_space(motions(at).dense().T)
         self.M = op.M.dense()
-        axes = op.diagonal(
-            [at.column(k) / (at.column(k) @ at.column(k)) for k in at.links()], "h"
-        )
+        axes = op.diagonal([at.column(k) / (at.column(k) @ at.column(k)) for k in at.links()], "h")
         active = (op.I - op.E_phi) @ axes @ at.tau
         self.push = active - gyroscopic(at)
         self.a0 = op.phi.T @ op.Hd.T @ at.qd + weight(at)

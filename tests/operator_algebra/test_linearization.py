@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import robolin
-from tests.dynamics.loop_free import Q, S, crm
+from tests.dynamics.loop_free import Q, S
 from tests.operator_algebra.subjects import (
     EXACT,
     Subject,
@@ -182,11 +182,7 @@ def inverse_model(at: Subject):
     """A_D and B_D as formulas."""
     op = at.op
     A = 2 * op.H @ op.phi @ (op.Mhat @ op.phi.T @ op.H.T + op.M @ op.phi.T @ op.Hd.T)
-    B = (
-        op.H
-        @ op.phi
-        @ (op.Hf + 2 * op.Mhat @ op.phi.T @ op.Hd.T + op.M @ op.phi.T @ op.Hdd.T)
-    )
+    B = op.H @ op.phi @ (op.Hf + 2 * op.Mhat @ op.phi.T @ op.Hd.T + op.M @ op.phi.T @ op.Hdd.T)
     return A, B
 
 
@@ -204,9 +200,7 @@ def test_L_eq_3_3(at: Subject) -> None:
 
 def composite(at: Subject, own: np.ndarray) -> np.ndarray:
     """R(k) = Σ own(j) over k and all it carries."""
-    return np.array(
-        [sum(own[j - 1] for j in at.links() if at.outboard(j, k)) for k in at.links()]
-    )
+    return np.array([sum(own[j - 1] for j in at.links() if at.outboard(j, k)) for k in at.links()])
 
 
 @any_arm
@@ -426,9 +420,7 @@ class Decomposed:
         self.lam_plus = op.diagonal(diagonal_blocks(op.E_phi.T @ self.lam @ op.E_phi), "Λ⁺")
         through = diagonal_blocks(op.tau_bar)
         tau_hat = diagonal_blocks(op.Ghat @ op.H)
-        J = outward(
-            at, np.swapaxes(tau_hat, -1, -2), lambda k, S: through[k - 1].T @ S
-        )
+        J = outward(at, np.swapaxes(tau_hat, -1, -2), lambda k, S: through[k - 1].T @ S)
         self.J = op.diagonal(J, "Ĵ")
         self.L = op.Dinv + op.G.T @ self.lam_plus @ op.G
         self.U = self.L @ op.H - op.G.T @ self.lam_plus

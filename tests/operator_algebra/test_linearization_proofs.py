@@ -70,9 +70,7 @@ def test_L_eq_A_2(at: Subject) -> None:
 def test_L_eq_A_3(at: Subject) -> None:
     """ψ*Xψ = ψ*S + Sψ~ with S(k) = ψ*(k+1,k)S(k+1)ψ(k+1,k) + X(k), on a chain."""
     op, X, through = at.op, any_blocks(at), diagonal_blocks(at.op.tau_bar)
-    total = op.diagonal(
-        outward(at, X, lambda k, S: through[k - 1].T @ S @ through[k - 1]), "S"
-    )
+    total = op.diagonal(outward(at, X, lambda k, S: through[k - 1].T @ S @ through[k - 1]), "S")
     left = op.psi.T @ op.diagonal(X) @ op.psi
     assert apart(left, op.psi.T @ total + total @ op.psi_tilde) <= divided(at)
 

@@ -1,0 +1,104 @@
+"""`robolin diagonalize --curvature`: flat or not, by how much, and where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from robolin.analysis.sampling import random_configurations
+from tests.cli.command import answered, robolin
+
+CART_POLE = """\
+robolin: 1
+name: cart-pole
+joints:
+  - {name: cart, type: prismatic, parent: rail, child: wagon, axis: [1, 0, 0]}
+  - {name: pole, type: continuous, parent: wagon, child: rod, axis: [0, 1, 0]}
+links:
+  - {name: wagon, mass: 2}
+  - {name: rod, mass: 1, com: [0, 0, 0.5], inertia: {ixx: 0.1, iyy: 0.1, izz: 0}}
+"""
+
+
+def test_golden_arm() -> None:
+    """One configuration: its curvature and its one independent symbol, as the library has them."""
+    ran = answered("diagonalize", "two-link", "--curvature", "--symbols", "--q", "0.3,-0.7")
+    found = library.curvature(library.load("two-link"), [0.3, -0.7])
+
+    symbol = "riemann/shoulder/elbow/shoulder/elbow"
+    assert ran.rows[0] == ["shoulder/position", "elbow/position", "curvature", symbol]
+    assert ran.numbers == [[0.3, -0.7, float(found.relative), float(found.symbols[0, 1, 0, 1])]]
+    assert round(ran.numbers[0][-1], 5) == 0.24936
+
+
+def test_samples_say_where_the_largest_symbol_is() -> None:
+    """The contract has the verdict, the largest symbol with its joints and row, and the count."""
+    asked = ("diagonalize", "ur5", "--curvature", "--samples", "6", "--seed", "2")
+    answer = json.loads(answered(*asked, "--format", "json").out)
+    arm = library.load("ur5")
+    found = library.curvature(arm, random_configurations(arm, 6, 2))
+
+    contract = answer["meta"]["contract"]
+    assert contract["verdict"].startswith("not flat")
+    assert contract["independent symbols"] == 105
+    assert f"R({', '.join(found.largest)}) = " in contract["largest symbol"]
+    assert contract["largest symbol"].endswith(f"in row {found.at[0] + 1}")
+    np.testing.assert_array_equal(answer["results"]["curvature"], found.relative)
+    assert answered(*asked).out == answered(*asked).out
+
+
+def test_a_flat_arm_is_an_answer(tmp_path: Path) -> None:
+    """A cart with a pole is flat; that ends with exit code 0, as any other answer does."""
+    path = tmp_path / "cart-pole.yaml"
+    path.write_text(CART_POLE)
+    table = answered("diagonalize", path, "--curvature", "--samples", "9", "--format", "table").out
+
+    assert "flat: coordinates exist" in table
+    assert "not flat" not in table
+
+
+@pytest.mark.parametrize("extension", ["csv", "json", "npz", "parquet"])
+def test_files(tmp_path: Path, extension: str) -> None:
+    """Every kind of file takes the answer."""
+    path = tmp_path / f"curvature.{extension}"
+    answered("diagonalize", "two-link", "--curvature", "--symbols", "--samples", "3", "-o", path)
+
+    assert path.stat().st_size > 0
+    if extension == "npz":
+        with np.load(path) as stored:
+            assert stored["riemann"].shape == (3, 1)
+            assert stored["curvature"].shape == (3,)
+
+
+def test_rows_of_a_file(tmp_path: Path) -> None:
+    """Configurations may come from a trajectory, whose time goes along."""
+    path = tmp_path / "poses.csv"
+    path.write_text("time,q1,q2\n0,0.3,-0.7\n1,0.3,1.5\n")
+    ran = answered("diagonalize", "two-link", "--curvature", "--trajectory", path)
+
+    expected = library.curvature(library.load("two-link"), [[0.3, -0.7], [0.3, 1.5]]).relative
+    assert [row[0] for row in ran.numbers] == [0.0, 1.0]
+    np.testing.assert_array_equal([row[-1] for row in ran.numbers], expected)
+
+
+WRONG = [
+    (["--samples", "3"], "it goes with --curvature"),
+    (["--symbols"], "it goes with --curvature"),
+    (["--curvature", "--seed", "1"], "needs --samples"),
+    (["--curvature", "--samples", "3", "--q", "0,0"], "cannot go together with --q"),
+    (["--curvature", "--qd", "1,1"], "has no effect here"),
+    (["--curvature", "--unnormalized"], "cannot go together with --unnormalized"),
+]
+
+
+@pytest.mark.parametrize("flags, said", WRONG, ids=[" ".join(flags) for flags, _ in WRONG])
+def test_flags_that_make_no_sense(flags: list[str], said: str) -> None:
+    """A flag without effect is wrong usage, not ignored."""
+    ran = robolin("diagonalize", "two-link", *flags)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err

@@ -1,0 +1,178 @@
+"""Arms with a floating base, and floating and planar joints in files, on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from robolin.quaternions import quaternion_from_rpy
+from tests.cli.command import answered, robolin
+
+PARTS = ("rx", "ry", "rz", "x", "y", "z")
+BASE = [f"base:{part}" for part in PARTS]
+
+CART = """\
+robolin: 1
+name: cart
+joints:
+  - {name: drive, type: planar, parent: ground, child: chassis, axis: [0, 0, 1], damping: 0.5}
+  - {name: mast, type: revolute, parent: chassis, child: pole, axis: [0, 1, 0]}
+  - {name: drop, type: floating, parent: pole, child: load}
+links:
+  - {name: ground}
+  - {name: chassis, mass: 5.0, com: [0.1, 0, 0], inertia: {ixx: 0.1, iyy: 0.2, izz: 0.3}}
+  - {name: pole, mass: 1.0, com: [0, 0, 0.5], inertia: {ixx: 0.1, iyy: 0.1, izz: 0.01}}
+  - {name: load, mass: 0.5, com: [0, 0, 0.1], inertia: {ixx: 0.01, iyy: 0.01, izz: 0.01}}
+"""
+
+
+def test_rows_and_columns_have_names() -> None:
+    """Every freedom is a column of the answer, in the order turns, slides, joints."""
+    ran = answered("inverse", "two-link", "--floating-base")
+    joints = [*BASE, "shoulder", "elbow"]
+    assert ran.rows[0] == [f"{name}/effort" for name in joints]
+    ran = answered("mass-matrix", "two-link", "--floating-base")
+    assert ran.rows[0] == [f"mass_matrix/{row}/{column}" for row in joints for column in joints]
+
+
+def test_a_quaternion_stands_for_the_angles() -> None:
+    """--q takes roll, pitch and yaw, or the quaternion of the same turn."""
+    rpy = np.array([0.4, -0.9, 2.0])
+    angles = ",".join(f"{n}={x!r}" for n, x in zip(BASE, rpy.tolist(), strict=False))
+    values = quaternion_from_rpy(rpy).tolist()
+    quaternion = ",".join(f"base:q{c}={x!r}" for c, x in zip("xyzw", values, strict=True))
+    with_angles, with_quaternion = (
+        answered("mass-matrix", "panda", "--floating-base", "--q", f"{q},base:x=2")
+        for q in (angles, quaternion)
+    )
+    np.testing.assert_allclose(with_quaternion.numbers, with_angles.numbers, rtol=0, atol=1e-13)
+
+
+WRONG = [
+    ("base:qx=0,base:qw=1", "the quaternion of 'base' has no base:qy, base:qz"),
+    ("base:qx=1,base:qy=0,base:qz=0,base:qw=1", "has length 1.41421356, not 1"),
+    ("base:qx=0,base:qy=0,base:qz=0,base:qw=1,base:rx=0", "both a quaternion and base:rx"),
+    ("base:qx=0deg,base:qy=0,base:qz=0,base:qw=1", "has no angles in it"),
+    ("base:x=1deg", "slides"),
+    ("base=1", "no moving joint 'base'"),
+]
+
+
+@pytest.mark.parametrize(("typed", "message"), WRONG, ids=[row[0] for row in WRONG])
+def test_wrong_quaternions(typed: str, message: str) -> None:
+    """A quaternion is four numbers of length one, or it is refused."""
+    ran = robolin("mass-matrix", "panda", "--floating-base", "--q", typed)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+def sheet(path: Path, columns: dict[str, np.ndarray]) -> Path:
+    rows = np.stack(list(columns.values()), axis=1).tolist()
+    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def motion(rows: int = 5) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Positions of a floating two-link arm with a quaternion, and the same as q."""
+    rng = np.random.default_rng(3)
+    q = rng.uniform(-1.2, 1.2, (rows, 8))
+    quaternions = quaternion_from_rpy(q[:, :3])
+    columns = {f"base:q{c}/position": quaternions[:, i] for i, c in enumerate("xyzw")}
+    names = [*BASE[3:], "shoulder", "elbow"]
+    return columns | {f"{n}/position": q[:, 3 + i] for i, n in enumerate(names)}, q
+
+
+def test_quaternions_in_a_trajectory(tmp_path: Path) -> None:
+    """A file may have quaternion columns in place of angles; a note says so."""
+    columns, q = motion()
+    file = sheet(tmp_path / "motion.csv", columns)
+    ran = answered("inverse", "two-link", "--floating-base", "--trajectory", file)
+    expected = library.inverse(library.load("two-link", floating_base=True), q, 0.0, 0.0)
+    np.testing.assert_allclose(ran.numbers, expected, rtol=0, atol=1e-13)
+    assert "the angles of 'base' come from its quaternion" in ran.err
+
+
+def test_a_quaternion_that_is_none(tmp_path: Path) -> None:
+    """A row whose quaternion has the wrong length is refused by its line, or has no answer."""
+    columns, _ = motion()
+    columns["base:qw/position"] = columns["base:qw/position"].copy()
+    columns["base:qw/position"][2] += 0.3
+    file = sheet(tmp_path / "motion.csv", columns)
+    asked = ("inverse", "two-link", "--floating-base", "--trajectory", file)
+    ran = robolin(*asked)
+    assert ran.code == 3
+    assert f"{file}:4, row 3: the quaternion of joint 'base' has length" in ran.err
+    ran = answered(*asked, "--on-bad-row", "nan")
+    bad = np.isnan(ran.numbers).all(axis=1)
+    assert bad.tolist() == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"base:qz/position": None}, "the quaternion of joint 'base' has no qz"),
+        ({"base:rx/position": 0.0}, "both a quaternion and rx"),
+    ],
+)
+def test_columns_that_do_not_make_a_turn(
+    tmp_path: Path, change: dict[str, float | None], message: str
+) -> None:
+    """Half a quaternion, or one beside angles, is an error that names the columns."""
+    columns, q = motion()
+    for name, value in change.items():
+        if value is None:
+            del columns[name]
+        else:
+            columns[name] = np.full(len(q), value)
+    file = sheet(tmp_path / "motion.csv", columns)
+    ran = robolin("inverse", "two-link", "--floating-base", "--trajectory", file)
+    assert ran.code == 3
+    assert message in ran.err
+
+
+def test_planar_and_floating_joints_in_a_file(tmp_path: Path) -> None:
+    """A YAML arm may have planar and floating joints; damping acts on each of their freedoms."""
+    file = tmp_path / "cart.yaml"
+    file.write_text(CART)
+    arm = library.load(file)
+    drop = [f"drop:{part}" for part in PARTS]
+    assert arm.joint_names == ("drive:x", "drive:y", "drive:rz", "mast", *drop)
+    # steady driving on a straight line takes what the damping takes
+    ran = answered("inverse", file, "--qd", "drive:x=2", "--gravity", "0")
+    assert ran.numbers[0][0] == pytest.approx(1.0)
+    assert np.abs(ran.numbers[0][1:]).max() <= 1e-13
+    # the body's x turns with it: the same twist is another direction in the plane
+    ran = answered("inverse", file, "--q", "drive:rz=90deg", "--qdd", "drive:x=1", "--gravity", "0")
+    assert ran.numbers[0][0] == pytest.approx(6.5)
+    assert ran.numbers[0][1] == pytest.approx(0.0, abs=1e-13)
+
+
+REFUSED = [
+    (["diagonalize"], "'base' is floating"),
+    (["mass-matrix", "--coriolis"], "'base' is floating"),
+    (["mass-matrix", "--derivative"], "'base' is floating"),
+]
+
+
+@pytest.mark.parametrize(("verb", "message"), REFUSED, ids=[" ".join(row[0]) for row in REFUSED])
+def test_verbs_for_joints_with_one_freedom(verb: list[str], message: str) -> None:
+    """What is only known for joints with one freedom says so and how to go on."""
+    ran = robolin(verb[0], "panda", "--floating-base", *verb[1:])
+    assert ran.code == 3
+    assert message in ran.err
+    assert "hint: " in ran.err
+
+
+def test_inspect_tells_of_the_base() -> None:
+    """The tree, the joints and the links show the floating joint once, by its own name."""
+    ran = answered("inspect", "panda", "--floating-base", "--format", "json")
+    found = json.loads(ran.out)
+    assert found["tree"][:2] == ["world", "└─ panda_link0 0.629769 kg  (base: floating)"]
+    assert found["links"][0]["joint"] == "base"
+    assert {row["name"] for row in found["joints"]} >= set(BASE)
+    assert found["mass"]["base"] == 0

@@ -1,0 +1,166 @@
+"""Closed loops on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from tests.cli.command import answered, robolin
+
+
+def asked(*args: str) -> dict[str, list[float]]:
+    """The arrays of an answer."""
+    return json.loads(answered(*args, "--format", "json").out)["results"]
+
+
+def closed() -> tuple[library.Arm, library.Closed]:
+    arm = library.load("four-bar")
+    return arm, library.close(arm, [0.5, 0, 0], hold="drive")
+
+
+def test_forward_gives_the_forces_of_closures() -> None:
+    """Accelerations, forces by name, the rank and the rows that count, as from Python."""
+    arm, state = closed()
+    found = asked("forward", "four-bar", "--q", "drive=0.5", "--close", "drive", "--tau", "1,0,0")
+    true = library.loop_forces(arm, state.q, 0.0, [1.0, 0.0, 0.0])
+
+    assert found["q"] == state.q.tolist()
+    assert found["qdd"] == true.qdd.tolist()
+    assert found["lam"] == true.lam.tolist()
+    assert (found["rank"], found["kept"]) == (2.0, [1.0, 1.0, 0.0])
+
+
+def test_columns_carry_the_names_of_closures() -> None:
+    """CSV names the joint, or the closure and its component."""
+    ran = answered("forward", "four-bar")
+    assert ran.rows[0][3:7] == ["lam/pin/fx", "lam/pin/fy", "lam/pin/fz", "rank"]
+
+
+@pytest.mark.parametrize("method", ["kkt", "schur", "null-space"])
+def test_methods_give_the_same(method: str) -> None:
+    """--loop-method changes how it is solved, and the contract says how."""
+    state = ("--q", "0.1,0,0", "--close", "least", "--tau", "1,2,3")
+    args = ("linearize-forward", "four-bar", *state)
+    found, true = asked(*args, "--loop-method", method), asked(*args)
+
+    for name in ("qdd", "lam", "dqdd_dq", "dlam_dq", "dlam_dqd", "dlam_dtau"):
+        np.testing.assert_allclose(found[name], true[name], rtol=1e-12, atol=1e-12)
+
+
+def test_linearize_forward_holds_the_arm() -> None:
+    """Without --tau an arm with loops at rest stays at rest, its closures bearing nothing."""
+    found = asked("linearize-forward", "five-bar")
+    np.testing.assert_allclose(found["qdd"], 0.0, atol=1e-12)
+    np.testing.assert_allclose(found["lam"], 0.0, atol=1e-12)
+
+
+def test_perturbations_are_answered() -> None:
+    """--perturb is the model times the change."""
+    model = asked("linearize-forward", "four-bar")
+    found = asked("linearize-forward", "four-bar", "--perturb", "dtau=1,0,0")
+    np.testing.assert_allclose(found["dqdd"], np.array(model["dqdd_dtau"])[:, 0], atol=1e-14)
+
+
+REFUSED = [
+    (("forward", "four-bar", "--q", "0.1,0,0"), 3, "stands open by 0.115 m", "--close"),
+    (("forward", "four-bar", "--qd", "1,0,0"), 3, "torn open at 1.2 m/s", "--close"),
+    (("forward", "four-bar", "--close", "drve"), 2, "no joint 'drve'", "did you mean 'drive'?"),
+    (("forward", "two-link", "--close", "least"), 2, "has no closed loops", "--open-loops"),
+    (("forward", "two-link", "--loop-method", "kkt"), 2, "no closed loops", "--open-loops"),
+    (
+        ("forward", "four-bar", "--q", "0.1,0,0", "--close", "drive,knee"),
+        3,
+        "cannot be closed from here",
+        "hold other joints",
+    ),
+    (("inverse", "four-bar"), 3, "inverse is about trees", "--open-loops"),
+    (("mass-matrix", "four-bar"), 3, "mass-matrix is about trees", "--open-loops"),
+    (("linearize-inverse", "four-bar"), 3, "closed loops: 'pin'", "--open-loops"),
+    (("diagonalize", "five-bar"), 3, "closed loops: 'hand'", "--open-loops"),
+    (("simulate", "four-bar", "--q", "0.1,0,0", "--duration", "1"), 3, "stands open", "--close"),
+    (("simulate", "two-link", "--duration", "1", "--baumgarte", "1,1"), 2, "no closed", "--open"),
+]
+
+
+@pytest.mark.parametrize("args, code, says, hint", REFUSED, ids=lambda x: str(x)[:40])
+def test_what_is_refused(args: tuple[str, ...], code: int, says: str, hint: str) -> None:
+    """States off their closures and questions about trees end with what is wrong and what to do."""
+    ran = robolin(*args)
+    assert (ran.code, ran.out) == (code, "")
+    message, advice = ran.err.splitlines()
+    assert message.startswith("error: ")
+    assert says in message
+    assert hint in advice
+
+
+@pytest.mark.parametrize("verb", ["inverse", "mass-matrix", "linearize-inverse", "diagonalize"])
+def test_open_loops_make_every_verb_work(verb: str) -> None:
+    """--open-loops leaves the tree, and the contract says that it did."""
+    ran = answered(verb, "four-bar", "--open-loops", "--format", "json")
+    contract = json.loads(ran.out)["meta"]["contract"]
+    assert contract["loops"] == "open (asked for): pin"
+
+
+def test_inspect_lists_closures() -> None:
+    """Text and data tell what is held together."""
+    text = answered("inspect", "four-bar").out
+    found = json.loads(answered("inspect", "four-bar", "--format", "json").out)
+
+    assert "Closures of loops" in text
+    assert found["loops"] == [
+        {
+            "name": "pin",
+            "kind": "point",
+            "first": "coupler_end",
+            "second": "rocker_end",
+            "equations": 3,
+        }
+    ]
+    assert "Closures" not in answered("inspect", "two-link").out
+
+
+def test_trajectories_are_closed_row_by_row(tmp_path: Path) -> None:
+    """Rows on the closures are answered; a row that cannot be closed is an error, or NaN."""
+    file = tmp_path / "rows.csv"
+    file.write_text("drive/position,knee/position,pivot/position\n0,0,0\n0.5,0,0\n0.1,-3,9\n")
+    args = ("forward", "four-bar", "--trajectory", str(file))
+    arm, state = closed()
+
+    ran = robolin(*args)
+    assert ran.code == 3
+    assert "rows.csv:3" in ran.err
+    ran = answered(*args, "--close", "drive", "--on-bad-row", "nan")
+    rows = np.array(ran.numbers)
+    np.testing.assert_allclose(rows[1, :3], library.forward(arm, state.q), rtol=1e-9)
+    tolerated = np.array(answered(*args, "--on-bad-row", "nan").numbers)
+    assert np.isfinite(tolerated[0]).all()
+    assert np.isnan(tolerated[1:]).all()
+
+
+def test_a_simulation_is_a_trajectory_of_closed_states(tmp_path: Path) -> None:
+    """What simulate writes, forward reads, and finds on its closures with the same motion."""
+    file = tmp_path / "motion.csv"
+    start = ("--q", "drive=0.5", "--close", "drive")
+    answered("simulate", "four-bar", *start, "--duration", "0.01", "-o", str(file))
+    moved = np.genfromtxt(file, delimiter=",", names=True, deletechars="")
+    found = answered("forward", "four-bar", "--trajectory", str(file))
+
+    np.testing.assert_allclose(
+        [row[1] for row in found.numbers], moved["drive/acceleration"], rtol=1e-12
+    )
+    ran = answered(
+        "simulate",
+        "four-bar",
+        *start,
+        "--duration",
+        "0.01",
+        "--baumgarte",
+        "20,20",
+        "--format=json",
+    )
+    contract = json.loads(ran.out)["meta"]["contract"]
+    assert contract["closures"].startswith("gaps drawn shut")

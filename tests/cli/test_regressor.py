@@ -1,0 +1,95 @@
+"""`robolin regressor`: the matrix, the parameters it multiplies, and what they tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from robolin.analysis.sampling import random_motions
+from tests.cli.command import answered, robolin
+
+MOTION = ["--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4"]
+
+
+def test_matrix_is_the_librarys() -> None:
+    """One column for every joint and parameter, named after both."""
+    found = library.regressor(library.load("two-link"), [0.3, -0.7], [0.5, -1.2], [0.8, 0.4])
+    ran = answered("regressor", "two-link", *MOTION)
+
+    names = [f"regressor/{j}/{p}" for j in ("shoulder", "elbow") for p in found.names]
+    assert ran.rows[0] == names
+    np.testing.assert_array_equal(ran.numbers, [found.matrix.ravel()])
+
+
+def test_times_the_parameters_it_is_the_torque() -> None:
+    """Two answers of this verb multiply to the answer of `inverse`, to rounding."""
+    matrix = np.reshape(answered("regressor", "two-link", *MOTION).numbers, (2, -1))
+    parameters = answered("regressor", "two-link", "--parameters")
+    tau = answered("inverse", "two-link", *MOTION).numbers[0]
+
+    assert parameters.rows[0][0] == "parameters/upper/mass"
+    np.testing.assert_allclose(matrix @ parameters.numbers[0], tau, rtol=1e-14)
+
+
+def test_rows_of_a_file(tmp_path: Path) -> None:
+    """A trajectory is answered row by row, streamed as for any other verb."""
+    path, target = tmp_path / "motion.csv", tmp_path / "regressor.npz"
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(20, 6))
+    header = "q1,q2,qd1,qd2,qdd1,qdd2"
+    np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.17g")
+    answered("regressor", "two-link", "--trajectory", path, "--chunk-rows", "7", "-o", target)
+
+    q, qd, qdd = table[:, :2], table[:, 2:4], table[:, 4:]
+    expected = library.regressor(library.load("two-link"), q, qd, qdd).matrix
+    with np.load(target) as stored:
+        np.testing.assert_array_equal(stored["regressor"], expected)
+
+
+def test_rank() -> None:
+    """How many numbers can be told is in the contract, and each parameter's share in the answer."""
+    asked = ("regressor", "panda", "--rank", "--samples", "40", "--format", "json")
+    answer = json.loads(answered(*asked).out)
+    arm = library.load("panda")
+    found = library.identifiable(arm, *random_motions(arm, 40))
+
+    assert answer["meta"]["contract"]["identifiable"] == f"{found.rank} numbers of 84 parameters"
+    np.testing.assert_array_equal(answer["results"]["share"], found.share)
+
+
+def test_friction_has_columns_when_it_acts() -> None:
+    """--friction-velocity adds a column per joint."""
+    more = answered("regressor", "panda", "--friction-velocity", "0.1").rows[0]
+    less = answered("regressor", "panda").rows[0]
+
+    assert set(more) > set(less)
+    assert len(more) - len(less) == 7 * 7
+    assert "regressor/panda_joint1/panda_joint1/friction" in more
+
+
+def test_loads_are_pointed_out() -> None:
+    """Wrenches are no parameters: what they take is left out, and that is said."""
+    ran = answered("regressor", "two-link", "--wrench", "tip=0,1,0,0,0,0")
+
+    assert "what wrenches take is no part of the regressor" in ran.err
+
+
+WRONG = [
+    (["--rank", "--parameters"], "cannot go together with --parameters"),
+    (["--samples", "3"], "it goes with --rank"),
+    (["--parameters", "--q", "0,0"], "goes without a state"),
+    (["--tau", "0,0"], "no such option"),
+]
+
+
+@pytest.mark.parametrize("flags, said", WRONG, ids=[" ".join(flags) for flags, _ in WRONG])
+def test_flags_that_make_no_sense(flags: list[str], said: str) -> None:
+    """Flags that contradict each other or have no effect are wrong usage."""
+    ran = robolin("regressor", "two-link", *flags)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err

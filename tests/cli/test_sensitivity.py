@@ -1,0 +1,155 @@
+"""`robolin sensitivity`: a motion's file in, its changes out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from tests.analysis.motions import Motion, swing
+from tests.cli.command import answered, robolin
+
+JOINTS = ("shoulder", "elbow")
+WORDS = {"q": "position", "qd": "velocity", "tau": "effort"}
+
+
+@pytest.fixture(scope="module")
+def motion() -> Motion:
+    return swing(library.load("two-link"), seed=1, duration=0.05).motion()
+
+
+def written(path: Path, motion: Motion, *names: str) -> Path:
+    """The motion as a CSV file with these columns."""
+    header = ["time", *(f"{joint}/{WORDS[name]}" for name in names for joint in JOINTS)]
+    table = np.column_stack([motion.time, *(getattr(motion, name) for name in names)])
+    np.savetxt(path, table, delimiter=",", header=",".join(header), comments="", fmt="%.17g")
+    return path
+
+
+@pytest.fixture
+def file(tmp_path: Path, motion: Motion) -> Path:
+    return written(tmp_path / "motion.csv", motion, "q", "qd", "tau")
+
+
+def test_changes_are_the_librarys(file: Path, motion: Motion, tmp_path: Path) -> None:
+    """Every kind of change goes into one answer, dq and dqd row by row, with the times."""
+    push = Motion(motion.time[::10], motion.q[::10], motion.qd[::10], motion.tau[::10] * 0.1)
+    torques = written(tmp_path / "push.csv", push, "tau")
+    ran = answered(
+        *("sensitivity", "two-link", "--trajectory", file),
+        *("--perturb", "dq=elbow=1deg", "--perturb", "dqd=0.1,0", "--perturb", "dtau=0.5,0"),
+        *("--perturb-torque", torques),
+        *("--parameter", "lower/mass=0.1,elbow/damping=0.2", "--parameter", "upper/com_x=0.01"),
+        *("--payload-change", "tip:0.05@0.1,0,0"),
+    )
+    history = [np.interp(motion.time, push.time, column) for column in push.tau.T]
+    expected = library.sensitivity(
+        library.load("two-link"),
+        motion.time,
+        motion.q,
+        motion.qd,
+        motion.tau,
+        dq=[0.0, np.radians(1.0)],
+        dqd=[0.1, 0.0],
+        dtau=np.stack(history, axis=1) + np.array([0.5, 0.0]),
+        parameters={"lower/mass": 0.1, "elbow/damping": 0.2, "upper/com_x": 0.01},
+        payload=[("tip", 0.05, (0.1, 0.0, 0.0))],
+    )
+
+    assert ran.rows[0] == ["time", "dq/shoulder", "dq/elbow", "dqd/shoulder", "dqd/elbow"]
+    np.testing.assert_allclose(
+        ran.numbers, np.column_stack([motion.time, expected.dq, expected.dqd]), rtol=1e-12
+    )
+
+
+def test_matrices(file: Path, motion: Motion, tmp_path: Path) -> None:
+    """All sensitivities in one file, with the names of states and parameters in JSON and CSV."""
+    target = tmp_path / "all.npz"
+    asked = ("sensitivity", "two-link", "--trajectory", file, "--matrices")
+    answered(*asked, "-o", target)
+    header = answered(*asked).rows[0]
+
+    expected = library.sensitivity_matrices(
+        library.load("two-link"), motion.time, motion.q, motion.qd, motion.tau
+    )
+    with np.load(target) as stored:
+        np.testing.assert_array_equal(stored["dx_dx0"], expected.transition)
+        np.testing.assert_array_equal(stored["dx_dtau"], expected.torque)
+        np.testing.assert_array_equal(stored["dx_dparameters"], expected.parameter)
+    assert "dx_dx0/elbow/velocity/shoulder/position" in header
+    assert "dx_dparameters/elbow/position/lower/com_x" in header
+
+
+def test_contract_says_what_was_changed(file: Path) -> None:
+    """The answer tells which motion, what changed, and by which method."""
+    asked = ("sensitivity", "two-link", "--trajectory", file, "--parameter", "lower/mass=0.1")
+    meta = json.loads(answered(*asked, "--format", "json").out)["meta"]
+
+    assert meta["contract"]["motion"] == (
+        "51 rows of motion.csv, efforts given, torques continuous"
+    )
+    assert meta["contract"]["changed"] == "parameters"
+    assert set(meta["inputs"]) == {"two-link", "motion.csv"}
+
+
+def test_a_simulated_file_is_read_back(tmp_path: Path) -> None:
+    """What `simulate` writes is a motion that `sensitivity` takes."""
+    path = tmp_path / "fall.csv"
+    answered("simulate", "two-link", "--q", "0.3,-0.7", "--duration", "0.05", "-o", path)
+    ran = answered("sensitivity", "two-link", "--trajectory", path, "--perturb", "dq=0.1,0")
+
+    assert ran.numbers[0][:3] == [0.0, 0.1, 0.0]
+    assert len(ran.numbers) > 10
+
+
+WRONG = [
+    ([], 2, "nothing is changed"),
+    (["--matrices", "--perturb", "dq=1,1"], 2, "goes without any change"),
+    (["--perturb", "dqdd=1,1"], 2, "'dqdd' is none of dq, dqd, dtau"),
+    (["--parameter", "lower/mass"], 2, "--parameter"),
+    (["--parameter", "lower/mass=1deg"], 2, "is not an angle"),
+    (["--parameter", "lower/mass=1,lower/mass=2"], 2, "twice"),
+    (["--parameter", "forearm/mass=1"], 2, "there is no such parameter"),
+    (["--payload-change", "tip"], 2, "this is not LINK:MASS[@X,Y,Z]"),
+]
+
+
+@pytest.mark.parametrize("flags, code, said", WRONG, ids=[" ".join(row[0]) for row in WRONG])
+def test_wrong_changes(file: Path, flags: list[str], code: int, said: str) -> None:
+    """What cannot be changed is told before anything is computed."""
+    ran = robolin("sensitivity", "two-link", "--trajectory", file, *flags)
+
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
+
+
+def test_a_motion_must_be_complete(tmp_path: Path, motion: Motion) -> None:
+    """Time, velocities, and efforts or accelerations are all needed, and asked for by name."""
+    change = ("--parameter", "lower/mass=0.1")
+
+    def told(*names: str) -> str:
+        path = written(tmp_path / "part.csv", motion, *names)
+        ran = robolin("sensitivity", "two-link", "--trajectory", path, *change)
+        assert (ran.code, ran.out) == (3, "")
+        return ran.err
+
+    assert "neither efforts nor accelerations" in told("q", "qd")
+    assert "'shoulder/velocity'" in told("q", "tau")
+    path = tmp_path / "timeless.csv"
+    path.write_text("q1,q2,qd1,qd2,tau1,tau2\n0,0,0,0,0,0\n")
+    assert (
+        "no column 'time'" in robolin("sensitivity", "two-link", "--trajectory", path, *change).err
+    )
+
+
+def test_torques_must_last(file: Path, motion: Motion, tmp_path: Path) -> None:
+    """A history of torques that is shorter than the motion is not continued by guessing."""
+    short = Motion(motion.time[:9], motion.q[:9], motion.qd[:9], motion.tau[:9])
+    torques = written(tmp_path / "short.csv", short, "tau")
+    ran = robolin("sensitivity", "two-link", "--trajectory", file, "--perturb-torque", torques)
+
+    assert ran.code == 3
+    assert "the torques end before the motion does" in ran.err

@@ -1,0 +1,153 @@
+"""Four recursions and one elimination for forward dynamics, and the accelerations of the links.
+
+What divides by the mass matrix is right to 1e-12 + 1e-15 cond(𝓜) of its largest entry, ten times
+as much for q̈, whose torques are rounded before they are divided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.evaluate import LETTERS, algorithm_name
+from tests.dynamics.running import gap, gap_by_state, run_on
+from tests.dynamics.world import STEP, placed
+from tests.robots import (
+    WRENCH_MODELS,
+    bundled_arms,
+    independent,
+    named,
+    random_arm,
+    random_states,
+    with_wrench,
+)
+
+WAYS = ("a", "b", "c", "d", "conventional")
+
+
+def rough(seed: int, joints: int, tree: bool, model: str) -> Arm:
+    """Sliding joints, rotors, damping, friction and a load."""
+    arm = random_arm(seed, joints, tree, armature=True, damping=True, friction_velocity=0.1)
+    return with_wrench(arm, model, seed)
+
+
+ROUGH = [
+    rough(700 + i, joints, tree, WRENCH_MODELS[i % 3])
+    for i, (joints, tree) in enumerate([(1, False), (3, True), (6, False), (9, True), (12, True)])
+]
+PLAIN = [random_arm(720, 7), random_arm(721, 10, tree=True), *independent(bundled_arms())]
+
+
+@pytest.mark.parametrize("arm", ROUGH + PLAIN, ids=named)
+def test_all_ways_give_the_accelerations_that_took_the_torques(arm: Arm) -> None:
+    """Each way returns the q̈ from which inverse dynamics made τ."""
+    s = random_states(arm, 20)
+    tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
+    tolerance = 10.0 * (1e-12 + 1e-15 * np.linalg.cond(robolin.mass_matrix(arm, s.q)))
+
+    for way in WAYS:
+        qdd = robolin.forward(arm, s.q, s.qd, tau, method=way)
+        assert (gap_by_state(qdd, s.qdd) <= tolerance).all(), way
+
+
+def test_the_ways_are_different_computations() -> None:
+    """No two of them round alike, so that each is a check of the others."""
+    arm = random_arm(730, 8, armature=True)
+    s = random_states(arm, 5)
+    found = [robolin.forward(arm, s.q, s.qd, s.qdd, method=way).tobytes() for way in "acd"]
+    found.append(robolin.forward(arm, s.q, s.qd, s.qdd, method="conventional").tobytes())
+
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("letter, name", LETTERS.items())
+def test_a_letter_is_short_for_a_name(letter: Any, name: Any) -> None:
+    """Letters and names choose the same algorithm; d is what operator means."""
+    arm = random_arm(731, 4)
+
+    assert algorithm_name(arm, "forward", letter) == algorithm_name(arm, "forward", name)
+    assert algorithm_name(arm, "forward", "d") == algorithm_name(arm, "forward", "auto")
+
+
+def test_where_there_are_no_four_ways_a_letter_means_the_recursions() -> None:
+    """Other verbs take the letters as 'operator'."""
+    arm = random_arm(732, 4)
+    s = random_states(arm, 2)
+
+    for verb in ("linearize-forward", "perturb-forward", "mass-matrix-inverse", "inverse"):
+        assert algorithm_name(arm, verb, "c") == algorithm_name(arm, verb, "operator"), verb
+    changed = robolin.perturb_forward(arm, s.q, s.qd, s.dtau, dq=s.dq, method="a")
+    plain = robolin.perturb_forward(arm, s.q, s.qd, s.dtau, dq=s.dq, method="operator")
+    np.testing.assert_allclose(changed, plain, rtol=0, atol=1e-11 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("way", ["a", "b", "c", "d", "bias-free", "three-sweeps"])
+def test_joints_that_follow_others_are_refused(way: Any) -> None:
+    """Every recursion names the joint that follows, and elimination still answers."""
+    arm = robolin.load("panda-fingers")
+
+    with pytest.raises(robolin.RobolinError, match="'panda_finger_joint2' follows"):
+        robolin.forward(arm, np.zeros(arm.n), method=way)
+    assert np.isfinite(robolin.forward(arm, np.zeros(arm.n), method="conventional")).all()
+
+
+@pytest.mark.parametrize("arm", ROUGH + PLAIN[:2], ids=named)
+def test_b_gives_the_links_accelerations_too(arm: Arm) -> None:
+    """λ + ζ of the four-sweep recursion is the spatial acceleration that kinematics gives."""
+    s = random_states(arm, 10)
+    tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
+    found = run_on(arm, "forward-bias-free-links", {"q": s.q, "qd": s.qd, "tau": tau})
+    true = robolin.link_accelerations(arm, s.q, s.qd, s.qdd).link_acceleration
+    condition = np.linalg.cond(robolin.mass_matrix(arm, s.q)).max()
+
+    assert gap(found["link_acceleration"], true) <= 10.0 * (1e-12 + 1e-15 * condition)
+
+
+@pytest.mark.parametrize("arm", ROUGH + PLAIN[:3], ids=named)
+def test_classical_accelerations_are_second_derivatives_of_the_origins(arm: Arm) -> None:
+    """p̈ is the rate of ṗ along q(t), whose velocity and acceleration are q̇ and q̈.
+
+    ṗ comes from poses by complex step, its rate from central differences of step 1e-4, whose
+    error is 1e-8 of the third derivative and 1e-12 of ṗ: 1e-6 beside the largest entry.
+    """
+    s, h = random_states(arm, 5), 1e-4
+
+    def velocity(t: float) -> np.ndarray:
+        q, qd = s.q + t * s.qd + 0.5 * t * t * s.qdd, s.qd + t * s.qdd
+        return placed(arm, q + 1j * STEP * qd).p.imag / STEP
+
+    true = ((velocity(h) - velocity(-h)) / (2.0 * h))[:, ::-1]
+    found = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
+
+    assert gap(found.link_classical_acceleration[..., 3:], true) <= 1e-6
+
+
+@pytest.mark.parametrize("arm", [ROUGH[3], PLAIN[0]], ids=named)
+def test_both_accelerations_differ_by_spin_times_velocity(arm: Arm) -> None:
+    """The linear parts differ by w x v, the angular parts not at all."""
+    s = random_states(arm, 10)
+    found = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
+    for i, link in enumerate(reversed(arm.links)):
+        twist = robolin.frame_motion(arm, s.q, s.qd, s.qdd, frame=link.name).twist
+        spatial, classical = (x[:, i] for x in vars(found).values())
+        own = np.cross(twist[:, :3], twist[:, 3:])
+
+        assert np.array_equal(spatial[:, :3], classical[:, :3])
+        assert gap(classical[:, 3:] - spatial[:, 3:], own, np.abs(classical).max()) <= 1e-13
+
+
+def test_accelerations_do_not_contain_weight() -> None:
+    """An arm at rest does not accelerate, whatever holds it; a falling one does."""
+    arm = robolin.load("panda")
+    q = np.full(arm.n, 0.4)
+
+    assert not robolin.link_accelerations(arm, q).link_acceleration.any()
+    still = replace(arm, gravity=(0.0, 0.0, 0.0))
+    moving = [robolin.link_accelerations(each, q, 0.5, 0.7) for each in (arm, still)]
+    for one, other in zip(*(vars(each).values() for each in moving), strict=True):
+        assert gap(one, other) <= 1e-14

@@ -1,0 +1,221 @@
+"""The operational-space inertia of a frame, its inverse and bias.
+
+Everything divides by the mass matrix once: 1e-12 + 1e-15 cond(𝓜) of the largest entry is allowed;
+Λ divides again, by a matrix whose condition comes on top.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm, Wrench
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.counting import count
+from robolin.engine.generic import generic_chain
+from robolin.engine.parameters import parameters_of
+from robolin.kinematics.frames import at_frame
+from tests.dynamics.running import gap, gap_by_state
+from tests.engine.on_lanes import on_lanes
+from tests.robots import (
+    TOOL,
+    bundled_arms,
+    independent,
+    named,
+    random_arm,
+    random_states,
+    with_wrench,
+)
+
+STATES = 10
+
+
+def arm_and_tip(arm: Arm) -> str:
+    return TOOL if TOOL in arm.frames else arm.links[0].name
+
+
+ARMS = [
+    random_arm(900, 2),
+    random_arm(901, 6),
+    with_wrench(random_arm(902, 8, armature=True), "follower"),
+    random_arm(903, 12, tree=True, armature=True, damping=True),
+    *independent(bundled_arms()),
+]
+LONG = [arm for arm in ARMS if arm.serial and arm.n >= 6]
+each_arm = pytest.mark.parametrize("arm", ARMS, ids=named)
+each_long = pytest.mark.parametrize("arm", LONG, ids=named)
+
+
+def tolerance(arm: Arm, q: np.ndarray) -> np.ndarray:
+    return 1e-12 + 1e-15 * np.linalg.cond(robolin.mass_matrix(arm, q))
+
+
+@each_arm
+def test_the_inverse_is_the_jacobian_around_that_of_the_mass_matrix(arm: Arm) -> None:
+    """The recursion along the links gives J 𝓜⁻¹ J* of dense matrices, symmetric to the bit."""
+    frame, s = arm_and_tip(arm), random_states(arm, STATES)
+    found = robolin.operational_space(arm, s.q, frame=frame, inverse_only=True)
+    J = robolin.jacobian(arm, s.q, frame=frame).jacobian
+    true = J @ np.linalg.solve(robolin.mass_matrix(arm, s.q), np.swapaxes(J, 1, 2))
+    inverse = found.operational_inertia_inverse
+
+    assert (gap_by_state(inverse, true) <= tolerance(arm, s.q)).all()
+    assert np.array_equal(inverse, np.swapaxes(inverse, 1, 2))
+
+
+@each_arm
+def test_the_free_acceleration_is_that_of_forward_dynamics(arm: Arm) -> None:
+    """Without a further wrench the frame accelerates as the torques and loads there are say."""
+    frame, s = arm_and_tip(arm), random_states(arm, STATES)
+    found = robolin.operational_space(arm, s.q, s.qd, s.dtau, frame=frame, inverse_only=True)
+    qdd = robolin.forward(arm, s.q, s.qd, s.dtau)
+    true = robolin.frame_motion(arm, s.q, s.qd, qdd, frame=frame).classical_acceleration
+
+    assert (gap_by_state(found.free_acceleration, true) <= 10.0 * tolerance(arm, s.q)).all()
+
+
+@each_long
+def test_a_wrench_accelerates_the_frame_as_the_inertia_says(arm: Arm) -> None:
+    """Λ a + μ = F, with a from forward dynamics of the arm that F is applied to as a load."""
+    frame, s = arm_and_tip(arm), random_states(arm, STATES)
+    force, moment = (tuple(x) for x in np.random.default_rng(1).normal(size=(2, 3)).tolist())
+    F = np.array([*moment, *force])
+    pushed = replace(arm, wrenches=(*arm.wrenches, Wrench(frame, "dead", force, moment)))
+    qdd = robolin.forward(pushed, s.q, s.qd, s.dtau)
+    a = robolin.frame_motion(arm, s.q, s.qd, qdd, frame=frame).classical_acceleration
+    found = robolin.operational_space(arm, s.q, s.qd, s.dtau, frame=frame)
+    left = np.einsum("bij,bj->bi", found.operational_inertia, a)
+
+    condition = np.linalg.cond(found.operational_inertia)
+    error = np.abs(left + found.bias_wrench - F).max(axis=1) / np.abs(left).max(axis=1)
+    assert (error <= 10.0 * tolerance(arm, s.q) * condition).all()
+
+
+@each_long
+def test_the_inertia_is_the_inverse_of_its_inverse(arm: Arm) -> None:
+    """Swept pivot by pivot, Λ is what LAPACK makes of Λ⁻¹, and symmetric to the bit."""
+    frame, s = arm_and_tip(arm), random_states(arm, STATES)
+    found = robolin.operational_space(arm, s.q, frame=frame)
+    inertia = found.operational_inertia
+    true = np.linalg.inv(found.operational_inertia_inverse)
+
+    assert (gap_by_state(inertia, true) <= 1e-15 * np.linalg.cond(true)).all()
+    assert np.array_equal(inertia, np.swapaxes(inertia, 1, 2))
+    assert (np.linalg.eigvalsh(inertia) > 0.0).all()
+
+
+def test_pinocchios_inverse_mass_matrix_gives_the_same() -> None:
+    """J 𝓜⁻¹ J* with Pinocchio's Jacobian and computeMinverse, rows and columns reordered."""
+    pin = pytest.importorskip("pinocchio")
+    from tests.dynamics.pinocchio_reference import model_from_urdf
+    from robolin.description.bundled import bundled_path
+
+    arm = robolin.load("panda", damping=False)
+    model = model_from_urdf(bundled_path("panda"), arm)
+    data, number = model.createData(), model.getFrameId("panda_hand")
+    s = random_states(arm, STATES)
+    found = robolin.operational_space(arm, s.q, frame="panda_hand")
+    allowed = tolerance(arm, s.q)
+    for i in range(STATES):
+        J = pin.computeFrameJacobian(model, data, s.q[i], number, pin.LOCAL_WORLD_ALIGNED)
+        upper = pin.computeMinverse(model, data, s.q[i])
+        J = J[[3, 4, 5, 0, 1, 2]]
+        true = J @ (np.triu(upper) + np.triu(upper, 1).T) @ J.T
+        assert gap(found.operational_inertia_inverse[i], true) <= allowed[i]
+
+
+def test_vectors_and_matrices_in_the_frames_own_axes() -> None:
+    """Λ, Λ⁻¹, μ and the free acceleration are turned by the frame's rotation on every axis."""
+    arm = LONG[0]
+    s = random_states(arm, 3)
+    world = robolin.operational_space(arm, s.q, s.qd, frame=TOOL)
+    own = robolin.operational_space(arm, s.q, s.qd, frame=TOOL, reference="frame")
+    R = robolin.jacobian(arm, s.q, frame=TOOL).rotation
+    back = np.zeros((3, 6, 6))
+    back[:, :3, :3] = back[:, 3:, 3:] = np.swapaxes(R, 1, 2)
+
+    for name, values in vars(world).items():
+        true = np.einsum("bij,b...j->b...i", back, values)
+        if values.ndim > 2:
+            true = back @ values @ np.swapaxes(back, 1, 2)
+        assert gap(getattr(own, name), true) <= 1e-13, name
+
+
+def test_the_cost_is_linear_in_the_number_of_joints() -> None:
+    """Counted operations at 10, 20, 40 and 80 joints lie on a line exactly."""
+    for name in ("operational-space", "operational-space-inverse", "jacobian"):
+        algorithm, totals = ALGORITHMS[name], {}
+        for n in (10, 20, 40, 80):
+            cost = count(generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives)
+            totals[n] = cost.total.total()
+        slope = (totals[20] - totals[10]) / 10
+        assert [totals[n] for n in (40, 80)] == [totals[10] + slope * (n - 10) for n in (40, 80)]
+
+
+@each_long
+def test_lanes_have_the_same_bits(arm: Arm) -> None:
+    """Kernels give what NumPy gives, to the bit, for Λ as well."""
+    placed, algorithm = at_frame(arm, arm_and_tip(arm)), ALGORITHMS["operational-space"]
+    s = random_states(arm, 100)
+    given = {"q": s.q, "qd": s.qd, "tau": s.dtau}
+    found, complaints = on_lanes(placed, "operational-space", algorithm, given)
+    true = robolin.operational_space(
+        arm, s.q, s.qd, s.dtau, frame=arm_and_tip(arm), engine="python"
+    )
+
+    assert not complaints.any()
+    for name, values in vars(true).items():
+        assert found[name].tobytes() == values.tobytes(), name
+
+
+# where Λ does not exist
+
+
+def test_few_joints_have_an_inverse_only() -> None:
+    """With fewer than six joints on the way to the frame Λ does not exist, and is None."""
+    short = robolin.operational_space(random_arm(901, 5), np.zeros(5))
+    panda = robolin.load("panda")
+    middle = robolin.operational_space(panda, np.full(7, 0.5), frame="panda_link5")
+
+    for found in (short, middle):
+        assert found.operational_inertia is None
+        assert found.bias_wrench is None
+        assert np.linalg.matrix_rank(found.operational_inertia_inverse) == 5
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_singular_pose_is_told_by_its_state(engine: Any) -> None:
+    """The outstretched UR5 cannot move in all directions: an error says which state it is."""
+    arm = robolin.load("ur5")
+    fine = [0.3, -1.0, 1.2, 0.4, 0.9, 0.1]
+    with pytest.raises(robolin.RobolinError, match="operational_inertia does not exist") as caught:
+        robolin.operational_space(arm, [fine, [0.0] * 6], engine=engine)
+    assert str(caught.value).startswith("ur5: state 1: ")
+    assert "inverse alone" in caught.value.hint
+
+    found = robolin.operational_space(arm, [fine, [0.0] * 6], inverse_only=True, engine=engine)
+    ranks = np.linalg.matrix_rank(found.operational_inertia_inverse, tol=1e-9)
+    assert ranks.tolist() == [6, 4]
+
+
+def test_joints_that_follow_others_are_refused() -> None:
+    """The recursion needs independent joints and names the one that is not."""
+    arm = robolin.load("panda-fingers")
+    with pytest.raises(robolin.RobolinError, match="'panda_finger_joint2' follows"):
+        robolin.operational_space(arm, np.zeros(arm.n), frame="panda_hand")
+
+
+def test_a_floating_arm_feels_all_of_itself() -> None:
+    """With a floating base Λ⁻¹ is J 𝓜⁻¹ J* with the base's six columns among J's."""
+    arm = robolin.load("ur5", floating_base=True)
+    s = random_states(arm, 5)
+    found = robolin.operational_space(arm, s.q, s.qd, frame="tool0")
+    J = robolin.jacobian(arm, s.q, frame="tool0").jacobian
+    true = J @ np.linalg.solve(robolin.mass_matrix(arm, s.q), np.swapaxes(J, 1, 2))
+
+    assert J.shape[-1] == 12 == parameters_of(arm).n
+    assert (gap_by_state(found.operational_inertia_inverse, true) <= tolerance(arm, s.q)).all()

@@ -1,0 +1,75 @@
+"""Which frame is meant when none, or one by name, is given."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+import robolin
+from robolin.arm import Frame, Pose
+from robolin.kinematics.frames import MOST, at_frame, default_frame, joints_between
+from tests.robots import random_arm
+
+
+def test_the_only_end_of_a_description_is_the_tip() -> None:
+    """A fixed link at the end counts; of several on the last link, the moving one is taken."""
+    assert default_frame(robolin.load("two-link")).name == "tip"
+    assert default_frame(robolin.load("ur5")) == Frame("wrist_3_link", 1)
+
+
+def test_the_tip_that_an_arm_was_loaded_with() -> None:
+    """tip= chooses the chain and the frame that questions are about."""
+    arm = robolin.load("ur5", tip="tool0")
+
+    assert default_frame(arm) == arm.frames["tool0"]
+    assert joints_between(at_frame(arm)) == 6
+
+
+def test_arms_made_by_hand_have_their_last_link() -> None:
+    """Without a description the end is the link that carries no other."""
+    assert default_frame(random_arm(1, 4)) == Frame("link3", 1)
+
+
+def test_several_ends_have_to_be_chosen_from() -> None:
+    """A branched arm has no default, and the error lists its ends."""
+    with pytest.raises(robolin.RobolinError, match="several ends") as caught:
+        robolin.jacobian(robolin.load("panda-fingers"), 0.0)
+    assert "'panda_leftfinger', 'panda_rightfinger'" in caught.value.hint
+
+
+def test_a_mistyped_frame_is_recognized() -> None:
+    """The closest name is suggested."""
+    with pytest.raises(robolin.RobolinError, match="has no link 'tool_0'") as caught:
+        robolin.jacobian(robolin.load("ur5"), 0.0, frame="tool_0")
+    assert caught.value.hint == "did you mean 'tool0'?"
+
+
+@pytest.mark.parametrize("point", [(1.0, 2.0), "abc", (1.0, 2.0, float("nan")), 3.0])
+def test_a_point_is_three_finite_numbers(point: Any) -> None:
+    """Anything else is wrong usage."""
+    with pytest.raises(robolin.UsageError, match="point is"):
+        robolin.jacobian(robolin.load("ur5"), 0.0, point=point)
+
+
+def test_a_point_is_in_the_axes_of_its_frame() -> None:
+    """The tip's pose is the frame's, moved along its own axes."""
+    turned = (0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    arm = random_arm(2, 3)
+    arm.frames["tool"] = Frame("tool", 1, Pose(turned, (1.0, 2.0, 3.0)))  # type: ignore[index]
+    placed = at_frame(arm, "tool", (0.5, 0.0, 0.25))
+
+    assert placed.tip == Frame("tool", 1, Pose(turned, (1.0, 2.5, 3.25)))
+    assert placed.contract["frame"] == "'tool' at 0.5, 0.0, 0.25 m"
+
+
+def test_places_are_made_once_and_not_without_end() -> None:
+    """The same place is the same object; a sweep over many places does not fill the memory."""
+    arm = robolin.load("ur5")
+
+    assert at_frame(arm, "tool0") is at_frame(arm, "tool0")
+    for i in range(3 * MOST):
+        at_frame(arm, "tool0", (0.0, 0.0, float(i)))
+    assert len(arm.__dict__["_at"]) <= MOST
+    assert "_at" not in pickle.loads(pickle.dumps(arm)).__dict__

@@ -1,0 +1,119 @@
+"""States brought onto closures, and states that are refused because they are not on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from tests.loops.closed_arms import Closed, sample
+from tests.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced
+
+every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)
+
+
+@pytest.mark.parametrize(
+    "name, linkage, held",
+    [
+        ("four-bar", FOUR_BAR, ["drive"]),
+        ("five-bar", FIVE_BAR, ["left_shoulder", "right_shoulder"]),
+    ],
+)
+def test_joints_follow_those_that_are_held(name: str, linkage: Linkage, held: list[str]) -> None:
+    """With the free coordinates held, closing is the geometry of circles that meet."""
+    arm = robolin.load(name)
+    places = [arm.joint_names.index(joint) for joint in held]
+    theta, rate = np.full(len(held), 0.4), np.linspace(1.0, -0.5, len(held))
+    true = reduced(linkage, theta, rate, np.zeros(arm.n))
+    q, qd = np.zeros((2, arm.n))
+    q[places], qd[places] = theta, rate
+    found = robolin.close(arm, q, qd, hold=held)
+
+    # gaps are closed to 1e-13 m, and bars are half a metre long
+    np.testing.assert_allclose(found.q, true.q, atol=1e-12)
+    np.testing.assert_allclose(found.qd, true.qd, atol=1e-11)
+    np.testing.assert_array_equal(found.q[places], theta)
+    np.testing.assert_array_equal(found.qd[places], rate)
+
+
+@every_arm
+def test_closing_changes_as_little_as_it_can(closed: Closed) -> None:
+    """The change of velocity is at right angles to all velocities that closures allow."""
+    rng = np.random.default_rng(4)
+    wild = rng.normal(size=closed.q.shape)
+    found = robolin.close(closed.arm, closed.q, wild)
+    L = robolin.loop_constraints(closed.arm, found.q).jacobian
+
+    np.testing.assert_allclose(found.q, closed.q, atol=1e-12)
+    assert np.abs(L @ found.qd[..., None]).max() < 1e-12
+    for i in range(len(wild)):
+        free = np.linalg.svd(L[i])[2][np.linalg.matrix_rank(L[i]) :]
+        assert np.abs(free @ (found.qd[i] - wild[i])).max() < 1e-12
+
+
+@every_arm
+def test_closing_from_afar(closed: Closed) -> None:
+    """From gaps of centimetres Newton's method ends at rounding, and stays there."""
+    away = closed.q + 0.1 * np.random.default_rng(5).normal(size=closed.q.shape)
+    open_by = np.abs(robolin.loop_constraints(closed.arm, away).open_by).max()
+    found = robolin.close(closed.arm, away)
+    left = np.abs(robolin.loop_constraints(closed.arm, found.q).open_by).max()
+
+    assert open_by > 1e-2
+    assert left < 1e-12
+    np.testing.assert_array_equal(robolin.close(closed.arm, found.q).q, found.q)
+
+
+def test_an_arm_without_loops_is_closed_already() -> None:
+    """There is nothing to move on an ordinary arm."""
+    arm = robolin.load("two-link")
+    found = robolin.close(arm, [0.3, -0.7], [1.0, 2.0])
+    np.testing.assert_array_equal(found.q, [0.3, -0.7])
+    np.testing.assert_array_equal(found.qd, [1.0, 2.0])
+
+
+REFUSED = {
+    "open": (lambda arm: robolin.forward(arm, [0.1, 0, 0]), "'pin' stands open by 0.115 m"),
+    "opening": (lambda arm: robolin.forward(arm, 0.0, [1.0, 0, 0]), "torn open at 1.2 m/s"),
+    "one of several": (
+        lambda arm: robolin.linearize_forward(arm, [[0.0, 0, 0], [0.1, 0, 0]]),
+        "state 1: the closure of loop 'pin'",
+    ),
+    "not finite": (lambda arm: robolin.forward(arm, [np.nan, 0, 0]), "q is not finite"),
+    "out of reach": (
+        lambda arm: robolin.close(arm, [0.1, 0, 0], hold=["drive", "knee"]),
+        "'pin' cannot be closed from here: 0.115 m is left",
+    ),
+    "held velocities": (
+        lambda arm: robolin.close(arm, 0.0, [1.0, 1, 0], hold=["drive", "knee"]),
+        "'pin' cannot stay closed at these velocities",
+    ),
+    "unknown joint": (lambda arm: robolin.close(arm, 0.0, hold="drve"), "no joint 'drve'"),
+    "unknown method": (lambda arm: robolin.forward(arm, 0.0, loop_method="lu"), "'lu'"),
+    "inverse": (lambda arm: robolin.inverse(arm, 0.0), "inverse is about trees of joints"),
+    "mass matrix": (lambda arm: robolin.mass_matrix(arm, 0.0), "closed loops: 'pin'"),
+    "diagonalize": (lambda arm: robolin.diagonalize(arm, 0.0), "closed loops: 'pin'"),
+    "no loops": (
+        lambda arm: robolin.loop_forces(robolin.load("two-link"), 0.0),
+        "'two-link' has no closed loops",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused(what: str) -> None:
+    """A state off its closures, and what is only about trees, is an error that says what to do."""
+    ask, says = REFUSED[what]
+    with pytest.raises(robolin.RobolinError) as caught:
+        ask(robolin.load("four-bar"))
+    assert says in str(caught.value)
+    assert caught.value.hint or what == "not finite"
+
+
+def test_open_loops_are_the_tree() -> None:
+    """Without its closures the linkage is a tree, on which everything works."""
+    arm = robolin.load("four-bar", open_loops=True)
+    assert arm.loops == ()
+    q, qdd = [0.3, -0.7, 0.2], [1.0, 2.0, -1.0]
+    tau = robolin.inverse(arm, q, 0.0, qdd)
+    np.testing.assert_allclose(robolin.forward(arm, q, 0.0, tau), qdd, atol=1e-12)

@@ -1,0 +1,265 @@
+"""Accelerations, closure forces and linearization of arms with closed loops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Frame, Loop, Pose, Wrench
+from tests.loops.closed_arms import METHODS, Closed, relative, sample
+from tests.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced, reduced_change
+
+# measured at 5e-15 in accelerations and 2e-14 in forces; condition numbers are up to 1e3
+AGREE = 1e-12
+# roundings of a few operations on numbers of one size, measured at 3e-15
+TRUE = 1e-13
+
+every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)
+every_method = pytest.mark.parametrize("method", METHODS)
+every_linkage = pytest.mark.parametrize(
+    "name, linkage, freedoms", [("four-bar", FOUR_BAR, 1), ("five-bar", FIVE_BAR, 2)]
+)
+
+
+def states(freedoms: int, joints: int, count: int = 4) -> list[tuple[np.ndarray, ...]]:
+    """Coordinates, rates and torques within reach of both linkages."""
+    rng = np.random.default_rng(freedoms)
+    return [
+        (rng.uniform(-0.5, 0.5, freedoms), rng.normal(size=freedoms), rng.normal(size=joints))
+        for _ in range(count)
+    ]
+
+
+@every_linkage
+def test_accelerations_are_those_of_the_energy_model(
+    name: str, linkage: Linkage, freedoms: int
+) -> None:
+    """Lagrange's equation in one or two coordinates, in 60 digits, gives the same motion."""
+    arm = robolin.load(name)
+    for theta, rate, tau in states(freedoms, arm.n):
+        true = reduced(linkage, theta, rate, tau)
+        for method in METHODS:
+            found = robolin.forward(arm, true.q, true.qd, tau, loop_method=method)
+            # close to where it would rest, the motion is a difference of larger ones
+            assert np.abs(found - true.qdd).max() < TRUE * (1.0 + np.abs(true.qdd).max())
+
+
+@every_linkage
+def test_linearization_is_that_of_the_energy_model(
+    name: str, linkage: Linkage, freedoms: int
+) -> None:
+    """Along the motions that closures allow, the model has the derivative of the energy model."""
+    arm = robolin.load(name)
+    for theta, rate, tau in states(freedoms, arm.n, count=2):
+        true = reduced(linkage, theta, rate, tau)
+        model = robolin.linearize_loops(arm, true.q, true.qd, tau)
+        for along in np.eye(2 * freedoms).reshape(-1, 2, freedoms):
+            change = reduced_change(linkage, theta, rate, tau, (along[0], along[1]))
+            found = model.dqdd_dq @ change.q + model.dqdd_dqd @ change.qd
+            assert relative(found, change.qdd) < TRUE
+
+
+@every_linkage
+def test_torques_act_as_in_the_energy_model(name: str, linkage: Linkage, freedoms: int) -> None:
+    """dqdd_dtau is what a unit of torque on each joint adds, and is symmetric."""
+    arm = robolin.load(name)
+    theta, rate, tau = states(freedoms, arm.n)[0]
+    at = reduced(linkage, theta, rate, tau)
+    model = robolin.linearize_forward(arm, at.q, at.qd, tau)
+    true = [reduced(linkage, theta, rate, tau + unit).qdd - at.qdd for unit in np.eye(arm.n)]
+
+    np.testing.assert_allclose(model.dqdd_dtau, np.transpose(true), atol=1e-13)
+    np.testing.assert_allclose(model.dqdd_dtau, model.dqdd_dtau.T, atol=1e-13)
+
+
+@every_arm
+@every_method
+def test_methods_agree(closed: Closed, method: str) -> None:
+    """Accelerations, forces and all derivatives are the same by every method."""
+    given = (closed.arm, closed.q, closed.qd, closed.tau)
+    found = robolin.linearize_loops(*given, loop_method=method)
+    true = robolin.linearize_loops(*given, loop_method="kkt")
+    names = [name for name in vars(found) if name not in ("rank", "kept", "rows")]
+
+    for name in names:
+        assert relative(getattr(found, name), getattr(true, name)) < AGREE, name
+
+
+@every_arm
+def test_equations_of_motion_hold(closed: Closed) -> None:
+    """The tree under τ and the closures' forces as dead loads moves so that closures stay shut."""
+    found = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
+    rows = robolin.loop_constraints(closed.arm, closed.q, closed.qd)
+    for i in range(len(closed.q)):
+        tree = loaded(closed.arm, found.wrenches, i)
+        tau = robolin.inverse(tree, closed.q[i], closed.qd[i], found.qdd[i])
+        assert np.abs(tau - closed.tau[i]).max() < 1e-12 * np.abs(found.lam).max()
+        kept = rows.jacobian[i] @ found.qdd[i] - rows.bias[i]
+        assert np.abs(kept).max() < 1e-12 * np.abs(found.qdd).max()
+
+
+def loaded(arm: robolin.Arm, wrenches: dict[str, np.ndarray], state: int) -> robolin.Arm:
+    """The open tree with what its closures do to it given as wrenches."""
+    frames, loads = dict(arm.frames), []
+    for loop in arm.loops:
+        wrench = np.zeros(6)
+        wrench[: wrenches[loop.name].shape[-1]] = wrenches[loop.name][state]
+        for frame, sign in ((loop.first, 1.0), (loop.second, -1.0)):
+            if frame.link != arm.base:
+                frames[frame.name] = frame
+                parts = (tuple((sign * wrench[part]).tolist()) for part in (np.s_[:3], np.s_[3:]))
+                loads.append(Wrench(frame.name, "dead", *parts))
+    return replace(arm, loops=(), frames=frames, wrenches=tuple(loads))
+
+
+@every_arm
+def test_linearization_against_differences(closed: Closed) -> None:
+    """Central differences of accelerations and forces between states that are closed themselves."""
+    arm, q, qd, tau = closed.arm, closed.q[0], closed.qd[0], closed.tau[0]
+    model = robolin.linearize_loops(arm, q, qd, tau)
+    rng = np.random.default_rng(1)
+    # differences err by h² and by rounding over h; both are about 1e-9 here
+    h = 3e-5
+    for _ in range(3):
+        way, push = rng.normal(size=(2, arm.n))
+        ends = [
+            robolin.close(arm, q + sign * h * way, qd + sign * h * push) for sign in (1.0, -1.0)
+        ]
+        dq, dqd = ends[0].q - ends[1].q, ends[0].qd - ends[1].qd
+        moved = [robolin.loop_forces(arm, end.q, end.qd, tau) for end in ends]
+        assert (moved[0].kept == moved[1].kept).all()
+        for name, change in (("qdd", "dqdd"), ("lam", "dlam")):
+            true = getattr(moved[0], name) - getattr(moved[1], name)
+            along_q, along_qd = (getattr(model, f"{change}_d{x}") for x in ("q", "qd"))
+            assert relative(along_q @ dq + along_qd @ dqd, true) < 1e-7, name
+
+
+@every_arm
+def test_perturbations_are_the_model_times_the_change(closed: Closed) -> None:
+    """perturb_forward on an arm with loops is linear in the changes, with the model's matrices."""
+    changes = np.random.default_rng(2).normal(size=(3, *closed.q.shape))
+    given = (closed.arm, closed.q, closed.qd, closed.tau)
+    model = robolin.linearize_forward(*given)
+    found = robolin.perturb_forward(*given, *changes)
+    matrices = (model.dqdd_dq, model.dqdd_dqd, model.dqdd_dtau)
+    true = sum(np.einsum("bij,bj->bi", A, x) for A, x in zip(matrices, changes, strict=True))
+
+    assert relative(found, true) < 1e-13
+
+
+@every_arm
+def test_a_batch_is_its_states(closed: Closed) -> None:
+    """Leading axes broadcast, and a state's answer does not depend on its neighbours."""
+    arm, tau = closed.arm, closed.tau[:, None]
+    found = robolin.loop_forces(arm, closed.q, closed.qd, tau)
+    assert found.qdd.shape == (3, 3, arm.n)
+    assert found.rank.shape == (3, 3)
+    one = robolin.loop_forces(arm, closed.q[2], closed.qd[2], closed.tau[1])
+
+    np.testing.assert_allclose(found.qdd[1, 2], one.qdd, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.lam[1, 2], one.lam, rtol=1e-12, atol=1e-12)
+
+
+def hinged(arm: robolin.Arm) -> robolin.Arm:
+    """The four-bar with its pin held at two points of its axis: a hinge, in 6 equations."""
+    (pin,) = arm.loops
+    shifted = [
+        replace(frame, pose=Pose(translation=(*frame.pose.translation[:2], 0.1)))
+        for frame in (pin.first, pin.second)
+    ]
+    return replace(arm, loops=(pin, Loop("pin above", "point", *shifted)))
+
+
+def welded() -> tuple[robolin.Arm, np.ndarray]:
+    """A four-bar with four hinges, its rocker's foot welded to the ground, and where it is shut."""
+    arm = robolin.load("four-bar", open_loops=True)
+    crank, coupler, rocker = arm.links[2], arm.links[1], arm.links[0]
+    # the rocker hangs on the coupler's end, upside down
+    foot = replace(
+        rocker,
+        parent=2,
+        joint=replace(rocker.joint, name="pin", pose=Pose(translation=(1.2, 0.5, 0.0))),
+        inertia=replace(rocker.inertia, com=(0.0, -0.5, 0.0)),
+    )
+    # a fourth link without mass: the foot turns about the ground's pivot
+    heel = replace(
+        rocker,
+        name="heel",
+        joint=replace(rocker.joint, pose=Pose(translation=(0.0, -1.0, 0.0))),
+        inertia=robolin.arm.Inertia(),
+    )
+    links = (replace(heel, parent=2), replace(foot, parent=3), replace(coupler, parent=4),
+             replace(crank, parent=5))  # fmt: skip
+    ends = (Frame("heel", 1), Frame("base", 5, Pose(translation=(1.2, 0.0, 0.0))))
+    names = ("drive", "knee", "pin", "pivot")
+    loops = (Loop("weld", "rigid", *ends),)
+    return replace(arm, links=links, joint_names=names, loops=loops), np.zeros(4)
+
+
+@every_method
+def test_redundant_equations_are_left_out(method: str) -> None:
+    """A hinge held by 6 equations of rank 2 moves as the pin of 3 equations does."""
+    arm = robolin.load("four-bar")
+    state = robolin.close(arm, [0.4, 0.0, 0.0], [1.0, 0.0, 0.0], hold="drive")
+    pinned = robolin.loop_forces(arm, state.q, state.qd, [1.0, 0.2, -0.3])
+    doubled = robolin.loop_forces(
+        hinged(arm), state.q, state.qd, [1.0, 0.2, -0.3], loop_method=method
+    )
+
+    assert (pinned.rank, doubled.rank) == (2, 2)
+    assert (pinned.kept.sum(), doubled.kept.sum()) == (2, 2)
+    np.testing.assert_array_equal(doubled.lam[~doubled.kept], 0.0)
+    assert relative(doubled.qdd, pinned.qdd) < TRUE
+    # however it is shared between the two points, the force on the coupler is one
+    together = sum(doubled.wrenches.values())
+    assert relative(together, pinned.wrenches["pin"]) < TRUE
+
+
+@every_method
+def test_a_weld_in_the_plane_has_rank_three(method: str) -> None:
+    """Four hinges and a rigid closure of 6 equations, 3 of them independent, are the four-bar.
+
+    The tree alone has a joint that moves no mass, which only the second method minds.
+    """
+    arm, at = welded()
+    if method == "schur":
+        with pytest.raises(robolin.RobolinError, match="moves nothing"):
+            robolin.loop_forces(arm, at, loop_method=method)
+        arm = replace(arm, links=(replace(arm.links[0], joint=_geared(arm)), *arm.links[1:]))
+    state = robolin.close(arm, [0.3, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], hold="drive")
+    found = robolin.loop_forces(arm, state.q, state.qd, loop_method=method)
+
+    assert found.rank == 3
+    if method != "schur":
+        pinned = robolin.load("four-bar")
+        true = robolin.close(pinned, [0.3, 0.0, 0.0], [1.0, 0.0, 0.0], hold="drive")
+        np.testing.assert_allclose(state.q[:2], true.q[:2], atol=1e-12)
+        qdd = robolin.forward(pinned, true.q, true.qd)
+        assert relative(found.qdd[:2], qdd[:2]) < 1e-11
+
+
+def _geared(arm: robolin.Arm) -> robolin.Joint:
+    return replace(arm.links[0].joint, armature=0.1)
+
+
+def test_a_locked_linkage_does_not_move() -> None:
+    """With as many equations as joints nothing is left to move, and the closure bears the rest."""
+    arm = robolin.load("four-bar", lock={"pivot": 0.0})
+    for method in METHODS:
+        found = robolin.loop_forces(arm, 0.0, 0.0, [1.0, 0.0], loop_method=method)
+        assert found.rank == arm.n == 2
+        np.testing.assert_allclose(found.qdd, 0.0, atol=1e-13)
+
+
+def test_a_dead_point_is_refused_in_motion() -> None:
+    """Flat, with all bars in line, rows of the closure contradict each other unless at rest."""
+    arm = robolin.load("four-bar")
+    short, long = Frame("a", 2, Pose(translation=(0.0, 0.5, 0.0))), arm.loops[0].second
+    flat = replace(arm, loops=(Loop("pin", "point", short, replace(long, link=4)),))
+    q = np.zeros(3)
+    assert robolin.loop_constraints(flat, q).open_by.max() == 0.0
+    with pytest.raises(robolin.RobolinError, match="dead point"):
+        robolin.forward(flat, q, [1.0, -2.0, 0.0])

@@ -1,0 +1,94 @@
+"""What diagonalized dynamics promise of a motion, kept by every arm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from tests.robots import named
+from tests.simulation.motions import bundled, gentle_states
+
+ARMS = bundled()
+OPEN = [arm for arm in ARMS if not arm.loops]
+CLOSED = [arm for arm in ARMS if arm.loops]
+
+# one second by steps of one millisecond
+SECOND = {"duration": 1.0, "dt": 1e-3, "every": 100, "limits": False}
+FREE = robolin.RateControl(0.0)
+
+
+@pytest.mark.parametrize("arm", OPEN, ids=named)
+def test_motion_without_force(arm: Arm) -> None:
+    """With ε = 0 kinetic energy stays to 1e-12 for a second, and all velocities tell one motion.
+
+    That second is a thousand steps of order 4: at a quarter of a radian per second each leaves
+    1e-16 or less.  States agree to 1e-9, which such errors and their growth stay far below.
+    """
+    q, qd = gentle_states(arm, 2)
+    motion = robolin.simulate(arm, q, qd, control=FREE, **SECOND)
+
+    assert np.abs(_remaining(motion) - 1.0).max() < 1e-12
+    # it does move, and inertia alone changes its velocities
+    assert np.abs(motion.q[:, -1] - q).max() > 0.1
+    assert np.abs(motion.qd[:, -1] - qd).max() > 1e-3
+    for state in () if arm.has_mimic else ("xi", "nu"):
+        other = robolin.simulate(arm, q, qd, control=FREE, state=state, **SECOND)
+        assert np.abs(_remaining(other) - 1.0).max() < 1e-12
+        assert np.abs(motion.q[:, -1] - other.q[:, -1]).max() < 1e-9
+        assert np.abs(motion.qd[:, -1] - other.qd[:, -1]).max() < 1e-9
+
+
+@pytest.mark.parametrize("arm", CLOSED, ids=named)
+def test_closed_loops_take_no_energy(arm: Arm) -> None:
+    """The forces of closures do no work: with ε = 0 an arm with loops keeps its kinetic energy."""
+    q, qd = gentle_states(arm, 1)
+    motion = robolin.simulate(arm, q, qd, control=FREE, duration=0.05, dt=1e-3, limits=False)
+
+    assert np.abs(_remaining(motion) - 1.0).max() < 1e-12
+
+
+def _remaining(motion: robolin.Simulation) -> np.ndarray:
+    return motion.kinetic_energy / motion.kinetic_energy[:, :1]
+
+
+@pytest.mark.parametrize("arm", OPEN, ids=named)
+def test_rate_control_slows_down_exponentially(arm: Arm) -> None:
+    """With ε = -c ν the kinetic energy falls as exp(-2 c t), to 1e-8 of itself at any time."""
+    q, qd = gentle_states(arm, 2)
+    half = {**SECOND, "duration": 0.5, "dt": 2e-3, "every": 25}
+    motion = robolin.simulate(arm, q, qd, control=robolin.RateControl(1.5), **half)
+
+    assert np.abs(_remaining(motion) * np.exp(3.0 * motion.time) - 1.0).max() < 1e-8
+    assert np.array_equal(motion.lyapunov, motion.kinetic_energy)
+
+
+@pytest.mark.parametrize("name", ["panda", "puma560"])
+def test_gains_of_their_own_take_their_own_share(name: str) -> None:
+    """With a gain per joint, the work done is -∫ ν* c ν."""
+    arm = robolin.load(name, gravity=0, damping=False)
+    q, qd = gentle_states(arm, 1)
+    gains = np.linspace(0.5, 2.0, arm.n)
+    law = robolin.RateControl(gains)
+    motion = robolin.simulate(arm, q[0], qd[0], control=law, duration=0.2, limits=False)
+
+    nu = robolin.diagonalize(arm, motion.q, motion.qd).nu
+    taken = (gains * nu**2).sum(axis=-1)
+    # Simpson's rule over pairs of steps is good to the fourth order of 1 ms
+    by_simpson = (taken[:-2:2] + 4.0 * taken[1::2] + taken[2::2]).sum() * 1e-3 / 3.0
+    assert abs(motion.work[-1] + by_simpson) < 1e-9 * by_simpson
+
+
+@pytest.mark.parametrize("state", ["xi", "nu"])
+@pytest.mark.parametrize("name", ["two-link", "panda"])
+def test_states_agree_in_free_fall(name: str, state: str) -> None:
+    """With steps as small as 1e-12 asks for, a falling arm moves the same in all velocities."""
+    arm = robolin.load(name)
+    q, _ = gentle_states(arm, 1)
+    fall = {"duration": 0.5, "rtol": 1e-12, "rows": 3}
+    along = robolin.simulate(arm, q[0], **fall)
+    other = robolin.simulate(arm, q[0], state=state, **fall)
+
+    assert np.abs(along.q - other.q).max() < 1e-9
+    assert np.abs(along.qd - other.qd).max() < 1e-9
