@@ -14,12 +14,14 @@ import click
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks import (
+    checking,
     compiling,
     end_to_end,
     latency,
     machine,
     peak,
     scaling,
+    sharing,
     simulation,
     verbs,
 )
@@ -30,12 +32,14 @@ from benchmarks.timing import FULL, QUICK, Effort
 
 PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "verbs": verbs.measured,
+    "sharing": sharing.measured,
     "scaling": scaling.measured,
     "peak": peak.measured,
     "compile": compiling.measured,
     "latency": latency.measured,
     "simulation": simulation.measured,
     "end-to-end": end_to_end.measured,
+    "checking": checking.measured,
 }
 
 
@@ -55,9 +59,9 @@ def main(
 ) -> None:
     """Measure robolin beside its peers.
 
-    PART is verbs, scaling, peak, compile, latency, simulation, end-to-end or all, the default.
-    Each part prints its tables.  The figures of the parts that ran replace their last ones in the
-    JSON file; tables and picture in the docs follow from it.
+    PART is verbs, sharing, scaling, peak, compile, latency, simulation, end-to-end, checking or
+    all, the default.  Each part prints its tables.  The figures of the parts that ran replace
+    their last ones in the JSON file; tables and picture in the docs follow from it.
 
     \b
     Example:

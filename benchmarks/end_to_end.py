@@ -44,7 +44,7 @@ def measured(effort: Effort, rows: int = 0) -> dict[str, Any]:
         folder = Path(place)
         progress(f"writing a trajectory of {rows} rows")
         for name, count in (("long", rows), ("short", script_rows), ("one", 1)):
-            _write_trajectory(folder / f"{name}.csv", count)
+            write_trajectory(folder / f"{name}.csv", count)
         gap = _agree(folder)
         formats = {form: _through(form, folder, rows, script_rows, rounds) for form in FORMATS}
         size = (folder / "long.csv").stat().st_size
@@ -60,7 +60,7 @@ def measured(effort: Effort, rows: int = 0) -> dict[str, Any]:
     }
 
 
-def _write_trajectory(path: Path, rows: int) -> None:
+def write_trajectory(path: Path, rows: int) -> None:
     """Random states of Panda, written piece by piece."""
     import polars as pl
 

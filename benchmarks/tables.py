@@ -93,6 +93,18 @@ def _all_cores_rows(part: Figures) -> Iterator[tuple[str, ...]]:
             )
 
 
+def sharing(figures: Figures) -> Lines:
+    """Threads beside processes that share nothing."""
+    found = figures["sharing"]
+    count = found["cores"]
+    header = ("Panda, 7 joints", f"{count} threads / one", f"{count} processes / one")
+    cells = (
+        (f"`{verb}`", *(with_spread(entry[who], " ×") for who in ("threads", "processes")))
+        for verb, entry in found["verbs"].items()
+    )
+    return rows_of(header, cells)
+
+
 def chains(figures: Figures) -> Lines:
     """µs per state by length."""
     found = figures["scaling"]["chains"]
@@ -253,12 +265,32 @@ def steps(figures: Figures) -> Lines:
     return rows_of(("step", *(f"→ {form}" for form in found)), cells)
 
 
+def checking(figures: Figures) -> Lines:
+    """Checking a stored trajectory beside computing it."""
+    found = figures["checking"]
+    header = (f"{found['rows']:,} rows", "compute and store", "check", "ratio", "peak memory")
+    cells = [
+        (
+            form,
+            with_spread(entry["compute"], " s"),
+            with_spread(entry["check"], " s"),
+            with_spread(entry["ratio"], " ×"),
+            megabytes(entry["peak bytes"]),
+        )
+        for form, entry in found["formats"].items()
+    ]
+    suite = found["suite"]
+    name = f"suite of {suite['states']} states over {suite['arms']} arms"
+    return rows_of(header, [*cells, (name, "–", with_spread(suite["check"], " s"), "–", "–")])
+
+
 # the name of a table on the page -> the part it needs and what makes it
 TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "machine": ("machine", machine),
     "panda": ("verbs", verbs(0)),
     "tree": ("verbs", verbs(1)),
     "all-cores": ("verbs", all_cores),
+    "sharing": ("sharing", sharing),
     "chains": ("scaling", chains),
     "ratios": ("scaling", ratios),
     "mujoco": ("scaling", mujoco),
@@ -270,4 +302,5 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "simulation": ("simulation", simulation),
     "end-to-end": ("end-to-end", end_to_end),
     "steps": ("end-to-end", steps),
+    "checking": ("checking", checking),
 }

@@ -100,6 +100,11 @@ def mass_matrix_derivative(arm: Arm, q: ArrayLike, **how: Unpack[How]) -> Array:
     return evaluate(arm, "mass-matrix-derivative", {"q": q}, **how)["dmass_matrix_dq"]
 
 
+def mass_matrix_second_derivative(arm: Arm, q: ArrayLike, **how: Unpack[How]) -> Array:
+    """∂²𝓜(i,j)/∂q(k)∂q(l) as an array (..., n, n, n, n)."""
+    return evaluate(arm, "mass-matrix-second-derivative", {"q": q}, **how)["d2mass_matrix_dq2"]
+
+
 def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike, **how: Unpack[How]) -> Array:
     """The Coriolis matrix C (..., n, n) of Christoffel symbols: 𝓜̇ - 2 C is skew-symmetric."""
     return evaluate(arm, "coriolis-matrix", {"q": q, "qd": qd}, **how)["coriolis_matrix"]

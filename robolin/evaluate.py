@@ -55,6 +55,11 @@ ENGINES = ("auto", "python", "compiled")
 # docs/performance.md; one state on floats follows the same rule so that its bits are the same
 CONVENTIONAL_UP_TO = {"linearize-forward": 8, "perturb-forward": 16}
 
+# what follows from q, q̇ and q̈ alone, whether or not loops are closed
+KINEMATIC = frozenset(
+    {"jacobian", "frame-motion", "frame-derivatives", "link-accelerations", "tip-acceleration"}
+)
+
 # below this many states a kernel that is not in memory yet is not worth loading
 FEW_STATES = 64
 
@@ -118,7 +123,7 @@ def evaluate_rows(
     question = (verb, how.get("method", "auto"))
     name = known.names.get(question)
     if name is None:
-        if arm.loops:
+        if arm.loops and verb not in KINEMATIC:
             from robolin.loops.rows import closed_rows
 
             return closed_rows(arm, verb, values, how)
@@ -180,7 +185,7 @@ def complaint_of(
     arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, **how: Unpack[How]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
-    if arm.loops:
+    if arm.loops and verb not in KINEMATIC:
         from robolin.loops.rows import closed_complaint
 
         return closed_complaint(arm, verb, values, row, how)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.arm import Arm, Inertia, Link, Vector3
+from robolin.arm import ORIGIN, Arm, Inertia, Link, Vector3
 from robolin.checks import Array
 from robolin.dynamics.regressor import COLUMNS
 from robolin.errors import RobolinError, UsageError
@@ -28,7 +28,8 @@ OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])
 OF_JOINT = ("damping", "armature", "friction")
 
-UNITS = ("kg", "kg·m", "kg·m", "kg·m", *("kg·m²",) * 6)
+# link and mass, and where in the link's frame unless at its origin
+Payload = tuple[str, float] | tuple[str, float, Vector3]
 
 _TRIANGLE = np.triu_indices(3)
 
@@ -85,7 +86,7 @@ def natural_map(arm: Arm) -> Array:
 def changes(
     arm: Arm,
     named: Mapping[str, float],
-    payloads: Sequence[tuple[str, float, Vector3]] = (),
+    payloads: Sequence[Payload] = (),
 ) -> Array:
     """δπ of shape (p,) for small changes of natural parameters and for added point masses."""
     names = natural_names(arm)
@@ -93,10 +94,10 @@ def changes(
     for name, change in named.items():
         if name not in names:
             raise _unknown(arm, name, names)
-        natural[names.index(name)] += change
+        natural[names.index(name)] += _number(name, change)
     total = natural_map(arm) @ natural
-    for frame, mass, position in payloads:
-        at, block = _payload(arm, frame, mass, position)
+    for payload in payloads:
+        at, block = _payload(arm, *_mass_and_place(payload))
         total[at : at + 10] += block
     return total
 
@@ -140,6 +141,27 @@ def _steiner(a: Array, b: Array) -> Array:
     """(a·b) 1 - ½ (a bᵀ + b aᵀ), its xx xy xz yy yz zz; K(c) for a = b = c."""
     outer = np.outer(a, b)
     return (np.dot(a, b) * np.eye(3) - 0.5 * (outer + outer.T))[_TRIANGLE]
+
+
+def _number(name: str, change: object) -> float:
+    """A change as a number, or what is wrong with it."""
+    if isinstance(change, bool) or not isinstance(change, (int, float, np.floating, np.integer)):
+        raise UsageError(f"the change is {change!r}, not a number", where=name)
+    if not np.isfinite(change):
+        raise UsageError(f"the change is {change}, not a finite number", where=name)
+    return float(change)
+
+
+def _mass_and_place(payload: Payload) -> tuple[str, float, Vector3]:
+    hint = "a payload is (link, mass) or (link, mass, (x, y, z))"
+    if not isinstance(payload, (tuple, list)) or len(payload) not in (2, 3):
+        raise UsageError(f"payload: {payload!r} is none", hint=hint)
+    link, mass, *place = payload
+    position = place[0] if place else ORIGIN
+    if len(position) != 3:
+        raise UsageError(f"payload: {position!r} is no place", hint=hint)
+    x, y, z = (_number(f"payload on '{link}'", value) for value in position)
+    return str(link), _number(f"payload on '{link}'", mass), (x, y, z)
 
 
 def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int, Array]:

@@ -113,12 +113,32 @@ def _half_way(arm: Arm, h: Array, q0: Array, q1: Array, v0: Array, v1: Array) ->
 
 def per_row(arm: Arm, name: str, value: ArrayLike, rows: int) -> Array:
     """Values of shape (rows, n); those of one row stand for all."""
-    array = array_of(arm, name, value)
+    array = _finite(arm, name, value)
     if array.ndim > 2 or (array.ndim == 2 and len(array) != rows):
         shape = "x".join(str(size) for size in array.shape)
         hint = f"one row of {arm.n} values for each, or one for all"
         raise RobolinError(f"{name} is {shape}, the motion has {rows} rows", hint=hint)
     return np.broadcast_to(array, (rows, arm.n))
+
+
+def first_row(arm: Arm, name: str, value: ArrayLike) -> Array:
+    """Values of shape (n,), for the beginning of a motion."""
+    array = _finite(arm, name, value)
+    if array.ndim > 1:
+        hint = "it changes the first row only"
+        raise RobolinError(f"{name} has {array.ndim} axes, not one", hint=hint)
+    return array
+
+
+def _finite(arm: Arm, name: str, value: ArrayLike) -> Array:
+    array = array_of(arm, name, value)
+    finite = np.isfinite(array)
+    if not finite.all():
+        place = np.argwhere(~finite)[0]
+        row = f" in row {place[0] + 1}" if len(place) > 1 else ""
+        joint = arm.joint_names[int(place[-1])]
+        raise RobolinError(f"{name} is not finite at joint '{joint}'{row}")
+    return array
 
 
 def _ends(values: Array) -> tuple[Array, Array]:

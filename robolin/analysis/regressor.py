@@ -104,7 +104,7 @@ def identifiable(
         Y = regressor(arm, *part, **how).matrix
         # only the triangle of all rows so far is kept: it has the same singular values
         stacked = np.concatenate([triangle, Y.reshape(-1, len(names))])
-        triangle = np.linalg.qr(stacked, mode="r")
+        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
     return _told(triangle, names, tolerance)
 
 
@@ -136,8 +136,8 @@ def _turned_vectors(turn: Matrix3) -> Array:
 
 def _turned_rotaries(turn: Matrix3) -> Array:
     """The same for xx xy xz yy yz zz: J' = Eᵀ J E, column by column."""
-    units = np.eye(6).tolist()
-    return np.array([turned_rotary(transpose(turn), tuple(unit)) for unit in units]).T
+    back = transpose(turn)
+    return np.array([turned_rotary(back, (a, b, c, d, e, f)) for a, b, c, d, e, f in np.eye(6)]).T
 
 
 def _offset(arm: Arm, motion: dict[str, ArrayLike], how: How, shape: tuple[int, ...]) -> Array:

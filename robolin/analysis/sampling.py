@@ -7,8 +7,9 @@ import numpy as np
 from robolin.arm import Arm, Joint
 from robolin.checks import Array
 
-# where a joint without limits is looked at: any angle, and half a metre either way
-ANY_ANGLE, SOME_WAY = np.pi, 0.5
+# how far to either side a joint is looked at: all angles there are, half a metre where a slide has
+# no limits, and no further than ten where it has
+ANY_ANGLE, SOME_WAY, FAR = np.pi, 0.5, 10.0
 
 
 def random_configurations(arm: Arm, count: int, seed: int = 0) -> Array:
@@ -25,8 +26,13 @@ def random_motions(arm: Arm, count: int, seed: int = 0) -> tuple[Array, Array, A
 
 
 def _range(joint: Joint) -> tuple[float, float]:
-    """The joint's limits, or as far as it makes sense to look on a side without one."""
-    reach, limits = ANY_ANGLE if joint.turns else SOME_WAY, joint.limits
-    lower = -reach if limits.lower is None else limits.lower
-    upper = reach if limits.upper is None else limits.upper
-    return lower, upper
+    """The joint's limits, or as far as it makes sense to look where it has none or remote ones."""
+    lower, upper = joint.limits.lower, joint.limits.upper
+    reach = ANY_ANGLE if joint.turns else SOME_WAY
+    if lower is None:
+        lower = -reach if upper is None else upper - 2.0 * reach
+    if upper is None:
+        upper = lower + 2.0 * reach
+    middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+    half = min(half, ANY_ANGLE if joint.turns else FAR)
+    return middle - half, middle + half

@@ -13,24 +13,21 @@ Where a body moves freely, δq is its small twist in its own axes, and d(δq)/dt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.analysis.link_parameters import changes, natural_map, natural_names
-from robolin.analysis.nominal import Nominal, Torques, nominal_motion, per_row
+from robolin.analysis.link_parameters import Payload, changes, natural_map, natural_names
+from robolin.analysis.nominal import Nominal, Torques, first_row, nominal_motion, per_row
 from robolin.analysis.regressor import regressor
 from robolin.api import LinearizedForward, linearize_forward
-from robolin.arm import Arm, Vector3
-from robolin.checks import Array, array_of
+from robolin.arm import Arm
+from robolin.checks import Array
 from robolin.configuration import kinematic_block
 from robolin.evaluate import How
-
-# a Payload in the words of `load`: link, mass, and where in its frame
-Payloads = list[tuple[str, float, Vector3]]
 
 _AT_ONCE = 64 * 1024 * 1024
 
@@ -72,7 +69,7 @@ def sensitivity(
     dqd: ArrayLike = 0.0,
     dtau: ArrayLike = 0.0,
     parameters: Mapping[str, float] | None = None,
-    payload: Payloads | None = None,
+    payload: Sequence[Payload] = (),
     torques: Torques = "continuous",
     **how: Unpack[How],
 ) -> Sensitivity:
@@ -81,15 +78,14 @@ def sensitivity(
     dq, dqd:    change of the state in the first row, of shape (n,)
     dtau:       change of the torques, constant (n,) or row by row (rows, n)
     parameters: changes by name, such as {'forearm/mass': 0.1}; names are `parameter_names(arm)`
-    payload:    point masses added, as (link, mass, (x, y, z))
+    payload:    point masses added, each as (link, mass) or (link, mass, (x, y, z))
     torques:    'continuous', or 'stepwise' where each row's torque is held until the next
     """
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
-    change = changes(arm, parameters or {}, payload or ())
-    x = np.concatenate([array_of(arm, "dq", dq), array_of(arm, "dqd", dqd)])[:, None]
-    states = [x]
-    for steps in _parts(nominal, arm.n):
+    change = changes(arm, parameters or {}, payload)
+    states = [np.concatenate([first_row(arm, "dq", dq), first_row(arm, "dqd", dqd)])[:, None]]
+    for steps in _parts(nominal, len(change)):
         part, effort = nominal.some(steps), pushes[steps]
         model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
         if change.any():

@@ -19,7 +19,7 @@ from robolin.cli.motion import Motion, Run, Torque, Values, typed_motion
 from robolin.cli.output_flags import Output
 from robolin.cli.state_flags import State
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluate import Method, algorithm_name, evaluate
+from robolin.evaluate import KINEMATIC, Method, algorithm_name, evaluate
 from robolin.output.result import Array, Result
 from robolin.output.units import unit_of
 
@@ -114,7 +114,7 @@ def arrays_of(
         values |= {name: found[name] for name in found if name == "qdd"}
         named = question.named(arm, found) if question.named else _named(arm, algorithm, found)
         arrays |= {array.name: array for array in named}
-        if arm.loops:
+        if arm.loops and algorithm not in KINEMATIC:
             more = closed_arrays(arm, question.loops, values, found)
             arrays |= {array.name: array for array in more}
     return tuple(arrays.values())
@@ -171,7 +171,7 @@ def _labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
 
 def _titles(question: Question, arm: Arm) -> str:
     """The algorithm's title, each with what it answered where there are several."""
-    if arm.loops:
+    if arm.loops and question.forward:
         return TITLES[question.loops.method or "null-space"]
     titles = {
         ", ".join(ALGORITHMS[verb].gives): ALGORITHMS[

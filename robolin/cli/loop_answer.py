@@ -43,12 +43,11 @@ def closed_state(arm: Arm, loops: Loops, given: Values) -> Mapping[str, Floats]:
     flat = q.reshape(-1, arm.n)
     qd = np.broadcast_to(given.get("qd", np.zeros(arm.n)), q.shape).reshape(-1, arm.n)
     held = [arm.joint_names.index(name) for name in loops.held(arm)]
-    fine = np.isfinite(flat).all(axis=-1) & np.isfinite(qd).all(axis=-1)
-    whole = (np.where(fine[:, None], values, 0.0) for values in (flat, qd))
-    found = assemble(arm, *whole, held)
-    fine &= (np.abs(found.open_by) <= TOLERANCE).all(axis=-1)
-    positions = np.where(fine[:, None], found.q, flat).reshape(q.shape)
-    velocities = np.where(fine[:, None], found.qd, qd).reshape(q.shape)
+    fine = np.asarray(np.isfinite(flat + qd).all(axis=-1))[:, None]
+    found = assemble(arm, np.where(fine, flat, 0.0), np.where(fine, qd, 0.0), held)
+    fine = fine & (np.abs(found.open_by) <= TOLERANCE).all(axis=-1, keepdims=True)
+    positions = np.where(fine, found.q, flat).reshape(q.shape)
+    velocities = np.where(fine, found.qd, qd).reshape(q.shape)
     return {**given, "q": positions, "qd": velocities}
 
 

@@ -86,7 +86,7 @@ _BAUMGARTE = flag(
     "--baumgarte",
     section=TIME,
     metavar="ALPHA,BETA",
-    help="Draw gaps e in the closures of loops shut, e'' + 2 ALPHA e' + BETA² e = 0 in 1/s, "
+    help="Draw gaps e in the closures of loops shut, e'' + 2 ALPHA e' + BETA^2 e = 0 in 1/s, "
     "instead of bringing every step back onto them.",
 )
 

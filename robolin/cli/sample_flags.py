@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags import STATE, bundled, flag
+from robolin.cli.flags import STATE, Function, bundled, flag
 from robolin.cli.output_flags import Output
 from robolin.cli.state_flags import State
 from robolin.errors import UsageError
@@ -32,7 +32,7 @@ class Samples:
             raise UsageError("has no effect here", where=name, hint=f"it goes with {flag_needed}")
 
 
-def sample_options(needed: str) -> Any:
+def sample_options(needed: str) -> Callable[[Function], Function]:
     """--samples and --seed, for a verb where they belong to the flag `needed`."""
     flags = [
         flag(

@@ -70,7 +70,7 @@ _FLAGS = [
 @bundled("changes", _FLAGS, changes_of)
 @output_options
 def command(model: Model, changes: Changes, out: Output) -> None:
-    """How a motion changes with its beginning, its torques and the arm's parameters.
+    """How a motion changes with its beginning, its torques and the arm.
 
     Integrates the linearized model along the motion in a file, and answers with dq and dqd in
     every row: to first order what simulating again would change.  A mass changes with its center

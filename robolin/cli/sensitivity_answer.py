@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Any, cast
+from typing import Any
 
-from robolin.analysis.nominal import Torques, torque_history
+from robolin.analysis.nominal import torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.arm import Arm
 from robolin.cli.answer import arm_inputs
@@ -31,11 +31,12 @@ def answer_sensitivity(model: Model, changes: Changes, out: Output) -> None:
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
     motion = _motion(arm, changes.trajectory, out)
     inputs = {**arm_inputs(arm), _name(changes.trajectory): motion.digest}
-    along = {"tau": motion.tau, "qdd": motion.qdd, "torques": cast(Torques, changes.torques)}
+    nominal = {name: getattr(motion, name) for name in ("time", "q", "qd", "tau", "qdd")}
+    along: dict[str, Any] = {**nominal, "torques": changes.torques, "jobs": out.jobs}
     if changes.matrices:
-        arrays = _matrices(arm, motion, along, out)
+        arrays = _matrices(arm, along)
     else:
-        arrays = _changed(arm, motion, along, changes, inputs, out)
+        arrays = _changed(arm, along, changes, inputs)
     out.write(
         Result(
             verb="sensitivity",
@@ -64,31 +65,17 @@ def _motion(arm: Arm, path: str, out: Output) -> Trajectory:
 
 
 def _changed(
-    arm: Arm,
-    motion: Trajectory,
-    along: dict[str, Any],
-    changes: Changes,
-    inputs: dict[str, str],
-    out: Output,
+    arm: Arm, along: dict[str, Any], changes: Changes, inputs: dict[str, str]
 ) -> tuple[Array, ...]:
     """dq and dqd in every row."""
     small: dict[str, Any] = dict(changes.state.perturbations(arm))
     if changes.torque_file is not None:
         more = read_trajectory(changes.torque_file, arm.joint_names, ("tau",))
         inputs[_name(changes.torque_file)] = more.digest
-        history = torque_history(motion.time, more.time, more.tau)
+        history = torque_history(along["time"], more.time, more.tau)
         small["dtau"] = history + small["dtau"]
-    found = sensitivity(
-        arm,
-        motion.time,
-        motion.q,
-        motion.qd,
-        **along,
-        **small,
-        parameters=changes.parameters,
-        payload=list(changes.payload),
-        jobs=out.jobs,
-    )
+    small |= {"parameters": changes.parameters, "payload": changes.payload}
+    found = sensitivity(arm, **along, **small)
     kinds = [joint.kind for joint in arm.joints]
     return tuple(
         Array(name, getattr(found, name), (arm.joint_names,), unit_of(name, kinds))
@@ -96,11 +83,9 @@ def _changed(
     )
 
 
-def _matrices(
-    arm: Arm, motion: Trajectory, along: dict[str, Any], out: Output
-) -> tuple[Array, ...]:
+def _matrices(arm: Arm, along: dict[str, Any]) -> tuple[Array, ...]:
     """Every sensitivity in every row."""
-    found = sensitivity_matrices(arm, motion.time, motion.q, motion.qd, **along, jobs=out.jobs)
+    found = sensitivity_matrices(arm, **along)
     words = ("position", "velocity")
     states = tuple(f"{joint}/{word}" for word in words for joint in arm.joint_names)
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import hypot
+from math import hypot, sqrt
 
 from robolin.arm import Frame, Loop, Pose
 from robolin.description.model import LoopEnd, LoopEntry
@@ -86,4 +86,4 @@ def _gap(loop: Loop) -> float:
 def _turn(one: Pose, other: Pose) -> float:
     """|R₁ - R₂| / √2, the angle between two frames if it is small."""
     pairs = zip(one.rotation, other.rotation, strict=True)
-    return hypot(*(a - b for a, b in pairs)) / 2.0**0.5
+    return hypot(*(a - b for a, b in pairs)) / sqrt(2.0)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from robolin.algebra.chain import Chain, LinkNumber
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import add, cross, motion_cross, sub
-from robolin.dynamics.frame_motion import motion_at_tip
+from robolin.dynamics.frame_motion import motion_at_tip, weightless_motion
 from robolin.dynamics.kinematics import Links, place_links
-from robolin.dynamics.motion import Motion, base_acceleration, motion
+from robolin.dynamics.motion import Motion
 from robolin.dynamics.tip_frame import TipFrame, at_point, tip_frame
 
 
@@ -27,9 +27,8 @@ def frame_derivatives(chain: Chain) -> None:
         δr̈ = δa_lin + δa_ang x r + ẇ x δr + δw x v + w x δv
     """
     links = place_links(chain, weighed=False)
-    moving = motion(chain, links, chain.given("qd"), chain.given("qdd"))
-    tip = tip_frame(chain, links)
-    V, a = motion_at_tip(chain, moving, tip)
+    moving, tip = weightless_motion(chain, links), tip_frame(chain, links)
+    V, a = motion_at_tip(moving, tip)
     w, v, turning = V[:3], V[3:], a[:3]
 
     for k in chain.path_of(tip.link):
@@ -61,10 +60,10 @@ def link_changes(
     ∂V/∂q = Ṗ* - V x H*      ∂a/∂q̇ = Ḣ* + Ṗ* - V x H*      ∂a/∂q = P̈* - V x Ṗ* - a x H*
     Ṗ* = V(p) x H*           P̈* = a(p) x H* + V(p) x Ṗ*
     """
-    H, p, rest = links.H[k], chain.carrier(k), base_acceleration(chain)
-    V, a = moving.V[tip.link], sub(moving.alpha[tip.link], rest)
+    H, p = links.H[k], chain.carrier(k)
+    V, a = moving.V[tip.link], moving.alpha[tip.link]
     Pd = motion_cross(moving.V[p], H)
-    Pdd = add(motion_cross(sub(moving.alpha[p], rest), H), motion_cross(moving.V[p], Pd))
+    Pdd = add(motion_cross(moving.alpha[p], H), motion_cross(moving.V[p], Pd))
     dV_dq = sub(Pd, motion_cross(V, H))
     da_dqd = add(moving.Hd[k], dV_dq)
     return dV_dq, da_dqd, sub(Pdd, add(motion_cross(V, Pd), motion_cross(a, H)))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain, LinkNumber
 from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import sub
+from robolin.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.kinematics import Links, place_links
-from robolin.dynamics.motion import Motion, base_acceleration, motion
+from robolin.dynamics.motion import Motion, velocities
 from robolin.dynamics.tip_frame import (
     TipFrame,
     at_point,
@@ -24,9 +24,9 @@ from robolin.dynamics.tip_frame import (
 
 def frame_motion(chain: Chain) -> None:
     """Pose, twist and both accelerations of the frame from q, q̇ and q̈."""
-    links, moving = _moved(chain)
+    links = place_links(chain)
     tip = tip_frame(chain, links)
-    V, a = motion_at_tip(chain, moving, tip)
+    V, a = motion_at_tip(weightless_motion(chain, links), tip)
     out_pose(chain, tip)
     out_spatial(chain, "twist", V)
     out_spatial(chain, "spatial_acceleration", a)
@@ -35,20 +35,20 @@ def frame_motion(chain: Chain) -> None:
 
 def tip_acceleration(chain: Chain) -> None:
     """Both accelerations of the frame alone."""
-    links, moving = _moved(chain)
-    V, a = motion_at_tip(chain, moving, tip_frame(chain, links))
+    links = place_links(chain)
+    V, a = motion_at_tip(weightless_motion(chain, links), tip_frame(chain, links))
     out_spatial(chain, "tip_acceleration", a)
     out_spatial(chain, "tip_classical_acceleration", classical(V, a))
 
 
 def link_accelerations(chain: Chain) -> None:
     """Both accelerations of every link at its own origin: [ẇ; a + ẇ x p] and [ẇ; p̈]."""
-    links, moving = _moved(chain)
-    rest = base_acceleration(chain)
+    links = place_links(chain)
+    moving = weightless_motion(chain, links)
     for k in chain.base_to_tip():
         body = body_of(chain, k)
         p = links.p[body]
-        a = at_point(sub(moving.alpha[body], rest), p)
+        a = at_point(moving.alpha[body], p)
         seen = classical(at_point(moving.V[body], p), a)
         for i in range(6):
             chain.out("link_acceleration", (k, i), a[i])
@@ -60,12 +60,17 @@ def body_of(chain: Chain, k: LinkNumber) -> LinkNumber:
     return chain.outermost(k) if chain.grouped else k
 
 
-def motion_at_tip(chain: Chain, moving: Motion, tip: TipFrame) -> tuple[Vector, Vector]:
+def motion_at_tip(moving: Motion, tip: TipFrame) -> tuple[Vector, Vector]:
     """Velocity and spatial acceleration of the frame, referred to its point."""
-    a = sub(moving.alpha[tip.link], base_acceleration(chain))
-    return at_point(moving.V[tip.link], tip.r), at_point(a, tip.r)
+    return at_point(moving.V[tip.link], tip.r), at_point(moving.alpha[tip.link], tip.r)
 
 
-def _moved(chain: Chain) -> tuple[Links, Motion]:
-    links = place_links(chain, weighed=False)
-    return links, motion(chain, links, chain.given("qd"), chain.given("qdd"))
+def weightless_motion(chain: Chain, links: Links) -> Motion:
+    """V, Ḣ* and a of every link from a base that stands still: a(k) = a(k+1) + H* q̈ + Ḣ* q̇."""
+    qd, qdd = chain.given("qd"), chain.given("qdd")
+    moving, a = velocities(chain, links, qd), chain.slots(6)
+    a[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        driven = add(scale(links.H[k], qdd[k]), scale(moving.Hd[k], qd[k]))
+        a[k] = add(a[chain.inboard(k)], driven)
+    return Motion(moving.V, moving.Hd, a)

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm
 from robolin.checks import Array, array_of, batch_of, require_arm, require_sound
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluate import How, evaluate
+from robolin.evaluate import How, LoopMethod, evaluate
 from robolin.loops.assembly import assemble
 from robolin.loops.closures import Closures, row_names, rows_of
 from robolin.loops.rows import TOLERANCE
-from robolin.loops.solve import LoopMethod
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +120,14 @@ def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstra
     closures = Closures(arm, flat[0])
     L = closures.jacobian
     opening = np.einsum("bij,bj->bi", L, flat[1])
-    parts = (closures.open_by, opening, L, closures.bias(flat[1]))
-    shaped = (part.reshape((*batch, *part.shape[1:])) for part in parts)
-    return LoopConstraints(*shaped, row_names(arm))
+    count = len(row_names(arm))
+    return LoopConstraints(
+        open_by=closures.open_by.reshape(*batch, count),
+        opening=opening.reshape(*batch, count),
+        jacobian=L.reshape(*batch, count, arm.n),
+        bias=closures.bias(flat[1]).reshape(*batch, count),
+        rows=row_names(arm),
+    )
 
 
 def loop_forces(

@@ -106,7 +106,7 @@ def _only(found: Arrays, names: tuple[str, ...]) -> Arrays:
 
 def _of_tree(how: How) -> How:
     """How the tree's own algorithms run."""
-    return {name: how[name] for name in ("engine", "jobs") if name in how}  # type: ignore[return-value, misc]
+    return {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
 
 
 def _troubles(mechanism: Mechanism, pushed: Pushed, found: Arrays) -> Array:

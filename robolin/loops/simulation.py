@@ -32,14 +32,15 @@ class LoopMotion:
     def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
         batch = q.shape[:-1]
         n = self.arm.n
-        flat = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x in (q, qd, tau))
-        pushed = Mechanism(self.arm, *flat, self.method, self.how).pushed(self.baumgarte)
+        q, qd, tau = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x in (q, qd, tau))
+        mechanism = Mechanism(self.arm, q, qd, tau, self.method, self.how)
+        pushed = mechanism.pushed(self.baumgarte)
         if pushed.stuck.any():
             raise RobolinError(
                 "the closures contradict each other: the linkage has run into a dead point",
                 hint="no motion is determined there; begin elsewhere, or end before",
             )
-        return pushed.qdd.reshape(q.shape)
+        return pushed.qdd.reshape((*batch, n))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Both tables are written with the operators themselves; the tests hold every line
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from robolin.errors import RobolinError
@@ -22,13 +22,18 @@ from robolin.operator_algebra.expression import (
 Pair = tuple[Expression, Expression]
 
 
+def rigid_inverses(op: Any) -> Iterator[Pair]:
+    """Pairs of operators that are each other's inverse, whatever the links weigh."""
+    yield op.I - op.E_phi, op.phi
+
+
 def inverses(op: Any) -> Iterator[Pair]:
-    """Pairs of operators that are each other's inverse."""
-    I, E_phi, E_psi = op.I, op.E_phi, op.E_psi  # noqa: E741, the papers' name
+    """All such pairs; those of articulated bodies need inertia at every joint."""
+    I = op.I  # noqa: E741, the papers' name
+    yield from rigid_inverses(op)
     yield op.D, op.Dinv
     yield op.D_half, op.D_half_inv
-    yield I - E_phi, op.phi
-    yield I - E_psi, op.psi
+    yield I - op.E_psi, op.psi
     yield op.factor, op.factor_inverse
     yield I + op.H @ op.phi_tilde @ op.G, I - op.H @ op.PSI @ op.G
     yield op.mass_matrix, op.mass_matrix_inverse
@@ -55,20 +60,21 @@ def shorter(op: Any) -> Iterator[Pair]:
 
 def inverse(expression: Expression) -> Expression:
     """The inverse as a formula; an error where no theorem gives one."""
-    found = _inverse(expression, _table(expression))
-    if found is None:
-        raise RobolinError(
-            f"no theorem gives the inverse of {expression!r}",
-            hint="form the matrix with .dense() and invert that",
-        )
-    return found
-
-
-def _table(expression: Expression) -> dict[Expression, Expression]:
-    """Every known inverse of the arm's operators, transposes included."""
     home = _home(expression)
+    for pairs in (rigid_inverses, inverses):
+        found = _inverse(expression, _table(pairs(home) if home else ()))
+        if found is not None:
+            return found
+    raise RobolinError(
+        f"no theorem gives the inverse of {expression!r}",
+        hint="form the matrix with .dense() and invert that",
+    )
+
+
+def _table(pairs: Iterable[Pair]) -> dict[Expression, Expression]:
+    """Every known inverse, transposes included."""
     table: dict[Expression, Expression] = {}
-    for one, other in inverses(home) if home else ():
+    for one, other in pairs:
         for left, right in ((one, other), (other, one)):
             table[_settled(left)] = right
             table[_settled(left.T)] = right.T

@@ -14,6 +14,7 @@ from robolin.output.meta import plain
 from robolin.output.provenance import Blocks, Entry
 from robolin.output.result import Ending, Floats, Flow, Result
 from robolin.storing.differences import Difference, Ledger
+from robolin.storing.entry_units import entry_units
 from robolin.storing.model_changes import Change, model_changes
 from robolin.storing.stored_file import StoredFile
 from robolin.storing.tolerance import Tolerances
@@ -111,7 +112,9 @@ class _Desk:
             else:
                 comparable = entry.name in found and found[entry.name].labels == entry.labels
             if comparable:
-                self.ledgers[entry.name] = Ledger(entry, self.tolerances.of(entry.name))
+                units = entry_units(entry, self.stored.meta["model"])
+                tolerance = self.tolerances.of(entry.name)
+                self.ledgers[entry.name] = Ledger(entry, tolerance, units)
 
     def structure(self) -> Iterator[str]:
         """How the results differ beside their numbers."""

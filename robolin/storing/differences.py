@@ -81,6 +81,7 @@ class Ledger:
 
     entry: Entry
     tolerance: Tolerance
+    units: list[str]
     scale: float = 0.0
     excess: Floats = field(init=False)
     row: Floats = field(init=False)
@@ -137,7 +138,7 @@ class Ledger:
         return Difference(
             array=self.entry.name,
             entry=name,
-            unit=self.entry.unit,
+            unit=self.units[i],
             row=int(self.row[i]) if batch and seen else None,
             stored=stored,
             found=found,

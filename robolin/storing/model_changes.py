@@ -104,7 +104,7 @@ class Change:
         old, new = self.values
         if self.quantity == "renamed":
             return f"{subject}: renamed to {new}"
-        unit = f" {self.unit}" if self.unit else ""
+        unit = f" {self.unit}" if self.unit and self.new is not None else ""
         share = f" ({self.share})" if self.share else ""
         return f"{subject}: {self.quantity} {old} → {new}{unit}{share}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 Path = tuple[str | int, ...]
 
@@ -20,7 +21,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
     is found.
     """
     wanted = tuple(path)
-    places = dict(_places(text))
+    places = _all_places(text)
     if wanted in places:
         return places[wanted]
     for length in range(len(wanted) - 1, 0, -1):
@@ -30,6 +31,11 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
             lines = text.splitlines()[start - 1 :]
             return next((start + i for i, line in enumerate(lines) if name.search(line)), start)
     return 0
+
+
+@lru_cache(maxsize=2)
+def _all_places(text: str) -> dict[Path, int]:
+    return dict(_places(text))
 
 
 def _places(text: str) -> Iterator[tuple[Path, int]]:

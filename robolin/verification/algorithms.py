@@ -22,6 +22,8 @@ _SHARED = (
     (("linearize-forward", "dqdd_dtau"), ("mass-matrix-inverse", "mass_matrix_inverse")),
     (("linearize-forward", "qdd"), ("forward", "qdd")),
     (("diagonalize-unnormalized", "factor"), ("mass-matrix-factor", "factor")),
+    (("diagonalize-unnormalized", "D"), ("mass-matrix-factor", "D")),
+    (("diagonalize", "D"), ("mass-matrix-factor", "D")),
 )
 
 

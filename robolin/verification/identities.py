@@ -112,6 +112,7 @@ def _inverses(on: Subject) -> Iterator[Check]:
 
 def _diagonal(on: Subject) -> Iterator[Check]:
     titles = (
+        "M = m m*",
         "νᵀν = q̇ᵀMq̇",
         "νᵀC(q, ν) = 0",
         "εᵀν = power left for motion",
@@ -125,19 +126,20 @@ def _diagonal(on: Subject) -> Iterator[Check]:
     state = on.ran("diagonalize").arrays
     nu, epsilon, coriolis = state["nu"], state["epsilon"], state["coriolis"]
     M = on.result("mass-matrix", "mass_matrix")
+    yield compared(FAMILY, titles[0], state["m"] @ _T(state["m"]), M, SUM)
     energy = np.einsum("bi,bij,bj->b", on.qd, M, on.qd)
     terms = on.heft * on.speed**2
-    yield compared(FAMILY, titles[0], (nu * nu).sum(-1), energy, SUM, terms)
+    yield compared(FAMILY, titles[1], (nu * nu).sum(-1), energy, SUM, terms)
     work = (nu * coriolis).sum(-1)
     sizes = np.abs(nu).sum(-1) * np.abs(coriolis).sum(-1) + (nu * nu).sum(-1) * on.speed
     # the same forces, compared with what they would do without any cancellation
-    yield compared(FAMILY, titles[1], sizes + work, sizes, on.divided)
+    yield compared(FAMILY, titles[2], sizes + work, sizes, on.divided)
 
     spent = weight_torque(on.arm, on.q) + lost_and_borne(on.arm, on.q, on.qd)
     free = (on.value("tau") - spent) * on.qd
     power, terms = (epsilon * nu).sum(-1), on.speed * on.motion_terms * on.arm.n
-    yield compared(FAMILY, titles[2], power, free.sum(-1), on.divided, terms)
-    yield from _diagonal_motion(on, titles[3:])
+    yield compared(FAMILY, titles[3], power, free.sum(-1), on.divided, terms)
+    yield from _diagonal_motion(on, titles[4:])
 
 
 def _diagonal_motion(on: Subject, titles: tuple[str, ...]) -> Iterator[Check]:

@@ -104,9 +104,10 @@ def _weightless(robot: ElementTree.Element) -> str:
     """The first link that has a rotary inertia but no mass, '' if there is none."""
     for link in robot.iter("link"):
         mass, inertia = link.find("inertial/mass"), link.find("inertial/inertia")
-        if mass is not None and inertia is not None and float(mass.get("value", 0.0)) == 0.0:
-            if any(float(value) for value in inertia.attrib.values()):
-                return link.get("name", "")
+        if mass is None or inertia is None or float(mass.get("value", 0.0)) != 0.0:
+            continue
+        if any(float(value) for value in inertia.attrib.values()):
+            return link.get("name", "")
     return ""
 
 

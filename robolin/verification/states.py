@@ -12,12 +12,15 @@ from robolin.verification.checks import Array
 # how far a joint goes, and how fast, where its limits do not say or say more
 TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
 
+# limits of more than this many of the above stand for none
+WIDEST = 4.0
+
 CHANGES = ("dq", "dqd", "dqdd", "dtau")
 
 
 def default_samples(arm: Arm) -> int:
     """So many states that a check of any arm takes a few seconds."""
-    return 20 if len(arm.links) <= 12 else 12 if len(arm.links) <= 30 else 8
+    return 20 if len(arm.links) <= 12 else 12 if len(arm.links) <= 30 else 6
 
 
 def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
@@ -45,14 +48,13 @@ def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
 
 
 def _range(joint: Joint) -> tuple[float, float]:
-    """Between the limits, at most a turn or two metres wide."""
+    """Between the limits; on a side without one, as far as it makes sense to look."""
     reach, limits = TURN if joint.turns else SLIDE, joint.limits
-    lower = -np.inf if limits.lower is None else limits.lower
-    upper = np.inf if limits.upper is None else limits.upper
-    if joint.kind == "continuous" or not lower <= upper:
-        lower, upper = -np.inf, np.inf
-    middle = min(max(0.0, lower), upper)
-    return max(lower, middle - reach), min(upper, middle + reach)
+    lower = -reach if limits.lower is None else max(limits.lower, -WIDEST * reach)
+    upper = reach if limits.upper is None else min(limits.upper, WIDEST * reach)
+    if joint.kind == "continuous" or lower > upper:
+        return -reach, reach
+    return lower, upper
 
 
 def _speed(joint: Joint) -> float:

@@ -11,7 +11,7 @@ import pytest
 import robolin
 from robolin.analysis.curvature import FLAT_BELOW, independent_symbols
 from robolin.analysis.sampling import random_configurations
-from robolin.arm import Arm, Inertia, Joint, Link, Pose
+from robolin.arm import Arm, Inertia, Joint, Limits, Link, Pose
 from robolin.description.bundled import bundled_names
 from tests.dynamics.running import STEP, run_on
 from tests.robots import named, random_arm, random_states, with_follower
@@ -199,4 +199,28 @@ def test_samples_keep_to_the_limits() -> None:
     assert ((drawn >= low) & (drawn <= high)).all()
     assert (np.ptp(drawn, axis=0) > 0.9 * (high - low)).all()
     np.testing.assert_array_equal(drawn, random_configurations(arm, 200, seed=3))
-    assert not np.array_equal(drawn, random_configurations(replace(arm), 200, seed=4))
+    assert not np.array_equal(drawn, random_configurations(arm, 200, seed=4))
+
+
+LIMITS = [
+    ("revolute", Limits(), -np.pi, np.pi),
+    ("revolute", Limits(-1e16, 1e16), -np.pi, np.pi),
+    ("revolute", Limits(4.0, 6.0), 4.0, 6.0),
+    ("revolute", Limits(upper=-5.0), -5.0 - 2 * np.pi, -5.0),
+    ("prismatic", Limits(), -0.5, 0.5),
+    ("prismatic", Limits(lower=2.0), 2.0, 3.0),
+]
+
+
+@pytest.mark.parametrize("kind, limits, low, high", LIMITS)
+def test_samples_where_limits_say_little(
+    kind: str, limits: Limits, low: float, high: float
+) -> None:
+    """Without limits, or with remote ones, a joint is looked at where it makes a difference."""
+    arm = chain("one", (kind, Z, ROD, 0.0))
+    joint = replace(arm.links[0].joint, limits=limits)
+    arm = replace(arm, links=(replace(arm.links[0], joint=joint),))
+    drawn = random_configurations(arm, 300)
+
+    assert low <= drawn.min() < low + 0.05 * (high - low)
+    assert high - 0.05 * (high - low) < drawn.max() <= high

@@ -313,6 +313,12 @@ BAD = [
     ({"time": np.zeros(401)}, "time does not go on from row 1"),
     ({"tau": None}, "needs its torques tau or its accelerations qdd"),
     ({"dq": [0.1]}, "dq has 1 values along its last axis"),
+    ({"dq": np.zeros((3, 2))}, "dq has 2 axes, not one"),
+    ({"dqd": [0.1, np.nan]}, "dqd is not finite at joint 'elbow'"),
+    ({"parameters": {"lower/mass": np.inf}}, "the change is inf"),
+    ({"parameters": {"lower/mass": "0.1"}}, "the change is '0.1', not a number"),
+    ({"payload": [("tip",)]}, "a payload is (link, mass)"),
+    ({"payload": [("tip", 0.1, (0, 0))]}, "is no place"),
 ]
 
 

@@ -63,7 +63,7 @@ def test_the_same_flag_means_the_same_everywhere() -> None:
             if getattr(param, "section", "") == "Model":
                 explained.setdefault(param.opts[0], set()).add(getattr(param, "help", ""))
 
-    assert len(explained) == 12
+    assert len(explained) == 14
     assert all(len(texts) == 1 for texts in explained.values())
 
 

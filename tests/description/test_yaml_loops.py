@@ -121,7 +121,7 @@ def test_a_loop_locked_shut_is_dropped_with_a_word(tmp_path: Path) -> None:
     arm = load(tmp_path, text, lock={"a": 0.0, "b": 0.0, "c": 0.0})
     assert arm.loops == ()
     assert "closed by joints that stand still" in arm.contract["loops"]
-    with pytest.raises(robolin.RobolinError, match="stands open by 0.959"):
+    with pytest.raises(robolin.RobolinError, match=r"stands open by 0\.959"):
         load(tmp_path, text, lock={"a": 0.0, "b": 1.0, "c": 0.0})
 
 

@@ -150,4 +150,17 @@ def test_accelerations_do_not_contain_weight() -> None:
     still = replace(arm, gravity=(0.0, 0.0, 0.0))
     moving = [robolin.link_accelerations(each, q, 0.5, 0.7) for each in (arm, still)]
     for one, other in zip(*(vars(each).values() for each in moving), strict=True):
-        assert gap(one, other) <= 1e-14
+        assert np.array_equal(one, other)
+
+
+def test_links_of_an_arm_with_closed_loops() -> None:
+    """Where links are and how they move follows from q, q̇, q̈, whether or not loops are closed."""
+    arm, tree = robolin.load("four-bar"), robolin.load("four-bar", open_loops=True)
+    s = random_states(arm, 3)
+    closed, opened = (robolin.link_accelerations(each, s.q, s.qd, s.qdd) for each in (arm, tree))
+    J = [robolin.jacobian(each, s.q, frame="coupler_end").jacobian for each in (arm, tree)]
+
+    assert np.array_equal(closed.link_acceleration, opened.link_acceleration)
+    assert np.array_equal(*J)
+    with pytest.raises(robolin.RobolinError, match="closed loops"):
+        robolin.operational_space(arm, s.q, frame="coupler_end")

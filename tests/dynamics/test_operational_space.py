@@ -111,8 +111,8 @@ def test_the_inertia_is_the_inverse_of_its_inverse(arm: Arm) -> None:
 def test_pinocchios_inverse_mass_matrix_gives_the_same() -> None:
     """J 𝓜⁻¹ J* with Pinocchio's Jacobian and computeMinverse, rows and columns reordered."""
     pin = pytest.importorskip("pinocchio")
-    from tests.dynamics.pinocchio_reference import model_from_urdf
     from robolin.description.bundled import bundled_path
+    from tests.dynamics.pinocchio_reference import model_from_urdf
 
     arm = robolin.load("panda", damping=False)
     model = model_from_urdf(bundled_path("panda"), arm)
@@ -199,7 +199,8 @@ def test_a_singular_pose_is_told_by_its_state(engine: Any) -> None:
 
     found = robolin.operational_space(arm, [fine, [0.0] * 6], inverse_only=True, engine=engine)
     ranks = np.linalg.matrix_rank(found.operational_inertia_inverse, tol=1e-9)
-    assert ranks.tolist() == [6, 4]
+    J = robolin.jacobian(arm, [fine, [0.0] * 6]).jacobian
+    assert ranks.tolist() == np.linalg.matrix_rank(J, tol=1e-9).tolist() == [6, 5]
 
 
 def test_joints_that_follow_others_are_refused() -> None:

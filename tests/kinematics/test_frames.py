@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -56,9 +57,8 @@ def test_a_point_is_three_finite_numbers(point: Any) -> None:
 def test_a_point_is_in_the_axes_of_its_frame() -> None:
     """The tip's pose is the frame's, moved along its own axes."""
     turned = (0.0, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-    arm = random_arm(2, 3)
-    arm.frames["tool"] = Frame("tool", 1, Pose(turned, (1.0, 2.0, 3.0)))  # type: ignore[index]
-    placed = at_frame(arm, "tool", (0.5, 0.0, 0.25))
+    tool = Frame("tool", 1, Pose(turned, (1.0, 2.0, 3.0)))
+    placed = at_frame(replace(random_arm(2, 3), frames={"tool": tool}), "tool", (0.5, 0.0, 0.25))
 
     assert placed.tip == Frame("tool", 1, Pose(turned, (1.0, 2.5, 3.25)))
     assert placed.contract["frame"] == "'tool' at 0.5, 0.0, 0.25 m"

@@ -326,7 +326,7 @@ def test_D_eq_6_9(at: Subject) -> None:
 
 
 def turn_of(at: Subject, i: int, where: str = "at"):
-    """𝓗 as an operator on forces: S[H*(i)] at link i, on all that it moves, or on what it carries."""
+    """𝓗 on forces: S[H*(i)] at link i, on all that joint i moves, or on all but link i of that."""
     moved = {
         "at": lambda k: k == i,
         "from": lambda k: at.outboard(k, i),

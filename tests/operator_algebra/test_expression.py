@@ -57,7 +57,7 @@ def test_transposes_are_transposes(at: Subject) -> None:
         assert A.T.T == A, name
 
 
-@any_arm
+@pytest.mark.parametrize("at", [chains()[1], trees()[1]], ids=str)
 def test_products_and_sums_are_those_of_matrices(at: Subject) -> None:
     """Products, sums, differences and multiples of operators are those of their matrices."""
     op = at.op
@@ -127,7 +127,7 @@ def test_formulas_read_as_in_the_papers() -> None:
 
 
 def test_public_order_outside_and_papers_order_inside() -> None:
-    """H turns public joint order into the papers' link order, also if joints are named at random."""
+    """H turns public joint order into the papers' link order, whatever the order of the names."""
     at = trees()[1]
     op = at.op
     assert sorted(op.paper_order) == list(range(op.n))
@@ -167,7 +167,8 @@ def test_a_random_formula_is_its_matrix(seed: int) -> None:
         pool = drawn
     for formula, true in pool:
         if formula.columns is not None:
-            assert apart(formula, true) <= EXACT
+            # some of these are zero, and made of numbers of about 1
+            assert apart(formula, true, made_of=1.0) <= EXACT
 
 
 class TestErrors:
@@ -197,7 +198,7 @@ class TestErrors:
         with pytest.raises(robolin.RobolinError, match=r"H applies to 30 numbers .*\(5,\)"):
             op.H @ np.zeros(5)
         with pytest.raises(robolin.RobolinError, match="applies to numbers, not to"):
-            op.D @ ["a"] * 5
+            op.D @ ["a", "b", "c", "d", "e"]
 
     def test_arms_that_do_not_fit(self) -> None:
         with pytest.raises(robolin.RobolinError, match="cannot stand before"):
@@ -215,10 +216,10 @@ class TestErrors:
 
     def test_velocities_that_are_missing(self) -> None:
         at = chains()[1]
-        with pytest.raises(robolin.RobolinError, match="needs qd$") as caught:
+        with pytest.raises(robolin.RobolinError, match=r"needs qd\n") as caught:
             _ = robolin.operators(at.arm, at.q).Hd
         assert "operators(arm, q, qd)" in caught.value.hint
-        with pytest.raises(robolin.RobolinError, match="needs qdd$"):
+        with pytest.raises(robolin.RobolinError, match=r"needs qdd\n"):
             _ = robolin.operators(at.arm, at.q, at.qd).Hdd
 
     def test_frames_that_are_missing(self) -> None:
@@ -242,5 +243,6 @@ class TestErrors:
         links = (replace(arm.links[0], inertia=Inertia()), *arm.links[1:])
         op = robolin.operators(replace(arm, links=links), np.zeros(arm.n))
         assert np.isfinite(op.mass_matrix.dense()).all()
+        assert op.phi.inv == op.I - op.E_phi
         with pytest.raises(robolin.RobolinError, match="moves nothing that has inertia"):
             _ = op.psi.dense()

@@ -467,7 +467,7 @@ def test_L_eq_4_23(at: Subject) -> None:
 
 @papers
 def test_L_eq_4_24_and_4_25(at: Subject) -> None:
-    """A_C(k,j) = U(k)ψ(k,j)Y_A(j) for k ≥ j, else G*(k)ψ*(j,k+1)E_A(j) + Q*(k+1,k)H*(j); B_C alike."""
+    """A_C(k,j) = Uψ(k,j)Y_A for k ≥ j, else G*(k)ψ*(j,k+1)E_A(j) + Q*(k+1,k)H*(j); B_C alike."""
     op, (YA, YB), d = at.op, Y(at), Decomposed(at)
     order = op.paper_order
     psi, U = blocks(op.psi), d.U.dense()[order]

@@ -28,7 +28,7 @@ WRONG = 1e-3
 arms = pytest.mark.parametrize("at", chains()[2:], ids=str)
 
 
-# [L]
+# of the linearization
 
 
 @arms
@@ -119,7 +119,7 @@ def test_misprint_L_eq_3_7(at: Subject) -> None:
     assert apart(printed, op.mass_matrix) > WRONG
 
 
-# [F]
+# of the factorization
 
 
 @arms
@@ -161,7 +161,7 @@ def test_misprint_F_figure_3(at: Subject) -> None:
     assert apart(back.inv @ back @ at.dtau, op.mass_matrix.inv @ at.dtau) > WRONG
 
 
-# [D]
+# of the diagonalized dynamics
 
 
 @arms
@@ -336,7 +336,7 @@ def test_misprint_D_eq_4_2_and_A_11(at: Subject) -> None:
     assert apart(-op.E_phi @ op.phi, op.phi - op.I) > WRONG
 
 
-# [O]
+# of the review
 
 
 @arms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 
 import mpmath
@@ -14,7 +15,8 @@ from robolin.engine.direct import DirectChain
 from robolin.engine.generic import generic_chain
 from robolin.engine.parameters import parameters_of
 from robolin.operator_algebra.robot import Operators
-from tests.operator_algebra.subjects import Subject, any_arm, apart, chains, trees
+from tests.operator_algebra.reading import carried_out
+from tests.operator_algebra.subjects import apart, chains, geared, trees
 
 SIZES = (10, 20, 40, 80)
 
@@ -47,6 +49,7 @@ FORMULAS = {
 formulas = pytest.mark.parametrize("of", FORMULAS.values(), ids=FORMULAS)
 
 
+@cache
 def counted(joints: int) -> Operators:
     """The operators of a chain of n joints whose numbers only count."""
     parameters = generic_chain(joints)
@@ -66,12 +69,12 @@ def test_the_cost_is_a_line_in_n(of) -> None:
         assert slopes.pop() > 0.0
 
 
-@formulas
-def test_the_cost_from_joint_angles_is_a_line_in_n(of) -> None:
+@pytest.mark.parametrize("name", ["the mass matrix", "its inverse", "A_D"])
+def test_the_cost_from_joint_angles_is_a_line_in_n(name: str) -> None:
     """So do they from q and q̇ on, placing the links and the articulated bodies included."""
     costs = []
     for n in SIZES:
-        formula = of(counted(n))
+        formula = FORMULAS[name](counted(n))
         assert formula.columns
         ones = np.ones(formula.columns.size)
         costs.append(sum(cost_of((formula @ ones).tolist()).total.values()))
@@ -134,13 +137,11 @@ y = (I - H ψ K)* D⁻¹ (I - H ψ K) x
     E_φ hands what a link has to the link it sits on
     G = P H* D⁻¹
     τ̄ = I - G H
-
 sweep 1, tip to base, k = 1, 2, …, n
     z1(k) = z2(k-1)
     e1(k) = x(k) - H(k) z1(k)
     z2(k) = z1(k) + G(k) e1(k)
     e2(k) = D⁻¹(k) e1(k)
-
 sweep 2, base to tip, k = n, …, 2, 1
     v1(k) = v2(k+1)
     y(k) = e2(k) - G*(k) v1(k)
@@ -155,90 +156,14 @@ def test_trees_are_explained_as_trees() -> None:
     assert "z1(k) = v2(k) + Σ z1(c) over the links c on k" in text
 
 
-@any_arm
-def test_what_is_explained_is_what_runs(at: Subject) -> None:
+@pytest.mark.parametrize("name", FORMULAS)
+def test_what_is_explained_is_what_runs(name: str) -> None:
     """The lines of an explanation, carried out as they read, give the operator's result."""
-    if not at.arm.serial:
-        return
-    op = at.op
-    for of in FORMULAS.values():
-        formula = of(op)
-        if formula.columns.kind == "frame" or formula.rows.kind == "frame":
-            continue
-        x = np.random.default_rng(2).normal(size=formula.columns.size)
-        assert apart(_carried_out(formula, x, op), formula @ x) <= 1e-12
-
-
-def _carried_out(formula, x: np.ndarray, op: Operators) -> np.ndarray:
-    """Read the lines of an explanation as Python, link by link."""
-    n, text = op.n, formula.explain()
-    symbols = {
-        part.symbol: {k: np.atleast_2d(part.dense())[_own(part, k, op)] for k in range(1, n + 1)}
-        for part in (op.H, op.M, op.P, op.G, op.Dinv, op.Mhat, op.Hd)
-    }
-    held: dict[str, dict[int, np.ndarray]] = {"x": {}, "y": {}}
-    wide = formula.columns.kind == "links"
-    for k in range(1, n + 1):
-        held["x"][k] = x[6 * k - 6 : 6 * k] if wide else x[[op.paper_order[k - 1]]]
-    lines: list[str] = []
-    for line in [*text.split("\n\n", 1)[1].splitlines(), "sweep"]:
-        if line.startswith(("sweep", "link")):
-            order = range(1, n + 1) if "base to tip" not in (lines or [""])[0] else range(n, 0, -1)
-            for k in order:
-                for step in lines[1:]:
-                    _step(step.strip(), k, held, symbols)
-            lines = [line]
-        elif line:
-            lines.append(line)
-    if formula.rows.kind == "links":
-        return np.concatenate([held["y"][k] for k in range(1, n + 1)])
-    found = np.zeros(n)
-    for k in range(1, n + 1):
-        found[op.paper_order[k - 1]] = held["y"][k][0]
-    return found
-
-
-def _own(part, k: int, op: Operators):
-    """The rows and columns of block k."""
-    spans = {
-        "links": list(range(6 * k - 6, 6 * k)),
-        "joints": [op.paper_order[k - 1]],
-    }
-    return np.ix_(spans[part.rows.kind], spans[part.columns.kind])
-
-
-def _step(step: str, k: int, held: dict, symbols: dict) -> None:
-    name, _, right = step.partition("(k) = ")
-    code = []
-    for word in (
-        right.replace("(k)", "⟨0⟩").replace("(k-1)", "⟨-1⟩").replace("(k+1)", "⟨1⟩").split()
-    ):
-        opened = word.count("(")
-        word = word.lstrip("-(") if word not in "+-" else word
-        closed = word.count(")")
-        word = word.rstrip(")")
-        sign = "-" if right.startswith("-") and not code else ""
-        if word in ("+", "-"):
-            code.append(word)
-            continue
-        if code and code[-1] not in ("+", "-", "("):
-            code.append("@" if not code[-1].replace(".", "").isdigit() else "*")
-        if word.replace(".", "").isdigit():
-            text = word
-        else:
-            symbol, _, shift = word.partition("⟨")
-            text = f"at({symbol!r}, {shift.rstrip('⟩')})"
-        code += [sign] * bool(sign) + ["("] * opened + [text] + [")"] * closed
-    near = {"at": lambda symbol, shift: _read(symbol, k + shift, held, symbols)}
-    held.setdefault(name, {})[k] = eval(" ".join(code), near)
-
-
-def _read(symbol: str, k: int, held: dict, symbols: dict) -> np.ndarray:
-    if symbol.rstrip("*") in symbols:
-        block = symbols[symbol.rstrip("*")][k]
-        return block.T if symbol.endswith("*") else block
-    # beyond the ends there is nothing
-    return held.get(symbol, {}).get(k, np.float64(0.0))
+    for at in (chains()[1], geared()[0]):
+        formula = FORMULAS[name](at.op)
+        if "frame" not in (formula.rows.kind, formula.columns.kind):
+            x = np.random.default_rng(2).normal(size=formula.columns.size)
+            assert apart(carried_out(formula, x, at.op), formula @ x) <= 1e-12
 
 
 def test_any_numbers_will_do() -> None:
@@ -266,8 +191,8 @@ def test_no_matrix_is_formed() -> None:
     op = Operators(parameters, chain)
     x = np.random.default_rng(0).normal(size=400)
     there = op.mass_matrix_inverse @ (op.mass_matrix @ x)
-    # the mass matrix of 400 links has a condition number of about 1e11
-    assert apart(there, x) <= 1e-3
+    # the condition number of this mass matrix is 1.4e7
+    assert apart(there, x) <= 1e-9
 
 
 def test_the_public_name_is_a_function() -> None:

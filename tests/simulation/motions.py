@@ -14,10 +14,10 @@ def bundled() -> list[Arm]:
     return [robolin.load(name) for name in bundled_names()]
 
 
-def gentle_states(arm: Arm, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions within ±1 and velocities ~ ¼ N(0, 1), on the closures of loops."""
-    rng = np.random.default_rng([arm.n, count])
-    q, qd = rng.uniform(-1.0, 1.0, (count, arm.n)), 0.25 * rng.normal(size=(count, arm.n))
+def gentle_state(arm: Arm) -> tuple[np.ndarray, np.ndarray]:
+    """A position within ±1 and velocities within ±¼, on the closures of loops."""
+    rng = np.random.default_rng(arm.n)
+    q, qd = rng.uniform(-1.0, 1.0, arm.n), rng.uniform(-0.25, 0.25, arm.n)
     if arm.loops:
         # near the pose the file is drawn in, where the loops can be closed
         closed = robolin.close(arm, 0.1 * q, qd)

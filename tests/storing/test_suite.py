@@ -8,8 +8,8 @@ import pytest
 
 from robolin.errors import RobolinError
 from robolin.storing.suite import find_suite, read_suite
-from robolin.storing.toml_lines import line_of
 from robolin.storing.tolerance import Tolerance
+from robolin.storing.toml_lines import line_of
 
 FLAGS = {
     "inverse": {"q": False, "qd": False, "payload": False, "no-damping": False, "trajectory": True},
@@ -81,7 +81,9 @@ def test_tolerances_come_from_the_nearest_place(tmp_path: Path) -> None:
 
 def test_a_pyproject_has_the_same_suite(tmp_path: Path) -> None:
     """[tool.robolin] in a pyproject.toml is read like a file of its own."""
-    text = GOOD.replace("[[case]]", "[[tool.robolin.case]]").replace("[case.", "[tool.robolin.case.")
+    text = GOOD.replace("[[case]]", "[[tool.robolin.case]]").replace(
+        "[case.", "[tool.robolin.case."
+    )
     text = f"[project]\nname = 'x'\n[tool.robolin]\n{text}"
     assert len(read(tmp_path, text, "pyproject.toml")) == 3
     assert find_suite(tmp_path) == tmp_path / "pyproject.toml"
@@ -102,7 +104,13 @@ WRONG = [
     ("unknown top key", 'cases = 1\nname = ""\n' + CASE, ":1", "there is no key 'cases'", "'case'"),
     ("unknown flag", CASE + "options = { paylod = 'x' }\n", ":5", "no --paylod", "'payload'"),
     ("flag on its own line", CASE + "[case.state]\nqdx = [0]\n", ":6", "no --qdx", "qd"),
-    ("second case", CASE + CASE.replace("a.npz", "b.npz") + "foo = 1\n", ":9", "'foo'", "there are"),
+    (
+        "second case",
+        CASE + CASE.replace("a.npz", "b.npz") + "foo = 1\n",
+        ":9",
+        "'foo'",
+        "there are",
+    ),
     ("no verb", CASE.replace('verb = "inverse"\n', ""), ":1", "a case needs verb", "verb ="),
     ("other verb", CASE.replace("inverse", "inspect"), ":2", "no verb 'inspect'", ""),
     ("number for a text", CASE + "trajectory = 7\n", ":5", "has to be a text", "quotes"),

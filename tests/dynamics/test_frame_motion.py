@@ -33,10 +33,6 @@ POINT = (0.11, -0.23, 0.31)
 EXACT = 1e-12
 
 
-def tooled(arm: Arm, frame: str = TOOL) -> tuple[Arm, str]:
-    return arm, frame
-
-
 def with_tool(arm: Arm) -> Arm:
     """The arm with a slanted frame on a link in the middle."""
     pose = random_pose(np.random.default_rng(len(arm.links)))
@@ -182,8 +178,9 @@ def test_vectors_in_the_frames_own_axes() -> None:
         assert gap(getattr(own, name), true) <= EXACT
     assert np.array_equal(own.position, world.position)
     assert np.array_equal(own.rotation, world.rotation)
+    unknown: Any = "body"
     with pytest.raises(robolin.UsageError, match="no reference 'body'"):
-        robolin.jacobian(arm, s.q, reference="body")  # type: ignore[arg-type]
+        robolin.jacobian(arm, s.q, reference=unknown)
 
 
 def test_a_frame_on_the_base_stands_still() -> None:
@@ -230,7 +227,7 @@ def test_floating_and_planar_joints() -> None:
 # against Pinocchio
 
 
-@pytest.mark.parametrize("arm", ARMS[1:4] + [ARMS[-1]], ids=named)
+@pytest.mark.parametrize("arm", [*ARMS[1:4], ARMS[-1]], ids=named)
 def test_pinocchio_agrees(arm: Arm) -> None:
     """Pose, Jacobian, velocity, and both accelerations in Pinocchio's world-aligned frame."""
     pin = pytest.importorskip("pinocchio")

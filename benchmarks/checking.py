@@ -1,0 +1,99 @@
+"""Stored results checked: a long trajectory beside computing it, and a suite of many states."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import robolin
+from benchmarks.end_to_end import ROBOLIN, write_trajectory
+from benchmarks.timing import Effort, progress, spread
+from robolin.description.bundled import bundled_path
+from robolin.engine.compiled import cores
+
+VERB = "linearize-forward"
+FORMATS = ("npz", "csv", "parquet")
+ROUNDS = 3
+BUNDLED = (
+    *("iiwa14", "j2s6s200", "panda", "panda-fingers", "puma560"),
+    *("two-link", "ur10", "ur5", "xarm7"),
+)
+STATES = 100
+
+
+def measured(effort: Effort) -> dict[str, Any]:
+    """Seconds to compute and to check a trajectory in each format, and to check a suite."""
+    rows, rounds = (20_000, 1) if effort.quick else (1_000_000, ROUNDS)
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        progress(f"writing a trajectory of {rows} rows")
+        write_trajectory(folder / "long.csv", rows)
+        formats = {form: _trajectory(form, folder, rounds) for form in FORMATS}
+        suite = _suite(folder, rounds)
+    return {"arm": "panda", "verb": VERB, "rows": rows, "formats": formats, "suite": suite}
+
+
+def _trajectory(form: str, folder: Path, rounds: int) -> dict[str, Any]:
+    """Recorded and checked in turns."""
+    target = folder / f"result.{form}"
+    words = ["record", VERB, "panda", "--trajectory", str(folder / "long.csv"), "-o", str(target)]
+    computed, checked = [], []
+    for turn in range(rounds):
+        progress(f"{form}, round {turn + 1} of {rounds}")
+        computed.append(_run([*words, "--jobs", str(cores()), "-q"], folder))
+        checked.append(_run(["check", str(target)], folder))
+    for file in folder.glob(f"{target.name}*"):
+        file.unlink()
+    pairs = zip(checked, computed, strict=True)
+    return {
+        "compute": asdict(spread([seconds for seconds, _ in computed])),
+        "check": asdict(spread([seconds for seconds, _ in checked])),
+        "ratio": asdict(spread([ours[0] / theirs[0] for ours, theirs in pairs])),
+        "peak bytes": max(memory for _, memory in checked),
+    }
+
+
+def _suite(folder: Path, rounds: int) -> dict[str, Any]:
+    """A hundred states over ten arms, from start to end of the process."""
+    own = folder / "own.yaml"
+    source = bundled_path("two-link")
+    assert source is not None
+    own.write_bytes(source.read_bytes())
+    arms = (*BUNDLED, own.name)
+    verbs = ("inverse", "mass-matrix", "linearize-inverse", "linearize-forward", "forward")
+    cases = []
+    for i in range(STATES):
+        arm, verb = arms[i % len(arms)], verbs[i // len(arms) % len(verbs)]
+        gravity = 9.81 + i
+        cases.append(
+            f'[[case]]\nname = "{i}"\nverb = "{verb}"\narm = "{arm}"\n'
+            f'options = {{ gravity = {gravity!r} }}\nstored = "stored/{i}.npz"\n'
+        )
+    (folder / "robolin.toml").write_text("\n".join(cases), "utf-8")
+    _run(["record", "--suite"], folder)
+    taken = [_run(["check"], folder)[0] for _ in range(rounds)]
+    return {"arms": len(arms), "states": STATES, "check": asdict(spread(taken))}
+
+
+def _run(words: list[str], folder: Path) -> tuple[float, int]:
+    """Seconds from start to end, and the most memory the process had."""
+    package = str(Path(robolin.__file__).parents[1])
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-c", ROBOLIN, *words],
+        env={**os.environ, "PYTHONPATH": package},
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    taken = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"exit code {process.returncode}: {' '.join(words)}")
+    return taken, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)

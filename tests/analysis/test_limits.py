@@ -1,0 +1,138 @@
+"""Margins to joint limits, against figures worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.analysis.limits import ClosestApproach
+from robolin.arm import Arm, Limits, Mimic
+from tests.robots import random_arm
+
+
+def limited(*limits: Limits) -> Arm:
+    """A chain of turning joints, named base to tip, with these limits."""
+    arm = random_arm(2, len(limits), prismatic=False)
+    names = tuple(f"joint{i}" for i in range(len(limits)))
+    by_name = dict(zip(names, limits, strict=True))
+    links = tuple(
+        replace(link, joint=replace(link.joint, limits=by_name[link.joint.name]))
+        for link in arm.links
+    )
+    return replace(arm, links=links, joint_names=names)
+
+
+ARM = limited(Limits(-1.0, 3.0, 2.0, 10.0), Limits(velocity=5.0), Limits())
+
+
+def found(arm: Arm, *motion: object, **more: object) -> dict[tuple[str, str], object]:
+    margins = robolin.limits(arm, *motion, **more).margins
+    return {(margin.joint, margin.quantity): margin for margin in margins}
+
+
+def test_the_worst_row_is_told_with_its_limit() -> None:
+    """The closest of both ends counts, by its distance; efforts and velocities by their size."""
+    q = [[0.0, 0.0, 0.0], [2.5, 9.0, 9.0], [-0.8, 0.0, 0.0]]
+    qd = [[1.0, -1.0, 0.0], [-1.5, 0.0, 0.0], [0.0, 4.0, 0.0]]
+    tau = [[9.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-12.0, 1e9, 0.0]]
+    told = found(ARM, q, qd, tau, time=[0.0, 0.1, 0.2])
+
+    position = told["joint0", "position"]
+    assert (position.row, position.time, position.value, position.limit) == (2, 0.2, -0.8, -1.0)
+    assert position.margin == pytest.approx(0.2)
+    assert position.share == pytest.approx(0.2 / 4.0)
+    assert not position.exceeded
+
+    velocity = told["joint0", "velocity"]
+    assert (velocity.row, velocity.value, velocity.limit) == (1, -1.5, -2.0)
+    assert velocity.share == pytest.approx(0.25)
+    assert told["joint1", "velocity"].margin == pytest.approx(1.0)
+
+    effort = told["joint0", "effort"]
+    assert (effort.row, effort.value, effort.limit, effort.margin) == (2, -12.0, -10.0, -2.0)
+    assert effort.exceeded
+    assert effort.unit == "N·m"
+    assert robolin.limits(ARM, q, qd, tau).exceeded[0].quantity == "effort"
+
+
+def test_what_has_no_limit_is_said() -> None:
+    """A joint without a limit of some kind is named, and has no margin of that kind."""
+    told = robolin.limits(ARM, [0.0, 1e3, 1e3], 1e-3, 1e6)
+
+    assert told.unlimited == {
+        "joint1": ("position", "effort"),
+        "joint2": ("position", "velocity", "effort"),
+    }
+    assert {margin.joint for margin in told.margins} == {"joint0", "joint1"}
+
+
+def test_a_limit_that_is_touched_is_not_exceeded() -> None:
+    """Exactly at the limit nothing is left and nothing is too much."""
+    told = found(ARM, [3.0, 0.0, 0.0], [2.0, 0.0, 0.0], [-10.0, 0.0, 0.0])
+    assert all(margin.margin == 0.0 for key, margin in told.items() if key[0] == "joint0")
+    assert not any(margin.exceeded for margin in told.values())
+
+
+def test_chunks_give_what_the_whole_gives() -> None:
+    """Rows that pass by in pieces leave the same margins, row numbers and times."""
+    rng = np.random.default_rng(0)
+    motion, time = rng.normal(size=(3, 100, 3)) * 3.0, np.arange(100) * 0.01
+    approach = ClosestApproach(ARM)
+    for start in range(0, 100, 7):
+        part = slice(start, start + 7)
+        approach.add(*motion[:, part], time[part])
+
+    assert approach.found() == robolin.limits(ARM, *motion, time=time)
+
+
+def test_rows_without_an_answer_are_passed_over() -> None:
+    """NaN is neither the worst nor the first."""
+    approach = ClosestApproach(ARM)
+    rows = np.array([[np.nan] * 3, [1.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
+    approach.add(rows, 0.0 * rows, rows)
+    told = approach.found()
+
+    assert told.rows == 3
+    assert {margin.row for margin in told.margins} == {1}
+
+
+def test_followers_keep_to_their_own_limits() -> None:
+    """A mimic joint may reach its limit before the joint that it follows; it has no motor."""
+    arm = limited(Limits(-1.0, 1.0, 2.0, 10.0), Limits(-1.0, 1.0, 2.0, 10.0))
+    follower = replace(arm.links[0].joint, mimic=Mimic("joint0", -2.0, 0.5))
+    links = (replace(arm.links[0], joint=follower), arm.links[1])
+    tied = replace(arm, links=links, joint_names=("joint0",))
+    told = found(tied, [0.9], [0.4], [3.0])
+
+    assert told["joint1", "position"].value == pytest.approx(-1.3)
+    assert told["joint1", "position"].exceeded
+    assert told["joint1", "velocity"].margin == pytest.approx(1.2)
+    assert ("joint1", "effort") not in told
+
+
+def test_a_limit_of_nothing_has_no_share() -> None:
+    """Beside 0 no percentage can be told; the limit itself is taken at its word."""
+    told = found(limited(Limits(effort=0.0)), [0.0], 0.0, [0.5])
+    assert told["joint0", "effort"].share is None
+    assert told["joint0", "effort"].exceeded
+
+
+def test_continuous_joints_have_no_ends() -> None:
+    """A joint that turns on and on keeps its velocity limit alone."""
+    arm = limited(Limits(-1.0, 1.0, 2.0))
+    joint = replace(arm.links[0].joint, kind="continuous")
+    free = replace(arm, links=(replace(arm.links[0], joint=joint),))
+    assert set(found(free, [50.0])) == {("joint0", "velocity")}
+
+
+def test_wrong_input_is_refused() -> None:
+    """An arm's name, another number of joints and of times are errors of ours."""
+    with pytest.raises(robolin.UsageError):
+        robolin.limits("panda", 0.0)  # type: ignore[arg-type]
+    with pytest.raises(robolin.RobolinError, match="2 values"):
+        robolin.limits(ARM, [0.0, 1.0])
+    with pytest.raises(robolin.RobolinError, match="time has 2 values for 1 rows"):
+        robolin.limits(ARM, [0.0, 1.0, 2.0], time=[0.0, 1.0])

@@ -1,0 +1,521 @@
+"""robolin check: stored results beside what their questions are answered with now."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from robolin.description.bundled import bundled_path
+from robolin.output.npz import read_npz
+from tests.cli.command import START, Ran, answered, environment, process, robolin
+
+STATE = ("--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4")
+TWO_LINK = """\
+robolin: 1
+name: two-link
+joints:
+  - {name: shoulder, type: revolute, parent: base, child: upper, axis: [0, 1, 0], damping: 0.1}
+  - {name: elbow, type: revolute, parent: upper, child: forearm, axis: [0, 1, 0],
+     origin: {xyz: [1, 0, 0]}}
+links:
+  - {name: base}
+  - {name: upper, mass: 2.0, com: [0.5, 0, 0], inertia: {iyy: 0.2, izz: 0.2, ixx: 0.01}}
+  - {name: forearm, mass: 1.2, com: [0.4, 0, 0], inertia: {iyy: 0.1, izz: 0.1, ixx: 0.01}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an arm, a motion and a folder for stored results."""
+    (tmp_path / "arm.yaml").write_text(TWO_LINK)
+    (tmp_path / "stored").mkdir()
+    rows = np.random.default_rng(4).uniform(-1, 1, (300, 4))
+    header = "shoulder/position,elbow/position,shoulder/velocity,elbow/velocity"
+    text = "\n".join([header, *(",".join(map(repr, row)) for row in rows.tolist())])
+    (tmp_path / "motion.csv").write_text(f"{text}\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def record(path: str = "stored/a.npz", *more: str) -> str:
+    answered("record", "inverse", "arm.yaml", *STATE, "-o", path, *more)
+    return path
+
+
+def edited(old: str, new: str) -> None:
+    text = Path("arm.yaml").read_text()
+    assert text.count(old) == 1
+    Path("arm.yaml").write_text(text.replace(old, new))
+
+
+def status(ran: Ran) -> list[str]:
+    """The first word of the line of each case."""
+    return re.findall(r"^(same|differs|updated|refused) ", ran.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("form", ["npz", "csv", "json", "parquet"])
+@pytest.mark.usefixtures("project")
+def test_nothing_changed(form: str) -> None:
+    """A result of any format is the same as long as nothing changes."""
+    for question in (STATE, ("--trajectory", "motion.csv")):
+        answered("record", "inverse", "arm.yaml", *question, "-o", f"stored/a.{form}")
+        ran = robolin("check", f"stored/a.{form}")
+        assert (ran.code, ran.err) == (0, "")
+        assert status(ran) == ["same"]
+
+
+@pytest.mark.usefixtures("project")
+def test_what_changed_is_named() -> None:
+    """A heavier link is named with both masses, and the efforts with joint and unit."""
+    path = record()
+    edited("mass: 1.2", "mass: 1.26")
+    ran = robolin("check", path)
+    assert ran.code == 1
+    lines = ran.out.splitlines()
+    assert lines[:3] == [
+        "stored/a.npz: differs",
+        "input arm.yaml has changed",
+        "link forearm: mass 1.2 → 1.26 kg (+5 %)",
+    ]
+    assert [line.split()[0] for line in lines[5:7]] == ["shoulder/effort", "elbow/effort"]
+    assert all("N·m" in line and line.endswith("nothing") for line in lines[5:7])
+
+
+@pytest.mark.usefixtures("project")
+def test_rows_of_a_trajectory_are_named() -> None:
+    """The worst row is told for each column, and how many there are."""
+    answered("record", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-o", "m.parquet")
+    text = Path("motion.csv").read_text().splitlines()
+    cells = text[12].split(",")
+    text[12] = ",".join([*cells[:3], repr(float(cells[3]) + 0.25)])
+    Path("motion.csv").write_text("\n".join(text))
+    ran = robolin("check", "m.parquet", "--format", "json")
+    (case,) = json.loads(ran.out)["cases"]
+    assert ran.code == 1
+    assert {entry["row"] for entry in case["differences"]} == {12}
+    assert case["notes"] == ["input motion.csv has changed"]
+    assert case["model"] == []
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    "stored_with, asked, code",
+    [
+        ((), (), 1),
+        (("--rtol", "1"), (), 0),
+        ((), ("--rtol", "1"), 0),
+        (("--rtol=1",), ("--rtol=0",), 1),
+    ],
+)
+def test_tolerances(stored_with: tuple[str, ...], asked: tuple[str, ...], code: int) -> None:
+    """A tolerance may be stored with the result; one on the command line comes first."""
+    path = record("stored/a.npz", *stored_with)
+    edited("mass: 1.2", "mass: 1.20001")
+    ran = robolin("check", path, *asked)
+    assert ran.code == code
+    assert "link forearm: mass" in ran.out
+
+
+@pytest.mark.usefixtures("project")
+def test_a_figure_that_moves_nothing_still_differs() -> None:
+    """The base's mass changes no torque, and the exact check tells it all the same."""
+    path = record()
+    edited("{name: base}", "{name: base, mass: 3.0}")
+    ran = robolin("check", path)
+    assert ran.code == 1
+    assert "link base: mass 0 → 3 kg" in ran.out
+
+
+@pytest.mark.usefixtures("project")
+def test_a_comment_is_no_difference() -> None:
+    """A file that changed where no figure stands is told, and passes."""
+    path = record()
+    edited("robolin: 1", "# lighter soon\nrobolin: 1")
+    ran = robolin("check", path)
+    assert ran.code == 0
+    assert "input arm.yaml has changed" in ran.out
+
+
+@pytest.mark.usefixtures("project")
+def test_all_shows_what_agrees() -> None:
+    """--all has a line for every entry."""
+    ran = answered("check", record(), "--all")
+    assert "shoulder/effort" in ran.out
+    assert "shoulder/effort" not in answered("check", "stored/a.npz").out
+
+
+def test_inputs_are_found_from_the_stored_file(project: Path, monkeypatch) -> None:
+    """The working folder does not matter; a project that moved as a whole is checked as before."""
+    record()
+    monkeypatch.chdir("/")
+    answered("check", project / "stored/a.npz")
+    moved = project.parent / "moved"
+    project.rename(moved)
+    answered("check", moved / "stored/a.npz")
+
+
+@pytest.mark.usefixtures("project")
+def test_inputs_elsewhere() -> None:
+    """A missing arm is told with where it was looked for; --root and --model lead to it."""
+    path = record()
+    Path("else").mkdir()
+    Path("arm.yaml").rename("else/arm.yaml")
+    ran = robolin("check", path)
+    assert ran.code == 4
+    assert "the arm 'arm.yaml' is not there; looked for 'arm.yaml'" in ran.out
+    assert "--root FOLDER" in ran.out
+    answered("check", path, "--root", "else")
+    answered("check", path, "--model", "else/arm.yaml")
+    Path("else/arm.yaml").rename("else/other.yaml")
+    answered("check", path, "--model", "else/other.yaml")
+
+
+@pytest.mark.usefixtures("project")
+def test_results_that_nobody_recorded_are_checked_too() -> None:
+    """Any result with -o says enough; its arm is looked for beside it and in this folder."""
+    answered("inverse", "arm.yaml", *STATE, "-o", "stored/plain.json")
+    answered("check", "stored/plain.json")
+    answered("mass-matrix", "two-link", "--q", "-1,2", "--factor", "-o", "stored/bundled.npz")
+    answered("check", "stored/bundled.npz")
+
+
+@pytest.mark.usefixtures("project")
+def test_every_kind_of_flag_is_asked_again() -> None:
+    """Repeated, negative, named and bare flags all come back."""
+    flags = ("--payload", "forearm:1", "--payload=forearm:2@0,0,1", "--gravity", "-1,2,-3")
+    more = ("--no-damping", "--lock", "elbow=-30deg", "--wrench", "forearm=1,2,3,-4,5,6")
+    path = "stored/flags.npz"
+    answered("record", "linearize-forward", "arm.yaml", "--q=-0.3", *flags, *more, "-o", path)
+    answered("check", path)
+    assert read_npz(path).meta["options"]["payload"] == ["forearm:1", "forearm:2@0,0,1"]
+
+
+@pytest.mark.usefixtures("project")
+def test_an_arm_from_standard_input_cannot_be_found_again() -> None:
+    """What was piped in is not there any more, and --model stands in for it."""
+    answered("record", "inverse", "-", "-o", "piped.npz", stdin=TWO_LINK.encode())
+    ran = robolin("check", "piped.npz")
+    assert ran.code == 3
+    assert "the arm was read from standard input" in ran.out
+    answered("check", "piped.npz", "--model", "arm.yaml")
+
+
+@pytest.mark.usefixtures("project")
+def test_damage_is_exit_code_3() -> None:
+    """A damaged file is refused with 3, and the others are checked all the same."""
+    good, bad = record(), record("stored/b.npz")
+    Path(bad).write_bytes(Path(bad).read_bytes()[:-9])
+    ran = robolin("check", good, bad, "stored/none.npz")
+    assert ran.code == 4
+    assert sorted(status(ran)) == ["refused", "refused", "same"]
+    assert robolin("check", good, bad).code == 3
+
+
+@pytest.mark.usefixtures("project")
+def test_another_question_is_refused_by_its_verb() -> None:
+    """An arm that lost a joint cannot answer any more; that is told, not a traceback."""
+    path = record()
+    edited("name: elbow, type: revolute", "name: elbow, type: fixed")
+    ran = robolin("check", path)
+    assert ran.code == 2
+    assert "2 values" in ran.out
+
+
+@pytest.mark.usefixtures("project")
+def test_against_compares_two_files() -> None:
+    """--against runs nothing, so that the arm need not be there."""
+    record("a.npz")
+    edited("mass: 1.2", "mass: 1.3")
+    record("b.csv")
+    Path("arm.yaml").unlink()
+    assert robolin("check", "a.npz", "--against", "a.npz").code == 0
+    ran = robolin("check", "a.npz", "--against", "b.csv")
+    assert ran.code == 1
+    assert "link forearm: mass 1.2 → 1.3 kg" in ran.out
+
+
+@pytest.mark.usefixtures("project")
+def test_update_stores_anew_and_never_passes() -> None:
+    """--update rewrites what differs, says what, exits with 1, and only then all is the same."""
+    path = record("stored/a.csv", "--rtol", "0")
+    untouched = record("stored/b.npz", "--rtol", "10")
+    before = Path(untouched).read_bytes()
+    edited("mass: 1.2", "mass: 1.3")
+    ran = robolin("check", path, untouched, "--update")
+    assert ran.code == 1
+    assert sorted(status(ran)) == ["same", "updated"]
+    assert "link forearm: mass 1.2 → 1.3 kg" in ran.out
+    assert Path(untouched).read_bytes() == before
+    assert robolin("check", path, "--update").code == 0
+
+
+@pytest.mark.usefixtures("project")
+def test_github_annotations() -> None:
+    """Every result that differs is one workflow command, its text on one line."""
+    path = record()
+    edited("mass: 1.2", "mass: 1.26")
+    ran = robolin("check", path, "--format", "github")
+    command, count = ran.out.splitlines()
+    assert command.startswith(
+        "::error file=stored/a.npz,title=robolin check%3A stored/a.npz differs::"
+    )
+    assert "link forearm: mass 1.2 → 1.26 kg (+5 %25)%0A" in command
+    assert count == "1 checked: 1 differs"
+
+
+@pytest.mark.usefixtures("project")
+def test_junit() -> None:
+    """JUnit's XML has a case for each result, failures and errors counted."""
+    good, bad = record("good & well.npz"), record("bad.npz")
+    Path(bad).write_bytes(b"")
+    assert robolin("check", good, bad, "-o", "report.xml").code == 3
+    suite = ElementTree.parse("report.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "1")
+    assert {case.get("name") for case in suite} == {"good & well.npz", "bad.npz"}
+
+
+@pytest.mark.usefixtures("project")
+def test_usage() -> None:
+    """Flags that cannot go together are wrong usage."""
+    path = record()
+    for words in (
+        (path, "--suite", "s.toml"),
+        (path, path + "x", "--against", path),
+        (path, "--against", path, "--update"),
+        (path, "--rtol", "-1"),
+        (path, "-o", "report.pdf"),
+    ):
+        assert robolin("check", *words).code == 2
+
+
+SUITE = """
+[[case]]
+name = "holding"
+verb = "inverse"
+arm = "arm.yaml"
+state = { q = [0.3, -0.7] }
+stored = "stored/holding.npz"
+
+[[case]]
+verb = "forward"
+arm = "two-link"
+stored = "new/fall.csv"
+"""
+
+
+def test_a_suite_is_recorded_and_checked(project: Path, monkeypatch) -> None:
+    """`record --suite` makes what is missing, `check` without a file runs everything."""
+    (project / "robolin.toml").write_text(SUITE)
+    ran = robolin("check")
+    assert ran.code == 3
+    assert "`robolin record --suite` makes the missing ones" in ran.out
+    assert answered("record", "--suite").out.splitlines()[-1] == "2 recorded, 0 there already"
+    assert answered("record", "--suite").out == "0 recorded, 2 there already\n"
+    monkeypatch.chdir(project / "stored")
+    ran = answered("check")
+    assert status(ran) == ["same", "same"]
+    assert ran.out.endswith("2 checked: 2 same\n")
+
+
+def test_a_case_that_asks_something_else_differs(project: Path) -> None:
+    """A suite that was edited after recording does not agree with what is stored."""
+    (project / "robolin.toml").write_text(SUITE)
+    answered("record", "--suite")
+    (project / "robolin.toml").write_text(SUITE.replace("0.3, -0.7", "0.3, -0.8"))
+    ran = robolin("check")
+    assert ran.code == 1
+    assert "option q: 0.3,-0.7 → 0.3,-0.8" in ran.out
+    assert robolin("check", "--update").code == 1
+    answered("check")
+
+
+def test_mistakes_in_a_suite_have_lines(project: Path) -> None:
+    """An unknown key is an error with its line and what was meant."""
+    (project / "robolin.toml").write_text(SUITE.replace("state =", "sate ="))
+    ran = robolin("check")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == (
+        "error: robolin.toml:6: there is no key 'sate'\nhint: did you mean 'state'?\n"
+    )
+
+
+def test_no_suite_is_told(tmp_path: Path, monkeypatch) -> None:
+    """Without a suite and without files there is nothing to check."""
+    monkeypatch.chdir(tmp_path)
+    ran = robolin("check")
+    assert ran.code == 4
+    assert "no robolin.toml here" in ran.err
+
+
+def scaled(text: str, start: int) -> str:
+    """The number that begins at this place, larger by one part in a million."""
+    number = re.compile(r"[-+.\deE]+").match(text, start)
+    assert number is not None
+    return text[:start] + repr(float(number[0]) * (1 + 1e-6)) + text[number.end() :]
+
+
+def single_changes() -> list[tuple[str, str, str]]:
+    """(part, quantity, text) for every figure of the Panda, changed by one part in a million.
+
+    An axis is tilted by a millionth, along the directions in which its components are 0.
+    """
+    path = bundled_path("panda")
+    assert path is not None
+    text = path.read_text()
+    found = []
+    part = ""
+    inertial = False
+    for tag in re.finditer(r"<(/?)(\w+)([^>]*)>", text):
+        if tag[2] in ("link", "joint") and not tag[1] and 'name="' in tag[3]:
+            part = re.search(r'name="([^"]*)"', tag[3])[1]
+        inertial = (tag[2] == "inertial" and not tag[1]) or (inertial and tag[2] != "inertial")
+        wanted = {
+            "mass": ["value"],
+            "inertia": ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"],
+            "origin": ["xyz", "rpy"],
+            "axis": ["xyz"],
+            "dynamics": ["damping"],
+        }.get(tag[2], [])
+        for name in wanted:
+            attribute = re.search(rf'\b{name}="([^"]*)"', tag[3])
+            if attribute is None:
+                continue
+            base = tag.start(3) + attribute.start(1)
+            for number in re.finditer(r"[-+.\deE]+", attribute[1]):
+                quantity = {"dynamics": "damping"}.get(tag[2], tag[2])
+                if inertial and tag[2] == "origin":
+                    quantity = "com" if name == "xyz" else "inertia"
+                if float(number[0]):
+                    found.append((part, quantity, scaled(text, base + number.start())))
+                elif tag[2] == "axis":
+                    place = base + number.start()
+                    found.append(
+                        (part, "axis", f"{text[:place]}1e-6{text[place + len(number[0]) :]}")
+                    )
+    return found
+
+
+def test_one_part_in_a_million_is_found_and_named(tmp_path: Path) -> None:
+    """Every mass, COM, inertia, origin, axis and damping of the Panda, changed by 1e-6, is told.
+
+    A hundred and more changes, each checked against one recorded state with all joints moving.
+    """
+    arm, stored = tmp_path / "panda.urdf", tmp_path / "stored.npz"
+    source = bundled_path("panda")
+    assert source is not None
+    arm.write_text(source.read_text())
+    state = [
+        f"--{name}={','.join(str(x) for x in np.linspace(a, b, 7))}"
+        for name, a, b in (("q", 0.3, -1.1), ("qd", -0.8, 0.9), ("qdd", 0.5, -0.4))
+    ]
+    answered("record", "inverse", str(arm), *state, "-o", str(stored))
+    changes = single_changes()
+    quantities = {quantity for _, quantity, _ in changes}
+    assert quantities == {"mass", "com", "inertia", "origin", "axis", "damping"}
+    assert len(changes) > 130
+    for part, quantity, text in changes:
+        arm.write_text(text)
+        ran = robolin("check", str(stored), "--format", "json")
+        assert ran.code == 1, f"{part}: {quantity}"
+        (case,) = json.loads(ran.out)["cases"]
+        told = {(change["name"], change["quantity"].split()[0]) for change in case["model"]}
+        assert told == {(part, quantity)}
+
+
+@pytest.mark.parametrize(
+    "how, width",
+    [(("--jobs=2", "--chunk-rows=7"), "2"), (("--jobs=2", "--chunk-rows=101"), "2"), ((), "8")],
+)
+def test_threads_chunks_and_width_change_nothing(
+    project: Path, how: tuple[str, ...], width: str
+) -> None:
+    """Made with one thread, checked with two, seven rows at a time, on registers of two numbers.
+
+    Seven rows are run without a kernel, 101 with one.
+    """
+    for form in ("npz", "csv"):
+        words = ["linearize-forward", "arm.yaml", "--trajectory", "motion.csv", "--jobs", "1"]
+        answered("record", *words, "-o", f"stored/m.{form}")
+    ran = forced(width, "check", "stored/m.npz", "stored/m.csv", *how)
+    assert (ran.code, ran.err) == (0, "")
+    assert status(ran) == ["same", "same"]
+
+
+def test_a_width_that_does_not_exist_is_told(project: Path) -> None:
+    """ROBOLIN_WIDTH is 2, 4 or 8."""
+    ran = forced("3", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-q")
+    assert ran.code == 2
+    assert ran.err.startswith("error: ROBOLIN_WIDTH: '3' is no width of a kernel\n")
+
+
+def forced(width: str, *args: str) -> Ran:
+    """A command in a process of its own, on registers of so many numbers."""
+    done = subprocess.run(
+        [sys.executable, "-c", START, *args],
+        env=environment(ROBOLIN_WIDTH=width),
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_a_hundred_results_over_ten_arms_are_quick(tmp_path: Path, monkeypatch) -> None:
+    """A suite of 100 single states over ten arms takes well under 3 s; a process adds its start.
+
+    The bound here is twice that, for machines that run other tests at the same time.
+    """
+    monkeypatch.chdir(tmp_path)
+    arms = ["iiwa14", "j2s6s200", "panda", "panda-fingers", "puma560"]
+    arms += ["two-link", "ur10", "ur5", "xarm7", "arm.yaml"]
+    Path("arm.yaml").write_text(TWO_LINK)
+    verbs = ["inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward"]
+    cases = [
+        f'[[case]]\nname = "{arm}-{verb}-{damping}"\nverb = "{verb}"\narm = "{arm}"\n'
+        f"options = {{ no-damping = {damping} }}\nstored = 's/{arm}-{verb}-{damping}.npz'\n"
+        for arm in arms
+        for verb in verbs
+        for damping in ("true", "false")
+    ]
+    Path("robolin.toml").write_text("\n".join(cases))
+    answered("record", "--suite")
+    start = perf_counter()
+    ran = answered("check")
+    assert perf_counter() - start < 6.0
+    assert ran.out.endswith("100 checked: 100 same\n")
+    seconds = [float(line.split()[-2]) for line in ran.out.splitlines() if line.endswith(" s")]
+    assert len(seconds) == 100
+    assert seconds == sorted(seconds)
+
+
+def test_the_entry_point_checks(project: Path) -> None:
+    """The command works as a process of its own."""
+    path = str(project / record("stored/a.npz"))
+    ran = process("check", path)
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_sliding_joints_have_their_own_units(project: Path) -> None:
+    """On an arm with both kinds of joints every entry is told in the unit of its joint."""
+    edited("name: elbow, type: revolute", "name: elbow, type: prismatic")
+    answered("record", "mass-matrix", "arm.yaml", "-o", "m.npz")
+    answered("record", "inverse", "arm.yaml", "--q", "0.3,0.2", "--qdd", "1,1", "-o", "t.npz")
+    edited("mass: 1.2", "mass: 1.3")
+    ran = robolin("check", "m.npz", "t.npz", "--format", "json")
+    units = {
+        entry["entry"]: entry["unit"]
+        for case in json.loads(ran.out)["cases"]
+        for entry in case["differences"]
+    }
+    assert units["shoulder/effort"] == "N·m"
+    assert units["elbow/effort"] == "N"
+    assert units["mass_matrix/elbow/elbow"] == "N per m/s²"
+    assert units["mass_matrix/shoulder/shoulder"] == "N·m per rad/s²"

@@ -1,0 +1,237 @@
+"""robolin jacobian, and what robolin forward tells about links and frames."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin as library
+from tests.cli.command import answered, robolin
+
+Q = [0.3, -1.0, 1.2, 0.4, 0.9, 0.1]
+QD = [0.5, -0.2, 0.9, 0.3, -0.8, 0.1]
+TAU = [3.0, -20.0, 1.0, 2.0, 0.5, 1.0]
+SPATIAL = ["rx", "ry", "rz", "x", "y", "z"]
+STATE = ["--q", ",".join(map(repr, Q)), "--qd", ",".join(map(repr, QD))]
+TORQUE = ["--tau", ",".join(map(repr, TAU))]
+
+
+def document(*args: str | Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(answered(*args, "--format", "json").out)
+    return found
+
+
+def assert_same(found: dict[str, Any], expected: Any) -> None:
+    """Every array of a library's result, to the bit."""
+    for name, values in vars(expected).items():
+        assert found[name] == values.tolist(), name
+
+
+def test_jacobian_is_the_librarys() -> None:
+    """Every array by its public name, at a point of a merged link."""
+    arm = library.load("ur5")
+    place = ["--frame", "tool0", "--point", "0,0.1,0.2"]
+    found = document("jacobian", "ur5", *STATE, *place)
+
+    expected = library.jacobian(arm, Q, QD, frame="tool0", point=(0, 0.1, 0.2))
+    assert_same(found["results"], expected)
+    assert list(found["results"]) == list(vars(expected))
+    assert found["units"]["jacobian"] == "rad/s or m/s per rad/s"
+    assert found["units"]["position"] == "m"
+    contract = found["meta"]["contract"]
+    assert contract["frame"] == "'tool0' at 0.0, 0.1, 0.2 m, vectors in world axes"
+
+
+def test_everything_at_once_is_the_librarys() -> None:
+    """Derivatives are those at the accelerations that the torques cause."""
+    arm, at = library.load("ur5"), {"frame": "ee_link"}
+    flags = ["--frame", "ee_link", "--derivatives", "--operational-space"]
+    found = document("jacobian", "ur5", *STATE, *TORQUE, *flags)["results"]
+    qdd = library.forward(arm, Q, QD, TAU)
+
+    assert_same(found, library.jacobian(arm, Q, QD, **at))
+    assert_same(found, library.frame_derivatives(arm, Q, QD, qdd, **at))
+    assert_same(found, library.operational_space(arm, Q, QD, TAU, **at))
+
+
+def test_derivatives_take_accelerations() -> None:
+    """Without the operational space, --qdd says at which accelerations."""
+    arm = library.load("ur5")
+    found = document("jacobian", "ur5", *STATE, "--qdd", "1,0,2,0,0,1", "--derivatives")
+
+    assert_same(found["results"], library.frame_derivatives(arm, Q, QD, [1, 0, 2, 0, 0, 1]))
+
+
+def test_the_frames_own_axes() -> None:
+    """--reference frame is reference='frame', and the contract says so."""
+    arm = library.load("ur5")
+    flags = ["--reference", "frame", "--operational-space"]
+    found = document("jacobian", "ur5", *STATE, *TORQUE, *flags)
+
+    assert_same(found["results"], library.jacobian(arm, Q, QD, reference="frame"))
+    expected = library.operational_space(arm, Q, QD, TAU, reference="frame")
+    assert_same(found["results"], expected)
+    assert "the frame's own axes" in found["meta"]["contract"]["frame"]
+
+
+def test_columns_are_named_by_direction_and_joint() -> None:
+    """CSV columns tell the row of the Jacobian and the joint."""
+    header = answered("jacobian", "two-link").rows[0]
+
+    assert header[:12] == [f"jacobian/{row}/{joint}" for row in SPATIAL for joint in JOINTS]
+    assert header[18:24] == [f"twist/{row}" for row in SPATIAL]
+    assert header[24:27] == ["position/x", "position/y", "position/z"]
+
+
+JOINTS = ("shoulder", "elbow")
+
+
+def test_the_table_shows_the_jacobian_as_a_matrix() -> None:
+    """One row per direction, one column per joint, and no word 'joint' beside directions."""
+    table = answered("jacobian", "two-link", "--q", "0.3,-0.7", "--format", "table").out
+    lines = [line.rstrip() for line in table.splitlines()]
+    start = lines.index("jacobian [rad/s or m/s per rad/s]")
+
+    assert lines[start + 1].split() == [*JOINTS]
+    assert [line.split()[0] for line in lines[start + 3 : start + 9]] == SPATIAL
+    assert "joint  " not in "\n".join(lines[start:])
+
+
+@pytest.fixture
+def trajectory(tmp_path: Path) -> Path:
+    """Ten rows, the fourth of them a singular pose."""
+    rng = np.random.default_rng(5)
+    rows = np.array(Q + QD) + rng.uniform(-0.2, 0.2, (10, 12))
+    rows[3] = 0.0
+    names = library.load("ur5").joint_names
+    header = [f"{name}/{word}" for word in ("position", "velocity") for name in names]
+    file = tmp_path / "motion.csv"
+    lines = [",".join(header), *(",".join(map(repr, row)) for row in rows.tolist())]
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+def columns(trajectory: Path) -> tuple[np.ndarray, np.ndarray]:
+    rows = np.loadtxt(trajectory, delimiter=",", skiprows=1)
+    return rows[:, :6], rows[:, 6:]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet", ".json"])
+def test_trajectories_in_every_form(trajectory: Path, tmp_path: Path, suffix: str) -> None:
+    """Every row of a file, written to every kind of file."""
+    target = tmp_path / f"jacobians{suffix}"
+    answered("jacobian", "ur5", "--trajectory", trajectory, "--frame", "tool0", "-o", target)
+    q, qd = columns(trajectory)
+    true = library.jacobian(library.load("ur5"), q, qd, frame="tool0").jacobian
+    if suffix == ".npz":
+        found = np.load(target)["jacobian"]
+    elif suffix == ".json":
+        found = np.array(json.loads(target.read_text())["results"]["jacobian"])
+    else:
+        import polars
+
+        read = polars.read_csv if suffix == ".csv" else polars.read_parquet
+        table = read(target)
+        wanted = [name for name in table.columns if name.startswith("jacobian/")]
+        found = table.select(wanted).to_numpy().reshape(true.shape)
+    assert np.array_equal(found, true)
+
+
+def test_a_singular_row_is_refused_or_left_out(trajectory: Path, tmp_path: Path) -> None:
+    """An error names the line of the file; with --on-bad-row nan only that row is missing."""
+    asked = ["jacobian", "ur5", "--trajectory", str(trajectory), "--operational-space"]
+    target = tmp_path / "felt.npz"
+    refused = robolin(*asked, "-o", str(target))
+    assert refused.code == 3
+    assert "operational_inertia does not exist" in refused.err
+    assert "motion.csv:5" in refused.err
+    assert not target.exists()
+
+    answered(*asked, "-o", str(target), "--on-bad-row", "nan")
+    missing = np.isnan(np.load(target)["operational_inertia"]).any(axis=(1, 2))
+    assert missing.tolist() == [row == 3 for row in range(10)]
+    answered("jacobian", "ur5", "--trajectory", trajectory, "--operational-space-inverse")
+
+
+def test_few_joints_are_noted() -> None:
+    """Where fewer than six joints move the frame a note says what is not there."""
+    ran = answered("jacobian", "two-link", "--operational-space", "--format", "json")
+    found = json.loads(ran.out)["results"]
+
+    assert "fewer than six joints move 'tip'" in ran.err
+    assert "operational_inertia_inverse" in found
+    assert "operational_inertia" not in found
+
+
+WRONG = [
+    (["panda", "--frame", "panda_hnd"], 3, "did you mean 'panda_hand'?"),
+    (["panda-fingers"], 3, "has several ends"),
+    (["panda", "--point", "1,2"], 2, "2 numbers, not 3"),
+    (["panda", "--tau", "hold"], 2, "has no effect here"),
+    (["panda", "--qdd", "1,1,1,1,1,1,1"], 2, "has no effect here"),
+    (["panda", "--derivatives", "--reference", "frame"], 2, "cannot go together"),
+    (["ur5", "--operational-space"], 3, "operational_inertia does not exist"),
+    (["panda-fingers", "--frame", "panda_hand", "--operational-space"], 3, "follows"),
+    (["panda", "--reference", "tool"], 2, "--reference"),
+]
+
+
+@pytest.mark.parametrize("args, code, message", WRONG, ids=[" ".join(row[0]) for row in WRONG])
+def test_wrong_questions(args: list[str], code: int, message: str) -> None:
+    """What cannot be answered is told in one message, and nothing is printed."""
+    ran = robolin("jacobian", *args)
+
+    assert (ran.code, ran.out) == (code, "")
+    assert message in ran.err
+
+
+# forward
+
+
+def test_forward_tells_links_and_tip() -> None:
+    """--links and --tip-acceleration add the accelerations that go with qdd."""
+    arm = library.load("ur5")
+    flags = ["--links", "--tip-acceleration", "tool0"]
+    found = document("forward", "ur5", *STATE, *TORQUE, *flags)["results"]
+    qdd = library.forward(arm, Q, QD, TAU)
+    tip = library.frame_motion(arm, Q, QD, qdd, frame="tool0")
+
+    assert found["qdd"] == qdd.tolist()
+    assert_same(found, library.link_accelerations(arm, Q, QD, qdd))
+    assert found["tip_acceleration"] == tip.spatial_acceleration.tolist()
+    assert found["tip_classical_acceleration"] == tip.classical_acceleration.tolist()
+    assert list(document("forward", "ur5", *STATE)["results"]) == ["qdd"]
+
+
+def test_the_tip_needs_no_name() -> None:
+    """--tip-acceleration alone is about the default frame, and can be asked again as recorded."""
+    alone = document("forward", "two-link", "--qd", "1,2", "--tip-acceleration")
+    named = document("forward", "two-link", "--qd", "1,2", "--tip-acceleration=tip")
+
+    assert alone["results"] == named["results"]
+    assert alone["meta"]["options"]["tip-acceleration"] == ""
+    assert named["meta"]["contract"]["frame"] == "'tip'"
+
+
+@pytest.mark.parametrize("way", ["a", "b", "c", "d", "bias-free", "three-sweeps"])
+def test_forward_takes_every_way(way: Any) -> None:
+    """Each way returns the bits that Python returns for it, and the contract says which it was."""
+    found = document("forward", "ur5", *STATE, *TORQUE, "--method", way)
+
+    expected = library.forward(library.load("ur5"), Q, QD, TAU, method=way)
+    assert found["results"]["qdd"] == expected.tolist()
+    assert (
+        found["meta"]["contract"]["algorithm"]
+        == {
+            "a": "bias torques first, four sweeps, O(n)",
+            "b": "bias torques first, with the links' accelerations, four sweeps, O(n)",
+            "c": "bias forces of the links first, three sweeps, O(n)",
+            "d": "articulated bodies, O(n)",
+            "bias-free": "bias torques first, four sweeps, O(n)",
+            "three-sweeps": "bias forces of the links first, three sweeps, O(n)",
+        }[way]
+    )

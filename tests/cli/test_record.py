@@ -1,0 +1,84 @@
+"""robolin record: a result stored for others to be checked against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from robolin.description.bundled import bundled_path
+from robolin.output.npz import read_npz
+from tests.cli.command import answered, robolin
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arms").mkdir()
+    (tmp_path / "stored").mkdir()
+    answered("inverse", "two-link", "-o", "plain.npz")
+    return tmp_path
+
+
+def test_a_reference_is_a_result_with_a_role(folder: Path) -> None:
+    """The numbers are those of the verb; role, tolerances and the way to the arm come with them."""
+    source = bundled_path("two-link")
+    assert source is not None
+    Path("arms/arm.yaml").write_bytes(source.read_bytes())
+    ran = answered(
+        "record", "inverse", "arms/arm.yaml", "--q", "1,2", "-o", "stored/a.npz", "--rtol", "1e-9"
+    )
+    assert (ran.out, ran.err) == ("", "")
+    stored = read_npz("stored/a.npz")
+    answered("inverse", "arms/arm.yaml", "--q", "1,2", "-o", "plain.npz")
+    assert stored.arrays["tau"].tobytes() == read_npz("plain.npz").arrays["tau"].tobytes()
+    assert stored.meta["role"] == "reference"
+    assert stored.meta["tolerances"] == {"*": {"rtol": 1e-9, "atol": 0.0}}
+    assert stored.meta["files"] == {"arm": "../arms/arm.yaml"}
+    assert stored.meta["options"] == {"arm": "arm.yaml", "q": "1,2"}
+    assert stored.meta["model"]["links"]
+
+
+def test_a_plain_result_has_no_path(folder: Path) -> None:
+    """Without record the file is the same wherever it is written."""
+    answered("inverse", "two-link", "-o", "stored/plain.npz")
+    assert Path("plain.npz").read_bytes() == Path("stored/plain.npz").read_bytes()
+    meta = read_npz("plain.npz").meta
+    assert meta["role"] == "result"
+    assert "files" not in meta
+
+
+def test_recording_twice_gives_the_same_bytes() -> None:
+    """A reference depends on nothing but the question and the places of its files."""
+    for _ in range(2):
+        answered("record", "forward", "two-link", "-o", "a.parquet")
+        held = Path("a.parquet").read_bytes()
+        answered("record", "forward", "two-link", "-o", "a.parquet")
+        assert Path("a.parquet").read_bytes() == held
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ((), "which VERB is to be recorded?"),
+        (("inspect", "two-link"), "'inspect' is no verb with results to store"),
+        (("inverze", "two-link"), "'inverze' is no verb with results to store"),
+        (("inverse", "two-link"), "a reference needs a file to be stored in"),
+        (("inverse", "two-link", "--wrong", "-o", "a.npz"), "no such option '--wrong'"),
+        (("inverse", "two-link", "-o", "a.npz", "--rtol", "-1"), "-1.0 is no tolerance"),
+        (("inverse", "two-link", "--suite", "s.toml"), "goes alone"),
+    ],
+)
+def test_wrong_usage(words: tuple[str, ...], message: str) -> None:
+    """What cannot be recorded is wrong usage, and nothing is written."""
+    ran = robolin("record", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert not Path("a.npz").exists()
+
+
+def test_the_extension_decides() -> None:
+    """A file that no reader could read back is refused before anything is computed."""
+    ran = robolin("record", "inverse", "two-link", "-o", "a.txt")
+    assert ran.code == 2
+    assert "use one of .csv, .json, .npz, .parquet" in ran.err

@@ -1,0 +1,207 @@
+"""`robolin simulate` through the command line: what it writes, reads back, says and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from tests.cli.command import answered, robolin
+
+FALL = ("simulate", "two-link", "--q", "1,-0.5", "--qd", "0,1", "--duration", "0.1")
+
+
+def columns(text: str) -> dict[str, np.ndarray]:
+    names, *rows = (line.split(",") for line in text.splitlines())
+    return dict(zip(names, np.array(rows, dtype=float).T, strict=True))
+
+
+def test_columns_are_those_of_the_library() -> None:
+    """Every column of the answer has the bits that `robolin.simulate` gives."""
+    found = columns(answered(*FALL, "--every", "20").out)
+    true = library.simulate(library.load("two-link"), [1, -0.5], [0, 1], duration=0.1, every=20)
+
+    assert np.array_equal(found["time"], true.time)
+    for i, joint in enumerate(("shoulder", "elbow")):
+        for word, name in (("position", "q"), ("velocity", "qd"), ("acceleration", "qdd")):
+            assert np.array_equal(found[f"{joint}/{word}"], getattr(true, name)[:, i])
+    for name in ("kinetic_energy", "potential_energy", "work", "energy_error"):
+        assert np.array_equal(found[name], getattr(true, name))
+    assert "lyapunov" not in found
+
+
+@pytest.mark.parametrize("extension", ["csv", "npz", "parquet"])
+def test_other_verbs_read_the_motion_back(tmp_path: Path, extension: str) -> None:
+    """`inverse` on the written motion gives the efforts that drove it."""
+    file = tmp_path / f"motion.{extension}"
+    answered(*FALL, "--tau", "3,1", "--every", "25", "-o", file)
+    ran = answered("inverse", "two-link", "--trajectory", file)
+
+    efforts = columns(ran.out)
+    assert np.abs(efforts["shoulder/effort"] - 3.0).max() < 1e-12
+    assert np.abs(efforts["elbow/effort"] - 1.0).max() < 1e-12
+    assert np.array_equal(efforts["time"], [0.0, 0.025, 0.05, 0.075, 0.1])
+
+
+def test_torques_of_a_file_drive_the_arm(tmp_path: Path) -> None:
+    """Efforts of a motion, read back as torques, give that motion again."""
+    file = tmp_path / "motion.csv"
+    there = answered(*FALL, "--tau", "hold+3,1", "-o", file, "--every", "1")
+    again = answered(*FALL, "--trajectory", file)
+
+    first, second = columns(file.read_text()), columns(again.out)
+    assert there.out == ""
+    # on straight lines between rows 1 ms apart, the torque is right to the square of 1 ms
+    assert np.abs(first["elbow/position"] - second["elbow/position"]).max() < 1e-7
+    assert np.abs(first["elbow/position"][-1] - first["elbow/position"][0]) > 1e-2
+    assert "columns not used" in again.err
+
+
+def test_short_file_is_noted(tmp_path: Path) -> None:
+    """Torques that end before the motion does are told, and held."""
+    file = tmp_path / "torques.csv"
+    file.write_text("time,shoulder/effort,elbow/effort\n0,1,2\n0.05,1,2\n")
+    ran = answered(*FALL, "--trajectory", file, "--every", "100")
+
+    assert "torques from 0 s to 0.05 s; outside, its nearest row counts" in ran.err
+    assert columns(ran.out)["elbow/effort"].tolist() == [2.0, 2.0]
+
+
+def test_rate_control_from_the_command_line() -> None:
+    """--control rate brings the energy down as exp(-2 c t), in any velocities."""
+    slow = ("simulate", "panda", "--qd", "0.2,0,0,0.1,0,0,0", "--duration", "0.1", "--every", "50")
+    for state in ("rates", "xi", "nu"):
+        ran = answered(*slow, "--control", "rate", "--gain", "3", "--state", state)
+        energy = columns(ran.out)["kinetic_energy"]
+        assert energy[-1] / energy[0] == pytest.approx(np.exp(-0.6), rel=1e-9)
+        assert np.array_equal(columns(ran.out)["lyapunov"], energy)
+
+
+def test_pose_control_from_the_command_line() -> None:
+    """--control pose draws a frame to its target, and tells how far it still is."""
+    target = "tool0=0.3,0.2,0.5,180deg,0,90deg"
+    start = "0.5,-1.2,1.5,-1.8,-1.5,0"
+    ran = answered(
+        *("simulate", "ur5", "--q", start, "--duration", "0.5", "--dt", "0.005", "--every", "50"),
+        *("--control", "pose", "--target", target, "--gain", "8"),
+        *("--position-gain", "300", "--orientation-gain", "10,12,14"),
+    )
+    found = columns(ran.out)
+
+    assert found["position_error"][-1] < 0.8 * found["position_error"][0]
+    assert found["lyapunov"][-1] < 0.8 * found["lyapunov"][0]
+    assert (np.diff(found["lyapunov"]) < 0.0).all()
+
+
+def test_cut_torques_are_told(tmp_path: Path) -> None:
+    """Torques cut off at their limits are counted on stderr and in the contract."""
+    file = tmp_path / "push.json"
+    push = ("simulate", "ur5", "--duration", "0.01", "--tau", "1000,0,0,0,0,0", "-o", file)
+    ran = answered(*push)
+    told = "torques cut off at the joints' limits in 11 of 11 rows: shoulder_pan_joint 11"
+
+    assert told in ran.err
+    stored = json.loads(file.read_text())
+    assert stored["meta"]["contract"]["torque limits"] == told
+    assert stored["results"]["tau"][0][0] == 150.0
+    assert "cut off" not in answered(*push, "--ignore-limits").err
+
+
+def test_joints_beyond_their_range_are_told() -> None:
+    """Nothing stops a joint at its limit, which a warning says."""
+    ran = answered("simulate", "panda", "--duration", "0.05", "--q", "panda_joint4=-0.08")
+
+    assert "beyond the range of the joint, where nothing stops it: panda_joint4" in ran.err
+
+
+def test_many_starts_at_once(tmp_path: Path) -> None:
+    """--initial starts from every row of a file: where each ends, or all rows with --every."""
+    states = tmp_path / "states.csv"
+    states.write_text("q1,q2,qd1,qd2\n1,-0.5,0,1\n0.2,0.1,0,0\n")
+    start = ("simulate", "two-link", "--initial", states, "--duration", "0.1")
+    ends = columns(answered(*start).out)
+    rows = columns(answered(*start, "--every", "50").out)
+    alone = columns(answered(*FALL, "--every", "50").out)
+
+    assert "time" not in ends
+    assert len(ends["elbow/position"]) == 2
+    assert rows["initial"].tolist() == [1.0] * 3 + [2.0] * 3
+    assert rows["time"].tolist() == [0.0, 0.05, 0.1] * 2
+    for name in ("shoulder/position", "elbow/velocity", "kinetic_energy", "energy_error"):
+        assert np.array_equal(rows[name][:3], alone[name])
+        assert ends[name][0] == alone[name][-1]
+
+
+def test_adapted_steps_from_the_command_line() -> None:
+    """--rtol adapts the steps, --rows or --dt says which moments are written."""
+    by_rows = columns(answered(*FALL, "--rtol", "1e-9", "--rows", "5").out)
+    by_dt = columns(answered(*FALL, "--rtol", "1e-9", "--dt", "0.025").out)
+
+    assert np.abs(by_rows["time"] - by_dt["time"]).max() < 1e-16
+    assert np.abs(by_rows["elbow/position"] - by_dt["elbow/position"]).max() < 1e-9
+
+
+def test_table_shows_moments_from_first_to_last() -> None:
+    """On a terminal ten rows stand for all, and the contract says how well energy was kept."""
+    ran = answered(*FALL, "--format", "table")
+
+    assert "10 of 101 rows; -o FILE keeps them all" in ran.out
+    assert "Runge–Kutta of order 4, dt = 0.001 s, 100 steps" in ran.out
+    assert "energy error" in ran.out
+    assert "\n0.1 " in ran.out
+
+
+WRONG = [
+    ("--duration 0", "duration is 0", ""),
+    ("--duration x", "--duration=x: 'x' is not a number", ""),
+    ("", "missing option '--duration'", ""),
+    ("--duration 1 --dt 0", "dt is 0", ""),
+    ("--duration 1 --rtol 1e-9 --every 2", "--every: has no effect here", "--rows"),
+    ("--duration 1 --rows 5", "not a number of rows", ""),
+    ("--duration 1 --integrator rk4 --rtol 1e-6", "fixed size", ""),
+    ("--duration 1 --tau 1,2 --control rate", "--tau: cannot go together with --control", ""),
+    ("--duration 1 --gain 2", "--gain: has no effect here", "--control rate or pose"),
+    ("--duration 1 --control rate --target tip=0,0,0,0,0,0", "--target: has no effect", "pose"),
+    ("--duration 1 --control pose", "--control=pose: needs a --target", "--target"),
+    ("--duration 1 --control pose --target tip=0,0,0", "not FRAME=X,Y,Z,ROLL,PITCH,YAW", ""),
+    ("--duration 1 --control pose --target tip=1deg,0,0,0,0,0", "X,Y,Z are in m", ""),
+    ("--duration 1 --control rate --gain x", "--gain=x: 'x' is not a number", ""),
+    ("--duration 1 --initial s.csv --q 0,0", "cannot go together with --q", "by a file"),
+    ("--duration 1 --state qd", "'qd' is not one of", ""),
+    ("--duration 1 --tau hold+1", "1 value, but 'two-link' has 2 joints", ""),
+]
+
+
+@pytest.mark.parametrize("flags, message, hint", WRONG, ids=[each[0] or "none" for each in WRONG])
+def test_flags_that_make_no_sense(flags: str, message: str, hint: str) -> None:
+    """Wrong flags end with exit code 2, nothing on stdout, and what is wrong with which flag."""
+    ran = robolin("simulate", "two-link", *flags.split())
+
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+    assert hint in ran.err
+
+
+def test_unknown_frame_is_refused() -> None:
+    """A target for a frame the arm does not have is rejected input."""
+    ran = robolin(
+        *("simulate", "two-link", "--duration", "1", "--control", "pose"),
+        *("--target", "tpi=0,0,0,0,0,0"),
+    )
+
+    assert (ran.code, ran.out) == (3, "")
+    assert "'two-link' has no frame 'tpi'" in ran.err
+    assert "did you mean 'tip'?" in ran.err
+
+
+def test_a_file_without_time_is_refused(tmp_path: Path) -> None:
+    """Torques that do not say when cannot be followed."""
+    file = tmp_path / "torques.csv"
+    file.write_text("shoulder/effort,elbow/effort\n1,2\n")
+    ran = robolin(*FALL, "--trajectory", file)
+
+    assert (ran.code, ran.out) == (3, "")
+    assert "there is no column 'time'" in ran.err

@@ -1,0 +1,94 @@
+"""robolin verify, through its command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robolin.dynamics.catalogue import ALGORITHMS
+from tests.cli.command import answered, robolin
+from tests.verification.test_mutations import mutate
+
+
+def test_one_page_that_ends_with_the_verdict() -> None:
+    """Checks with error, bound and worst state, digits, bounds with reasons, and 'passed'."""
+    out = answered("verify", "two-link", "--samples", "3").out
+    lines = out.splitlines()
+
+    assert lines[0].startswith("two-link: 2 joints, 3 states inside its limits (seed 0), cond(M) ")
+    assert lines[-1].startswith("passed: ")
+    assert len(lines) < 100
+    for told in ("Ṁ - 2C is skew", "Algorithm 6 = Algorithm 4", "right digits", "worst", "q = "):
+        assert told in out
+    assert "sum: 1e-12 of the largest entry" in out
+
+
+def test_json_for_machines() -> None:
+    """Everything on the page is in the document, with the states it was found in."""
+    told = json.loads(answered("verify", "two-link", "--samples", "2", "--format", "json").out)
+
+    assert told["passed"] is True
+    assert (told["samples"], told["seed"], len(told["states"])) == (2, 0, 2)
+    assert len(told["states"][0]["q"]) == 2
+    compared = [check for check in told["checks"] if check["error"] is not None]
+    assert {check["family"] for check in compared} == {
+        "derivatives", "identities", "algorithms", "engines", "digits",
+    }  # fmt: skip
+    assert all(check["error"] <= check["bound"] for check in compared)
+    assert {check["why"] for check in compared} <= set(told["bounds"])
+
+
+def test_a_wrong_result_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is out of bounds is named on the last lines."""
+    assert "perturb-inverse" in ALGORITHMS
+    mutate(monkeypatch, "perturb-inverse", "dtau", lambda value: -value)
+    ran = robolin("verify", "two-link", "--samples", "2")
+    assert ran.code == 1
+    assert "out of bounds: derivatives, dtau of perturb-inverse" in ran.out
+    assert ran.out.splitlines()[-1].startswith("FAILED: 2 of ")
+
+
+def test_a_defect_exits_with_1(tmp_path: Path) -> None:
+    """A joint that moves nothing is the arm's fault, and is named with a remedy."""
+    path = tmp_path / "idle.yaml"
+    path.write_text(
+        "robolin: 1\nname: idle\njoints:\n"
+        "  - {name: a, type: revolute, parent: base, child: one, axis: [0, 1, 0]}\n"
+        "  - {name: b, type: revolute, parent: one, child: two, axis: [0, 0, 1]}\n"
+        "links:\n"
+        "  - {name: one, mass: 1, com: [0.5, 0, 0], inertia: {ixx: 0.1, iyy: 0.1, izz: 0.1}}\n"
+        "  - {name: two, mass: 0}\n"
+    )
+    ran = robolin("verify", path, "--samples", "2")
+    assert ran.code == 1
+    assert "defect: joint 'b' moves nothing that has inertia" in ran.out
+    assert "not applicable: joint 'b' moves nothing that has inertia" in ran.out
+    assert ran.out.splitlines()[-1].startswith("DEFECT: ")
+    assert "1 defect of the arm" in ran.out
+    told = json.loads(robolin("verify", path, "--samples", "2", "--format", "json").out)
+    assert told["condition"] == [None, None]
+
+
+def test_model_options_apply() -> None:
+    """The arm that is checked is the one that the options make."""
+    wrench = ("--wrench", "lower=1,2,3,0,0,0")
+    ran = answered("verify", "two-link", "--samples", "1", *wrench, "--format", "json")
+    told = json.loads(ran.out)
+    verdicts = {check["name"]: check["verdict"] for check in told["checks"]}
+    assert verdicts["losses and loads = damping, friction, virtual work"] == "passed"
+
+
+def test_against_names_what_was_accounted_for() -> None:
+    """The page says where the other model comes from and how damping came into it."""
+    pytest.importorskip("pinocchio")
+    out = answered("verify", "ur5", "--samples", "2", "--against", "pinocchio").out
+    assert "against Pinocchio" in out
+    assert "model: its own reading of the file" in out
+
+
+@pytest.mark.parametrize("flags", [("--samples", "0"), ("--seed", "-1"), ("--against", "drake")])
+def test_wrong_flags(flags: tuple[str, str]) -> None:
+    """They are wrong usage."""
+    assert robolin("verify", "two-link", *flags).code == 2

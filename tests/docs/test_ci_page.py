@@ -1,0 +1,131 @@
+"""What docs/ci.md tells projects to copy works in a project that copies it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.docs.console import environment
+from tests.docs.pages import DOCS, ROOT, blocks
+
+MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n0.5,0.3,-0.4\n"
+
+
+def files() -> dict[str, str]:
+    """Every file that the page shows, by its name."""
+    marked = (block for block in blocks(DOCS / "ci.md") if block.mark.startswith("file: "))
+    return {block.mark.removeprefix("file: "): block.text for block in marked}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with an arm, a motion and everything on the page."""
+    (tmp_path / "arm.urdf").write_text(ARM)
+    (tmp_path / "motion.csv").write_text(MOTION)
+    for name, text in files().items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return environment(tmp_path_factory.mktemp("bin"))
+
+
+def run(command: str, folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def workflow_commands() -> list[str]:
+    """What the workflow runs, installing aside."""
+    workflow = yaml.safe_load(files()[".github/workflows/dynamics.yml"])
+    steps = workflow["jobs"]["check"]["steps"]
+    runs = [step["run"] for step in steps if "run" in step]
+    return [line for line in runs if not line.startswith("pip ")]
+
+
+def hook_command(text: str) -> str:
+    loaded = yaml.safe_load(text)
+    (hook,) = loaded["repos"][0]["hooks"] if isinstance(loaded, dict) else loaded
+    assert hook["pass_filenames"] is False
+    return str(hook["entry"])
+
+
+def test_the_page_shows_what_it_promises() -> None:
+    """Suite, workflow, hook, plugin and test are all there to be copied."""
+    assert list(files()) == [
+        "robolin.toml",
+        ".github/workflows/dynamics.yml",
+        ".pre-commit-config.yaml",
+        "conftest.py",
+        "test_dynamics.py",
+    ]
+
+
+def test_workflow_and_hooks_pass_and_fail(project: Path, variables: dict[str, str]) -> None:
+    """Both pass on a recorded suite, and stop a change of the arm."""
+    hooks = {
+        hook_command(files()[".pre-commit-config.yaml"]),
+        hook_command((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")),
+    }
+    assert run("robolin record --suite", project, variables).returncode == 0
+    checks = [*workflow_commands(), *hooks]
+    assert len(checks) == 4
+    for command in checks:
+        done = run(command, project, variables)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    assert (project / "dynamics.xml").read_text("utf-8").count("<testcase") == 3
+
+    (project / "arm.urdf").write_text(ARM.replace('mass value="1"', 'mass value="1.01"', 1))
+    for command in checks:
+        assert run(command, project, variables).returncode == ("check" in command)
+
+
+def test_the_pytest_example_runs(project: Path, variables: dict[str, str]) -> None:
+    """The test of the page fails until its result is stored, then passes."""
+    pytest_here = f'"{sys.executable}" -m pytest -q -p no:cacheprovider'
+    assert run(pytest_here, project, variables).returncode == 1
+    assert run(f"{pytest_here} --robolin-update", project, variables).returncode == 1
+    done = run(pytest_here, project, variables)
+    assert done.returncode == 0, done.stdout
+
+
+ARM = """\
+<robot name="own">
+  <link name="base"/>
+  <link name="upper">
+    <inertial><origin xyz="0.5 0 0"/><mass value="1"/>
+      <inertia ixx="0.01" iyy="0.08" izz="0.08" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <link name="lower">
+    <inertial><origin xyz="0.5 0 0"/><mass value="2"/>
+      <inertia ixx="0.01" iyy="0.08" izz="0.08" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <link name="tip"/>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" velocity="5" effort="100"/>
+  </joint>
+  <joint name="elbow" type="revolute">
+    <parent link="upper"/><child link="lower"/><origin xyz="1 0 0"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" velocity="5" effort="100"/>
+  </joint>
+  <joint name="end" type="fixed">
+    <parent link="lower"/><child link="tip"/><origin xyz="1 0 0"/>
+  </joint>
+</robot>
+"""

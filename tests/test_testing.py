@@ -1,0 +1,151 @@
+"""assert_matches and the plugin for pytest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.description.bundled import bundled_path
+from robolin.errors import UsageError
+from robolin.testing import assert_matches
+from tests.cli.command import answered, environment
+
+Q = [0.3, -0.7]
+
+
+@pytest.fixture
+def arm() -> robolin.Arm:
+    return robolin.load("two-link")
+
+
+def stored(result: object, path: Path, **how: object) -> Path:
+    """Store a result by a first call that is asked to."""
+    with pytest.raises(AssertionError, match="stored now"):
+        assert_matches(result, path, update=True, **how)
+    return path
+
+
+@pytest.mark.parametrize("form", ["npz", "csv", "json", "parquet"])
+def test_a_result_matches_itself(tmp_path: Path, arm: robolin.Arm, form: str) -> None:
+    """What was stored matches, for every kind of result and in every format."""
+    poses = np.random.default_rng(1).uniform(-1, 1, (5, 2))
+    results = {
+        "state": robolin.linearize_forward(arm, Q),
+        "batch": robolin.linearize_forward(arm, poses),
+        "named": {
+            "tau": robolin.inverse(arm, poses),
+            "mass_matrix": robolin.mass_matrix(arm, poses),
+        },
+        "own": {"what": np.arange(6.0).reshape(2, 3)},
+    }
+    for name, result in results.items():
+        path = stored(result, tmp_path / f"{name}.{form}", arm=arm)
+        assert_matches(result, path)
+        assert_matches(result, path, arm=arm)
+
+
+def test_a_difference_is_told_as_check_tells_it(tmp_path: Path, arm: robolin.Arm) -> None:
+    """The failure has the line of `robolin check`: row, joint, values, unit, share, allowance."""
+    tau = robolin.inverse(arm, np.tile(Q, (3, 1)))
+    path = stored({"tau": tau}, tmp_path / "tau.npz", arm=arm)
+    tau[1, 1] *= 1.001
+    with pytest.raises(AssertionError) as caught:
+        assert_matches({"tau": tau}, path, rtol=1e-4)
+    assert "row 2, elbow/effort: 4.5178 → 4.5223 N·m, 0.1 %, allowed 0.01 %" in str(caught.value)
+    assert_matches({"tau": tau}, path, rtol=1e-2)
+    assert_matches({"tau": tau}, path, atol=1e-2)
+
+
+def test_the_model_is_told_too(tmp_path: Path, arm: robolin.Arm) -> None:
+    """With the arm at hand the failure names what changed in it."""
+    path = stored({"tau": robolin.inverse(arm, Q)}, tmp_path / "tau.npz", arm=arm)
+    source = bundled_path("two-link")
+    assert source is not None
+    other = tmp_path / "two-link.yaml"
+    other.write_text(source.read_text().replace("mass: 1\n", "mass: 1.1\n", 1))
+    heavier = robolin.load(other)
+    with pytest.raises(AssertionError, match=r"link \w+: mass 1 → 1\.1 kg \(\+10 %\)"):
+        assert_matches({"tau": robolin.inverse(heavier, Q)}, path, arm=heavier)
+
+
+def test_a_tolerance_is_stored_with_the_result(tmp_path: Path, arm: robolin.Arm) -> None:
+    """What was given when storing holds when nothing is given."""
+    tau = robolin.inverse(arm, Q)
+    path = stored({"tau": tau}, tmp_path / "tau.npz", rtol=1e-3)
+    assert_matches({"tau": tau * 1.0001}, path)
+    with pytest.raises(AssertionError):
+        assert_matches({"tau": tau * 1.0001}, path, rtol=0.0)
+
+
+def test_updating_never_passes(tmp_path: Path, arm: robolin.Arm) -> None:
+    """The call that stores anew fails, the next one passes."""
+    tau = robolin.inverse(arm, Q)
+    path = stored({"tau": tau}, tmp_path / "deep" / "tau.npz", arm=arm)
+    with pytest.raises(AssertionError, match="stored anew"):
+        assert_matches({"tau": 2 * tau}, path, arm=arm, update=True)
+    assert_matches({"tau": 2 * tau}, path, update=True)
+
+
+def test_files_of_record_are_compared_and_not_overwritten(tmp_path: Path, arm: robolin.Arm) -> None:
+    """A file of the command line serves tests as well, and stays the command line's."""
+    path = tmp_path / "tau.npz"
+    answered("record", "inverse", "two-link", "--q", "0.3,-0.7", "-o", path)
+    assert_matches(robolin.inverse(arm, Q), path)
+    assert_matches(robolin.inverse(arm, Q), path, arm=arm)
+    with pytest.raises(UsageError, match="robolin inverse"):
+        assert_matches(robolin.inverse(arm, [0, 0]), path, update=True)
+
+
+def test_nothing_stored_is_a_failure(tmp_path: Path) -> None:
+    """A test whose reference is missing fails, and says how to make it."""
+    with pytest.raises(AssertionError, match="--robolin-update"):
+        assert_matches({"tau": np.zeros(2)}, tmp_path / "none.npz")
+    with pytest.raises(UsageError, match="has no name"):
+        assert_matches(np.zeros(2), tmp_path / "none.npz", update=True)
+    with pytest.raises(UsageError, match="extension"):
+        assert_matches({"tau": np.zeros(2)}, tmp_path / "none.txt", update=True)
+
+
+def test_another_shape_is_a_difference(tmp_path: Path, arm: robolin.Arm) -> None:
+    """Rows that are missing and arrays that are missing are told."""
+    path = stored(robolin.linearize_forward(arm, np.zeros((3, 2))), tmp_path / "a.npz", arm=arm)
+    with pytest.raises(AssertionError, match="rows: 3 → 2"):
+        assert_matches(robolin.linearize_forward(arm, np.zeros((2, 2))), path)
+    with pytest.raises(AssertionError, match="array qdd: not there any more"):
+        assert_matches({"dqdd_dq": robolin.linearize_forward(arm, np.zeros((3, 2))).dqdd_dq}, path)
+
+
+def run_pytest(folder: Path, *flags: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *flags],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode()
+
+
+def test_the_plugin_gives_pytest_a_flag(tmp_path: Path) -> None:
+    """A project that asks for the plugin can renew its results; others do not know the flag."""
+    (tmp_path / "test_arm.py").write_text(
+        "import robolin\n"
+        "from robolin.testing import assert_matches\n\n\n"
+        "def test_holding():\n"
+        "    tau = robolin.inverse(robolin.load('two-link'), [0.3, -0.7])\n"
+        "    assert_matches({'tau': tau}, 'tau.json')\n"
+    )
+    code, _ = run_pytest(tmp_path, "--robolin-update")
+    assert code == 4
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["robolin.testing"]\n')
+    code, out = run_pytest(tmp_path)
+    assert code == 1
+    assert "run pytest with --robolin-update" in out
+    assert run_pytest(tmp_path, "--robolin-update")[0] == 1
+    assert run_pytest(tmp_path)[0] == 0

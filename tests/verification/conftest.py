@@ -1,0 +1,15 @@
+"""Verification without what takes longest where it is not what a test is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from robolin.verification import verify as module
+from robolin.verification.engines import engines
+
+
+@pytest.fixture
+def without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of rare arms are not compiled: other tests compare them with plain Python."""
+    families = tuple(family for family in module._FAMILIES if family is not engines)
+    monkeypatch.setattr(module, "_FAMILIES", families)

@@ -1,0 +1,183 @@
+"""A wrong algorithm does not pass: whatever is changed in a result, some check fails.
+
+Mutants change a result by one part in 10⁹, far above the bounds and far below what anybody would
+notice.  Kernels are left out: they would be compiled from the mutants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.compiled import Plan
+from robolin.engine.parameters import Parameters, parameters_of
+from robolin.verification import running
+from robolin.verification.algorithms import algorithms
+from robolin.verification.checks import Check
+from robolin.verification.derivatives import derivatives
+from robolin.verification.digits import digits
+from robolin.verification.engines import engines
+from robolin.verification.identities import identities
+from robolin.verification.states import sampled_states
+from robolin.verification.subject import Subject
+from tests.robots import random_arm, with_wrench
+
+ARM = with_wrench(random_arm(70, 4, armature=True, damping=True, friction_velocity=0.4), "follower")
+SLIGHTLY = 1.0 + 1e-9
+
+Family = Callable[[Subject], Iterable[Check]]
+
+
+def subject(arm: Arm = ARM) -> Subject:
+    return Subject(arm, sampled_states(arm, 3, 0))
+
+
+def failing(*families: Family) -> set[str]:
+    on = subject()
+    return {c.family for family in families for c in family(on) if c.verdict == "failed"}
+
+
+def mutate(
+    monkeypatch: pytest.MonkeyPatch, name: str, array: str, change: Callable[[Any], Any]
+) -> None:
+    """The algorithm with one of its results changed entry by entry."""
+    algorithm = ALGORITHMS[name]
+
+    def mutant(chain: Any) -> None:
+        algorithm.run(chain)
+        entries = chain.results[array]
+        entries.update({index: change(value) for index, value in entries.items()})
+
+    monkeypatch.setitem(ALGORITHMS, name, replace(algorithm, run=mutant))
+
+
+CORE = [
+    (name, array)
+    for name in (
+        "inverse",
+        "mass-matrix",
+        "mass-matrix-derivative",
+        "coriolis-matrix",
+        "linearize-inverse",
+        "perturb-inverse",
+        "forward",
+        "forward-conventional",
+        "mass-matrix-inverse",
+        "mass-matrix-inverse-conventional",
+        "mass-matrix-factor",
+        "linearize-forward",
+        "linearize-forward-tree",
+        "linearize-forward-columns",
+        "linearize-forward-conventional",
+        "perturb-forward",
+        "perturb-forward-articulated",
+        "perturb-forward-conventional",
+        "diagonalize",
+        "diagonalize-unnormalized",
+        "undiagonalize",
+        "undiagonalize-unnormalized",
+        "energy",
+    )
+    for array in ALGORITHMS[name].gives
+]
+
+
+@pytest.mark.parametrize(("name", "array"), CORE)
+def test_a_slightly_wrong_result_fails(
+    name: str, array: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One part in 10⁹ too much in any result of any algorithm is out of some bound."""
+    mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
+    assert failing(derivatives, identities, algorithms)
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "array"),
+    [
+        (derivatives, "linearize-inverse", "dtau_dq"),
+        (derivatives, "mass-matrix-derivative", "dmass_matrix_dq"),
+        (derivatives, "linearize-forward-conventional", "dqdd_dq"),
+        (identities, "inverse", "tau"),
+        (identities, "mass-matrix-factor", "D"),
+        (identities, "diagonalize", "coriolis"),
+        (algorithms, "forward", "qdd"),
+        (algorithms, "perturb-inverse", "dtau"),
+        (algorithms, "linearize-forward-columns", "dqdd_dqd"),
+    ],
+)
+def test_a_flipped_sign_fails_in_its_family(
+    family: Family, name: str, array: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each family by itself sees a sign that it should see."""
+    mutate(monkeypatch, name, array, lambda value: -value)
+    assert failing(family)
+
+
+def test_lost_digits_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result that is right in 50 digits but not in floats has lost digits on the way."""
+    mutate(
+        monkeypatch,
+        "inverse",
+        "tau",
+        lambda value: value * SLIGHTLY if isinstance(value, np.ndarray) else value,
+    )
+    assert failing(digits) == {"digits"}
+
+
+def test_another_bit_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that differs in the last bit of one number is not the same."""
+    many = Plan.many
+
+    def nudged(self: Plan, *args: Any) -> Any:
+        arrays, complaints = many(self, *args)
+        first = next(iter(arrays.values()))
+        first.flat[0] = np.nextafter(first.flat[0], np.inf)
+        return arrays, complaints
+
+    monkeypatch.setattr(Plan, "many", nudged)
+    assert failing(engines) == {"engines"}
+
+
+@pytest.mark.parametrize("change", ["gravity", "mass", "armature", "damping", "load", "axis"])
+def test_an_arm_misunderstood_by_every_algorithm_fails(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When all algorithms agree on the wrong arm, its bodies still tell."""
+
+    def misread(arm: Arm) -> Parameters:
+        read = parameters_of(arm)
+        if change == "gravity":
+            return replace(read, gravity=tuple(-g for g in read.gravity))
+        if change == "load":
+            loads = [replace(load, force=tuple(-f for f in load.force)) for load in read.loads]
+            return replace(read, loads=tuple(loads))
+        first = read.links[1]
+        if change == "axis":
+            changed = replace(first, rotation=(*first.rotation[3:6], *first.rotation[:3],
+                                               *(-x for x in first.rotation[6:])))  # fmt: skip
+        else:
+            changed = replace(first, **{change: getattr(first, change) * SLIGHTLY})
+        return replace(read, links=(read.links[0], changed, *read.links[2:]))
+
+    monkeypatch.setattr(running, "parameters_of", misread)
+    assert failing(identities) == {"identities"}
+
+
+def test_the_unchanged_arm_passes() -> None:
+    """None of the above fails for another reason."""
+    assert not failing(derivatives, identities, algorithms, engines, digits)
+
+
+def test_a_result_that_is_no_number_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NaN is never within bounds."""
+    mutate(monkeypatch, "inverse", "tau", lambda value: value * np.nan)
+    found = robolin.verify(ARM, samples=2)
+    assert not found.passed
+    assert found.worst.share == np.inf

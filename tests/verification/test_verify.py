@@ -1,0 +1,184 @@
+"""Arms that are right pass, arms that are wrong are told what is wrong with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm, Inertia, Joint, Limits, Link, Pose
+from robolin.description.bundled import bundled_names
+from robolin.verification.checks import WHY
+from tests.robots import PUBLISHED, WRENCH_MODELS, named, random_arm, with_follower, with_wrench
+
+without_kernels = pytest.mark.usefixtures("without_kernels")
+
+FULLY = ("panda-fingers", "two-link", "ur5")
+
+
+def assert_passes(found: robolin.Verification) -> None:
+    assert not found.failed, [(check.family, check.name, check.error) for check in found.failed]
+    assert found.passed, found.defects
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_bundled_arms_pass(name: str) -> None:
+    """Nothing is out of bounds for any arm that comes with robolin."""
+    arm = robolin.load(name)
+    assert_passes(robolin.verify(arm, samples=None if name in FULLY else 2))
+
+
+def _unusual() -> list[Arm]:
+    """Everything that the contract can include, on chains and trees nobody built."""
+    arms = [with_follower(random_arm(5, 5, armature=True, damping=True, friction_velocity=0.3))]
+    for seed, model in enumerate(WRENCH_MODELS):
+        arm = random_arm(60 + seed, 5, tree=seed == 1, damping=True, friction_velocity=0.3)
+        arms.append(replace(with_wrench(arm, model, seed), name=f"{arm.name}-{model}"))
+    return arms
+
+
+@without_kernels
+@pytest.mark.parametrize("arm", _unusual(), ids=named)
+def test_losses_loads_and_followers_pass(arm: Arm) -> None:
+    """Damping, friction, rotors, wrenches and mimic joints are checked and found right."""
+    found = robolin.verify(arm, samples=4)
+    assert_passes(found)
+    told = {check.name: check.verdict for check in found.checks}
+    assert told["losses and loads = damping, friction, virtual work"] == "passed"
+
+
+@without_kernels
+def test_floating_base_passes() -> None:
+    """A body with several freedoms is checked along its twists, not along its angles."""
+    found = robolin.verify(robolin.load("ur5", floating_base=True), samples=3)
+    assert_passes(found)
+    told = {check.name: check for check in found.checks}
+    assert told["dtau_dq = ∂tau/∂q"].verdict == "passed"
+    assert told["q̇ᵀτ = rate of the bodies' energy"].verdict == "passed"
+    assert told["Ṁ - 2C is skew"].detail == "joint 'base' has several freedoms"
+
+
+@without_kernels
+def test_loops_are_said_to_be_open() -> None:
+    """What is not checked about a closed loop is said, not passed over."""
+    (check,) = [c for c in robolin.verify(robolin.load("four-bar"), samples=1).checks
+                if c.family == "loops"]  # fmt: skip
+    assert check.verdict == "not applicable"
+    assert "open" in check.detail
+
+
+@without_kernels
+def test_what_does_not_apply_is_said_with_its_reason() -> None:
+    """Recursions with free joints do not apply to followers, and every one of them says so."""
+    found = robolin.verify(robolin.load("panda-fingers"), samples=1)
+    reason = "joint 'panda_finger_joint2' follows 'panda_finger_joint1'"
+    silent = [check for check in found.checks if check.error is None and not check.detail]
+    told = {check.name: check.detail for check in found.checks if check.error is None}
+
+    assert not silent
+    assert told["νᵀν = q̇ᵀMq̇"] == reason
+    assert told["linearize-forward: Algorithm 6 = Algorithm 4"] == reason
+
+
+def _with_idle_tip(arm: Arm) -> Arm:
+    return replace(arm, links=(replace(arm.links[0], inertia=Inertia()), *arm.links[1:]))
+
+
+@without_kernels
+def test_a_joint_that_moves_nothing_is_a_defect() -> None:
+    """It is named with a remedy, the inverse side is still checked, the forward side is not."""
+    found = robolin.verify(_with_idle_tip(random_arm(3, 4, prismatic=False)), samples=3)
+    told = {check.name: check for check in found.checks}
+    (defect,) = found.defects
+
+    assert not found.passed
+    assert not found.failed
+    assert "joint 'joint3' moves nothing that has inertia" in defect
+    assert "--armature joint3=VALUE" in defect
+    assert told["dtau_dq = ∂tau/∂q"].verdict == "passed"
+    assert told["M M⁻¹ = 1"].detail == "joint 'joint3' moves nothing that has inertia"
+
+
+def _wrist(lower: float) -> Arm:
+    """z, y, z with a body on the last joint only: singular where the middle joint is at zero."""
+    body = Inertia(1.0, (0.2, 0.1, 0.3), (0.02, 0.001, 0.002, 0.03, 0.003, 0.04))
+    axes, links = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), []
+    for k, axis in enumerate(reversed(axes), start=1):
+        limits = Limits(lower, 2.0) if k == 2 else Limits(-1.0, 1.0)
+        joint = Joint(f"joint{k}", "revolute", Pose(), axis, limits)
+        links.append(Link(f"link{k}", joint, k + 1, body if k == 1 else Inertia()))
+    return Arm("wrist", tuple(links), {}, ("joint3", "joint2", "joint1"))
+
+
+@without_kernels
+def test_a_singular_pose_is_a_defect_and_left_out() -> None:
+    """Where axes of massless links line up nothing can be divided; elsewhere all is checked."""
+    found = robolin.verify(_wrist(lower=0.0), samples=6)
+    (defect,) = found.defects
+
+    assert "joint 'joint3' moves nothing that has inertia" in defect
+    assert "in 1 of 6 states, left out of the checks" in defect
+    assert len(found.condition) == 5
+    assert not found.failed
+    assert {check.name for check in found.checks if check.verdict == "passed"} >= {"M M⁻¹ = 1"}
+    assert robolin.verify(_wrist(lower=0.5), samples=6).passed
+
+
+@without_kernels
+def test_an_all_but_singular_pose_is_a_defect() -> None:
+    """A condition number of 1e12 leaves forward results no digits to speak of."""
+    found = robolin.verify(_wrist(lower=1e-6), samples=4)
+    (defect,) = found.defects
+
+    assert "all but singular" in defect
+    assert found.condition.max() < 1e12
+
+
+@without_kernels
+@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published files are not here")
+@pytest.mark.parametrize(
+    ("stem", "defect"),
+    [
+        ("double_pendulum", ""),
+        ("iris", ""),
+        ("allegro_left_hand", ""),
+        ("romeo_laas_small", "joint 'r_gripper_joint' moves nothing"),
+        ("human", "all but singular"),
+    ],
+)
+def test_published_files_pass_or_have_a_defect(stem: str, defect: str) -> None:
+    """Rotors without Coriolis forces, damping far above inertia, joints that move nothing."""
+    found = robolin.verify(robolin.load(PUBLISHED / f"{stem}.urdf"), samples=3)
+
+    assert not found.failed
+    assert any(defect in text for text in found.defects) if defect else not found.defects
+
+
+@without_kernels
+def test_the_same_seed_gives_the_same_verification() -> None:
+    """Two runs agree in every number; another seed looks elsewhere."""
+    arm = random_arm(8, 3)
+    one, same, other = (robolin.verify(arm, samples=4, seed=seed) for seed in (1, 1, 2))
+
+    assert one.checks == same.checks
+    assert np.array_equal(one.states["q"], same.states["q"])
+    assert not np.array_equal(one.states["q"], other.states["q"])
+
+
+def test_every_bound_has_its_reason() -> None:
+    """A check that compares says by how much it may be off and why."""
+    found = robolin.verify(random_arm(8, 3), samples=2)
+    compared = [check for check in found.checks if check.error is not None]
+
+    assert len(compared) > 40
+    assert all(check.why in WHY and check.bound is not None for check in compared)
+    assert found.worst.share == max(check.share for check in compared)
+
+
+@pytest.mark.parametrize("options", [{"samples": 0}, {"seed": -1}, {"against": "drake"}])
+def test_options_that_make_no_sense(options: dict[str, object]) -> None:
+    """They are refused before anything is computed."""
+    with pytest.raises(robolin.UsageError):
+        robolin.verify(random_arm(8, 2), **options)
