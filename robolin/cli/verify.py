@@ -37,13 +37,13 @@ _FLAGS = [
 ]
 
 
-@click.command("verify", cls=Verb, params=_FLAGS, short_help="Whether robolin is right about ARM.")
+@click.command("verify", cls=Verb, params=_FLAGS, short_help="Whether robolin is right about an arm.")
 @model_options
 @report_options
 def command(
     model: Model, report: Report, samples: int | None, seed: int, against: str | None
 ) -> None:
-    """Whether robolin is right about ARM.
+    """Whether robolin is right about an arm.
 
     At states inside the joint limits, compares derivatives with complex steps, results with what
     mechanics demands of them, algorithms with each other, kernels with plain Python, and every

@@ -158,7 +158,7 @@ def _entry(check: Check) -> dict[str, Any]:
         "name": check.name,
         "verdict": check.verdict,
         "error": None if check.error is None else _finite(check.error),
-        "bound": check.bound,
+        "bound": None if check.bound is None else _finite(check.bound),
         "why": check.why,
         "state": check.state,
         "detail": check.detail,

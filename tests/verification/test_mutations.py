@@ -175,6 +175,7 @@ def test_the_unchanged_arm_passes() -> None:
     assert not failing(derivatives, identities, algorithms, engines, digits)
 
 
+@pytest.mark.usefixtures("without_kernels")
 def test_a_result_that_is_no_number_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """NaN is never within bounds."""
     mutate(monkeypatch, "inverse", "tau", lambda value: value * np.nan)

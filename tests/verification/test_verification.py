@@ -145,7 +145,6 @@ def test_an_all_but_singular_pose_is_a_defect() -> None:
         ("iris", ""),
         ("allegro_left_hand", ""),
         ("romeo_laas_small", "joint 'r_gripper_joint' moves nothing"),
-        ("human", "all but singular"),
     ],
 )
 def test_published_files_pass_or_have_a_defect(stem: str, defect: str) -> None:
