@@ -234,6 +234,16 @@ class Arm:
         return frozenset(k for group in self.groups for k in group.links[:-1])
 
     @cached_property
+    def bodies(self) -> tuple[int, ...]:
+        """The numbers of the links that do not just stand for a freedom, base to tip."""
+        return tuple(k for k in range(len(self.links), 0, -1) if k not in self.stand_ins)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """The moving links, base to tip, as results per link list them."""
+        return tuple(self.link(k).name for k in self.bodies)
+
+    @cached_property
     def _group_names(self) -> dict[int, str]:
         return {k: group.name for group in self.groups for k in group.links}
 

@@ -23,6 +23,18 @@ def require_arm(arm: object) -> None:
         raise UsageError(f"an arm is needed, not {given}", hint=hint)
 
 
+def require_tree(arm: Arm, question: str) -> None:
+    """No closed loops, where only a tree of joints has an answer."""
+    if arm.loops:
+        names = ", ".join(f"'{loop.name}'" for loop in arm.loops)
+        raise RobolinError(
+            f"{question} is about trees of joints, and the arm has closed loops: {names}",
+            where=arm.source,
+            hint="--open-loops (open_loops=True) leaves the closures out; "
+            "forward, linearize-forward and simulate keep them",
+        )
+
+
 def array_of(arm: Arm, name: str, value: ArrayLike) -> Array:
     """The value as floats of shape (..., n); a single number stands for all joints."""
     given = _real_numbers(name, value)

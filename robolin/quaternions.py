@@ -66,7 +66,8 @@ def rpy_from_quaternion(quaternion: Array) -> Array:
         s * R[..., 0, 2] - c * R[..., 1, 2],
         c * R[..., 1, 1] - s * R[..., 0, 1],
     )
-    return np.stack([roll, pitch, yaw], axis=-1)
+    # adding nothing turns -0.0 into 0.0
+    return np.stack([roll, pitch, yaw], axis=-1) + 0.0
 
 
 def quaternion_from_turn(turn: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.checks import Array, array_of, require_arm
+from robolin.checks import Array, array_of, require_arm, require_tree
 from robolin.errors import RobolinError
 from robolin.evaluate import How, evaluate
 
@@ -47,6 +47,7 @@ class Curvature:
 def curvature(arm: Arm, q: ArrayLike, **how: Unpack[How]) -> Curvature:
     """The curvature of the mass matrix at configurations q (..., n)."""
     require_arm(arm)
+    require_tree(arm, "curvature")
     _require_coordinates(arm)
     given = array_of(arm, "q", q)
     batch, n = given.shape[:-1], arm.n

@@ -12,7 +12,7 @@ import numpy as np
 from robolin.algebra.axes import Axis, Shape
 from robolin.arm import Arm
 from robolin.cli.flags import recorded
-from robolin.cli.loop_answer import TITLES, closed_arrays, closed_state, fully
+from robolin.cli.loop_answer import TITLES, closed_arrays, closed_changes, closed_state, fully
 from robolin.cli.loop_flags import NO_LOOPS, Loops
 from robolin.cli.model_flags import Model
 from robolin.cli.motion import Motion, Run, Torque, Values, typed_motion
@@ -20,6 +20,7 @@ from robolin.cli.output_flags import Output
 from robolin.cli.state_flags import State
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluate import KINEMATIC, Method, algorithm_name, evaluate
+from robolin.kinematics.axes import of_real_links
 from robolin.output.result import Array, Result
 from robolin.output.units import unit_of
 
@@ -106,6 +107,7 @@ def arrays_of(
 ) -> tuple[Array, ...]:
     """Everything the question asks for, from the values that are given."""
     values = motion.values(arm, closed_state(arm, question.loops, given), run)
+    values |= closed_changes(arm, question.loops, values)
     arrays: dict[str, Array] = {}
     for algorithm in question.algorithms:
         if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
@@ -142,21 +144,23 @@ def condition(found: Values) -> float:
 
 
 def _named(arm: Arm, algorithm: str, found: Values) -> Iterable[Array]:
-    kinds = [joint.kind for joint in arm.joints]
-    for name, shape in ALGORITHMS[algorithm].gives.items():
-        quantity = name
-        if name == "coriolis" and algorithm == "diagonalize-unnormalized":
-            quantity = "coriolis_unnormalized"
-        labels = tuple(_labels(arm, axis) for axis in shape)
-        yield Array(name, found[name], labels, unit_of(quantity, kinds), COLUMNS.get(name))
+    rough = algorithm == "diagonalize-unnormalized"
+    quantities = {"coriolis": "coriolis_unnormalized"} if rough else None
+    return named_arrays(arm, ALGORITHMS[algorithm].gives, found, quantities)
 
 
-def named_arrays(arm: Arm, shapes: Mapping[str, Shape], found: Values) -> Iterable[Array]:
-    """Values with the units of their names and the labels of their axes."""
+def named_arrays(
+    arm: Arm,
+    shapes: Mapping[str, Shape],
+    found: Values,
+    quantities: Mapping[str, str] | None = None,
+) -> Iterable[Array]:
+    """Values with the labels of their axes and the units of their names, or other quantities'."""
     kinds = [joint.kind for joint in arm.joints]
     for name, shape in shapes.items():
         labels = tuple(_labels(arm, axis) for axis in shape)
-        yield Array(name, found[name], labels, unit_of(name, kinds), COLUMNS.get(name))
+        unit, values = unit_of((quantities or {}).get(name, name), kinds), found[name]
+        yield Array(name, of_real_links(arm, shape, values), labels, unit, COLUMNS.get(name))
 
 
 def _labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
@@ -164,7 +168,7 @@ def _labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
     if axis == "joint":
         return arm.joint_names
     if axis == "link":
-        return tuple(link.name for link in reversed(arm.links))
+        return arm.link_names
     known = {len(SPATIAL): SPATIAL, len(POINT): POINT}
     return known.get(axis) or tuple(str(i + 1) for i in range(axis))
 

@@ -55,9 +55,12 @@ def command(model: Model, report: Report, rows: int | None) -> None:
       robolin bench panda
       robolin bench arm.urdf --rows 100000 --format json
     """
+    from robolin.checks import require_tree
     from robolin.engine.compiled import cores
 
     arm = model.arm()
+    # random states are on no closures
+    require_tree(arm, "bench")
     rows = rows or max(1, min(MOST_ROWS, MOST_BYTES // (8 * (3 * arm.n**2 + arm.n))))
     verbs = _measured(arm, rows, cores())
     document = {"arm": arm.name, "joints": arm.n, "rows": rows, "cores": cores(), "verbs": verbs}

@@ -68,7 +68,8 @@ def command(verb: str, arm: str | None, joints: int | None, lock: Sequence[str],
     else:
         loaded = _loaded(arm, lock)
         parameters = parameters_of(loaded)
-        whose = f"'{loaded.name}', {counted(loaded.n, 'joint')}"
+        tree = ", its loops left open" if loaded.loops else ""
+        whose = f"'{loaded.name}', {counted(loaded.n, 'joint')}{tree}"
         rows = list(operation_counts(verb, parameters))
         if not rows:
             raise _not_with_mimic(verb, loaded)

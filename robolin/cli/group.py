@@ -23,9 +23,9 @@ VERBS = {
         "mass-matrix": "Mass matrix, its inverse, factors, derivative and Coriolis matrix.",
         "linearize-inverse": "How torques change with a small change of the motion.",
         "linearize-forward": "How accelerations change with a small change of state and torques.",
-        "jacobian": "Jacobian of a frame, its pose and twist, and the arm as it feels there.",
+        "jacobian": "Jacobian of a frame, with its pose, twist and felt inertia.",
         "diagonalize": "State and torques in coordinates that make the mass matrix diagonal.",
-        "regressor": "Torques as a linear function of masses, inertias, damping and friction.",
+        "regressor": "Torques as a linear function of masses, inertias and losses.",
         "sensitivity": "How a motion changes with its beginning, its torques and the arm.",
     },
     "Motion": {

@@ -137,7 +137,7 @@ _FLAGS = [
 @bundled("wanted", _FLAGS, Wanted)
 @output_options
 def command(model: Model, state: State, wanted: Wanted, out: Output) -> None:
-    """Jacobian of a frame, its pose and twist, and the arm as it feels there.
+    """Jacobian of a frame, with its pose, twist and felt inertia.
 
     Answers with jacobian, jacobian_rate_qd, twist, position and rotation:
     twist = jacobian qd, and the acceleration of the point is jacobian qdd + jacobian_rate_qd.

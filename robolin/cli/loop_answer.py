@@ -11,7 +11,7 @@ from robolin.cli.loop_flags import Loops
 from robolin.cli.motion import Floats, Values
 from robolin.loops.assembly import assemble
 from robolin.loops.closures import row_names
-from robolin.loops.functions import close
+from robolin.loops.functions import close, close_change
 from robolin.loops.rows import FULL, TOLERANCE
 from robolin.output.result import Array
 from robolin.output.units import unit_of
@@ -51,13 +51,24 @@ def closed_state(arm: Arm, loops: Loops, given: Values) -> Mapping[str, Floats]:
     return {**given, "q": positions, "qd": velocities}
 
 
+def closed_changes(arm: Arm, loops: Loops, values: Values) -> Mapping[str, Floats]:
+    """The small changes that keep the closures, if closing was asked for."""
+    if loops.close is None or "dq" not in values:
+        return {}
+    state = {name: values[name] for name in ("q", "qd", "dq", "dqd")}
+    return vars(close_change(arm, **state, hold=loops.held(arm)))
+
+
 def closed_arrays(arm: Arm, loops: Loops, values: Values, found: Values) -> Iterator[Array]:
-    """The state if it was moved, the forces of the closures, and how many equations count."""
+    """What was moved onto the closures, their forces, and how many equations count."""
     joints, rows = arm.joint_names, row_names(arm)
     kinds = [joint.kind for joint in arm.joints]
     if loops.close is not None:
         yield Array("q", values["q"], (joints,), unit_of("q", kinds), "position")
         yield Array("qd", values["qd"], (joints,), unit_of("qd", kinds), "velocity")
+        for name in ("dq", "dqd"):
+            if name in values:
+                yield Array(name, values[name], (joints,), unit_of(name, kinds))
     if "lam" not in found:
         return
     force = "N" if all(loop.kind == "point" for loop in arm.loops) else "N or N·m"

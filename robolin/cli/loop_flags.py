@@ -68,8 +68,8 @@ CLOSE = flag(
     "--close",
     section=STATE,
     metavar="JOINTS|least",
-    help="Bring the state onto the closures of its loops first: these joints stay as given and "
-    "the others follow, or all move as little as they can.",
+    help="Bring the state, and a change of it, onto the closures of its loops first: these joints "
+    "stay as given and the others follow, or all move as little as they can.",
 )
 
 _METHOD = flag(

@@ -46,7 +46,7 @@ _FLAGS = [
 @bundled("kind", _FLAGS, Kind)
 @output_options
 def command(model: Model, state: State, samples: Samples, kind: Kind, out: Output) -> None:
-    """Torques as a linear function of masses, inertias, damping and friction.
+    """Torques as a linear function of masses, inertias and losses.
 
     Answers with the matrix regressor in tau = regressor * parameters.  Its columns are, for every
     moving link, mass, first moments mx my mz and the inertia ixx ... izz about the link's origin,

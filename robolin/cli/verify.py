@@ -37,7 +37,7 @@ _FLAGS = [
 ]
 
 
-@click.command("verify", cls=Verb, params=_FLAGS, short_help="Whether robolin is right about an arm.")
+@click.command("verify", cls=Verb, params=_FLAGS)
 @model_options
 @report_options
 def command(

@@ -98,8 +98,7 @@ def link_table(arm: Arm) -> list[Row]:
             "inertia": list(link.inertia.rotary),
             "merged": list(link.merged),
         }
-        for k, link in reversed(list(enumerate(arm.links, start=1)))
-        if k not in arm.stand_ins
+        for k, link in ((k, arm.link(k)) for k in arm.bodies)
     ]
 
 

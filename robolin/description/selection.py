@@ -142,7 +142,10 @@ def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> R
 def _start_at(joint: JointEntry, floating: bool) -> str:
     if floating:
         return "leave out --floating-base, or choose another link with --base"
-    return f"--base {joint.child} starts the arm at its child link and holds the joint at zero"
+    return (
+        f"--base {joint.child} starts the arm outboard of it, --tip {joint.parent} ends it inboard; "
+        "both hold the joint at zero"
+    )
 
 
 def public_order(

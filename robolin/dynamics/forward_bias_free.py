@@ -10,7 +10,6 @@ from robolin.algebra.scalar import Scalar
 from robolin.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.accelerate import response
 from robolin.dynamics.articulated_bodies import articulated_bodies
-from robolin.dynamics.frame_motion import body_of
 from robolin.dynamics.inverse_dynamics import torques
 from robolin.dynamics.kinematics import Links, place_links
 from robolin.dynamics.motion import velocities
@@ -35,9 +34,7 @@ def forward_bias_free_links(chain: Chain) -> None:
     zeta[chain.base] = ZERO6
     for k in chain.base_to_tip():
         zeta[k] = add(zeta[chain.inboard(k)], scale(Hd[k], qd[k]))
-    for k in chain.base_to_tip():
-        body = body_of(chain, k)
-        a = at_point(add(lam[body], zeta[body]), links.p[body])
+        a = at_point(add(lam[k], zeta[k]), links.p[k])
         for i in range(6):
             chain.out("link_acceleration", (k, i), a[i])
 

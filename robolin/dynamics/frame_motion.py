@@ -7,7 +7,7 @@ world axes, and neither contains weight: a link that stands still does not accel
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber
+from robolin.algebra.chain import Chain
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.kinematics import Links, place_links
@@ -46,18 +46,12 @@ def link_accelerations(chain: Chain) -> None:
     links = place_links(chain)
     moving = weightless_motion(chain, links)
     for k in chain.base_to_tip():
-        body = body_of(chain, k)
-        p = links.p[body]
-        a = at_point(moving.alpha[body], p)
-        seen = classical(at_point(moving.V[body], p), a)
+        p = links.p[k]
+        a = at_point(moving.alpha[k], p)
+        seen = classical(at_point(moving.V[k], p), a)
         for i in range(6):
             chain.out("link_acceleration", (k, i), a[i])
             chain.out("link_classical_acceleration", (k, i), seen[i])
-
-
-def body_of(chain: Chain, k: LinkNumber) -> LinkNumber:
-    """The link itself, or the body of the joint that it stands for one freedom of."""
-    return chain.outermost(k) if chain.grouped else k
 
 
 def motion_at_tip(moving: Motion, tip: TipFrame) -> tuple[Vector, Vector]:

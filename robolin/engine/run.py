@@ -88,5 +88,6 @@ def _no_result(shortfall: Shortfall, where: str) -> RobolinError:
         f"{shortfall.result} does not exist in this state: the joints cannot move the frame in all "
         f"six directions, or hardly so (its inverse has lost rank, pivot {pivot:.3g})",
         where=where,
-        hint="move away from the singular pose, choose another frame, or ask for the inverse alone",
+        hint="move away from the singular pose, choose another frame, or ask for the inverse alone: "
+        "--operational-space-inverse, or inverse_only=True in Python",
     )

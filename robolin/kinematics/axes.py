@@ -1,4 +1,4 @@
-"""Results in world axes, written in the axes of the frame they belong to."""
+"""Results in the axes that users see: a frame's own in space, and one row for each real link."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from robolin.algebra.axes import Shape
+from robolin.arm import Arm
 from robolin.checks import Array
 from robolin.dynamics.catalogue import ALGORITHMS
 
@@ -17,6 +18,14 @@ SHAPES: Mapping[str, Shape] = {
     **ALGORITHMS["operational-space"].gives,
     **ALGORITHMS["jacobian"].gives,
 }
+
+
+def of_real_links(arm: Arm, shape: Shape, values: Array) -> Array:
+    """The values without the rows of links that only stand for a freedom of a joint."""
+    if not arm.groups or "link" not in shape:
+        return values
+    rows = [len(arm.links) - k for k in arm.bodies]
+    return np.take(values, rows, axis=shape.index("link") - len(shape))
 
 
 def in_frame_axes(found: Mapping[str, Array]) -> dict[str, Array]:

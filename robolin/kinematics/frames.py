@@ -9,7 +9,7 @@ from math import isfinite
 from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3
 from robolin.checks import require_arm
 from robolin.description.structure import did_you_mean, quoted
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import UsageError
 from robolin.rotations import compose
 
 # places that are kept in mind with an arm before all are forgotten
@@ -19,6 +19,8 @@ MOST = 64
 def at_frame(arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN) -> Arm:
     """The arm with its kinematic questions about a point of a frame; made once, kept with it."""
     require_arm(arm)
+    if not (frame is None or isinstance(frame, str)):
+        raise UsageError(f"frame is {frame!r}, not the name of a link")
     place = three_numbers(point)
     known: dict[tuple[str | None, Vector3], Arm] = arm.__dict__.setdefault("_at", {})
     if (frame, place) not in known:
@@ -37,7 +39,7 @@ def default_frame(arm: Arm) -> Frame:
         return arm.tip
     ends = _ends(arm)
     if len(ends) > 1:
-        raise RobolinError(
+        raise UsageError(
             f"'{arm.name}' has several ends: which frame is meant?",
             where=arm.source,
             hint="choose one with --frame, or frame= in Python: its branches end in "
@@ -70,7 +72,7 @@ def _known_frame(arm: Arm, name: str) -> Frame:
     found = arm.frames.get(name)
     if found is None:
         hint = did_you_mean(name, arm.frames)
-        raise RobolinError(f"'{arm.name}' has no link '{name}'", where=arm.source, hint=hint)
+        raise UsageError(f"'{arm.name}' has no link '{name}'", where=arm.source, hint=hint)
     return found
 
 

@@ -20,7 +20,7 @@ from robolin.arm import ORIGIN, Arm
 from robolin.checks import Array
 from robolin.errors import UsageError
 from robolin.evaluate import How, evaluate
-from robolin.kinematics.axes import in_frame_axes
+from robolin.kinematics.axes import in_frame_axes, of_real_links
 from robolin.kinematics.frames import at_frame, joints_between
 
 Reference = Literal["world", "frame"]
@@ -151,9 +151,10 @@ def frame_derivatives(
 def link_accelerations(
     arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, qdd: ArrayLike = 0.0, **how: Unpack[How]
 ) -> LinkAccelerations:
-    """Accelerations of all links, in the order of arm.links reversed."""
+    """Accelerations of all links, in the order of arm.link_names."""
+    found = evaluate(arm, "link-accelerations", {"q": q, "qd": qd, "qdd": qdd}, **how)
     return LinkAccelerations(
-        **evaluate(arm, "link-accelerations", {"q": q, "qd": qd, "qdd": qdd}, **how)
+        **{name: of_real_links(arm, ("link", 6), values) for name, values in found.items()}
     )
 
 

@@ -32,8 +32,7 @@ class Assembled:
 
 def assemble(arm: Arm, q: Array, qd: Array, held: Sequence[int] = ()) -> Assembled:
     """The states closed, the held places of q and q̇ as they are, every step as short as can be."""
-    free = np.ones(arm.n, dtype=bool)
-    free[list(held)] = False
+    free = _free(arm.n, held)
     q = assembled_positions(arm, q, free)
     closures = Closures(arm, q)
     qd = assembled_velocities(closures, qd, free)
@@ -68,6 +67,21 @@ def assembled_velocities(closures: Closures, qd: Array, free: Mask) -> Array:
     """q̇ - L⁺ L q̇: the nearest velocity that keeps the closures closed."""
     opening = np.einsum("bij,bj->bi", closures.jacobian, qd)
     return np.asarray(qd - _least(closures, opening, free))
+
+
+def assembled_change(
+    closures: Closures, qd: Array, dq: Array, dqd: Array, held: Sequence[int] = ()
+) -> tuple[Array, Array]:
+    """The nearest small changes that keep the closures: L δq = 0 and L δq̇ + δL q̇ = 0."""
+    free = _free(dq.shape[-1], held)
+    dq = dq - _least(closures, closures.change(qd, dq, dqd)[0], free)
+    return dq, dqd - _least(closures, closures.change(qd, dq, dqd)[1], free)
+
+
+def _free(n: int, held: Sequence[int]) -> Mask:
+    free = np.ones(n, dtype=bool)
+    free[list(held)] = False
+    return free
 
 
 def _shortest(closures: Closures, gap: Array, free: Mask) -> Array:

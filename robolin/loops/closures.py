@@ -117,6 +117,30 @@ class Closures:
         ends = [(_accelerating(a, moved), _accelerating(b, moved)) for a, b in self.ends]
         return -self._stacked(ends)
 
+    def change(self, qd: Array, dq: Array, dqd: Array) -> tuple[Array, Array]:
+        """By how much small changes open the closures: L δq, and L δq̇ + δL q̇ (B, m)."""
+        moved = self.moving(qd, np.zeros_like(qd))
+        rates = [(self._rate_gradient(a, moved), self._rate_gradient(b, moved)) for a, b in self.ends]
+        along_q = self._stacked(rates) @ self._bones.S
+        L, dq, dqd = self.jacobian, dq[..., None], dqd[..., None]
+        return (L @ dq)[..., 0], (L @ dqd + along_q @ dq)[..., 0]
+
+    def _rate_gradient(self, end: End, moved: Moved) -> Array:
+        """∂[v; ω]/∂q (B, 6, N) of one end."""
+        dV, dv = self._velocity_gradient(end, moved)
+        return np.concatenate([dv, dV[..., :3]], axis=-1).swapaxes(-1, -2)
+
+    def _velocity_gradient(self, end: End, moved: Moved) -> tuple[Array, Array]:
+        """∂V/∂q (B, N, 6) of the link, and ∂v/∂q (B, N, 3) of the point v = u + ω x r.
+
+        dV = Hd - V x H        dv = dV_lin + dV_ang x r + ω x dr
+        """
+        path = self._bones.carried[end.link][:, None]
+        V, r = moved.V[:, end.link, None], end.r[:, None]
+        dV = moved.Hd * path - motion_cross(V, self._placed.H * path)
+        dv = dV[..., 3:] + cross(dV[..., :3], r) + cross(V[..., :3], end.dr)
+        return dV, dv
+
     def acceleration_gradients(self, qd: Array, qdd: Array) -> tuple[Array, Array]:
         """∂(L q̈ + L̇ q̇)/∂q and ∂/∂q̇ (B, m, n)."""
         moved = self.moving(qd, qdd)
@@ -129,18 +153,16 @@ class Closures:
     def _gradients(self, end: End, moved: Moved) -> tuple[Array, Array]:
         """The derivatives of the acceleration of one end along q and q̇ (B, 6, N).
 
-        dV/dq  = Hd - V x H        da/dq̇ = 2 Hd - V x H
-        da/dq  = Hdd - a x H - V x Hd
-        dv     = dV_lin + dV_ang x r + ω x dr,  with v = u + ω x r
-        point:   da_lin + da_ang x r + a_ang x dr + dV_ang x v + ω x dv
+        da/dq = Hdd - a x H - V x Hd        da/dq̇ = 2 Hd - V x H = Hd + dV
+        point:  da_lin + da_ang x r + a_ang x dr + dV_ang x v + ω x dv
         """
         path = self._bones.carried[end.link][:, None]
         H, Hd, Hdd = self._placed.H * path, moved.Hd * path, moved.Hdd * path
         V, a, r = moved.V[:, end.link, None], moved.a[:, end.link, None], end.r[:, None]
         w, v = V[..., :3], V[..., 3:] + cross(V[..., :3], r)
-        dV, da_dqd = Hd - motion_cross(V, H), 2.0 * Hd - motion_cross(V, H)
+        dV, dv = self._velocity_gradient(end, moved)
+        da_dqd = Hd + dV
         da_dq = Hdd - motion_cross(a, H) - motion_cross(V, Hd)
-        dv = dV[..., 3:] + cross(dV[..., :3], r) + cross(w, end.dr)
         point_q = da_dq[..., 3:] + cross(da_dq[..., :3], r) + cross(a[..., :3], end.dr)
         point_q += cross(dV[..., :3], v) + cross(w, dv)
         point_qd = da_dqd[..., 3:] + cross(da_dqd[..., :3], r)

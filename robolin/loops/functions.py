@@ -12,7 +12,7 @@ from robolin.arm import Arm
 from robolin.checks import Array, array_of, batch_of, require_arm, require_sound
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluate import How, LoopMethod, evaluate
-from robolin.loops.assembly import assemble
+from robolin.loops.assembly import assemble, assembled_change
 from robolin.loops.closures import Closures, row_names, rows_of
 from robolin.loops.rows import TOLERANCE
 
@@ -23,6 +23,14 @@ class Closed:
 
     q: Array
     qd: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedChange:
+    """A small change of state that keeps the closures: dq and dqd (..., n)."""
+
+    dq: Array
+    dqd: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +117,30 @@ def close(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, hold: Sequence[str] | str
         _require_closed(arm, left, "cannot stay closed at these velocities: {} is left", "m/s")
         flat = {"q": found.q, "qd": found.qd}
     return Closed(flat["q"].reshape(*batch, arm.n), flat["qd"].reshape(*batch, arm.n))
+
+
+def close_change(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    dq: ArrayLike = 0.0,
+    dqd: ArrayLike = 0.0,
+    hold: Sequence[str] | str = (),
+) -> ClosedChange:
+    """The small change that keeps the closures of a state: those in `hold` stay, others follow."""
+    _require_loops(arm)
+    held = _places(arm, [hold] if isinstance(hold, str) else hold)
+    given = {"q": q, "qd": qd, "dq": dq, "dqd": dqd}
+    arrays = {name: array_of(arm, name, value) for name, value in given.items()}
+    batch = batch_of(arrays)
+    flat = {
+        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)
+        for name, array in arrays.items()
+    }
+    closures = Closures(arm, flat["q"])
+    changes = assembled_change(closures, flat["qd"], flat["dq"], flat["dqd"], held)
+    dq, dqd = (change.reshape(*batch, arm.n) for change in changes)
+    return ClosedChange(dq, dqd)
 
 
 def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstraints:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.checks import Array, array_of, batch_of, require_sound, suspects
+from robolin.checks import Array, array_of, batch_of, require_sound, require_tree, suspects
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluate import How, evaluate, evaluate_rows
 from robolin.loops.closures import row_names
@@ -39,6 +39,9 @@ LINEARIZED = ("qdd", "dqdd_dtau", "dqdd_dqd", "dqdd_dq")
 FULL = {"forward": "loop-forces", "linearize-forward": "linearize-loops"}
 
 CLOSE = "--close least brings a state onto its closures, as robolin.close does"
+CLOSE_CHANGE = (
+    "--close JOINTS holds the change of those and lets the others follow, as robolin.close_change"
+)
 
 
 class Trouble(IntEnum):
@@ -50,7 +53,8 @@ class Trouble(IntEnum):
     OPENING = 3
     LOOSE = 4
     STUCK = 5
-    TOO_LARGE = 6
+    TEARING = 6
+    TOO_LARGE = 7
 
 
 def closed_rows(
@@ -58,7 +62,7 @@ def closed_rows(
 ) -> tuple[Arrays, Array]:
     """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
     if verb not in NEEDS:
-        raise _refused(arm, verb)
+        require_tree(arm, verb)
     _require_method(how)
     if verb == "hold":
         return evaluate_rows(opened(arm), "inverse", values, **_of_tree(how))
@@ -73,7 +77,8 @@ def closed_rows(
         array[trouble > 0] = 0.0
     with np.errstate(all="ignore"):
         found, mechanism, pushed = _answers(arm, verb, flat, how)
-        trouble = np.where(trouble > 0, trouble, _troubles(mechanism, pushed, found))
+        torn = _tearing(mechanism, flat) if verb == "perturb-forward" else None
+        trouble = np.where(trouble > 0, trouble, _troubles(mechanism, pushed, found, torn))
     return {name: each.reshape((*batch, *each.shape[1:])) for name, each in found.items()}, trouble
 
 
@@ -109,7 +114,9 @@ def _of_tree(how: How) -> How:
     return {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
 
 
-def _troubles(mechanism: Mechanism, pushed: Pushed, found: Arrays) -> Array:
+def _troubles(
+    mechanism: Mechanism, pushed: Pushed, found: Arrays, torn: Array | None = None
+) -> Array:
     closures = mechanism.closures
     opening = np.einsum("bij,bj->bi", closures.jacobian, mechanism.qd)
     finite = np.ones(len(opening), dtype=bool)
@@ -120,9 +127,19 @@ def _troubles(mechanism: Mechanism, pushed: Pushed, found: Arrays) -> Array:
         Trouble.OPENING: (np.abs(opening) > _slack(mechanism.qd)[:, None]).any(axis=-1),
         Trouble.LOOSE: mechanism.loose(),
         Trouble.STUCK: pushed.stuck,
+        Trouble.TEARING: np.zeros(len(opening), dtype=bool) if torn is None else torn,
         Trouble.TOO_LARGE: ~finite,
     }
     return np.select(list(reasons.values()), list(reasons), Trouble.NONE)
+
+
+def _tearing(mechanism: Mechanism, flat: Mapping[str, Array]) -> Array:
+    """(B,): where the change does not keep the closures, beside its own size."""
+    opened_by = mechanism.closures.change(mechanism.qd, flat["dq"], flat["dqd"])
+    dq, dqd, qd = (np.abs(each).max(axis=-1) for each in (flat["dq"], flat["dqd"], mechanism.qd))
+    # velocities also change with positions, as much as these move the closures
+    sizes = np.stack([dq, dqd + dq * (1.0 + qd)])
+    return np.asarray((np.abs(opened_by).max(axis=-1) > TOLERANCE * sizes).any(axis=0))
 
 
 def _slack(qd: Array) -> Array:
@@ -173,6 +190,8 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Array], how: How) -
             where=arm.source,
             hint="start beside the dead point, or with velocity 0",
         )
+    if trouble == Trouble.TEARING:
+        raise RobolinError(_torn_by(arm, mechanism, state), hint=CLOSE_CHANGE)
     if trouble == Trouble.TOO_LARGE:
         if how.get("loop_method") == "schur":
             evaluate(opened(arm), "mass-matrix-inverse", {"q": state["q"]})
@@ -189,18 +208,22 @@ def _farthest(arm: Arm, gaps: Array, verb: str = "stands open by", per: str = ""
     return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"
 
 
+def _torn_by(arm: Arm, mechanism: Mechanism, state: Mapping[str, Array]) -> str:
+    """Which closure the change opens most, by its positions or else by its velocities."""
+    dq, dqd = state["dq"], state["dqd"]
+    by_q, by_qd = (rows[0] for rows in mechanism.closures.change(mechanism.qd, dq, dqd))
+    if np.abs(by_q).max() > TOLERANCE * np.abs(dq).max():
+        return f"dq does not keep the closures: {_farthest(arm, by_q, 'is opened by')}"
+    told = _farthest(arm, by_qd, "is torn open at", "/s")
+    return f"dqd does not keep the closures: {told}"
+
+
 def _require_method(how: How) -> None:
+    hint = f"loop methods are {', '.join(METHODS)}"
     method = how.get("loop_method")
     if method is not None and method not in METHODS:
-        hint = f"loop methods are {', '.join(METHODS)}"
         raise UsageError(f"there is no loop method '{method}'", hint=hint)
-
-
-def _refused(arm: Arm, verb: str) -> RobolinError:
-    names = ", ".join(f"'{loop.name}'" for loop in arm.loops)
-    return RobolinError(
-        f"{verb} is about trees of joints, and the arm has closed loops: {names}",
-        where=arm.source,
-        hint="--open-loops (open_loops=True) leaves the closures out; "
-        "forward, linearize-forward and simulate keep them",
-    )
+    recursion = how.get("method", "auto")
+    if recursion != "auto":
+        message = f"'{recursion}' is a method for trees, and the arm has closed loops"
+        raise UsageError(message, where="method", hint=f"{hint}; they go with --loop-method")

@@ -12,7 +12,7 @@ from robolin.algebra.chain import Scalars, Slots
 from robolin.algebra.inertias import gyroscopic, half_of, outer_half, times_half
 from robolin.algebra.vectors import ZERO3, add, force_cross, scale, sub
 from robolin.arm import Arm
-from robolin.checks import array_of, require_arm, require_sound
+from robolin.checks import array_of, require_arm, require_sound, require_tree
 from robolin.dynamics.diagonal_rates import articulated_rates
 from robolin.dynamics.motion import Velocities, velocities
 from robolin.dynamics.step_one import StepOne, step_one
@@ -146,10 +146,15 @@ def operators(
 ) -> Operators:
     """The spatial operators of an arm at one state, as objects to multiply and to apply."""
     require_arm(arm)
+    require_tree(arm, "operators")
     given = {"q": q, "qd": qd, "qdd": qdd}
     if qdd is not None and qd is None:
         given["qd"] = 0.0
-    state = {name: array_of(arm, name, value) for name, value in given.items() if value is not None}
+    state = {
+        name: array_of(arm, name, value)
+        for name, value in given.items()
+        if name == "q" or value is not None
+    }
     for name, array in state.items():
         if array.ndim != 1:
             raise UsageError(f"{name} has shape {array.shape}: operators are of one state")

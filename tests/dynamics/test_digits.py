@@ -31,6 +31,9 @@ ONLY_SUMS = (
     "coriolis-matrix",
     "linearize-inverse",
     "perturb-inverse",
+    "inverse-from-rest",
+    "energy",
+    "power",
 )
 
 
@@ -56,7 +59,7 @@ def motions(panda: Arm) -> list[dict[str, np.ndarray]]:
         robolin.diagonalize_unnormalized(panda, s.q, s.qd, tau),
     )
     inputs = {**vars(s), "tau": tau, "nu": one.nu, "epsilon": one.epsilon}
-    inputs |= {"xi": two.xi, "kappa": two.kappa}
+    inputs |= {"xi": two.xi, "kappa": two.kappa, "gain": np.abs(s.dq)}
     return [{name: values[i] for name, values in inputs.items()} for i in range(STATES)]
 
 
@@ -70,7 +73,8 @@ def in_fifty_digits(panda: Arm, name: str, motion: dict[str, np.ndarray]) -> dic
 
 def digits(found: np.ndarray, true: np.ndarray) -> float:
     """Right digits of the worst entry beside the largest one."""
-    error = max(abs(x) for x in (true - found).ravel()) / max(abs(x) for x in true.ravel())
+    gaps, size = np.ravel(true - found), max(abs(x) for x in np.ravel(true))
+    error = max(abs(x) for x in gaps) / size
     return float(-mpmath.log10(error)) if error else 16.0
 
 
