@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         undiagonalize_unnormalized,
     )
     from robolin.arm import Arm, Joint, Link
+    from robolin.configuration import advanced, difference, kinematic_block
     from robolin.description.load import from_urdfpy, load
     from robolin.kinematics.functions import (
         FrameDerivatives,
@@ -61,10 +62,12 @@ if TYPE_CHECKING:
     )
     from robolin.loops.functions import (
         Closed,
+        ClosedChange,
         LinearizedLoops,
         LoopConstraints,
         LoopForces,
         close,
+        close_change,
         linearize_loops,
         loop_constraints,
         loop_forces,
@@ -93,6 +96,7 @@ _HOME = {
         "robolin.analysis.sensitivity",
     ),
     **dict.fromkeys(("Arm", "Joint", "Link"), "robolin.arm"),
+    **dict.fromkeys(("advanced", "difference", "kinematic_block"), "robolin.configuration"),
     **dict.fromkeys(("load", "from_urdfpy"), "robolin.description.load"),
     "read_result": "robolin.storing.stored",
     **dict.fromkeys(("Operators", "operators"), "robolin.operator_algebra.robot"),
@@ -100,10 +104,12 @@ _HOME = {
     **dict.fromkeys(
         (
             "Closed",
+            "ClosedChange",
             "LinearizedLoops",
             "LoopConstraints",
             "LoopForces",
             "close",
+            "close_change",
             "linearize_loops",
             "loop_constraints",
             "loop_forces",
@@ -135,6 +141,7 @@ _HOME = {
 __all__ = [
     "Arm",
     "Closed",
+    "ClosedChange",
     "Curvature",
     "Diagonalized",
     "DiagonalizedUnnormalized",
@@ -166,11 +173,14 @@ __all__ = [
     "UsageError",
     "Verification",
     "__version__",
+    "advanced",
     "close",
+    "close_change",
     "coriolis_matrix",
     "curvature",
     "diagonalize",
     "diagonalize_unnormalized",
+    "difference",
     "forward",
     "frame_derivatives",
     "frame_motion",
@@ -178,6 +188,7 @@ __all__ = [
     "identifiable",
     "inverse",
     "jacobian",
+    "kinematic_block",
     "limits",
     "linearize_forward",
     "linearize_inverse",

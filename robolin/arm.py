@@ -172,8 +172,9 @@ class Group:
 class Arm:
     """An arm ready for dynamics.
 
-    tip:     the frame that kinematic questions are about, where one is asked about
-    figures: what the description says in plain numbers, for telling what changed in it
+    floating_base: whether the first group is not the description's, but was put under its root
+    tip:           the frame that kinematic questions are about, where one is asked about
+    figures:       what the description says in plain numbers, for telling what changed in it
     """
 
     name: str
@@ -181,6 +182,7 @@ class Arm:
     frames: Mapping[str, Frame]
     joint_names: tuple[str, ...]
     groups: tuple[Group, ...] = ()
+    floating_base: bool = False
     still_joints: tuple[str, ...] = ()
     gravity: Vector3 = (0.0, 0.0, -9.81)
     damping: bool = True

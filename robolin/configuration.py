@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm, Group
+from robolin.checks import array_of, require_arm
 from robolin.quaternions import (
     bent,
     matrix_of,
@@ -90,7 +91,8 @@ def embedded_rates(arm: Arm, y: ArrayLike, qd: ArrayLike) -> Array:
 
 def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Array:
     """q ⊕ δ: where the arm is after moving by δ, a constant twist of the body for each group."""
-    q, delta = np.asarray(q, dtype=float), np.asarray(delta, dtype=float)
+    require_arm(arm)
+    q, delta = array_of(arm, "q", q), array_of(arm, "delta", delta)
     after = q + delta
     for group in arm.groups:
         at = _places(arm, group)
@@ -108,7 +110,8 @@ def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Array:
 
 def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Array:
     """The δ with q0 ⊕ δ = q1, by the shorter turn where a body turned freely."""
-    q0, q1 = np.asarray(q0, dtype=float), np.asarray(q1, dtype=float)
+    require_arm(arm)
+    q0, q1 = array_of(arm, "q0", q0), array_of(arm, "q1", q1)
     delta = q1 - q0
     for group in arm.groups:
         at = _places(arm, group)
@@ -127,7 +130,8 @@ def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Array:
 
 def kinematic_block(arm: Arm, qd: ArrayLike) -> Array:
     """The (..., n, n) of d(δq)/dt = δq̇ + block δq: -crm(v) for groups, zero for other joints."""
-    qd = np.asarray(qd, dtype=float)
+    require_arm(arm)
+    qd = array_of(arm, "qd", qd)
     block = np.zeros((*qd.shape, arm.n))
     for group in arm.groups:
         at = arm.places(group)

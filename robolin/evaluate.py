@@ -230,11 +230,11 @@ def algorithm_name(arm: Arm, verb: str, method: Method = "auto") -> str:
 
 def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
     group = arm.groups[0]
+    carried = f"choose a base outboard of it: --base {arm.link(group.body).name}"
     return RobolinError(
         f"{verb}: shown only for joints with one freedom each, but '{group.name}' is {group.kind}",
         where=arm.source,
-        hint=f"choose a base outboard of it: --base {arm.link(group.body).name}"
-        + ", without --floating-base" * (group.name == "base"),
+        hint="leave out --floating-base" if arm.floating_base else carried,
     )
 
 

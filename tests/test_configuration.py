@@ -163,3 +163,24 @@ def test_the_kinematic_block(arm: Arm) -> None:
     drift = (apart - h * s.dq) / h**2
     expected = np.einsum("bij,bj->bi", kinematic_block(arm, s.qd), s.dq)
     assert np.abs(drift - expected).max() <= 1e-3 * max(1.0, np.abs(expected).max())
+
+
+def test_the_same_zero() -> None:
+    """Angles that are zero are 0.0, never -0.0, which would look odd in a table."""
+    assert not np.signbit(coordinates_of(ARMS[0], embedded(ARMS[0], np.zeros(ARMS[0].n)))).any()
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda arm: robolin.advanced(arm, np.zeros(3), 0.0), "q has 3 values"),
+        (lambda arm: robolin.difference(arm, 0.0, np.zeros(3)), "q1 has 3 values"),
+        (lambda arm: robolin.kinematic_block(arm, "still"), "qd is not an array of real numbers"),
+        (lambda _: robolin.kinematic_block("ur5", 0.0), "an arm is needed"),
+    ],
+    ids=["advanced", "difference", "kinematic_block", "name"],
+)
+def test_wrong_values_are_told(ask: Callable[[Arm], object], message: str) -> None:
+    """Anything that is not a state of the arm is an error that says what is wrong."""
+    with pytest.raises(robolin.RobolinError, match=message):
+        ask(ARMS[0])

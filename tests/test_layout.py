@@ -21,7 +21,7 @@ ALLOWED = {
     "version": set(),
     "rotations": {"arm"},
     "quaternions": set(),
-    "configuration": {"arm", "quaternions"},
+    "configuration": {"arm", "checks", "quaternions"},
     "algebra": set(),
     "dynamics": {"algebra"},
     "engine": {"algebra", "arm", "errors", "rotations"},

@@ -67,7 +67,7 @@ def nominal_motion(
     """
     require_arm(arm)
     _require_known(arm, torques)
-    moments = _moments(time)
+    moments = rising(time)
     rows = len(moments)
     q_rows, qd_rows = per_row(arm, "q", q, rows), per_row(arm, "qd", qd, rows)
     (q0, q1), (v0, v1) = (_ends(values) for values in (q_rows, qd_rows))
@@ -145,16 +145,19 @@ def _ends(values: Array) -> tuple[Array, Array]:
     return values[:-1], values[1:]
 
 
-def _moments(time: ArrayLike) -> Array:
+def rising(time: ArrayLike, where: str = "") -> Array:
+    """The times of two rows and more, each later than the one before; `where` has them."""
     moments = np.asarray(time, dtype=float)
     if moments.ndim != 1 or len(moments) < 2:
-        raise RobolinError("a motion has at least two rows, each with its time")
+        hint = "one row is a state: linearize-forward answers for it"
+        raise RobolinError("a motion has at least two rows", where=where, hint=hint)
     later = np.diff(moments) > 0.0
     if not later.all():
         row = int(np.argmin(later))
         raise RobolinError(
             f"time does not go on from row {row + 1} ({moments[row]:g} s) to row {row + 2} "
             f"({moments[row + 1]:g} s)",
+            where=where,
             hint="rows must be in the order of time",
         )
     return moments
@@ -172,18 +175,20 @@ def _require_known(arm: Arm, torques: str) -> None:
         )
 
 
-def torque_history(time: Array, given_time: Array | None, tau: Array) -> Array:
+def torque_history(time: Array, given_time: Array | None, tau: Array, where: str = "") -> Array:
     """Torques of another file, (rows, n), at the times of a motion; in between they are linear."""
     if given_time is None:
         if len(tau) != len(time):
             message = f"{len(tau)} rows of torques without time, but the motion has {len(time)}"
-            raise RobolinError(message, hint="add a column 'time', or one row for each")
+            hint = "add a column 'time', or one row for each"
+            raise RobolinError(message, where=where, hint=hint)
         return tau
-    moments = _moments(given_time)
+    moments = rising(given_time, where)
     if time[0] < moments[0] or time[-1] > moments[-1]:
         raise RobolinError(
-            f"the torques end before the motion does: they have {moments[0]:g} s to "
+            f"the torques do not last as long as the motion: they have {moments[0]:g} s to "
             f"{moments[-1]:g} s, the motion {time[0]:g} s to {time[-1]:g} s",
+            where=where,
             hint="add rows of zeros before and after",
         )
     return np.stack([np.interp(time, moments, column) for column in tau.T], axis=1)

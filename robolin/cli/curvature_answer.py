@@ -43,12 +43,15 @@ def answer_curvature(model: Model, survey: Survey, out: Output) -> None:
     ]
     if survey.symbols and found.independent:
         arrays.append(_symbols(arm, found, unit_of("riemann", kinds)))
+    said = _said(arm, looked, found)
+    if out.form_written() == "csv":
+        out.note(f"{said['verdict']}; {said['largest symbol']}")
     out.write(
         Result(
             verb="diagonalize",
             arrays=tuple(arrays),
             joints=arm.joint_names,
-            contract={**arm.contract, **_said(arm, looked, found)},
+            contract={**arm.contract, **said},
             options=recorded(),
             inputs={**arm_inputs(arm), **looked.inputs},
             model=arm.figures,
@@ -69,13 +72,22 @@ def _said(arm: Arm, looked: Looked, found: Curvature) -> dict[str, Any]:
     where = f", in row {found.at[0] + 1}" if found.at else ""
     place = tuple(arm.joint_names.index(name) for name in found.largest)
     value = float(found.symbols[(*found.at, *place)])
-    verdict = "flat: coordinates exist in which the mass matrix is diagonal everywhere"
-    if not found.flat:
-        verdict = "not flat: no coordinates make the mass matrix diagonal everywhere"
     return {
         "state": looked.said,
         "algorithm": "Riemann symbols of the first kind from exact derivatives, O(n⁵)",
-        "verdict": verdict,
+        "verdict": _verdict(arm, found),
         "largest symbol": f"R({', '.join(found.largest)}) = {value:.6g}{where}",
         "independent symbols": found.independent,
     }
+
+
+def _verdict(arm: Arm, found: Curvature) -> str:
+    if not found.flat:
+        return "not flat: no coordinates make the mass matrix diagonal everywhere"
+    if arm.n == 1:
+        return "flat: one joint has no curvature"
+    count = found.relative.size
+    looked = f"all {count} configurations" if count > 1 else "the one configuration"
+    return (
+        f"flat in {looked} looked at; if so everywhere, coordinates make the mass matrix diagonal"
+    )

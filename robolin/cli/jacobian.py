@@ -51,7 +51,10 @@ class Wanted:
             point = numbers(Typed("--point", self.point), self.point, 3, "x, y, z in m")
         arm = at_frame(arm, self.frame, point)
         axes = f"{arm.contract['frame']}, vectors in {_AXES[self.reference]} axes"
-        return replace(arm, contract={**arm.contract, "frame": axes})
+        contract = {**arm.contract, "frame": axes}
+        if arm.loops:
+            contract["loops"] += "; every joint is moved by itself, as in the tree"
+        return replace(arm, contract=contract)
 
     def question(self, arm: Arm, out: Output) -> Question:
         """What to ask about the place, and a note if not all of it exists."""

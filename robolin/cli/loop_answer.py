@@ -52,11 +52,15 @@ def closed_state(arm: Arm, loops: Loops, given: Values) -> Mapping[str, Floats]:
 
 
 def closed_changes(arm: Arm, loops: Loops, values: Values) -> Mapping[str, Floats]:
-    """The small changes that keep the closures, if closing was asked for."""
+    """The small changes that keep the closures, if closing was asked for.
+
+    At states that make no sense they are those at zero: whoever works on the state complains.
+    """
     if loops.close is None or "dq" not in values:
         return {}
-    state = {name: values[name] for name in ("q", "qd", "dq", "dqd")}
-    return vars(close_change(arm, **state, hold=loops.held(arm)))
+    fine = np.isfinite(values["q"] + values["qd"]).all(axis=-1, keepdims=True)
+    q, qd = (np.where(fine, values[name], 0.0) for name in ("q", "qd"))
+    return vars(close_change(arm, q, qd, values["dq"], values["dqd"], loops.held(arm)))
 
 
 def closed_arrays(arm: Arm, loops: Loops, values: Values, found: Values) -> Iterator[Array]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from robolin.analysis.link_parameters import parameters
 from robolin.analysis.regressor import identifiable, public_columns
 from robolin.arm import Arm
@@ -39,8 +41,11 @@ def answer_rank(model: Model, state: State, samples: Samples, out: Output) -> No
         "identifiable": f"{found.rank} numbers of {len(found.names)} parameters",
         "condition": f"{found.condition:.3g}",
     }
-    share = Array("share", found.share, (found.names,), "1")
-    _write(arm, share, said, {**arm_inputs(arm), **looked.inputs}, out)
+    arrays = (
+        Array("rank", np.array(float(found.rank)), (), "1"),
+        Array("share", found.share, (found.names,), "1"),
+    )
+    _write(arm, arrays, said, {**arm_inputs(arm), **looked.inputs}, out)
 
 
 def answer_parameters(model: Model, state: State, out: Output) -> None:
@@ -49,12 +54,10 @@ def answer_parameters(model: Model, state: State, out: Output) -> None:
         hint = "parameters are the same in every state"
         raise UsageError("goes without a state", where="--parameters", hint=hint)
     arm = _arm(model, out)
-    import numpy as np
-
     listed = parameters(arm)
     values = np.array([p.value for p in listed])
     array = Array("parameters", values, (tuple(p.label for p in listed),), SI)
-    _write(arm, array, {}, arm_inputs(arm), out)
+    _write(arm, (array,), {}, arm_inputs(arm), out)
 
 
 def _columns(arm: Arm, found: Values) -> Iterator[Array]:
@@ -71,12 +74,16 @@ def _arm(model: Model, out: Output) -> Arm:
 
 
 def _write(
-    arm: Arm, array: Array, said: Mapping[str, Any], inputs: Mapping[str, str], out: Output
+    arm: Arm,
+    arrays: tuple[Array, ...],
+    said: Mapping[str, Any],
+    inputs: Mapping[str, str],
+    out: Output,
 ) -> None:
     out.write(
         Result(
             verb="regressor",
-            arrays=(array,),
+            arrays=arrays,
             joints=arm.joint_names,
             contract={**arm.contract, **said},
             options=recorded(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from robolin.analysis.nominal import torque_history
+from robolin.analysis.nominal import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.arm import Arm
 from robolin.cli.answer import arm_inputs
@@ -58,6 +58,7 @@ def _motion(arm: Arm, path: str, out: Output) -> Trajectory:
     out.note(*(f"{file}: {note}" for note in motion.notes))
     if motion.time is None:
         raise RobolinError("there is no column 'time'", where=file, hint="in seconds, rising")
+    rising(motion.time, where=file)
     if motion.tau is None and motion.qdd is None:
         hint = "columns JOINT/effort, or JOINT/acceleration"
         raise RobolinError("there are neither efforts nor accelerations", where=file, hint=hint)
@@ -71,8 +72,9 @@ def _changed(
     small: dict[str, Any] = dict(changes.state.perturbations(arm))
     if changes.torque_file is not None:
         more = read_trajectory(changes.torque_file, arm.joint_names, ("tau",))
-        inputs[_name(changes.torque_file)] = more.digest
-        history = torque_history(along["time"], more.time, more.tau)
+        file = _name(changes.torque_file)
+        inputs[file] = more.digest
+        history = torque_history(along["time"], more.time, more.tau, where=file)
         small["dtau"] = history + small["dtau"]
     small |= {"parameters": changes.parameters, "payload": changes.payload}
     found = sensitivity(arm, **along, **small)

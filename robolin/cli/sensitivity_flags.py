@@ -75,7 +75,7 @@ def _parameters(texts: Sequence[str]) -> dict[str, float]:
     entries: dict[str, float] = {}
     for text in texts:
         typed = Typed("--parameter", text)
-        for name, (value, degrees) in named(typed).items():
+        for name, (value, degrees) in named(typed, "NAME=CHANGE").items():
             if degrees:
                 raise typed.wrong(f"'{name}' is not an angle", "leave out 'deg'")
             if name in entries:

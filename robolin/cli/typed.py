@@ -62,15 +62,15 @@ def numbers(typed: Typed, text: str, count: int, what: str) -> list[float]:
     return values
 
 
-def named(typed: Typed) -> dict[str, Figure]:
-    """`name=number` entries with commas between them."""
+def named(typed: Typed, form: str = "JOINT=VALUE") -> dict[str, Figure]:
+    """`name=number` entries with commas between them; `form` tells what they look like."""
     entries: dict[str, Figure] = {}
     for item in typed.text.split(","):
         # a name may contain '=', a number may not
         name, equals, value = item.rpartition("=")
         name = name.strip()
         if not equals or not name:
-            raise typed.wrong(f"'{item.strip()}' is not JOINT=VALUE")
+            raise typed.wrong(f"'{item.strip()}' is not {form}")
         if name in entries:
             raise typed.wrong(f"'{name}' is there twice", "keep one of them")
         entries[name] = figure(typed, value)
@@ -146,7 +146,7 @@ def _rpy(typed: Typed, joint: str, figures: Sequence[Figure]) -> list[Figure]:
 
 
 def _require_known(typed: Typed, names: Sequence[str], arm: Arm) -> None:
-    from robolin.description.structure import did_you_mean
+    from robolin.description.structure import did_you_mean, quoted
 
     followers = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
     for name in names:
@@ -157,7 +157,9 @@ def _require_known(typed: Typed, names: Sequence[str], arm: Arm) -> None:
             hint = "leave it out, or let it move: it is locked, or off the chain from base to tip"
             raise typed.wrong(f"joint '{name}' stands still and has no value", hint)
         if name not in arm.joint_names:
-            hint = did_you_mean(name, arm.joint_names)
+            freedoms = [each for each in arm.joint_names if each.startswith(f"{name}:")]
+            hint = f"its freedoms are {quoted(freedoms)}"
+            hint = hint if freedoms else did_you_mean(name, arm.joint_names)
             raise typed.wrong(f"'{arm.name}' has no moving joint '{name}'", hint)
 
 

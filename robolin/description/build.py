@@ -32,7 +32,6 @@ from robolin.description.freedoms import (
     floated,
     floating_problems,
     group_kind,
-    naming_problems,
     taken_apart,
 )
 from robolin.description.merge import NOTHING, merged, placed, standing, unit
@@ -56,7 +55,6 @@ DEFAULTS = ModelOptions()
 
 def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
     """The arm that a description is under the given options."""
-    raise_all([*naming_problems(description)])
     if options.floating_base:
         raise_all([*floating_problems(description)])
         description = floated(description)
@@ -76,6 +74,7 @@ def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
         frames=frames,
         joint_names=joint_names,
         groups=_groups(selection, frames),
+        floating_base=options.floating_base,
         still_joints=_still(tree, selection),
         gravity=options.gravity or description.gravity or STANDARD_GRAVITY,
         damping=options.damping,

@@ -61,8 +61,10 @@ def loop_problems(
                 hint=f"{OPEN_LOOPS}; --lock holds a joint and keeps them",
             )
         elif entry.name in still and (gap := _gap(still[entry.name])) > CLOSED_WITHIN:
+            unit = "m" if entry.kind == "point" else "m or rad"
+            message = f"loop '{entry.name}' stands open by {gap:.3g} {unit}"
             yield RobolinError(
-                f"loop '{entry.name}' stands open by {gap:.3g} and no moving joint can close it",
+                f"{message} and no moving joint can close it",
                 where=str(entry.place),
                 hint=f"lock joints at positions that close it, or unlock one; {OPEN_LOOPS}",
             )

@@ -78,26 +78,13 @@ def floated(description: Description) -> Description:
     )
 
 
-def naming_problems(description: Description) -> Iterator[RobolinError]:
-    """Names that a joint and a freedom of another one would share."""
-    owners: dict[str, str] = {}
-    for joint in description.joints:
-        for name in (joint.name, *coordinate_names(joint)):
-            owner = owners.setdefault(name, joint.name)
-            if owner != joint.name:
-                yield RobolinError(
-                    f"joint '{joint.name}' and joint '{owner}' both have a '{name}'",
-                    where=str(joint.place),
-                    hint="rename one of them",
-                )
-
-
 def floating_problems(description: Description) -> Iterator[RobolinError]:
-    """A joint of the description that is called what the floating base would be."""
+    """A joint of the description that is called what the floating base, or part of it, would be."""
+    taken = {FLOATING_BASE, *(f"{FLOATING_BASE}:{part}" for part in PARTS["floating"])}
     for joint in description.joints:
-        if joint.name == FLOATING_BASE:
+        if joint.name in taken:
             yield UsageError(
-                f"floating base: there is a joint '{FLOATING_BASE}' already",
+                f"floating base: there is a joint '{joint.name}' already",
                 where=str(joint.place),
                 hint="rename it in the robot file; the joint to the world takes this name",
             )

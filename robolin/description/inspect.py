@@ -8,7 +8,7 @@ from typing import Any
 
 from robolin.arm import Arm, Joint, Mimic, Vector3
 from robolin.description.contract import figure
-from robolin.description.freedoms import floated, group_kind
+from robolin.description.freedoms import PUBLIC_PARTS, floated, group_kind
 from robolin.description.model import Description, JointEntry, LinkEntry, Reading
 from robolin.description.tree import tree_of
 from robolin.description.validate import validate
@@ -24,7 +24,8 @@ def inspection(reading: Reading, arm: Arm) -> Row:
     """
     raise_all([found.error() for found in reading.findings if found.level == "error"])
     assert reading.description is not None, "a reading without errors has a description"
-    description = _as_built(reading.description, arm)
+    read = reading.description
+    description = floated(read) if arm.floating_base else read
     moving = sum(link.inertia.mass for link in arm.links)
     base = _base_mass(description, arm)
     levels = Counter(found.level for found in validate(reading))
@@ -44,19 +45,17 @@ def inspection(reading: Reading, arm: Arm) -> Row:
     }
 
 
-def _as_built(description: Description, arm: Arm) -> Description:
-    """The description with the joint to the world if the arm was given one."""
-    written = {joint.name for joint in description.joints}
-    missing = any(group.name not in written for group in arm.groups)
-    return floated(description) if missing else description
-
-
 def joint_table(description: Description, arm: Arm) -> list[Row]:
-    """The moving joints, followers included, from base to tip."""
+    """The moving joints, followers included, from base to tip; freedoms as users count them."""
     entries = {joint.name: joint for joint in description.joints}
+    freedoms = {
+        group.body: [group.freedoms[part] for part in PUBLIC_PARTS[group.kind]]
+        for group in arm.groups
+    }
     return [
-        _joint_row(link.joint, entries[arm.joint_of(k)], k)
-        for k, link in reversed(list(enumerate(arm.links, start=1)))
+        _joint_row(arm.link(k).joint, entries[arm.joint_of(k)], k)
+        for body in arm.bodies
+        for k in freedoms.get(body, [body])
     ]
 
 

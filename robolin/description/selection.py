@@ -143,8 +143,8 @@ def _start_at(joint: JointEntry, floating: bool) -> str:
     if floating:
         return "leave out --floating-base, or choose another link with --base"
     return (
-        f"--base {joint.child} starts the arm outboard of it, --tip {joint.parent} ends it inboard; "
-        "both hold the joint at zero"
+        f"--base {joint.child} starts the arm outboard of it and --tip {joint.parent} ends it "
+        "inboard; both hold the joint at zero"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from robolin.arm import Mimic
+from robolin.description.freedoms import coordinate_names, group_kind
 from robolin.description.model import Finding, JointEntry, LinkEntry, Place
 
 ONE_NUMBER = ("revolute", "continuous", "prismatic")
@@ -24,6 +25,7 @@ def check_structure(
     findings = [
         *_duplicates("link", links),
         *_duplicates("joint", joints),
+        *_names_of_freedoms(joints),
         *_misplaced_joints(links, joints),
         *_mimic_findings(joints),
     ]
@@ -77,6 +79,21 @@ def _duplicates(
                 "give each its own name, or remove one",
             )
         first.setdefault(entry.name, entry.place)
+
+
+def _names_of_freedoms(joints: Sequence[JointEntry]) -> Iterator[Finding]:
+    """Joints that are called what one freedom of another joint is called."""
+    several = [joint for joint in joints if group_kind(joint)]
+    owners = {name: joint.name for joint in several for name in coordinate_names(joint)}
+    for joint in joints:
+        if owner := owners.get(joint.name):
+            yield Finding(
+                "duplicate-joint",
+                "error",
+                joint.place,
+                f"joint '{joint.name}' is called what a freedom of joint '{owner}' is called",
+                "give each its own name",
+            )
 
 
 def _misplaced_joints(

@@ -94,6 +94,7 @@ class Shortfall:
     """A joint whose inertia vanished; `rows` says in which states of a batch, None for one.
 
     result: what does not exist in this state, where it is no joint's fault
+    alone:  whether the joint is all there is, not one of several freedoms of another
     """
 
     joint: str
@@ -101,6 +102,7 @@ class Shortfall:
     negative: bool
     rows: Any = None
     result: str = ""
+    alone: bool = True
 
 
 class DirectChain:
@@ -313,22 +315,21 @@ class DirectChain:
         pass
 
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
-        return self._above(NEGLIGIBLE * abs(size()), value, joint=self._rows[k - 1].name)
+        return self._above(NEGLIGIBLE * abs(size()), value, k)
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         return self._above(abs(least), value, result=name)
 
-    def _above(self, floor: Scalar, value: Scalar, joint: str = "", result: str = "") -> Scalar:
+    def _above(self, floor: Scalar, value: Scalar, k: int = 0, result: str = "") -> Scalar:
         if hasattr(value, "shape"):
-            return self._rows_above(floor, value, joint, result)
+            return self._rows_above(floor, value, k, result)
         real = value.real
         if real > 0.0 and real > floor:
             return value
-        negative = bool(real < -floor)
-        self.shortfalls.append(Shortfall(joint, value, negative, result=result))
+        self._complain(value, bool(real < -floor), None, k, result)
         return value * float("nan")
 
-    def _rows_above(self, floor: Scalar, value: Scalar, joint: str, result: str) -> Scalar:
+    def _rows_above(self, floor: Scalar, value: Scalar, k: int, result: str) -> Scalar:
         import numpy as np
 
         bad = ~((value.real > 0.0) & (value.real > floor))
@@ -336,9 +337,16 @@ class DirectChain:
             return value
         rows = np.nonzero(np.atleast_1d(bad))[0]
         worst = np.atleast_1d(value)[rows[0]]
-        negative = bool((value.real < -floor).any())
-        self.shortfalls.append(Shortfall(joint, worst, negative, rows, result))
+        self._complain(worst, bool((value.real < -floor).any()), rows, k, result)
         return np.where(bad, np.nan, value)
+
+    def _complain(self, value: Any, negative: bool, rows: Any, k: int, result: str) -> None:
+        """Of joint k, or of a result where k is 0."""
+        joint, alone = "", True
+        if k:
+            row = self._rows[k - 1]
+            joint, alone = row.name, (row.outermost, row.carrier) == (k, row.parent)
+        self.shortfalls.append(Shortfall(joint, value, negative, rows, result, alone))
 
     def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
         coordinate, value = self._reduced(index, value, self._shapes.get(name))

@@ -72,12 +72,13 @@ def no_inertia(shortfall: Shortfall, where: str = "") -> RobolinError:
             where=where,
             hint="the links it carries have an impossible mass or inertia; see robolin validate",
         )
+    lock = f", or lock the joint (--lock {joint}=0)" if shortfall.alone else ""
     return RobolinError(
         f"joint '{joint}' moves nothing that has inertia, D = {D:.3g}: "
         "a forward result divides by it",
         where=where,
-        hint="give the links it carries a mass and an inertia, add an armature "
-        f"(--armature {joint}=VALUE), or lock the joint (--lock {joint}=0)",
+        hint="give the links it carries a mass and an inertia, or add an armature "
+        f"(--armature {joint}=VALUE){lock}",
     )
 
 
@@ -88,6 +89,6 @@ def _no_result(shortfall: Shortfall, where: str) -> RobolinError:
         f"{shortfall.result} does not exist in this state: the joints cannot move the frame in all "
         f"six directions, or hardly so (its inverse has lost rank, pivot {pivot:.3g})",
         where=where,
-        hint="move away from the singular pose, choose another frame, or ask for the inverse alone: "
-        "--operational-space-inverse, or inverse_only=True in Python",
+        hint="move away from the singular pose, choose another frame, or ask for the inverse "
+        "alone: --operational-space-inverse, or inverse_only=True in Python",
     )

@@ -101,14 +101,7 @@ def close(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, hold: Sequence[str] | str
     """
     require_arm(arm)
     held = _places(arm, [hold] if isinstance(hold, str) else hold)
-    arrays = {"q": array_of(arm, "q", q), "qd": array_of(arm, "qd", qd)}
-    batch = batch_of(arrays)
-    flat = {
-        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()
-        for name, array in arrays.items()
-    }
-    for row in range(len(flat["q"])):
-        require_sound(arm, {name: array[row] for name, array in flat.items()})
+    batch, flat = _flat(arm, q=q, qd=qd)
     if arm.loops:
         found = assemble(arm, flat["q"], flat["qd"], held)
         _require_closed(arm, found.open_by, "cannot be closed from here: {} is left", "m")
@@ -130,34 +123,25 @@ def close_change(
     """The small change that keeps the closures of a state: those in `hold` stay, others follow."""
     _require_loops(arm)
     held = _places(arm, [hold] if isinstance(hold, str) else hold)
-    given = {"q": q, "qd": qd, "dq": dq, "dqd": dqd}
-    arrays = {name: array_of(arm, name, value) for name, value in given.items()}
-    batch = batch_of(arrays)
-    flat = {
-        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)
-        for name, array in arrays.items()
-    }
-    closures = Closures(arm, flat["q"])
-    changes = assembled_change(closures, flat["qd"], flat["dq"], flat["dqd"], held)
-    dq, dqd = (change.reshape(*batch, arm.n) for change in changes)
-    return ClosedChange(dq, dqd)
+    batch, flat = _flat(arm, q=q, qd=qd, dq=dq, dqd=dqd)
+    closures = Closures(arm, flat.pop("q"))
+    changes = assembled_change(closures, **flat, held=held)
+    return ClosedChange(*(change.reshape(*batch, arm.n) for change in changes))
 
 
 def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstraints:
     """How far the closures stand open, how fast they open, their Jacobian and bias."""
     _require_loops(arm)
-    arrays = {"q": array_of(arm, "q", q), "qd": array_of(arm, "qd", qd)}
-    batch = batch_of(arrays)
-    flat = [np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n) for array in arrays.values()]
-    closures = Closures(arm, flat[0])
+    batch, flat = _flat(arm, q=q, qd=qd)
+    closures = Closures(arm, flat["q"])
     L = closures.jacobian
-    opening = np.einsum("bij,bj->bi", L, flat[1])
+    opening = np.einsum("bij,bj->bi", L, flat["qd"])
     count = len(row_names(arm))
     return LoopConstraints(
         open_by=closures.open_by.reshape(*batch, count),
         opening=opening.reshape(*batch, count),
         jacobian=L.reshape(*batch, count, arm.n),
-        bias=closures.bias(flat[1]).reshape(*batch, count),
+        bias=closures.bias(flat["qd"]).reshape(*batch, count),
         rows=row_names(arm),
     )
 
@@ -188,6 +172,19 @@ def linearize_loops(
     how: How = {"loop_method": loop_method}
     found = evaluate(arm, "linearize-loops", {"q": q, "qd": qd, "tau": tau}, **how)
     return LinearizedLoops(**found, rows=row_names(arm))
+
+
+def _flat(arm: Arm, **given: ArrayLike) -> tuple[tuple[int, ...], dict[str, Array]]:
+    """The batch axes, and sound values of shape (B, n)."""
+    arrays = {name: array_of(arm, name, value) for name, value in given.items()}
+    batch = batch_of(arrays)
+    flat = {
+        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()
+        for name, array in arrays.items()
+    }
+    for row in range(len(flat["q"])):
+        require_sound(arm, {name: array[row] for name, array in flat.items()})
+    return batch, flat
 
 
 def _require_loops(arm: Arm) -> None:

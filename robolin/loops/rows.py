@@ -40,7 +40,8 @@ FULL = {"forward": "loop-forces", "linearize-forward": "linearize-loops"}
 
 CLOSE = "--close least brings a state onto its closures, as robolin.close does"
 CLOSE_CHANGE = (
-    "--close JOINTS holds the change of those and lets the others follow, as robolin.close_change"
+    "--close JOINTS keeps the changes of those and lets the others follow, "
+    "as robolin.close_change does"
 )
 
 

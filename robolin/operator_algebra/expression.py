@@ -60,6 +60,9 @@ class Expression:
     def __add__(self, other: Expression) -> Expression:
         return total(((1, self), (1, other)))
 
+    # only what is no operator comes from the left, and `total` says so
+    __radd__ = __rsub__ = __add__
+
     def __sub__(self, other: Expression) -> Expression:
         return total(((1, self), (-1, other)))
 
@@ -77,7 +80,14 @@ class Expression:
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> Expression:
-        return total(((1.0 / divisor, self),))
+        divides = isinstance(divisor, Number)
+        if divides and divisor != 0:
+            return total(((1.0 / divisor, self),))
+        given = "0" if divides else type(divisor).__name__
+        raise RobolinError(
+            f"{self!r} can be divided by a number, not by {given}",
+            hint=".inv is the inverse of an operator",
+        )
 
     @property
     def T(self) -> Expression:
@@ -251,7 +261,10 @@ def total(terms: Iterable[tuple[Any, Expression]]) -> Expression:
     shape: tuple[Space | None, Space | None] = (None, None)
     for number, term in terms:
         if not isinstance(term, Expression):
-            raise RobolinError(f"an operator cannot be added to {type(term).__name__}")
+            raise RobolinError(
+                f"an operator cannot be added to {type(term).__name__}",
+                hint="I is the identity, and `diagonal` makes an operator of numbers",
+            )
         shape = _common(shape, term)
         for inner, part in term.terms if isinstance(term, Sum) else ((1, term),):
             counted[part] = counted.get(part, 0) + number * inner

@@ -13,7 +13,7 @@ from robolin.arm import Arm
 from robolin.engine.parameters import Parameters
 from robolin.errors import RobolinError
 from robolin.operator_algebra.primitives import COLUMN, MATRIX, NUMBER, Block, Kind
-from robolin.operator_algebra.spaces import Array, Layout, Space
+from robolin.operator_algebra.spaces import Array, Layout, Space, numbers_of
 
 
 class Foundation:
@@ -50,7 +50,7 @@ class Foundation:
         (n, 6)     joints to links      columns, as those of G and H*
         (n,)       joints to joints     numbers, as those of D
         """
-        array = np.asarray(blocks)
+        array = numbers_of("diagonal", blocks)
         n, joints, links = self.n, self.layout.joints, self.layout.links
         kinds: dict[tuple[int, ...], tuple[Kind, tuple[Space, Space]]] = {
             (n, 6, 6): (MATRIX, (links, links)),

@@ -28,6 +28,7 @@ from robolin.operator_algebra.spaces import (
     Layout,
     Space,
     array_for,
+    numbers_of,
     put_together,
     taken_apart,
 )
@@ -63,7 +64,7 @@ class Plan:
 def planned(expression: Expression) -> Plan:
     """The plan with the fewest sweeps: the first of them may go either way."""
     columns = expression.columns
-    graph = Graph(expression, 6 if columns is None else columns.width)
+    graph = Graph(expression, 1 if columns is None else columns.width)
     nodes = graph.needed()
     inward_first, outward_first = (_levels(nodes, first) for first in (True, False))
     inward = max(inward_first.values()) <= max(outward_first.values())
@@ -101,7 +102,7 @@ def applied(expression: Expression, vector: ArrayLike) -> Array:
     """The operator applied to a vector, or to every column of a matrix."""
     rows, columns = expression.rows, expression.columns
     if columns is None:
-        return _applied_anywhere(expression, np.asarray(vector))
+        return _applied_anywhere(expression, numbers_of(repr(expression), vector))
     assert rows is not None
     array = array_for(columns, repr(expression), vector)
     found = run(expression.plan, columns.layout, taken_apart(columns, array), _own_numbers)
@@ -112,7 +113,7 @@ def _applied_anywhere(expression: Expression, array: Array) -> Array:
     """A multiple of the identity, which takes vectors of any length."""
     single = Layout((0, 2), (0,)).joints
     (found,) = run(expression.plan, single.layout, [(array,), (array,)], _own_numbers)[1]
-    return found
+    return np.zeros(array.shape) + found
 
 
 def dense(expression: Expression) -> Array:

@@ -74,6 +74,7 @@ class Operators(PoseOperators):
     @cached_property
     def lambda_dot(self) -> Block:
         """λ̇(k), the rate of P(k) due to hinge k and those outboard of it."""
+        self._require_one_freedom("λ̇")
         links, art = self._links, self._articulated
         rates = articulated_rates(self._chain, links, art, self._given("qd"))
         return self._on_links("λ̇", rates, ARTICULATED, "= E_ψ λ̇ E_ψ* + Ω~ P + (Ω~ P)*")
@@ -111,6 +112,7 @@ class Operators(PoseOperators):
     @cached_property
     def Hdd(self) -> Block:
         """Ḧ, whose transpose is a x H* + V x Ḣ*."""
+        self._require_one_freedom("Ḧ")
         return self._to_joints("Ḧ", self._one.Hdd, ROW, "is the rate of Ḣ")
 
     @cached_property
@@ -132,6 +134,15 @@ class Operators(PoseOperators):
         links = self.layout.links
         return put_together(links, [(), *self._each(slots)], np.empty(links.size))
 
+    def _require_one_freedom(self, symbol: str) -> None:
+        """With several freedoms the axes of a joint turn with all of them, not with their own."""
+        if self._chain.grouped:
+            raise RobolinError(
+                f"{symbol} is shown only for joints with one freedom each",
+                where=self._arm.source if self._arm else "",
+                hint="operators of the pose, V, Ḣ and M̂ are there for other joints too",
+            )
+
     def _given(self, name: str) -> Scalars:
         try:
             found: Scalars = self._chain.given(name)
@@ -147,14 +158,12 @@ def operators(
     """The spatial operators of an arm at one state, as objects to multiply and to apply."""
     require_arm(arm)
     require_tree(arm, "operators")
-    given = {"q": q, "qd": qd, "qdd": qdd}
     if qdd is not None and qd is None:
-        given["qd"] = 0.0
-    state = {
-        name: array_of(arm, name, value)
-        for name, value in given.items()
-        if name == "q" or value is not None
-    }
+        qd = 0.0
+    state = {"q": array_of(arm, "q", q)}
+    for name, value in (("qd", qd), ("qdd", qdd)):
+        if value is not None:
+            state[name] = array_of(arm, name, value)
     for name, array in state.items():
         if array.ndim != 1:
             raise UsageError(f"{name} has shape {array.shape}: operators are of one state")

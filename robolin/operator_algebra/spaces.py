@@ -56,16 +56,6 @@ class Layout:
     def links(self) -> Space:
         return Space(self, "links")
 
-    def space_of(self, size: int) -> Space:
-        """The space whose vectors have this many numbers, for operators that fit any."""
-        for space in (self.joints, self.links):
-            if space.size == size:
-                return space
-        raise RobolinError(
-            f"a vector of {size} numbers belongs neither to the {self.n} joints "
-            f"nor to the {self.n} links"
-        )
-
 
 @dataclass(frozen=True)
 class Space:
@@ -122,17 +112,24 @@ def put_together(space: Space, vectors: Sequence[Vector], like: Array) -> Array:
 
 def array_for(space: Space, formula: str, vector: ArrayLike) -> Array:
     """A right-hand side that fits, as an array."""
-    array = np.asarray(vector)
+    array = numbers_of(formula, vector)
     if array.ndim not in (1, 2) or array.shape[0] != space.size:
         raise RobolinError(
             f"{formula} applies to {space.size} numbers ({space}), not to shape {array.shape}",
             hint="a matrix of right-hand sides has one column for each",
         )
-    if array.dtype.kind in "biu":
-        return array.astype(float)
-    if array.dtype.kind not in "fcO":
-        raise RobolinError(f"{formula} applies to numbers, not to {array.dtype}")
     return array
+
+
+def numbers_of(whose: str, values: ArrayLike) -> Array:
+    """An array of floats, or of whatever else can be multiplied and added."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise RobolinError(f"{whose} takes an array of numbers: {error}") from error
+    if array.dtype.kind not in "biufcO":
+        raise RobolinError(f"{whose} takes numbers, not {array.dtype}")
+    return array.astype(float) if array.dtype.kind in "biu" else array
 
 
 def _links(space: Space) -> range:

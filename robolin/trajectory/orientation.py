@@ -33,7 +33,10 @@ class Orientation:
 def orientations(
     columns: Sequence[str], joints: Sequence[str], where: str
 ) -> tuple[tuple[Orientation, ...], list[RobolinError]]:
-    """The quaternions that a file has, and what is wrong with them."""
+    """The quaternions that a file has, and what is wrong with them.
+
+    One that is wrong is there without columns: its angles are not missing besides.
+    """
     place = {name: i for i, name in enumerate(joints)}
     found, problems = [], []
     for joint in (name.removesuffix(":rx") for name in joints if name.endswith(":rx")):
@@ -41,12 +44,12 @@ def orientations(
         written = {part: _written(columns, f"{joint}:{part}") for part in PARTS}
         if None in angles or not any(written.values()):
             continue
-        problem = _problem(joint, written, columns, where)
-        if problem:
-            problems.append(problem)
-            continue
         known = tuple(angle for angle in angles if angle is not None)
-        found.append(Orientation(joint, known, tuple(written[part][0] for part in PARTS)))
+        if problem := _problem(joint, written, columns, where):
+            problems.append(problem)
+            found.append(Orientation(joint, known, ()))
+        else:
+            found.append(Orientation(joint, known, tuple(written[part][0] for part in PARTS)))
     return tuple(found), problems
 
 

@@ -57,8 +57,23 @@ def test_a_flat_arm_is_an_answer(tmp_path: Path) -> None:
     path.write_text(CART_POLE)
     table = answered("diagonalize", path, "--curvature", "--samples", "9", "--format", "table").out
 
-    assert "flat: coordinates exist" in table
+    assert "flat in all 9 configurations looked at" in table
     assert "not flat" not in table
+    ran = answered("diagonalize", path, "--curvature")
+    assert "flat in the one configuration looked at" in ran.err
+
+
+def test_numbers_come_with_the_verdict() -> None:
+    """CSV has no room for it, so stderr says it; a table has it above."""
+    told = "not flat: no coordinates make the mass matrix diagonal everywhere"
+    assert told in answered("diagonalize", "two-link", "--curvature").err
+    assert not answered("diagonalize", "two-link", "--curvature", "--format", "table").err
+
+
+def test_one_joint_is_flat() -> None:
+    """A single joint has no curvature anywhere, which one configuration is enough to tell."""
+    ran = answered("diagonalize", "two-link", "--lock", "elbow=0", "--curvature")
+    assert "note: flat: one joint has no curvature" in ran.err
 
 
 @pytest.mark.parametrize("extension", ["csv", "json", "npz", "parquet"])

@@ -168,13 +168,14 @@ def test_few_joints_are_noted() -> None:
 
 
 WRONG = [
-    (["panda", "--frame", "panda_hnd"], 3, "did you mean 'panda_hand'?"),
-    (["panda-fingers"], 3, "has several ends"),
+    (["panda", "--frame", "panda_hnd"], 2, "did you mean 'panda_hand'?"),
+    (["panda-fingers"], 2, "has several ends"),
     (["panda", "--point", "1,2"], 2, "2 numbers, not 3"),
     (["panda", "--tau", "hold"], 2, "has no effect here"),
     (["panda", "--qdd", "1,1,1,1,1,1,1"], 2, "has no effect here"),
     (["panda", "--derivatives", "--reference", "frame"], 2, "cannot go together"),
     (["ur5", "--operational-space"], 3, "operational_inertia does not exist"),
+    (["ur5", "--operational-space"], 3, "alone: --operational-space-inverse"),
     (["panda-fingers", "--frame", "panda_hand", "--operational-space"], 3, "follows"),
     (["panda", "--reference", "tool"], 2, "--reference"),
 ]

@@ -65,7 +65,33 @@ def test_perturbations_are_answered() -> None:
     np.testing.assert_allclose(found["dqdd"], np.array(model["dqdd_dtau"])[:, 0], atol=1e-14)
 
 
+def test_changes_are_closed_too() -> None:
+    """--close lets the other joints follow a change, and the answer is the model along it."""
+    start = ("--q", "drive=0.5", "--qd", "drive=1", "--close", "drive", "--tau", "1,0,0")
+    model = asked("linearize-forward", "four-bar", *start)
+    found = asked("linearize-forward", "four-bar", *start, "--perturb", "dq=drive=1")
+    arm, state = library.load("four-bar"), (model["q"], model["qd"])
+    change = library.close_change(arm, *state, [1, 0, 0], hold="drive")
+
+    assert (found["dq"], found["dqd"]) == (change.dq.tolist(), change.dqd.tolist())
+    expected = model["dqdd_dq"] @ change.dq + model["dqdd_dqd"] @ change.dqd
+    np.testing.assert_allclose(found["dqdd"], expected, rtol=1e-12)
+
+
+def test_trees_are_said_to_be_trees() -> None:
+    """count and jacobian are about the tree of an arm with loops, and tell."""
+    assert "3 joints, its loops left open" in answered("count", "forward", "four-bar").out
+    args = ("jacobian", "four-bar", "--frame", "rocker", "--format", "json")
+    contract = json.loads(answered(*args).out)["meta"]["contract"]
+    assert "as in the tree" in contract["loops"]
+
+
 REFUSED = [
+    (("linearize-forward", "four-bar", "--perturb", "dq=1,0,0"), 3, "opened by 1.2 m", "--close"),
+    (("linearize-forward", "four-bar", "--perturb", "dqd=1,0,0"), 3, "open at 1.2 m/s", "--close"),
+    (("forward", "four-bar", "--method", "operator"), 2, "a method for trees", "--loop-method"),
+    (("bench", "four-bar"), 3, "bench is about trees", "--open-loops"),
+    (("diagonalize", "four-bar", "--curvature"), 3, "curvature is about trees", "--open-loops"),
     (("forward", "four-bar", "--q", "0.1,0,0"), 3, "stands open by 0.115 m", "--close"),
     (("forward", "four-bar", "--qd", "1,0,0"), 3, "torn open at 1.2 m/s", "--close"),
     (("forward", "four-bar", "--close", "drve"), 2, "no joint 'drve'", "did you mean 'drive'?"),

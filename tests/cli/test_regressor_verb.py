@@ -51,13 +51,14 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
 
 
 def test_rank() -> None:
-    """How many numbers can be told is in the contract, and each parameter's share in the answer."""
+    """The answer has how many numbers can be told, and each parameter's share."""
     asked = ("regressor", "panda", "--rank", "--samples", "40", "--format", "json")
     answer = json.loads(answered(*asked).out)
     arm = library.load("panda")
     found = library.identifiable(arm, *random_motions(arm, 40))
 
     assert answer["meta"]["contract"]["identifiable"] == f"{found.rank} numbers of 84 parameters"
+    assert answer["results"]["rank"] == found.rank
     np.testing.assert_array_equal(answer["results"]["share"], found.share)
 
 

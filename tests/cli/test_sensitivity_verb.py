@@ -109,7 +109,7 @@ WRONG = [
     ([], 2, "nothing is changed"),
     (["--matrices", "--perturb", "dq=1,1"], 2, "goes without any change"),
     (["--perturb", "dqdd=1,1"], 2, "'dqdd' is none of dq, dqd, dtau"),
-    (["--parameter", "lower/mass"], 2, "--parameter"),
+    (["--parameter", "lower/mass"], 2, "'lower/mass' is not NAME=CHANGE"),
     (["--parameter", "lower/mass=1deg"], 2, "is not an angle"),
     (["--parameter", "lower/mass=1,lower/mass=2"], 2, "twice"),
     (["--parameter", "forearm/mass=1"], 2, "there is no such parameter"),
@@ -152,4 +152,27 @@ def test_torques_must_last(file: Path, motion: Motion, tmp_path: Path) -> None:
     ran = robolin("sensitivity", "two-link", "--trajectory", file, "--perturb-torque", torques)
 
     assert ran.code == 3
-    assert "the torques end before the motion does" in ran.err
+    assert "short.csv: the torques do not last as long as the motion" in ran.err
+
+
+@pytest.mark.parametrize(
+    "rows, said",
+    [
+        (["0"], "a motion has at least two rows"),
+        (["0", "2", "1"], "time does not go on from row 2 (2 s) to row 3 (1 s)"),
+        (["0", "1", "1"], "time does not go on from row 2 (1 s) to row 3 (1 s)"),
+    ],
+)
+def test_time_goes_on(file: Path, tmp_path: Path, rows: list[str], said: str) -> None:
+    """One row, or rows out of order, are told with the file they are in, and nothing is written."""
+    wrong, out = tmp_path / "wrong.csv", tmp_path / "out.csv"
+    header = "time,q1,q2,qd1,qd2,tau1,tau2\n"
+    wrong.write_text(header + "".join(f"{time},0,0,0,0,0,0\n" for time in rows))
+    change = ("--parameter", "lower/mass=1", "-o", out)
+    ran = robolin("sensitivity", "two-link", "--trajectory", wrong, *change)
+    torques = ("--trajectory", file, "--perturb-torque", wrong, "-o", out)
+
+    for each in (ran, robolin("sensitivity", "two-link", *torques)):
+        assert (each.code, each.out, out.exists()) == (3, "", False)
+        assert f"error: wrong.csv: {said}" in each.err
+        assert "hint: " in each.err

@@ -57,6 +57,23 @@ def test_one_joint_turned_over_is_never_a_tree() -> None:
         assert [found.id for found in findings] == ["two-parents"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "clash"),
+    [
+        ("floating", "a:rx", True),
+        ("floating", "a:z", True),
+        ("planar", "a:rz", True),
+        ("planar", "a:z", False),
+        ("revolute", "a:x", False),
+    ],
+)
+def test_a_freedom_has_its_name_alone(kind: Kind, name: str, clash: bool) -> None:
+    """A joint may not be called what a freedom of another is called, and only then."""
+    several, other = joint("a", "a", "b", kind=kind), joint(name, "b", "c")
+
+    assert ids("abc", several, other) == ["duplicate-joint"] * clash
+
+
 def test_no_links_is_said_at_the_robot() -> None:
     """A robot without links is refused at the place given for the whole."""
     root, (finding,) = check_structure([], [], HERE)

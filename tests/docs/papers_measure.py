@@ -21,16 +21,12 @@ Test = Callable[..., None]
 HELPERS = (apart, gap, gap_by_state, relative)
 
 
-def test_named(name: str) -> Test:
+def function_of(name: str) -> Test:
     """The function that tests/path.py::test_name stands for."""
     path, _, function = name.partition("::")
     module = import_module(path.removesuffix(".py").replace("/", "."))
     found: Test = getattr(module, function)
     return found
-
-
-# not one of the tests itself
-test_named.__test__ = False  # type: ignore[attr-defined]
 
 
 def cases(test: Test, most: int | None = None) -> list[dict[str, Any]]:
@@ -75,7 +71,7 @@ def _watched(test: Test) -> Iterator[list[float]]:
 @cache
 def differences(name: str, most: int | None = None) -> tuple[float, ...]:
     """For every case of a test, the largest difference it saw; the test has to pass."""
-    test = test_named(name)
+    test = function_of(name)
     largest = []
     for arguments in cases(test, most):
         with _watched(test) as seen:

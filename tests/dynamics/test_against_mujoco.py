@@ -12,7 +12,8 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.description.bundled import bundled_path
-from tests.dynamics.running import gap_by_state
+from robolin.quaternions import matrix_of, quaternion_from_rpy
+from tests.dynamics.running import gap, gap_by_state
 from tests.robots import random_states
 
 mujoco = pytest.importorskip("mujoco")
@@ -66,6 +67,43 @@ def test_inverse_dynamics_and_mass_matrix(pair: tuple[Arm, object]) -> None:
     assert gap_by_state(tau, np.array(taus)).max() <= TOLERANCE
     found = robolin.mass_matrix(arm, states.q)
     assert gap_by_state(found, np.array(masses)).max() <= TOLERANCE
+
+
+def test_a_free_joint() -> None:
+    """A floating Panda: τ, 𝓜 and q̈ by every way are those of MuJoCo's free joint.
+
+    MuJoCo keeps the base's linear velocity in the world's axes and its angular one in the body's;
+    q̈ within 1e-12 + 1e-15 cond(𝓜), ten times (1e4 here), as everywhere.
+    """
+    text = bundled_path("panda").read_text(encoding="utf-8")
+    world = '<link name="w"/><joint name="base" type="floating"><parent link="w"/>'
+    root = '<child link="panda_link0"/></joint></robot>'
+    spec = mujoco.MjSpec.from_string(text.replace("</robot>", world + root))
+    spec.compiler.balanceinertia = False
+    spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
+    model = spec.compile()
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    model.dof_damping[:] = 0.0
+
+    arm = robolin.load("panda", floating_base=True, damping=False)
+    data, s = mujoco.MjData(model), random_states(arm, STATES)
+    quaternion = quaternion_from_rpy(s.q[:, :3])
+    rotation = matrix_of(quaternion)
+    for i, (q, qd, qdd) in enumerate(zip(s.q, s.qd, s.qdd, strict=True)):
+        R, spin, slide = rotation[i], qd[:3], qd[3:6]
+        turn = np.eye(arm.n)
+        turn[:6, :6] = np.block([[np.zeros((3, 3)), R], [np.eye(3), np.zeros((3, 3))]])
+        data.qpos[:] = np.concatenate([q[3:6], quaternion[i, [3, 0, 1, 2]], q[6:]])
+        data.qvel[:], data.qacc[:] = turn @ qd, turn @ qdd
+        data.qacc[:3] += R @ np.cross(spin, slide)
+        mujoco.mj_inverse(model, data)
+
+        tau, M = turn.T @ data.qfrc_inverse, turn.T @ full_mass_matrix(model, data) @ turn
+        assert gap(robolin.inverse(arm, q, qd, qdd), tau) <= TOLERANCE
+        assert gap(robolin.mass_matrix(arm, q), M) <= TOLERANCE
+        bound = 10.0 * (1e-12 + 1e-15 * np.linalg.cond(M))
+        for way in ("a", "b", "c", "d", "conventional"):
+            assert gap(robolin.forward(arm, q, qd, tau, method=way), qdd) <= bound
 
 
 def full_mass_matrix(model: object, data: object) -> np.ndarray:

@@ -13,7 +13,9 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
+from robolin.configuration import advanced
 from robolin.description.bundled import bundled_path
+from robolin.quaternions import matrix_of, quaternion_from_rpy
 from robolin.rotations import rotation_from_rpy
 from tests.dynamics.running import gap_by_state
 from tests.robots import PUBLISHED, States, random_states
@@ -153,6 +155,35 @@ def test_free_fall() -> None:
     assert np.abs(np.delete(qdd, [3, 4, 5], axis=1)).max() <= 1e-9
 
 
+def test_momentum_changes_by_weight_alone() -> None:
+    """Torques of the joints leave linear and angular momentum about the falling mass as they are.
+
+    The momentum in the world is read off the base's rows of 𝓜 q̇.  Its rate along q̇ and q̈, by
+    central differences of step 1e-5 (third derivatives up to 1e3, rounding 1e-15 / 1e-5), is the
+    weight and its moment about the origin, which comes from the potential energy alone.
+    """
+    arm, h = free(bundled_path("panda")), 1e-5
+    s = random_states(arm, 5)
+    tau = np.concatenate([np.zeros((5, 6)), s.qdd[:, 6:]], axis=1)
+    qdd = robolin.forward(arm, s.q, s.qd, tau)
+
+    def momentum(t: float) -> np.ndarray:
+        q = advanced(arm, s.q, t * s.qd + 0.5 * t * t * qdd)
+        return in_the_world(q, robolin.mass_matrix(arm, q), s.qd + t * qdd)
+
+    weight = -in_the_world(s.q, np.eye(arm.n), robolin.inverse(arm, s.q))
+    rate = (momentum(h) - momentum(-h)) / (2.0 * h)
+    assert np.abs(rate - weight).max() <= 1e-7 * np.abs(weight).max()
+
+
+def in_the_world(q: np.ndarray, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """[moment about the origin; force] of the base's rows of matrix times vector, in its axes."""
+    along = np.einsum("...ij,...j->...i", matrix, vector)[:, :6]
+    R = matrix_of(quaternion_from_rpy(q[:, :3]))
+    moment, force = (np.einsum("bij,bj->bi", R, half) for half in (along[:, :3], along[:, 3:]))
+    return np.concatenate([moment + np.cross(q[:, 3:6], force), force], axis=1)
+
+
 BAD = {
     "lock": ({"lock": {"base": 1.0}}, "one number does not say", "--floating-base"),
     "lock one freedom": ({"lock": {"base:x": 1.0}}, "no joint 'base:x'", "moves as a whole"),
@@ -192,4 +223,7 @@ def test_a_joint_called_base_is_in_the_way(tmp_path: Path) -> None:
     file = tmp_path / "arm.urdf"
     file.write_text(text)
     with pytest.raises(robolin.RobolinError, match="there is a joint 'base' already"):
+        robolin.load(file, floating_base=True)
+    file.write_text(text.replace('"base"', '"base:rz"'))
+    with pytest.raises(robolin.RobolinError, match="there is a joint 'base:rz' already"):
         robolin.load(file, floating_base=True)

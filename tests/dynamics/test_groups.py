@@ -17,6 +17,7 @@ from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.engine.kernels import host_width
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import run
+from robolin.kinematics.axes import of_real_links
 from tests.dynamics.running import gap, gap_by_state, run_on
 from tests.engine.on_lanes import on_lanes
 from tests.robots import TOOL, WRENCH_MODELS, grouped_arm, named, random_states, with_wrench
@@ -184,6 +185,45 @@ def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
     ):
         difference = (ahead[name] - behind[name]).T / (2.0 * h)
         assert gap(difference, derivative, made_of=1.0) <= 1e-8, name
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_every_body_accelerates_as_its_frame(arm: Arm) -> None:
+    """Links are listed once each, with the accelerations that the frame of that name has."""
+    s = random_states(arm, 3)
+    found = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
+    assert len(arm.link_names) == len(arm.links) - len(arm.stand_ins) == len(set(arm.link_names))
+    for i, name in enumerate(arm.link_names):
+        moving = robolin.frame_motion(arm, s.q, s.qd, s.qdd, frame=name)
+        assert gap(found.link_acceleration[:, i], moving.spatial_acceleration) <= 1e-13
+        assert gap(found.link_classical_acceleration[:, i], moving.classical_acceleration) <= 1e-13
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_b_gives_the_bodies_accelerations_too(arm: Arm) -> None:
+    """λ + ζ of the four-sweep recursion is what kinematics gives (1e-11: cond up to 1e3)."""
+    s = random_states(arm, 3)
+    tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
+    ways = run_on(arm, "forward-bias-free-links", {"q": s.q, "qd": s.qd, "tau": tau})
+    found = of_real_links(arm, ("link", 6), ways["link_acceleration"])
+    true = robolin.link_accelerations(arm, s.q, s.qd, s.qdd).link_acceleration
+    assert gap(found, true) <= 1e-11
+
+
+def test_operators_that_hold_for_one_freedom_only() -> None:
+    """Ḧ and λ̇ are refused on arms with groups, what depends on q alone and Ḣ are not."""
+    arm = ARMS[2]
+    s = random_states(arm, 1)
+    op = robolin.operators(arm, s.q[0], s.qd[0], s.qdd[0])
+    J = robolin.jacobian(arm, s.q[0], s.qd[0], frame=TOOL)
+    B = op.pick_off(TOOL)
+    assert gap((B.T @ op.phi.T @ op.H.T).dense(), J.jacobian) <= 1e-13
+    twist, bias = J.twist, (B.T @ op.phi.T @ op.Hd.T) @ s.qd[0]
+    bias[3:] += np.cross(twist[:3], twist[3:])
+    assert gap(bias, J.jacobian_rate_qd) <= 1e-13
+    for name in ("Hdd", "lambda_dot"):
+        with pytest.raises(robolin.RobolinError, match="one freedom each"):
+            getattr(op, name)
 
 
 COMPILED = (

@@ -47,6 +47,13 @@ def test_a_mistyped_frame_is_recognized() -> None:
     assert caught.value.hint == "did you mean 'tool0'?"
 
 
+@pytest.mark.parametrize("frame", [3, ["tool0"]])
+def test_a_frame_is_given_by_name(frame: Any) -> None:
+    """Anything else is wrong usage."""
+    with pytest.raises(robolin.UsageError, match="not the name of a link"):
+        robolin.jacobian(robolin.load("ur5"), 0.0, frame=frame)
+
+
 @pytest.mark.parametrize("point", [(1.0, 2.0), "abc", (1.0, 2.0, float("nan")), 3.0])
 def test_a_point_is_three_finite_numbers(point: Any) -> None:
     """Anything else is wrong usage."""

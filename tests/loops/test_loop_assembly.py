@@ -52,6 +52,58 @@ def test_closing_changes_as_little_as_it_can(closed: Closed) -> None:
 
 
 @every_arm
+def test_changes_are_the_differences_of_closed_states(closed: Closed) -> None:
+    """A state moved along a closed change is closed to second order, positions and velocities."""
+    arm, step = closed.arm, 1e-4
+    dq, dqd = np.random.default_rng(6).normal(size=(2, *closed.q.shape))
+    change = robolin.close_change(arm, closed.q, closed.qd, dq, dqd)
+    sides = [
+        robolin.loop_constraints(arm, closed.q + h * change.dq, closed.qd + h * change.dqd)
+        for h in (step, -step)
+    ]
+    wild = robolin.loop_constraints(arm, closed.q + step * dq, closed.qd + step * dqd)
+
+    # central differences leave h², and turns far from closed are not in the coordinates of L
+    for name in ("open_by", "opening"):
+        ahead, behind = (getattr(side, name) for side in sides)
+        assert np.abs(ahead - behind).max() < 1e-3 * np.abs(getattr(wild, name)).max()
+    again = robolin.close_change(arm, closed.q, closed.qd, change.dq, change.dqd)
+    np.testing.assert_allclose(again.dq, change.dq, atol=1e-12)
+    np.testing.assert_allclose(again.dqd, change.dqd, atol=1e-12)
+
+
+def test_held_joints_keep_their_change() -> None:
+    """With the crank held, a change of the four-bar is its velocity at unit rate of the crank."""
+    arm = robolin.load("four-bar")
+    state = robolin.close(arm, [0.5, 0, 0], [1, 0, 0], hold="drive")
+    change = robolin.close_change(arm, state.q, state.qd, [1, 0, 0], hold="drive")
+    ahead, behind = (
+        robolin.close(arm, state.q + h * change.dq, [1, 0, 0], hold="drive") for h in (1e-5, -1e-5)
+    )
+
+    np.testing.assert_allclose(change.dq, state.qd, atol=1e-12)
+    # central differences: h² and rounding over h
+    np.testing.assert_allclose(change.dqd, (ahead.qd - behind.qd) / 2e-5, atol=1e-8)
+
+
+@every_arm
+def test_changes_that_open_closures_are_refused(closed: Closed) -> None:
+    """perturb_forward answers for no change that tears a loop, in positions or in velocities."""
+    arm, dq = closed.arm, np.random.default_rng(7).normal(size=closed.arm.n)
+    state = (arm, closed.q[0], closed.qd[0])
+    kept = robolin.close_change(*state, dq)
+
+    robolin.perturb_forward(*state, dq=kept.dq, dqd=kept.dqd)
+    robolin.perturb_forward(*state, dq=1e-9 * kept.dq, dqd=1e-9 * kept.dqd)
+    for size in (1.0, 1e-9):
+        with pytest.raises(robolin.RobolinError, match="dq does not keep the closures"):
+            robolin.perturb_forward(*state, dq=size * dq)
+        with pytest.raises(robolin.RobolinError, match="dqd does not keep the closures") as caught:
+            robolin.perturb_forward(*state, dqd=size * dq)
+    assert "close_change" in caught.value.hint
+
+
+@every_arm
 def test_closing_from_afar(closed: Closed) -> None:
     """From gaps of centimetres Newton's method ends at rounding, and stays there."""
     away = closed.q + 0.1 * np.random.default_rng(5).normal(size=closed.q.shape)

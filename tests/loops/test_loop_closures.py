@@ -89,6 +89,18 @@ def test_force_gradient(closed: Closed) -> None:
     assert relative(Closures(closed.arm, closed.q[:1]).force_gradient(lam)[0], true) < EXACT
 
 
+@every_arm
+def test_changes_open_closures(closed: Closed) -> None:
+    """L δq and the change of L q̇ are derivatives of the gaps and of their rates."""
+    dq, dqd = np.random.default_rng(4).normal(size=(2, *closed.q.shape))
+    still, moved = (Closures(closed.arm, q) for q in (closed.q, closed.q + 1j * STEP * dq))
+    rate = np.einsum("bij,bj->bi", moved.jacobian, closed.qd + 1j * STEP * dqd)
+    found = still.change(closed.qd, dq, dqd)
+
+    assert relative(found[0], np.einsum("bij,bj->bi", still.jacobian, dq)) < EXACT
+    assert relative(found[1], rate.imag / STEP) < EXACT
+
+
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-8, np.pi])
 def test_rotation_vectors_come_back(angle: float) -> None:
     """Axis times angle of a turn about any axis, up to the sign at half a turn."""

@@ -140,8 +140,10 @@ def test_linearization_against_differences(closed: Closed) -> None:
 @every_arm
 def test_perturbations_are_the_model_times_the_change(closed: Closed) -> None:
     """perturb_forward on an arm with loops is linear in the changes, with the model's matrices."""
-    changes = np.random.default_rng(2).normal(size=(3, *closed.q.shape))
+    dq, dqd, dtau = np.random.default_rng(2).normal(size=(3, *closed.q.shape))
     given = (closed.arm, closed.q, closed.qd, closed.tau)
+    kept = robolin.close_change(*given[:3], dq, dqd)
+    changes = (kept.dq, kept.dqd, dtau)
     model = robolin.linearize_forward(*given)
     found = robolin.perturb_forward(*given, *changes)
     matrices = (model.dqdd_dq, model.dqdd_dqd, model.dqdd_dtau)

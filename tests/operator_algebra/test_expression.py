@@ -186,18 +186,33 @@ class TestErrors:
             op.H + op.phi
         with pytest.raises(robolin.RobolinError, match="cannot be added to int"):
             op.phi + 1
+        with pytest.raises(robolin.RobolinError, match="cannot be added to int") as caught:
+            1 - op.phi
+        assert "identity" in caught.value.hint
 
     def test_numbers_are_not_operators(self) -> None:
         op = chains()[1].op
         with pytest.raises(robolin.RobolinError, match="not by Block") as caught:
             op.phi * op.M
         assert "@" in caught.value.hint
+        for divisor, said in ((op.M, "Block"), (0, "0")):
+            with pytest.raises(robolin.RobolinError, match=f"not by {said}") as caught:
+                op.phi / divisor
+            assert ".inv" in caught.value.hint
+
+    def test_loops(self) -> None:
+        with pytest.raises(robolin.RobolinError, match="closed loops: 'pin'"):
+            robolin.operators(robolin.load("four-bar"), np.zeros(3))
+
+    def test_no_position(self) -> None:
+        with pytest.raises(robolin.RobolinError, match="q is not an array"):
+            robolin.operators(chains()[1].arm, None)
 
     def test_vectors_that_do_not_fit(self) -> None:
         op = chains()[1].op
         with pytest.raises(robolin.RobolinError, match=r"H applies to 30 numbers .*\(5,\)"):
             op.H @ np.zeros(5)
-        with pytest.raises(robolin.RobolinError, match="applies to numbers, not to"):
+        with pytest.raises(robolin.RobolinError, match="D takes numbers, not <U1"):
             op.D @ ["a", "b", "c", "d", "e"]
 
     def test_arms_that_do_not_fit(self) -> None:
@@ -233,6 +248,10 @@ class TestErrors:
     def test_blocks_that_do_not_fit(self) -> None:
         with pytest.raises(robolin.RobolinError, match="make no block diagonal"):
             chains()[1].op.diagonal(np.zeros((5, 4)))
+        with pytest.raises(robolin.RobolinError, match="diagonal takes numbers"):
+            chains()[1].op.diagonal(["a", "b", "c", "d", "e"])
+        with pytest.raises(robolin.RobolinError, match="array of numbers"):
+            chains()[1].op.diagonal([[1.0], [1.0, 2.0]])
 
     def test_joints_without_inertia(self) -> None:
         from dataclasses import replace

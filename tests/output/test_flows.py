@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sample_results import meta, sample
+from tests.output.sample_results import meta, sample
 
 from robolin.errors import FileError
 from robolin.output import csv_file

@@ -6,7 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from sample_results import JOINTS, meta, same_bits, sample
+from tests.output.sample_results import JOINTS, meta, same_bits, sample
 
 from robolin.errors import FileError, RobolinError
 from robolin.output.npz import read_npz

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from sample_results import sample
+from tests.output.sample_results import sample
 
 from robolin.errors import RobolinError, UsageError
 from robolin.output.npz import read_npz

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import polars
 import pytest
-from sample_results import JOINTS, meta, same_bits, sample
+from tests.output.sample_results import JOINTS, meta, same_bits, sample
 
 from robolin.output import csv_file
 from robolin.output.csv_file import write_csv, write_csv_to

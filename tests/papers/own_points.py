@@ -58,9 +58,7 @@ def own_points(arm: Arm, q: np.ndarray) -> OwnPoints:
     h = np.array([R @ np.array(link.joint.axis) for R, link in zip(at.R, arm.links, strict=True)])
     turns = np.array([link.joint.turns for link in arm.links])[:, None]
     H = np.concatenate([np.where(turns, h, 0.0), np.where(turns, 0.0, h)], axis=-1)
-    M = [
-        _inertia(R, m, R @ c, I) for R, m, c, I in zip(at.R, masses, centres, rotary, strict=True)
-    ]
+    M = [_inertia(R, m, R @ c, I) for R, m, c, I in zip(at.R, masses, centres, rotary, strict=True)]
     return OwnPoints(p, at.R, h, H, np.array(M))
 
 

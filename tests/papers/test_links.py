@@ -135,10 +135,8 @@ def test_D_eq_A_4_to_A_10_about_own_points(at: Subject) -> None:
     for i in at.links():
         there = _assembled(along(at, i), n)
         turn = doubled(tilde(own.h[i - 1]))
-        outer, inner, only = (
-            np.kron(np.diag([float(wanted(k)) for k in at.links()]), turn)
-            for wanted in (lambda k: k <= i, lambda k: k < i, lambda k: k == i)  # noqa: B023
-        )
+        moved = ([k <= i, k < i, k == i] for k in at.links())
+        outer, inner, only = (np.kron(np.diag(links), turn) for links in np.array([*moved]).T)
         H, E, phi, M = here
         right = (
             inner @ H,
@@ -146,8 +144,8 @@ def test_D_eq_A_4_to_A_10_about_own_points(at: Subject) -> None:
             phi @ only @ phi - phi @ outer + inner @ phi,
             outer @ M - M @ outer,
         )
-        for moved, true in zip(there, right, strict=True):
-            assert apart(moved.imag / STEP, true, made_of=1.0) <= EXACT
+        for stepped, true in zip(there, right, strict=True):
+            assert apart(stepped.imag / STEP, true, made_of=1.0) <= EXACT
         step = there[1].imag / STEP
         assert apart(phi @ step @ phi, there[2].imag / STEP, made_of=1.0) <= EXACT
 

@@ -29,7 +29,10 @@ WRONG = 1e-3
 
 loaded = pytest.mark.parametrize(
     "at",
-    [Subject(with_wrench(random_arm(seed, 6, tree), "follower")) for seed, tree in ((50, 0), (51, 1))],
+    [
+        Subject(with_wrench(random_arm(seed, 6, tree), "follower"))
+        for seed, tree in ((50, 0), (51, 1))
+    ],
     ids=str,
 )
 
