@@ -91,37 +91,35 @@ def embedded_rates(arm: Arm, y: ArrayLike, qd: ArrayLike) -> Array:
 
 def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Array:
     """q ⊕ δ: where the arm is after moving by δ, a constant twist of the body for each group."""
-    require_arm(arm)
-    q, delta = array_of(arm, "q", q), array_of(arm, "delta", delta)
-    after = q + delta
+    start, change = _checked(arm, q=q, delta=delta)
+    after = start + change
     for group in arm.groups:
         at = _places(arm, group)
         if group.kind == "planar":
-            step = bent_in_plane(delta[..., at["rz"]], delta[..., at["xy"]])
-            after[..., at["xy"]] = q[..., at["xy"]] + _turned(q[..., at["rz"]], step)
+            step = bent_in_plane(change[..., at["rz"]], change[..., at["xy"]])
+            after[..., at["xy"]] = start[..., at["xy"]] + _turned(start[..., at["rz"]], step)
             continue
-        turn, slide = delta[..., at["turns"]], delta[..., at["slides"]]
-        before = quaternion_from_rpy(q[..., at["turns"]])
+        turn, slide = change[..., at["turns"]], change[..., at["slides"]]
+        before = quaternion_from_rpy(start[..., at["turns"]])
         moved = _rotated(matrix_of(before), bent(turn, slide))
-        after[..., at["slides"]] = q[..., at["slides"]] + moved
+        after[..., at["slides"]] = start[..., at["slides"]] + moved
         after[..., at["turns"]] = rpy_from_quaternion(product(before, quaternion_from_turn(turn)))
     return after
 
 
 def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Array:
     """The δ with q0 ⊕ δ = q1, by the shorter turn where a body turned freely."""
-    require_arm(arm)
-    q0, q1 = array_of(arm, "q0", q0), array_of(arm, "q1", q1)
-    delta = q1 - q0
+    start, end = _checked(arm, q0=q0, q1=q1)
+    delta = end - start
     for group in arm.groups:
         at = _places(arm, group)
         if group.kind == "planar":
-            way = _turned(-q0[..., at["rz"]], delta[..., at["xy"]])
+            way = _turned(-start[..., at["rz"]], delta[..., at["xy"]])
             delta[..., at["xy"]] = unbent_in_plane(delta[..., at["rz"]], way)
             continue
-        before = quaternion_from_rpy(q0[..., at["turns"]])
+        before = quaternion_from_rpy(start[..., at["turns"]])
         back = before * np.array([-1.0, -1.0, -1.0, 1.0])
-        turn = turn_from_quaternion(product(back, quaternion_from_rpy(q1[..., at["turns"]])))
+        turn = turn_from_quaternion(product(back, quaternion_from_rpy(end[..., at["turns"]])))
         way = _rotated(matrix_of(back), delta[..., at["slides"]])
         delta[..., at["turns"]] = turn
         delta[..., at["slides"]] = unbent(turn, way)
@@ -130,16 +128,21 @@ def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Array:
 
 def kinematic_block(arm: Arm, qd: ArrayLike) -> Array:
     """The (..., n, n) of d(δq)/dt = δq̇ + block δq: -crm(v) for groups, zero for other joints."""
-    require_arm(arm)
-    qd = array_of(arm, "qd", qd)
-    block = np.zeros((*qd.shape, arm.n))
+    (rates,) = _checked(arm, qd=qd)
+    block = np.zeros((*rates.shape, arm.n))
     for group in arm.groups:
         at = arm.places(group)
-        twist = [qd[..., at[part]] if part in at else 0.0 for part in TURNS + SLIDES]
+        twist = [rates[..., at[part]] if part in at else 0.0 for part in TURNS + SLIDES]
         for row, column, sign, i in _MOTION_CROSS:
             if row in at and column in at:
                 block[..., at[row], at[column]] -= sign * twist[i]
     return block
+
+
+def _checked(arm: Arm, **values: ArrayLike) -> list[Array]:
+    """What users give for all joints, as arrays (..., n)."""
+    require_arm(arm)
+    return [array_of(arm, name, value) for name, value in values.items()]
 
 
 def _cross_entries() -> tuple[tuple[str, str, float, int], ...]:

@@ -11,15 +11,16 @@ def test_holding_torque():
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robolin.errors import UsageError
-from robolin.output.result import Array, Reference, Result, whole
+from robolin.output.result import Array, Floats, Reference, Result, whole
 from robolin.storing.compare import Comparison, compared
 from robolin.storing.outcome import compared_lines
 from robolin.storing.stored import EXTENSIONS, open_stored
@@ -36,6 +37,7 @@ __all__ = ["assert_matches"]
 # the verb of results that no command computed
 PYTHON = "python"
 _FLAG = "--robolin-update"
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 _session = {"update": False}
 
@@ -105,86 +107,134 @@ def _failure(path: Path, comparison: Comparison, renewed: bool) -> str:
     return "\n".join([f"{path}: {end}", *(f"  {line}" for line in compared_lines(comparison))])
 
 
-def _arrays(result: Any, known: Mapping[str, Entry]) -> dict[str, Any]:
+def _arrays(result: Any, known: Mapping[str, Entry]) -> dict[str, Floats]:
     """The arrays of a result by their names."""
     if isinstance(result, Result):
-        return dict(result.stored())
-    if isinstance(result, Mapping):
-        return dict(result)
-    if is_dataclass(result) and not isinstance(result, type):
-        return {field.name: getattr(result, field.name) for field in fields(result)}
-    names = [name for name in known if name != "time"]
-    if len(names) == 1:
-        return {names[0]: result}
-    hint = 'give it as {"tau": array}'
-    raise UsageError("an array by itself has no name to be stored under", hint=hint)
+        found: Mapping[str, Any] = dict(result.stored())
+    elif isinstance(result, Mapping):
+        found = result
+    elif is_dataclass(result) and not isinstance(result, type):
+        found = {field.name: getattr(result, field.name) for field in fields(result)}
+        # what the question did not ask for
+        found = {name: value for name, value in found.items() if value is not None}
+    else:
+        names = [name for name in known if name != "time"]
+        if len(names) != 1:
+            hint = 'give it as {"tau": array}'
+            raise UsageError("an array by itself has no name to be stored under", hint=hint)
+        found = {names[0]: result}
+    if not set(found) - {"time"}:
+        raise UsageError("there is no array to be stored", hint='give some as {"tau": array}')
+    return {name: _numbers(name, value) for name, value in found.items()}
+
+
+def _numbers(name: str, value: Any) -> Floats:
+    if not _NAME.fullmatch(name):
+        hint = "letters of ASCII, digits and _"
+        raise UsageError(f"'{name}' is no name of an array", hint=hint)
+    values = np.asarray(value)
+    if values.dtype.kind not in "biuf":
+        hint = "give those that do as {name: array}"
+        raise UsageError(f"'{name}' does not hold real numbers", hint=hint)
+    return values.astype(np.float64)
 
 
 def _result(
-    arrays: Mapping[str, Any],
+    arrays: Mapping[str, Floats],
     known: Mapping[str, Entry],
     arm: Arm | None,
     meta: Mapping[str, Any] | None = None,
 ) -> Result:
     """The arrays with what is known about them, in the form of a verb's answer."""
-    values = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
-    time = values.pop("time", None)
     meta = meta or {"verb": PYTHON, "joints": [], "options": {}, "inputs": {}, "contract": {}}
+    named = {name: _named(name, values, known, arm) for name, values in arrays.items()}
+    batch = _batch(arrays, named)
+    placed = [_placed(name, arrays[name], named[name], batch) for name in arrays]
     return Result(
         verb=meta["verb"],
-        arrays=tuple(_array(name, array, known, arm) for name, array in values.items()),
+        arrays=tuple(array for array in placed if array.name != "time"),
         joints=arm.joint_names if arm else tuple(meta["joints"]),
         contract=arm.contract if arm else meta["contract"],
         options=meta["options"],
         inputs=meta["inputs"],
-        time=time,
+        time=next((array.values for array in placed if array.name == "time"), None),
         model=arm.figures if arm else None,
     )
 
 
-def _array(name: str, values: Any, known: Mapping[str, Entry], arm: Arm | None) -> Array:
-    """An array with names along its axes: the stored ones, the arm's, or numbers."""
+def _named(name: str, values: Floats, known: Mapping[str, Entry], arm: Arm | None) -> Array | None:
+    """An array with the names along its own axes, as stored or as the arm has them, if any fit."""
+    if name == "time":
+        return Array(name, values, (), "s")
     entry = known.get(name)
     if entry is not None and _fits(values, entry.labels):
-        return entry.array(_rows(values, len(entry.labels)))
-    if arm is not None and (named := _of_arm(name, values, arm)) is not None:
-        return named
-    labels = tuple(tuple(str(i + 1) for i in range(size)) for size in values.shape)
-    return Array(name, values, labels, "")
+        return entry.array(values)
+    return None if arm is None else _of_arm(name, values, arm)
 
 
-def _of_arm(name: str, values: Any, arm: Arm) -> Array | None:
-    from robolin.cli.answer import named_arrays
+def _of_arm(name: str, values: Floats, arm: Arm) -> Array | None:
+    from robolin.cli.answer import COLUMNS, axis_labels
     from robolin.dynamics.catalogue import ALGORITHMS
+    from robolin.output.units import unit_of
 
     shapes = {key: shape for a in ALGORITHMS.values() for key, shape in a.gives.items()}
-    if name not in shapes:
+    labels = tuple(axis_labels(arm, axis) for axis in shapes.get(name, ()))
+    if name not in shapes or not _fits(values, labels):
         return None
-    rank = len(shapes[name])
-    (array,) = named_arrays(arm, {name: shapes[name]}, {name: _rows(values, rank)})
-    return array if _fits(values, array.labels) else None
+    unit = unit_of(name, [joint.kind for joint in arm.joints])
+    return Array(name, values, labels, unit, COLUMNS.get(name))
 
 
-def _fits(values: Any, labels: tuple[tuple[str, ...], ...]) -> bool:
+def _batch(arrays: Mapping[str, Floats], named: Mapping[str, Array | None]) -> tuple[int, ...]:
+    """The leading axes that arrays share, as far as those with names tell."""
+    shapes = [
+        arrays[name].shape[: arrays[name].ndim - array.rank]
+        for name, array in named.items()
+        if array is not None
+    ]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        said = " and ".join(str(shape) for shape in dict.fromkeys(shapes) if shape)
+        hint = "store arrays of different batches in files of their own"
+        raise UsageError(f"batches of shape {said} do not go together", hint=hint) from error
+
+
+def _placed(name: str, values: Floats, named: Array | None, batch: tuple[int, ...]) -> Array:
+    """An array with all batch axes as one; its own axes are numbered where they have no names."""
+    if named is None:
+        own = values.shape[len(batch) :]
+        if values.shape[: len(batch)] != batch:
+            hint = "store it in a file of its own"
+            message = f"'{name}' of shape {values.shape} has not the batch {batch} of the others"
+            raise UsageError(message, hint=hint)
+        labels = tuple(tuple(str(i + 1) for i in range(size)) for size in own)
+        named = Array(name, values, labels, "")
+    if batch:
+        own = tuple(map(len, named.labels))
+        values = np.broadcast_to(values, (*batch, *own)).reshape(-1, *own)
+    return replace(named, values=values)
+
+
+def _fits(values: Floats, labels: tuple[tuple[str, ...], ...]) -> bool:
     sizes = tuple(map(len, labels))
-    return bool(values.shape[values.ndim - len(sizes) :] == sizes)
-
-
-def _rows(values: Any, rank: int) -> Any:
-    """All batch axes as one."""
-    if values.ndim <= rank + 1:
-        return values
-    return values.reshape(-1, *values.shape[values.ndim - rank :])
+    return values.shape[max(values.ndim - len(sizes), 0) :] == sizes
 
 
 def _store(result: Result, path: Path, close: Tolerances | None) -> None:
-    from dataclasses import replace
-
     from robolin.output.write import FILE_WRITERS
 
+    form = path.suffix.lower()[1:]
+    for name, values in result.stored():
+        # a row without an answer is empty in CSV; nothing else there stands for no number
+        if (form == "json" and not np.isfinite(values).all()) or (
+            form == "csv" and np.isinf(values).any()
+        ):
+            message = f"'{name}' has a number that {form.upper()} cannot hold"
+            raise UsageError(message, where=str(path), hint="store it as .npz or .parquet")
     reference = Reference((close or Tolerances({})).plain(), {})
     path.parent.mkdir(parents=True, exist_ok=True)
-    FILE_WRITERS[path.suffix.lower()[1:]](whole(replace(result, reference=reference)), path)
+    FILE_WRITERS[form](whole(replace(result, reference=reference)), path)
 
 
 def _require_extension(path: Path) -> None:

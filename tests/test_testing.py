@@ -42,6 +42,9 @@ def test_a_result_matches_itself(tmp_path: Path, arm: robolin.Arm, form: str) ->
             "mass_matrix": robolin.mass_matrix(arm, poses),
         },
         "own": {"what": np.arange(6.0).reshape(2, 3)},
+        "motion": robolin.simulate(arm, Q, duration=0.005),
+        "motions": robolin.simulate(arm, poses, duration=0.005, control=robolin.RateControl()),
+        "timed": {"time": [0.0, 0.1], "own": [1, 2], "flags": [[True, False], [False, False]]},
     }
     for name, result in results.items():
         path = stored(result, tmp_path / f"{name}.{form}", arm=arm)
@@ -109,6 +112,57 @@ def test_nothing_stored_is_a_failure(tmp_path: Path) -> None:
         assert_matches(np.zeros(2), tmp_path / "none.npz", update=True)
     with pytest.raises(UsageError, match="extension"):
         assert_matches({"tau": np.zeros(2)}, tmp_path / "none.txt", update=True)
+
+
+WRONG = {
+    "complex": ({"x": np.array([1 + 2j])}, "'x' does not hold real numbers"),
+    "text": ({"x": "hello"}, "'x' does not hold real numbers"),
+    "nothing": ({}, "there is no array"),
+    "time alone": ({"time": [0.0, 1.0]}, "there is no array"),
+    "name": ({"größe": [1.0]}, "'größe' is no name of an array"),
+    "rows": ({"time": [0.0, 1.0], "x": [1.0, 2.0, 3.0]}, r"'x' of shape \(3,\) has not the batch"),
+    "batches": ({"tau": np.zeros((3, 2)), "time": [0.0, 1.0]}, "do not go together"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG, ids=str)
+def test_what_cannot_be_stored_is_refused(tmp_path: Path, arm: robolin.Arm, case: str) -> None:
+    """Nothing is dropped, cut or stored under a wrong name; the mistake is named instead."""
+    result, message = WRONG[case]
+    path = tmp_path / "x.npz"
+    with pytest.raises(UsageError, match=message):
+        assert_matches(result, path, arm=arm, update=True)
+    assert not path.exists()
+
+
+def test_infinity_does_not_match_a_number(tmp_path: Path) -> None:
+    """A result that became infinite, or finite again, is told with any tolerance."""
+    path = stored({"x": [np.inf, 1.0]}, tmp_path / "x.npz")
+    assert_matches({"x": [np.inf, 1.0]}, path, rtol=1e-3)
+    with pytest.raises(AssertionError, match="x/1: inf → 5"):
+        assert_matches({"x": [5.0, 1.0]}, path, rtol=1e-3)
+
+
+@pytest.mark.parametrize("form, value", [("json", np.inf), ("json", np.nan), ("csv", -np.inf)])
+def test_formats_without_such_numbers_are_refused(tmp_path: Path, form: str, value: float) -> None:
+    """What a format cannot hold is not stored in it; the others hold every number."""
+    path = tmp_path / f"x.{form}"
+    with pytest.raises(UsageError, match=f"a number that {form.upper()} cannot hold"):
+        assert_matches({"x": [value]}, path, update=True)
+    assert not path.exists()
+    for other in ("npz", "parquet"):
+        assert_matches({"x": [value]}, stored({"x": [value]}, tmp_path / f"y.{other}"))
+
+
+def test_links_of_a_floating_arm_have_names(tmp_path: Path) -> None:
+    """Arrays over links are named by the links there are, not by the freedoms of the base."""
+    arm = robolin.load("panda", floating_base=True)
+    found = {"link_acceleration": np.zeros((len(arm.link_names), 6))}
+    path = stored(found, tmp_path / "links.npz", arm=arm)
+    name = f"link_acceleration/{arm.link_names[0]}/rx"
+    found["link_acceleration"][0, 0] = 1.0
+    with pytest.raises(AssertionError, match=f"{name}: 0 → 1"):
+        assert_matches(found, path, arm=arm)
 
 
 def test_another_shape_is_a_difference(tmp_path: Path, arm: robolin.Arm) -> None:

@@ -88,9 +88,7 @@ def nominal_motion(
     q_mid = _half_way(arm, h, q0, q1, v0, v1)
     v_mid = 0.5 * (v0 + v1) + 0.125 * h * (a0 - a1)
     a_mid = 1.5 * (v1 - v0) / h - 0.25 * (a0 + a1)
-    tau_mid = tau0
-    if torques == "continuous" or tau is None:
-        tau_mid = evaluate(arm, "inverse", {"q": q_mid, "qd": v_mid, "qdd": a_mid}, **how)["tau"]
+    tau_mid = evaluate(arm, "inverse", {"q": q_mid, "qd": v_mid, "qdd": a_mid}, **how)["tau"]
     stages = ((q0, q_mid, q1), (v0, v_mid, v1), (tau0, tau_mid, tau1))
     return Nominal(moments, step, *(np.stack(each, axis=1) for each in stages))
 

@@ -158,12 +158,12 @@ def named_arrays(
     """Values with the labels of their axes and the units of their names, or other quantities'."""
     kinds = [joint.kind for joint in arm.joints]
     for name, shape in shapes.items():
-        labels = tuple(_labels(arm, axis) for axis in shape)
+        labels = tuple(axis_labels(arm, axis) for axis in shape)
         unit, values = unit_of((quantities or {}).get(name, name), kinds), found[name]
         yield Array(name, of_real_links(arm, shape, values), labels, unit, COLUMNS.get(name))
 
 
-def _labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
+def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
     """The names along one axis of a result."""
     if axis == "joint":
         return arm.joint_names

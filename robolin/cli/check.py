@@ -74,6 +74,13 @@ class Wish:
             problem = "leaves nothing to --update" if self.update else "takes one STORED file"
             hint = "robolin check BEFORE --against AFTER"
             raise UsageError(problem, where=f"--against={self.against}", hint=hint)
+        for name, given in (("--model", self.model), ("--root", self.root)):
+            if given is not None and self.against is not None:
+                hint = "--against runs nothing"
+                raise UsageError("has no effect here", where=f"{name}={given}", hint=hint)
+        if self.root is not None and not self.stored:
+            hint = "paths of a suite start in its own folder"
+            raise UsageError("has no effect on a suite", where=f"--root={self.root}", hint=hint)
 
 
 _PARAMS = [

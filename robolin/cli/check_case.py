@@ -9,8 +9,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from robolin.cli.check_run import Asked, Inputs, asked_by, compared_with, store
+from robolin.cli.check_run import Asked, Inputs, asked_by, changed_model, compared_with, store
 from robolin.errors import RobolinError
+from robolin.storing import rounding
 from robolin.storing.compare import Comparison, compared
 from robolin.storing.outcome import Outcome
 from robolin.storing.stored import open_stored
@@ -87,14 +88,32 @@ def asked_in(case: Case) -> Asked:
     return Asked(case.verb, case.arm, case.words)
 
 
+def in_case(case: Case, error: RobolinError) -> RobolinError:
+    """What a verb complained about, with the place of the case that asked it."""
+    message = f"{error.where}: {error.message}" if error.where else error.message
+    return type(error)(f"case '{case.name}': {message}", where=case.where, hint=error.hint)
+
+
 def _checked(stored: StoredFile, name: str, asked: Asked, how: How, close: Tolerances) -> Outcome:
-    comparison = compared_with(stored, asked, list(how.flags), close)
+    question = _question(stored)
+    try:
+        comparison = compared_with(stored, asked, list(how.flags), close)
+    except RobolinError as error:
+        # a joint that is gone, for example, takes the question with it
+        return Outcome(name, stored.path, "refused", question, changed_model(stored, asked), error)
     if how.inputs.model is not None:
         comparison = _under_another_name(comparison)
+    if not comparison.same and close.exact and _from_a_library(stored):
+        comparison = replace(comparison, notes=(*comparison.notes, rounding.SAID))
     if how.update and not comparison.same:
         store(asked, Path(stored.path), list(how.flags), _stored_with(stored))
-        return Outcome(name, stored.path, "updated", _question(stored), comparison)
-    return Outcome(name, stored.path, "same", _question(stored), comparison)
+        return Outcome(name, stored.path, "updated", question, comparison)
+    return Outcome(name, stored.path, "same", question, comparison)
+
+
+def _from_a_library(stored: StoredFile) -> bool:
+    meta = stored.meta
+    return rounding.from_a_library(meta["verb"], meta["options"], meta["model"])
 
 
 def _under_another_name(comparison: Comparison) -> Comparison:

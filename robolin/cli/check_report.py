@@ -53,7 +53,7 @@ def _one_line_each(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _details(outcome: Outcome, everything: bool) -> Iterator[Part]:
     title = f"{outcome.name}: {outcome.status}"
     comparison = outcome.comparison
-    if comparison is None:
+    if comparison is None or outcome.error is not None:
         yield Lines(told(outcome), title)
         return
     yield Lines(list(reasons(comparison)), title)

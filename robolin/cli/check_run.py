@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from robolin.output.result import Flow, Result
     from robolin.storing.compare import Comparison
     from robolin.storing.stored_file import StoredFile
+    from robolin.storing.suite import Flag
     from robolin.storing.tolerance import Tolerances
 
 T = TypeVar("T")
@@ -49,16 +50,15 @@ class Inputs:
     root: Path | None = None
 
 
-def flags_of(verb: str) -> dict[str, bool] | None:
-    """The flags that say what a verb answers, and whether each of them takes a file.
+def flags_of(verb: str) -> dict[str, Flag] | None:
+    """The flags that say what a verb answers; None for one whose answer cannot be stored."""
+    from robolin.storing.suite import Flag
 
-    None for a verb whose answer cannot be stored.
-    """
     command = _command(verb)
     if command is None:
         return None
     asking = [p for p in command.params if getattr(p, "section", OUTPUT) != OUTPUT]
-    return {label_of(param): param.name in FILES for param in asking}
+    return {label_of(p): Flag(p.name in FILES, getattr(p, "multiple", False)) for p in asking}
 
 
 def asked_by(stored: StoredFile, inputs: Inputs) -> Asked:
@@ -101,6 +101,21 @@ def compared_with(
     return answered(asked, how, compare)
 
 
+def changed_model(stored: StoredFile, asked: Asked) -> Comparison | None:
+    """What differs about the arm where its question cannot be answered, as far as is known."""
+    from robolin.description.load import figures
+    from robolin.output.meta import plain
+    from robolin.storing.compare import Comparison
+    from robolin.storing.model_changes import model_changes
+
+    before = stored.meta["model"]
+    try:
+        changes = model_changes(before, plain(figures(asked.arm))) if before else ()
+    except RobolinError:
+        return None
+    return Comparison((), changes=changes)
+
+
 def answered(asked: Asked, how: list[str], use: Callable[[Output, Any], T]) -> T:
     """Run a verb and return what `use` makes of its answer."""
     found: list[T] = []
@@ -118,15 +133,16 @@ def store(asked: Asked, path: Path, how: list[str], close: Tolerances) -> None:
 
 def keep(out: Output, answer: Result | Flow, close: Tolerances) -> None:
     """Write an answer as a reference, with the way from there to the files it came from."""
-    from robolin.output.result import Reference, Result, whole
+    from robolin.output.result import Reference, Result, require_finite, whole
+    from robolin.storing.rounding import SAID, from_a_library
 
     if out.path is None:
         hint = "-o FILE.npz, or .csv, .json or .parquet"
         raise UsageError("a reference needs a file to be stored in", where="-o", hint=hint)
     if isinstance(answer, Result):
-        from robolin.output.result import require_finite
-
         require_finite(answer)
+        if close.exact and from_a_library(answer.verb, answer.options, answer.model):
+            out.note(SAID)
         answer = whole(answer)
     files = _files(click.get_current_context(), Path(out.path).resolve().parent)
     reference = Reference(close.plain(), files)

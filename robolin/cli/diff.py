@@ -13,7 +13,6 @@ from robolin.cli.flags import OUTPUT, Verb, flag
 from robolin.cli.model_flags import file_name
 from robolin.cli.output_flags import COLORS
 from robolin.cli.report import Lines, Part, Report
-from robolin.errors import raise_all
 
 if TYPE_CHECKING:
     from robolin.storing.model_changes import Change
@@ -59,9 +58,10 @@ def command(old: str, new: str, form: str, color: str) -> None:
       robolin diff panda panda
       robolin diff arm.urdf arm-new.urdf --format csv
     """
+    from robolin.description.load import figures
     from robolin.storing.model_changes import model_changes
 
-    changes = model_changes(_figures(old), _figures(new))
+    changes = model_changes(figures(file_name(old)), figures(file_name(new)))
     report = Report(None, form, color)
     if form == "csv":
         report.write_text(_csv(changes))
@@ -69,16 +69,6 @@ def command(old: str, new: str, form: str, color: str) -> None:
         report.write(_parts(changes), _document(old, new, changes))
     if changes:
         click.get_current_context().exit(_FOUND_SOMETHING)
-
-
-def _figures(source: str) -> dict[str, Any]:
-    from robolin.description.figures import figures_of
-    from robolin.description.load import read
-
-    reading = read(file_name(source))
-    raise_all([found.error() for found in reading.findings if found.level == "error"])
-    assert reading.description is not None, "a reading without errors has a description"
-    return figures_of(reading.description)
 
 
 def _parts(changes: Sequence[Change]) -> list[Part]:

@@ -12,7 +12,7 @@ from robolin.cli.motion import Floats, Values
 from robolin.loops.assembly import assemble
 from robolin.loops.closures import row_names
 from robolin.loops.functions import close, close_change
-from robolin.loops.rows import FULL, TOLERANCE
+from robolin.loops.rows import FULL
 from robolin.output.result import Array
 from robolin.output.units import unit_of
 
@@ -32,7 +32,7 @@ def fully(arm: Arm, algorithm: str) -> str:
 def closed_state(arm: Arm, loops: Loops, given: Values) -> Mapping[str, Floats]:
     """The values given, their state on the closures if that was asked for.
 
-    Of several states, one that cannot be closed stays as it is: whoever works on it complains.
+    Of several states, one that cannot be closed stays open: whoever works on it complains.
     """
     if loops.close is None:
         return given
@@ -45,7 +45,6 @@ def closed_state(arm: Arm, loops: Loops, given: Values) -> Mapping[str, Floats]:
     held = [arm.joint_names.index(name) for name in loops.held(arm)]
     fine = np.asarray(np.isfinite(flat + qd).all(axis=-1))[:, None]
     found = assemble(arm, np.where(fine, flat, 0.0), np.where(fine, qd, 0.0), held)
-    fine = fine & (np.abs(found.open_by) <= TOLERANCE).all(axis=-1, keepdims=True)
     positions = np.where(fine, found.q, flat).reshape(q.shape)
     velocities = np.where(fine, found.qd, qd).reshape(q.shape)
     return {**given, "q": positions, "qd": velocities}

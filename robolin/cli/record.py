@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags import METHOD, Verb, flag
-from robolin.errors import UsageError
+from robolin.cli.flags import METHOD, Verb, flag, label_of
+from robolin.errors import RobolinError, UsageError, raise_all
 
 if TYPE_CHECKING:
     from robolin.cli.output_flags import Output
@@ -24,14 +23,16 @@ _FLAGS = [
         section=METHOD,
         type=float,
         metavar="R",
-        help="Later results may differ by R |stored|.  [default: 0]",
+        help="Later results may differ by R |stored|; before VERB if that has such a flag itself.  "
+        "[default: 0]",
     ),
     flag(
         "--atol",
         section=METHOD,
         type=float,
         metavar="A",
-        help="Later results may differ by A, in the unit of the array.  [default: 0]",
+        help="Later results may differ by A, in the unit of the array; before VERB likewise.  "
+        "[default: 0]",
     ),
     flag(
         "--suite",
@@ -46,9 +47,23 @@ _FLAGS = [
 _WORDS = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[VERB ARM [OPTIONS]]")
 
 
+class Recording(Verb):
+    """A command whose words are another one; what that calls by the same name stays its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from robolin.cli.check_run import flags_of
+
+        for i, word in enumerate(args):
+            if (flags := flags_of(word)) is not None:
+                if any(label_of(flag) in flags for flag in _FLAGS):
+                    args = [*args[: i + 1], "--", *args[i + 1 :]]
+                break
+        return super().parse_args(ctx, args)
+
+
 @click.command(
     "record",
-    cls=Verb,
+    cls=Recording,
     params=[_WORDS, *_FLAGS],
     context_settings={"ignore_unknown_options": True},
 )
@@ -97,15 +112,21 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
 
 
 def _record_suite(path: str | None) -> None:
-    from robolin.cli.check_case import asked_in
+    from robolin.cli.check_case import asked_in, in_case
     from robolin.cli.check_run import store
     from robolin.cli.check_suite import suite_cases
     from robolin.storing.tolerance import Tolerances
 
     cases = suite_cases(path)
     missing = [case for case in cases if not case.stored.exists()]
+    problems: list[RobolinError] = []
     for case in missing:
-        Path(case.stored).parent.mkdir(parents=True, exist_ok=True)
-        store(asked_in(case), case.stored, [], case.tolerances or Tolerances({}))
-        click.echo(f"recorded {case.name}: {case.stored}")
+        case.stored.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            store(asked_in(case), case.stored, [], case.tolerances or Tolerances({}))
+        except RobolinError as error:
+            problems += [in_case(case, part) for part in error.parts]
+        else:
+            click.echo(f"recorded {case.name}: {case.stored}")
+    raise_all(problems)
     click.echo(f"{len(missing)} recorded, {len(cases) - len(missing)} there already")

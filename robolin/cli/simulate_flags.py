@@ -49,27 +49,23 @@ class Clock:
     every: int | None
     rows: int | None
 
-    @property
-    def asks_for_rows(self) -> bool:
-        return self.every is not None or self.rows is not None
-
-    def schedule(self, ends_only: bool) -> Schedule:
-        """When to step and when to look; if in doubt at every step, or only at the ends."""
+    def schedule(self, many: bool) -> Schedule:
+        """When to step and when to look: by itself at every step, or for many only at the ends."""
         from robolin.simulation.schedule import scheduled
 
-        schedule = scheduled(
+        return scheduled(
             self.duration,
             cast("Integrator | None", self.integrator),
             self.dt,
             self.rtol,
             self.atol,
-            self.every or (None if ends_only else 1),
+            self.every or (None if many else 1),
             self.rows,
         )
-        if self.every is not None and not schedule.fixed:
-            hint = "--rows says how many there are where steps adapt"
-            raise UsageError("has no effect here", where="--every", hint=hint)
-        return schedule
+
+    def asks_for_rows(self, schedule: Schedule) -> bool:
+        """Whether a flag says which moments to keep between the ends."""
+        return any((self.every,) if schedule.fixed else (self.rows, self.dt))
 
 
 @dataclass(frozen=True)
@@ -152,7 +148,7 @@ _START = [
         section=STATE,
         metavar="FILE",
         help="Start from every row of a .csv, .parquet or .npz file at once, and answer with "
-        "where each of them ends; with --every or --rows, with all rows of each.",
+        "where each of them ends; with --every, --rows or a --dt from row to row, with all rows.",
     ),
     flag(
         "--state",

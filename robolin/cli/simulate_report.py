@@ -19,6 +19,8 @@ from robolin.simulation.simulation import Simulation
 
 _VECTORS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
 _ENERGIES = ("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov")
+# an integrator that creates or loses this share of the energy has not followed the motion
+_MUCH = 1e-2
 _ERRORS = {"position_error": "m", "orientation_error": "rad"}
 _VELOCITIES = {
     "rates": "q̇, by articulated bodies",
@@ -56,7 +58,7 @@ def describe(report: Report, out: Output) -> None:
         time=None if report.ends_only else _times(motion),
         model=arm.figures,
     )
-    for text in (_cut(arm, motion), _beyond(arm, motion)):
+    for text in (_cut(arm, motion), _beyond(arm, motion), _drifted(motion)):
         if text:
             out.warn(text)
     out.write(_glimpse(result) if out.form_written() == "table" and not report.many else result)
@@ -155,6 +157,19 @@ def _beyond(arm: Arm, motion: Simulation) -> str:
         f"beyond the range of the joint, where nothing stops it: {', '.join(names)}"
         if names
         else ""
+    )
+
+
+def _drifted(motion: Simulation) -> str:
+    """By how much energy came from nowhere, where that is no small part of what moved."""
+    moved = np.maximum(np.abs(motion.kinetic_energy), np.abs(motion.work)).max(axis=-1)
+    lost = motion.energy_drift
+    if not (lost > _MUCH * moved).any():
+        return ""
+    worst = np.unravel_index(np.argmax(lost), lost.shape)
+    return (
+        f"{lost[worst]:.3g} J came from nowhere, beside {moved[worst]:.3g} J in motion: "
+        "take smaller steps or a smaller tolerance"
     )
 
 

@@ -38,10 +38,11 @@ def run(model: Model, start: Start, drive: Drive, clock: Clock, loops: Loops, ou
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
     tau, driven = _torque(arm, drive, clock, files, out)
-    ends_only = start.initial is not None and not clock.asks_for_rows
+    many = start.initial is not None
+    schedule = clock.schedule(many)
     task = Task(
         arm,
-        clock.schedule(ends_only),
+        schedule,
         hold=drive.holds,
         control=drive.law(arm),
         form=cast(Form, start.velocities),
@@ -50,6 +51,7 @@ def run(model: Model, start: Start, drive: Drive, clock: Clock, loops: Loops, ou
         baumgarte=loops.baumgarte,
     )
     motion = simulated(task, q, qd, tau)
+    ends_only = many and not clock.asks_for_rows(schedule)
     describe(Report(task, motion, begun, driven, files, ends_only), out)
 
 

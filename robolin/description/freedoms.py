@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import hypot
 
 from robolin.arm import HERE, PARTS, GroupKind, Joint, JointKind, Pose, Vector3
 from robolin.description.merge import unit
@@ -57,10 +58,11 @@ def _axes(joint: JointEntry, kind: GroupKind) -> dict[str, Vector3]:
     if kind == "floating":
         return {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     a, b, c = normal = unit(joint.axis)
-    if c <= -1.0:
-        return {"x": (1.0, 0.0, 0.0), "y": (0.0, -1.0, 0.0), "z": normal}
-    s = 1.0 / (1.0 + c)
-    x, y = (1.0 - a * a * s, -a * b * s, -a), (-a * b * s, 1.0 - b * b * s, -b)
+    aside = hypot(a, b)
+    if aside == 0.0:
+        return {"x": (1.0, 0.0, 0.0), "y": (0.0, c, 0.0), "z": normal}
+    u, v, lost = a / aside, b / aside, 1.0 - c
+    x, y = (1.0 - lost * u * u, -lost * u * v, -a), (-lost * u * v, 1.0 - lost * v * v, -b)
     return {"x": unit(x), "y": unit(y), "z": normal}
 
 

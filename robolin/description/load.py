@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Unpack
 from robolin.arm import Arm
 from robolin.description.build import build
 from robolin.description.bundled import bundled_names, bundled_path
+from robolin.description.figures import figures_of
 from robolin.description.keywords import Keywords, model_options
 from robolin.description.model import Finding, Reading
 from robolin.description.options import ModelOptions
@@ -80,6 +81,14 @@ def _noting(arm: Arm, warnings: list[Finding]) -> Arm:
     count = f"{len(warnings)} warning{'s' * (len(warnings) != 1)}"
     note = f"{count} by `robolin validate`: {ids}"
     return replace(arm, contract={**arm.contract, "notes": [*arm.contract["notes"], note]})
+
+
+def figures(source: Source) -> dict[str, Any]:
+    """Every figure of the description in a file or of a bundled name."""
+    reading = read(source)
+    raise_all([found.error() for found in reading.findings if found.level == "error"])
+    assert reading.description is not None, "a reading without errors has a description"
+    return figures_of(reading.description)
 
 
 def read(source: Source) -> Reading:

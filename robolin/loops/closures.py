@@ -120,7 +120,9 @@ class Closures:
     def change(self, qd: Array, dq: Array, dqd: Array) -> tuple[Array, Array]:
         """By how much small changes open the closures: L δq, and L δq̇ + δL q̇ (B, m)."""
         moved = self.moving(qd, np.zeros_like(qd))
-        rates = [(self._rate_gradient(a, moved), self._rate_gradient(b, moved)) for a, b in self.ends]
+        rates = [
+            (self._rate_gradient(a, moved), self._rate_gradient(b, moved)) for a, b in self.ends
+        ]
         along_q = self._stacked(rates) @ self._bones.S
         L, dq, dqd = self.jacobian, dq[..., None], dqd[..., None]
         return (L @ dq)[..., 0], (L @ dqd + along_q @ dq)[..., 0]

@@ -18,13 +18,13 @@ RELATIVE_TOLERANCE = 1e-9
 def independent_rows(L: Array) -> Mask:
     """(B, m): the rows that Gram–Schmidt with pivoting picks, the largest remainder first.
 
-    What is left of every row is made orthogonal to those picked already, twice, so that rounding
-    does not count as independence.
+    What is left of every row is made orthogonal to each one picked.  Since no remainder is longer
+    than the last one picked, rounding stays where it is beside the largest row.
     """
     batch, count, width = L.shape
     rest, kept = L.copy(), np.zeros((batch, count), dtype=bool)
     largest = np.linalg.norm(L, axis=-1).max(axis=-1, initial=0.0)
-    each, basis = np.arange(batch), np.zeros((batch, 0, width))
+    each = np.arange(batch)
     for _ in range(min(count, width)):
         sizes = np.where(kept, 0.0, np.linalg.norm(rest, axis=-1))
         pivot = sizes.argmax(axis=-1)
@@ -34,9 +34,7 @@ def independent_rows(L: Array) -> Mask:
             break
         kept[each, pivot] |= found
         row = rest[each, pivot] / np.where(found, size, np.inf)[:, None]
-        basis = np.concatenate([basis, row[:, None]], axis=1)
-        for _ in range(2):
-            rest = rest - (rest @ basis.swapaxes(-1, -2)) @ basis
+        rest = rest - (rest @ row[..., None]) * row[:, None]
     return kept
 
 

@@ -82,7 +82,7 @@ def driven(
         raise UsageError("closures are projected after steps of fixed size only", hint=hint)
     terms = None if baumgarte is None else _terms(baumgarte)
     how = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
-    project = None
+    project = Projection(arm) if terms is None else None
     return Driven(opened(arm), LoopMotion(arm, how, baumgarte=terms), project)
 
 

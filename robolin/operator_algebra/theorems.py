@@ -40,7 +40,7 @@ def inverses(op: Any) -> Iterator[Pair]:
 
 
 def shorter(op: Any) -> Iterator[Pair]:
-    """Products, and the shorter formulas they are equal to."""
+    """Products, and the shorter formulas they are equal to; where two fit, the first is taken."""
     H, phi, psi, K, I = op.H, op.phi, op.psi, op.K, op.I  # noqa: E741
     back, forth = op.factor_inverse, op.factor
     for one, other in inverses(op):
@@ -125,8 +125,6 @@ def simplified(expression: Expression) -> Expression:
     for long, short in shorter(home):
         for left, right in ((long, short), (long.T, short.T)):
             rules.append((left.factors if isinstance(left, Product) else (left,), right))
-    # longer products first, so that a whole is seen before its parts
-    rules.sort(key=lambda rule: -len(rule[0]))
     return _simplified(expression, rules)
 
 

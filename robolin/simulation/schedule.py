@@ -73,7 +73,7 @@ class Schedule:
     def moments(self) -> Any:
         """The times of the rows, from 0 to the duration."""
         if self.fixed or (self.rows is None and self.dt is not None):
-            kept = [step for step in range(self.steps) if self.keeps(step)]
+            kept = [step for step in range(self.steps) if self.keeps(step) or not self.fixed]
             return np.array([*(step * self._dt for step in kept), self.duration])
         return np.linspace(0.0, self.duration, self.rows or DEFAULT_ROWS)
 
@@ -92,7 +92,8 @@ class Schedule:
         """The integrator and its settings in words."""
         if self.fixed:
             count = f"{self.steps} step{'s' * (self.steps != 1)}"
-            return f"{NAMES[self.integrator]}, dt = {self._dt:g} s, {count}"
+            longest = min(self._dt, self.duration)
+            return f"{NAMES[self.integrator]}, dt = {longest:g} s, {count}"
         return f"{NAMES[self.integrator]}, rtol = {self.relative:g}, atol = {self.absolute:g}"
 
 
@@ -112,11 +113,10 @@ def scheduled(
         raise UsageError(f"there is no integrator '{chosen}'", where="integrator", hint=hint)
     for name, value in (("duration", duration), ("dt", dt), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (isfinite(value) and value > 0.0):
-            hint = "a positive number is needed"
-            raise UsageError(f"{name} is {value:g}", where=name, hint=hint)
+            raise UsageError(f"{name} is {value:g}", hint="a positive number is needed")
     for name, count, least in (("every", every, 1), ("rows", rows, 2)):
         if count is not None and (not isinstance(count, int) or count < least):
-            raise UsageError(f"{name} is {count!r}, not a whole number from {least}", where=name)
+            raise UsageError(f"{name} is {count!r}, not a whole number from {least}")
     schedule = Schedule(duration, chosen, dt, rtol, atol, every, rows)
     _require_consistent(schedule)
     return schedule
@@ -131,10 +131,13 @@ def _require_consistent(schedule: Schedule) -> None:
         raise UsageError(
             "rk4 keeps some of its steps, not a number of rows", where="rows", hint=hint
         )
+    if not schedule.fixed and schedule.every not in (None, 1):
+        hint = "rows, or dt from row to row, say it where steps adapt"
+        raise UsageError("every counts the steps of rk4", hint=hint)
     if schedule.rows and schedule.dt:
         raise UsageError("dt and rows both say which moments to keep", where="rows")
     if not schedule.fixed and schedule.relative < _TIGHTEST:
         hint = f"{_TIGHTEST:g} is the least that double precision can keep"
-        raise UsageError(f"rtol is {schedule.relative:g}", where="rtol", hint=hint)
+        raise UsageError(f"rtol is {schedule.relative:g}", hint=hint)
     if schedule.duration / schedule._dt > MOST_STEPS:
         raise UsageError(f"more than {MOST_STEPS} steps", where="dt", hint="take a larger dt")

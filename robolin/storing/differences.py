@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf, isnan
+from math import inf, isfinite, isnan
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from robolin.storing.tolerance import Tolerance
 class Difference:
     """One entry of an array, in the row where it is furthest beyond what is allowed.
 
-    row:    counted from 1, None where there is one state
+    row:    counted from 1, None where there is one state; the first where all rows agree
     rows:   how many rows are beyond what is allowed
     weight: the gap as a share of the largest number of the array nearby, to order them by
     """
@@ -39,10 +39,10 @@ class Difference:
     @property
     def relative(self) -> float:
         """The gap as a share of the stored number."""
-        gap = abs(self.found - self.stored)
-        if isnan(gap):
-            return inf
-        return gap / abs(self.stored) if self.stored else inf if gap else 0.0
+        gap = _gap(self.stored, self.found)
+        if gap == 0.0:
+            return 0.0
+        return gap / abs(self.stored) if self.stored and isfinite(gap) else inf
 
     @property
     def values(self) -> tuple[str, str]:
@@ -52,7 +52,7 @@ class Difference:
     def change(self) -> str:
         """The gap in per cent of the stored number, or by itself where that is 0."""
         if self.stored == 0.0 or isnan(self.stored) or isnan(self.found):
-            return f"by {abs(self.found - self.stored):.2g}"
+            return f"by {_gap(self.stored, self.found):.2g}"
         return percent(self.relative)
 
     @property
@@ -101,6 +101,9 @@ class Ledger:
             np.ascontiguousarray(values, dtype=np.float64).reshape(-1, size)
             for values in (stored, found)
         )
+        if first == 1 and len(stored):
+            # stands for all rows until one differs
+            self.row[:], self.stored[:], self.found[:] = 1, stored[0], found[0]
         # nearly always everything is as it was
         if not np.array_equal(stored.view(np.uint64), found.view(np.uint64)):
             self._look_closely(stored, found, first)
@@ -109,9 +112,9 @@ class Ledger:
         with np.errstate(invalid="ignore", over="ignore"):
             gap = np.abs(found - stored)
             excess = gap - (self.tolerance.atol + self.tolerance.rtol * np.abs(stored))
-        missing = np.isnan(stored), np.isnan(found)
-        excess[missing[0] ^ missing[1]] = inf
-        excess[missing[0] & missing[1]] = -inf
+        # what is missing, or infinite, is close to nothing but itself
+        excess[np.isnan(excess)] = inf
+        excess[(stored == found) | (np.isnan(stored) & np.isnan(found))] = -inf
         self.rows += (excess > 0.0).sum(axis=0)
         finite = np.abs(stored[np.isfinite(stored)])
         self.scale = max(self.scale, float(finite.max(initial=0.0)))
@@ -126,23 +129,28 @@ class Ledger:
         self.found[worse] = found[rows, columns][worse]
 
     def differences(self, batch: bool) -> list[Difference]:
-        """Every entry; one that never differed has the same number twice, and no row."""
+        """Every entry, also those that never differed."""
         return [
             self._difference(i, name, batch) for i, name in enumerate(self.entry.column_names())
         ]
 
     def _difference(self, i: int, name: str, batch: bool) -> Difference:
         stored, found = float(self.stored[i]), float(self.found[i])
-        gap = abs(found - stored)
-        seen = self.excess[i] > -inf
+        gap = _gap(stored, found)
         return Difference(
             array=self.entry.name,
             entry=name,
             unit=self.units[i],
-            row=int(self.row[i]) if batch and seen else None,
+            row=int(self.row[i]) if batch else None,
             stored=stored,
             found=found,
             tolerance=self.tolerance,
             rows=int(self.rows[i]),
             weight=inf if isnan(gap) else gap / (self.scale or 1.0),
         )
+
+
+def _gap(stored: float, found: float) -> float:
+    """How far apart two numbers are; NaN, which stands for no answer, is not far from itself."""
+    same = stored == found or (isnan(stored) and isnan(found))
+    return 0.0 if same else abs(found - stored)

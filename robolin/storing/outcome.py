@@ -24,6 +24,7 @@ class Outcome:
 
     name:     of the case, or the path of the stored result
     question: the verb and the arm, as far as they are known
+    comparison: what differs; beside an error, what is known to differ about the model
     """
 
     name: str
@@ -37,7 +38,8 @@ class Outcome:
     @property
     def exit_code(self) -> int:
         if self.error is not None:
-            return self.error.exit_code
+            # a question that makes no sense any more is no wrong usage of this command
+            return max(self.error.exit_code, RobolinError.exit_code)
         return 0 if self.status == "same" else FOUND_SOMETHING
 
 
@@ -57,12 +59,11 @@ def reasons(comparison: Comparison) -> Iterator[str]:
 
 def told(outcome: Outcome, everything: bool = False) -> list[str]:
     """An outcome in lines: why it was refused, or what differs, the largest difference first."""
-    if outcome.error is not None:
-        return [line for part in outcome.error.parts for line in str(part).splitlines()]
-    comparison = outcome.comparison
-    if comparison is None:
-        return []
-    return compared_lines(comparison, everything)
+    problems = outcome.error.parts if outcome.error is not None else ()
+    lines = [line for part in problems for line in str(part).splitlines()]
+    if outcome.comparison is not None:
+        lines += compared_lines(outcome.comparison, everything)
+    return lines
 
 
 def compared_lines(comparison: Comparison, everything: bool = False) -> list[str]:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from robolin.errors import FileError, RobolinError, raise_all
 from robolin.storing.tolerance import ALL, Tolerance, Tolerances
@@ -40,9 +40,16 @@ _TEXTS = (*_NEEDED, "name", "trajectory")
 _TOLERANCE = ("rtol", "atol")
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
 
-# verb -> its flags without dashes, and whether each takes a file; None for a verb that is
-# unknown or has no result
-FlagsOf = Callable[[str], Mapping[str, bool] | None]
+
+class Flag(NamedTuple):
+    """What a suite has to know about a flag of a verb."""
+
+    takes_file: bool = False
+    repeats: bool = False
+
+
+# verb -> its flags without dashes; None for a verb that is unknown or has no result
+FlagsOf = Callable[[str], Mapping[str, Flag] | None]
 
 
 @dataclass(frozen=True)
@@ -167,9 +174,9 @@ class _Reader:
                     where = (*at, section, flag)
                     self._wrong(where, f"{entry['verb']} has no --{flag}", _meant(flag, [*known]))
                     continue
-                if known[flag] and isinstance(value, str):
+                if known[flag].takes_file and isinstance(value, str):
                     value = str(self._path.parent / value)
-                yield from _typed(flag, value, section == "state")
+                yield from _typed(flag, value, known[flag].repeats)
         if "trajectory" in entry:
             yield f"--trajectory={self._path.parent / entry['trajectory']}"
 
@@ -229,13 +236,13 @@ class _Reader:
         self._problems.append(RobolinError(message, where=self._where(at), hint=hint))
 
 
-def _typed(flag: str, value: Any, state: bool) -> Iterator[str]:
+def _typed(flag: str, value: Any, repeats: bool) -> Iterator[str]:
     """A value of the suite file as one or several words of a command line."""
     if value is True:
         yield f"--{flag}"
-    elif isinstance(value, list) and not state:
+    elif isinstance(value, list) and repeats:
         for item in value:
-            yield from _typed(flag, item, True)
+            yield from _typed(flag, item, False)
     elif value is not False:
         yield f"--{flag}={_text(value)}"
 

@@ -19,5 +19,8 @@ def told_apart(old: float, new: float) -> tuple[str, str]:
 
 
 def percent(share: float) -> str:
-    """A share of one as per cent, in two digits."""
-    return f"{100.0 * share:.2g} %" if isfinite(share) else "beyond measure"
+    """A share of one as per cent, in two digits or to the unit."""
+    if not isfinite(share):
+        return "beyond measure"
+    hundredths = 100.0 * share
+    return f"{hundredths:{'.2g' if abs(hundredths) < 99.5 else '.0f'}} %"

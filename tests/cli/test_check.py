@@ -148,7 +148,9 @@ def test_a_comment_is_no_difference() -> None:
 def test_all_shows_what_agrees() -> None:
     """--all has a line for every entry."""
     ran = answered("check", record(), "--all")
-    assert "shoulder/effort" in ran.out
+    (line,) = (line for line in ran.out.splitlines() if line.startswith("shoulder/effort"))
+    effort = f"{read_npz('stored/a.npz').arrays['tau'][0]:.5g}"
+    assert line.split()[1:3] == [effort, effort]
     assert "shoulder/effort" not in answered("check", "stored/a.npz").out
 
 
@@ -221,12 +223,17 @@ def test_damage_is_exit_code_3() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_another_question_is_refused_by_its_verb() -> None:
-    """An arm that lost a joint cannot answer any more; that is told, not a traceback."""
+    """An arm that lost a joint cannot answer any more; that is told with what changed in it."""
     path = record()
     edited("name: elbow, type: revolute", "name: elbow, type: fixed")
     ran = robolin("check", path)
-    assert ran.code == 2
+    assert ran.code == 3
     assert "2 values" in ran.out
+    assert "joint elbow: type revolute → fixed" in ran.out
+    assert "refused  stored/a.npz  inverse arm.yaml" in ran.out
+    (case,) = json.loads(robolin("check", path, "--format", "json").out)["cases"]
+    assert "2 values" in case["errors"][0]["message"]
+    assert ("elbow", "type") in {(change["name"], change["quantity"]) for change in case["model"]}
 
 
 @pytest.mark.usefixtures("project")
@@ -292,6 +299,9 @@ def test_usage() -> None:
         (path, "--against", path, "--update"),
         (path, "--rtol", "-1"),
         (path, "-o", "report.pdf"),
+        (path, "--against", path, "--model", "arm.yaml"),
+        (path, "--against", path, "--root", "."),
+        ("--root", "."),
     ):
         assert robolin("check", *words).code == 2
 
@@ -345,6 +355,40 @@ def test_mistakes_in_a_suite_have_lines(project: Path) -> None:
     assert ran.err == (
         "error: robolin.toml:6: there is no key 'sate'\nhint: did you mean 'state'?\n"
     )
+
+
+def test_what_a_case_gets_wrong_is_told_with_its_place(project: Path) -> None:
+    """A case that its verb refuses is named with its line; the others are recorded all the same."""
+    wrong = SUITE.replace("[0.3, -0.7]", "[0.3]") + "options = { gravity = -1 }\n"
+    (project / "robolin.toml").write_text(
+        wrong
+        + SUITE.replace('"two-link"', '"panda"').replace("holding", "more").replace("fall", "other")
+    )
+    ran = robolin("record", "--suite")
+    assert ran.code == 2
+    assert ran.out.splitlines() == [
+        "recorded more: stored/more.npz",
+        "recorded other: new/other.csv",
+    ]
+    assert "robolin.toml:2: case 'holding': --q=0.3: 1 value" in ran.err
+    assert "robolin.toml:9: case 'fall': --gravity=-1" in ran.err
+
+
+@pytest.mark.usefixtures("project")
+def test_digits_of_a_library_are_told() -> None:
+    """A difference in numbers that NumPy's solvers had a part in comes with that explanation."""
+
+    def notes(*words: str) -> list[str]:
+        answered("record", *words, "-o", "a.npz")
+        text = Path("arm.yaml").read_text()
+        edited("mass: 1.2", "mass: 1.3")
+        ran = robolin("check", "a.npz")
+        Path("arm.yaml").write_text(text)
+        assert ran.code == 1
+        return [line for line in ran.out.splitlines() if "linear-algebra library" in line]
+
+    assert notes("regressor", "arm.yaml", "--rank", "--samples", "3")
+    assert not notes("regressor", "arm.yaml", "--q", "1,2")
 
 
 def test_no_suite_is_told(tmp_path: Path, monkeypatch) -> None:

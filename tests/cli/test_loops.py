@@ -167,6 +167,22 @@ def test_trajectories_are_closed_row_by_row(tmp_path: Path) -> None:
     assert np.isnan(tolerated[1:]).all()
 
 
+def test_rows_without_sense_do_not_spoil_changes(tmp_path: Path) -> None:
+    """A change is closed in every row that has a state, and NaN in the others."""
+    file = tmp_path / "rows.csv"
+    file.write_text("drive/position,knee/position,pivot/position\n0,0,0\nnan,0,0\n")
+    change = ("--perturb", "dq=drive=1", "--close", "drive", "--on-bad-row", "nan")
+    args = ("linearize-forward", "four-bar", "--trajectory", str(file), *change)
+    first, second = answered(*args).numbers
+
+    assert first == asked_row("linearize-forward", "four-bar", *change[:4])
+    assert np.isnan(second).all()
+
+
+def asked_row(*args: str) -> list[float]:
+    return answered(*args).numbers[0]
+
+
 def test_a_simulation_is_a_trajectory_of_closed_states(tmp_path: Path) -> None:
     """What simulate writes, forward reads, and finds on its closures with the same motion."""
     file = tmp_path / "motion.csv"

@@ -77,6 +77,22 @@ def test_wrong_usage(words: tuple[str, ...], message: str) -> None:
     assert not Path("a.npz").exists()
 
 
+def test_flags_behind_a_verb_that_has_them_are_its_own() -> None:
+    """--rtol behind `simulate` adapts its steps; before it, it says how close results must come."""
+    question = ("simulate", "two-link", "--duration", "0.01", "--rtol", "1e-8", "--rows", "3")
+    ran = answered("record", *question, "-o", "a.npz")
+    meta = read_npz("a.npz").meta
+    assert (meta["options"]["rtol"], meta["tolerances"]) == ("1e-8", {})
+    assert "last digits differ between machines" in ran.err
+
+    ran = answered("record", "--rtol", "1e-3", *question, "-o", "a.npz")
+    meta = read_npz("a.npz").meta
+    assert meta["options"]["rtol"] == "1e-8"
+    assert meta["tolerances"] == {"*": {"rtol": 1e-3, "atol": 0.0}}
+    assert ran.err == ""
+    answered("check", "a.npz")
+
+
 def test_the_extension_decides() -> None:
     """A file that no reader could read back is refused before anything is computed."""
     ran = robolin("record", "inverse", "two-link", "-o", "a.txt")

@@ -144,6 +144,27 @@ def test_adapted_steps_from_the_command_line() -> None:
     assert np.abs(by_rows["elbow/position"] - by_dt["elbow/position"]).max() < 1e-9
 
 
+def test_many_starts_by_adapted_steps(tmp_path: Path) -> None:
+    """With a tolerance, --dt or --rows asks for the rows of every start, and neither for ends."""
+    states = tmp_path / "states.csv"
+    states.write_text("q1,q2\n1,-0.5\n0.2,0.1\n")
+    start = ("simulate", "two-link", "--initial", states, "--duration", "0.1", "--rtol", "1e-9")
+
+    assert columns(answered(*start, "--dt", "0.05").out)["time"].tolist() == [0.0, 0.05, 0.1] * 2
+    assert columns(answered(*start, "--rows", "3").out)["time"].tolist() == [0.0, 0.05, 0.1] * 2
+    assert "time" not in columns(answered(*start).out)
+
+
+def test_energy_from_nowhere_is_told() -> None:
+    """Steps too long for the motion are a warning that says how much energy they made up."""
+    start = ("simulate", "two-link", "--duration", "1", "--every", "1000")
+    ran = answered(*start, "--dt", "0.2")
+
+    assert "J came from nowhere, beside" in ran.err
+    assert "smaller steps" in ran.err
+    assert answered(*start, "--dt", "0.001").err == ""
+
+
 def test_table_shows_moments_from_first_to_last() -> None:
     """On a terminal ten rows stand for all, and the contract says how well energy was kept."""
     ran = answered(*FALL, "--format", "table")
@@ -159,7 +180,7 @@ WRONG = [
     ("--duration x", "--duration=x: 'x' is not a number", ""),
     ("", "missing option '--duration'", ""),
     ("--duration 1 --dt 0", "dt is 0", ""),
-    ("--duration 1 --rtol 1e-9 --every 2", "--every: has no effect here", "--rows"),
+    ("--duration 1 --rtol 1e-9 --every 2", "every counts the steps of rk4", "rows"),
     ("--duration 1 --rows 5", "not a number of rows", ""),
     ("--duration 1 --integrator rk4 --rtol 1e-6", "fixed size", ""),
     ("--duration 1 --tau 1,2 --control rate", "--tau: cannot go together with --control", ""),

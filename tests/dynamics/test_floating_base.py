@@ -209,6 +209,15 @@ def test_the_order_of_joints_may_name_the_base_as_one() -> None:
     assert arm.joint_names == (*names, *parts)
 
 
+def test_armature_of_the_whole_base_or_of_one_freedom() -> None:
+    """A rotor on the joint is one on each of its freedoms, unless a freedom has its own."""
+    arm = robolin.load("panda", floating_base=True, armature={"base": 0.5, "base:x": 0.2})
+    plain = robolin.load("panda", floating_base=True)
+    more = robolin.mass_matrix(arm, 0.3) - robolin.mass_matrix(plain, 0.3)
+    expected = np.diag([0.5, 0.5, 0.5, 0.2, 0.5, 0.5] + [0.0] * 7)
+    assert np.abs(more - expected).max() <= 1e-14
+
+
 def test_the_contract_says_that_the_base_floats() -> None:
     """Contract and inspection tell what floats, and what its numbers mean."""
     arm = robolin.load("panda", floating_base=True)

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
+from robolin.arm import HERE, Arm
 from robolin.configuration import advanced, kinematic_block
+from robolin.description.freedoms import taken_apart
+from robolin.description.model import JointEntry, Place
 from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.engine.kernels import host_width
 from robolin.engine.parameters import parameters_of
@@ -185,6 +187,19 @@ def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
     ):
         difference = (ahead[name] - behind[name]).T / (2.0 * h)
         assert gap(difference, derivative, made_of=1.0) <= 1e-8, name
+
+
+@pytest.mark.parametrize(
+    "axis",
+    [(0, 0, 1), (0, 0, -1), (1, 0, 0), (0, -2, 0), (3, -4, 5), (1e-9, 0, -1), (1e-200, 1e-200, -1)],
+)
+def test_a_plane_has_right_handed_axes(axis: tuple[float, float, float]) -> None:
+    """x and y of a planar joint span the plane across its axis, and x turns to y about it."""
+    joint = JointEntry("cart", "planar", "ground", "wagon", Place(""), axis=axis)
+    x, y, normal = (np.array(part.axis) for part in taken_apart(joint, "planar", HERE, {}))
+    assert np.abs(np.cross(x, y) - normal).max() <= 1e-15
+    assert np.abs(np.cross(y, normal) - x).max() <= 1e-15
+    assert gap(normal, np.array(axis) / np.linalg.norm(axis)) <= 1e-15
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=named)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import robolin
+from robolin.arm import Link, Pose
 from tests.loops.closed_arms import Closed, sample
 from tests.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced
 
@@ -114,6 +117,50 @@ def test_closing_from_afar(closed: Closed) -> None:
     assert open_by > 1e-2
     assert left < 1e-12
     np.testing.assert_array_equal(robolin.close(closed.arm, found.q).q, found.q)
+
+
+@pytest.mark.parametrize("start", [(2.7, -0.2, 1.5), (2.317, 2.294, 0.297)])
+def test_closing_does_not_run_away(start: tuple[float, float, float]) -> None:
+    """From a metre away joints close without whole turns, and overshooting is taken back."""
+    found = robolin.close(robolin.load("four-bar"), start, hold="drive")
+    assert np.abs(found.q - start).max() < np.pi
+
+
+def parallelogram(at: float) -> robolin.Arm:
+    """The four-bar with a coupler and pivots 1 m apart and cranks of 1 m, `at` metres from zero."""
+    arm = robolin.load("four-bar")
+
+    def moved(link: Link, translation: tuple[float, float, float]) -> Link:
+        return replace(link, joint=replace(link.joint, pose=Pose(translation=translation)))
+
+    places = {"crank": (at, 0.0, 0.0), "coupler": (0.0, 1.0, 0.0), "rocker": (at + 1.0, 0.0, 0.0)}
+    links = tuple(moved(link, places[link.name]) for link in arm.links)
+    first = replace(arm.loops[0].first, pose=Pose(translation=(1.0, 0.0, 0.0)))
+    return replace(arm, links=links, loops=(replace(arm.loops[0], first=first),))
+
+
+def test_far_from_the_world() -> None:
+    """A linkage a thousand kilometres off is closed as exactly as one at the origin."""
+    q = np.array([0.3, -0.3, 0.3])
+    gap = robolin.loop_constraints(parallelogram(2.0**20), q).open_by
+    assert np.abs(gap).max() < 1e-15
+
+
+def test_changes_with_nothing_left_to_open() -> None:
+    """Where both cranks turn alike, the velocities of closures change by rounding alone."""
+    arm, turn = parallelogram(0.0), np.array([1.0, -1.0, 1.0])
+    found = robolin.perturb_forward(arm, 0.3 * turn, 0.7 * turn, dq=turn)
+    model = robolin.linearize_forward(arm, 0.3 * turn, 0.7 * turn)
+    np.testing.assert_allclose(found, model.dqdd_dq @ turn, rtol=1e-12)
+
+
+def test_fast_velocities_are_known_less_exactly() -> None:
+    """Nine digits of a velocity are enough, however fast it is; six are not."""
+    arm = robolin.load("four-bar")
+    state = robolin.close(arm, [0.5, 0, 0], [1e4, 0, 0], hold="drive")
+    robolin.forward(arm, state.q, state.qd * [1 + 1e-9, 1, 1])
+    with pytest.raises(robolin.RobolinError, match="torn open"):
+        robolin.forward(arm, state.q, state.qd * [1 + 1e-5, 1, 1])
 
 
 def test_an_arm_without_loops_is_closed_already() -> None:

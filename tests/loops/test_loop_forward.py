@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Frame, Loop, Pose, Wrench
+from robolin.arm import Frame, Inertia, Loop, Pose, Wrench
+from robolin.loops.simulation import LoopMotion
 from tests.loops.closed_arms import METHODS, Closed, relative, sample
 from tests.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced, reduced_change
 
@@ -265,3 +266,15 @@ def test_a_dead_point_is_refused_in_motion() -> None:
     assert robolin.loop_constraints(flat, q).open_by.max() == 0.0
     with pytest.raises(robolin.RobolinError, match="dead point"):
         robolin.forward(flat, q, [1.0, -2.0, 0.0])
+    with pytest.raises(robolin.RobolinError, match="run into a dead point"):
+        LoopMotion(flat, {})(0.0, q, np.array([1.0, -2.0, 0.0]), np.zeros(3))
+
+
+def test_motion_that_meets_no_inertia_is_refused() -> None:
+    """A massless wheel that no closure holds has no acceleration, whatever the method."""
+    arm = robolin.load("five-bar")
+    light = [replace(link, inertia=Inertia()) for link in arm.links]
+    for method in METHODS:
+        with pytest.raises(robolin.RobolinError, match="nothing resists") as caught:
+            robolin.loop_forces(replace(arm, links=tuple(light)), 0.0, loop_method=method)
+        assert "armature" in caught.value.hint

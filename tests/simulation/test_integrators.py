@@ -114,6 +114,18 @@ def test_a_state_does_not_know_its_neighbours(state: str) -> None:
             assert np.array_equal(getattr(alone, name), getattr(together, name)[i]), name
 
 
+def test_moments_of_adapted_steps_are_dt_apart() -> None:
+    """Where steps adapt, dt alone says which moments are kept; `every` is for rk4."""
+    for every in (1, None):
+        schedule = Schedule(0.45, "dop853", dt=0.1, rtol=1e-6, every=every)
+        assert schedule.moments() == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, 0.45], abs=1e-15)
+
+
+def test_a_step_longer_than_the_motion_is_told_as_it_was() -> None:
+    """A step is never longer than the motion, and the words say so."""
+    assert Schedule(1.0, dt=2.0).said() == "Runge–Kutta of order 4, dt = 1 s, 1 step"
+
+
 def test_adapted_steps_of_a_batch_are_those_of_each_state() -> None:
     """With a tolerance each state takes its own steps, whatever the others need."""
     arm = robolin.load("two-link")

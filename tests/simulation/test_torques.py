@@ -127,6 +127,7 @@ WRONG = {
     "rows": ({"rows": 5}, "not a number of rows"),
     "rows and dt": ({"rows": 5, "rtol": 1e-6}, "both say which moments"),
     "every": ({"every": 0}, "every is 0"),
+    "every and tolerance": ({"rtol": 1e-6, "every": 2}, "every counts the steps of rk4"),
     "steps": ({"duration": 1e9}, "more than 100000000 steps"),
     "state": ({"state": "qd"}, "no state 'qd'"),
     "baumgarte": ({"baumgarte": (1.0, 1.0)}, "no closed loops"),

@@ -12,6 +12,7 @@ from robolin.output.result import Array, Ending, Flow, Result, whole
 from robolin.output.write import FILE_WRITERS
 from robolin.storing.compare import Comparison, compared
 from robolin.storing.stored import open_stored
+from robolin.storing.told_apart import percent
 from robolin.storing.tolerance import ALL, Tolerance, Tolerances
 
 JOINTS = ("shoulder", "elbow")
@@ -55,6 +56,50 @@ def test_the_worst_row_of_each_entry_is_told(tmp_path: Path) -> None:
         "row 412, shoulder/effort: 3.2101 → 3.2094 N·m, 0.022 %, allowed 0.001 %, 2 rows like it",
         "row 412, elbow/effort: 1 → 1.0001 N·m, 0.01 %, allowed 0.001 %",
     ]
+
+
+@pytest.mark.parametrize("close", [EXACT, close_to(1e-3), close_to(atol=1e-3)])
+def test_infinity_is_close_to_nothing_but_itself(tmp_path: Path, close: Tolerances) -> None:
+    """An infinite number is the same as itself, and as far as can be from any other."""
+    old = np.array([[np.inf, 1.0], [-np.inf, 2.0], [3.0, 3.0]])
+    new = np.array([[np.inf, np.inf], [np.inf, 2.0], [np.inf, 3.0]])
+    assert beside(tmp_path, torques(old), torques(old.copy()), close).same
+    found = {e.entry: e for e in beside(tmp_path, torques(old), torques(new), close).beyond}
+    assert (found["shoulder/effort"].rows, found["shoulder/effort"].row) == (2, 2)
+    assert (found["elbow/effort"].rows, found["elbow/effort"].row) == (1, 1)
+    assert found["shoulder/effort"].change == "beyond measure"
+
+
+def test_entries_that_agree_have_their_numbers(tmp_path: Path) -> None:
+    """What never differed stands there as in the first row, NaN included, and by nothing."""
+    old = np.array([[1.5, np.nan], [2.5, np.nan]])
+    new = np.array([[1.5, np.nan], [2.5, 4.0]])
+    for now in (old, new):
+        entries = beside(tmp_path, torques(old), torques(now.copy())).entries
+        first = next(entry for entry in entries if entry.entry == "shoulder/effort")
+        assert (first.row, first.stored, first.found, first.relative) == (1, 1.5, 1.5, 0.0)
+    missing = next(
+        entry
+        for entry in beside(tmp_path, torques(old), torques(old.copy())).entries
+        if entry.entry == "elbow/effort"
+    )
+    assert missing.values == ("nan", "nan")
+    assert (missing.relative, missing.change) == (0.0, "by 0")
+
+
+@pytest.mark.parametrize(
+    "share, text",
+    [
+        (2e-4, "0.02 %"),
+        (0.994, "99 %"),
+        (1.0, "100 %"),
+        (-6.0, "-600 %"),
+        (float("inf"), "beyond measure"),
+    ],
+)
+def test_shares_are_per_cent(share: float, text: str) -> None:
+    """Two digits below a hundred per cent, whole per cents above."""
+    assert percent(share) == text
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 1000])

@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 from robolin.errors import RobolinError
-from robolin.storing.suite import find_suite, read_suite
+from robolin.storing.suite import Flag, find_suite, read_suite
 from robolin.storing.tolerance import Tolerance
 from robolin.storing.toml_lines import line_of
 
 FLAGS = {
-    "inverse": {"q": False, "qd": False, "payload": False, "no-damping": False, "trajectory": True},
-    "simulate": {"initial": True, "duration": False},
+    "inverse": {
+        **dict.fromkeys(("q", "qd", "no-damping", "gravity"), Flag()),
+        "payload": Flag(repeats=True),
+        "trajectory": Flag(takes_file=True),
+    },
+    "simulate": {"initial": Flag(takes_file=True), "duration": Flag()},
 }
 
 GOOD = """
@@ -67,6 +71,12 @@ def test_cases_are_command_lines(tmp_path: Path) -> None:
     assert second.words == (f"--trajectory={tmp_path / 'motion.csv'}",)
     assert (second.name, second.arm) == ("fall", "panda")
     assert third.words == (f"--initial={tmp_path / 'states.csv'}", "--duration=2.0")
+
+
+def test_a_list_is_one_value_unless_the_flag_is_repeated(tmp_path: Path) -> None:
+    """[0, 0, -1.62] for a flag given once is 0,0,-1.62; else the last number would be all of it."""
+    (case,) = read(tmp_path, f"{CASE}options = {{ gravity = [0, 0, -1.62], payload = ['a:1'] }}")
+    assert case.words == ("--gravity=0,0,-1.62", "--payload=a:1")
 
 
 def test_tolerances_come_from_the_nearest_place(tmp_path: Path) -> None:
