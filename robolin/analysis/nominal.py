@@ -97,15 +97,13 @@ def _half_way(arm: Arm, h: Array, q0: Array, q1: Array, v0: Array, v1: Array) ->
     """The configuration in the middle of a step, on the way ξ from q₀ to q₁ = q₀ ⊕ δ.
 
     ξ = ½ δ + h/8 (ξ̇₀ - ξ̇₁) with ξ̇₀ = q̇₀ and, for a body that turns,
-    ξ̇₁ = q̇₁ + ½ δ x q̇₁ + 1/12 δ x (δ x q̇₁) as far as the order needs it; else ξ̇₁ = q̇₁
+    ξ̇₁ = q̇₁ + ½ δ x q̇₁ as far as the order needs it; else ξ̇₁ = q̇₁
     """
     delta = difference(arm, q0, q1)
     rate = v1
     if arm.groups:
         # the block is -δ x, for the joints where that is not zero
-        once = np.einsum("...ij,...j->...i", kinematic_block(arm, delta), v1)
-        twice = np.einsum("...ij,...j->...i", kinematic_block(arm, delta), once)
-        rate = v1 - 0.5 * once + twice / 12.0
+        rate = v1 - 0.5 * np.einsum("...ij,...j->...i", kinematic_block(arm, delta), v1)
     return advanced(arm, q0, 0.5 * delta + 0.125 * h * (v0 - rate))
 
 

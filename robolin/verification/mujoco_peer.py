@@ -26,6 +26,9 @@ class MuJoCoPeer:
         import mujoco
 
         self._mj: Any = mujoco
+        if mujoco.get_mju_user_warning() is None:
+            # its warnings would go into a log file in the current folder
+            mujoco.set_mju_user_warning(lambda text: None)
         self.title = f"MuJoCo {mujoco.__version__}"
         model, self.read = self._from_file(arm)
         if model is None:

@@ -141,16 +141,17 @@ def parallelogram(at: float) -> robolin.Arm:
 
 def test_far_from_the_world() -> None:
     """A linkage a thousand kilometres off is closed as exactly as one at the origin."""
-    q = np.array([0.3, -0.3, 0.3])
+    q = np.linspace(-3.0, 3.0, 41)[:, None] * [1.0, -1.0, 1.0]
     gap = robolin.loop_constraints(parallelogram(2.0**20), q).open_by
     assert np.abs(gap).max() < 1e-15
 
 
 def test_changes_with_nothing_left_to_open() -> None:
     """Where both cranks turn alike, the velocities of closures change by rounding alone."""
-    arm, turn = parallelogram(0.0), np.array([1.0, -1.0, 1.0])
-    found = robolin.perturb_forward(arm, 0.3 * turn, 0.7 * turn, dq=turn)
-    model = robolin.linearize_forward(arm, 0.3 * turn, 0.7 * turn)
+    arm, turn = parallelogram(0.3), np.array([1.0, -1.0, 1.0])
+    q = np.linspace(0.3, 1.3, 11)[:, None] * turn
+    found = robolin.perturb_forward(arm, q, 0.7 * turn, dq=turn)
+    model = robolin.linearize_forward(arm, q, 0.7 * turn)
     np.testing.assert_allclose(found, model.dqdd_dq @ turn, rtol=1e-12)
 
 
