@@ -15,6 +15,8 @@ import pytest
 
 from robolin.description.bundled import bundled_path
 from robolin.output.npz import read_npz
+from robolin.storing.annotations import junit
+from robolin.storing.outcome import Outcome
 from tests.cli.command import START, Ran, answered, environment, process, robolin
 
 STATE = ("--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4")
@@ -181,6 +183,32 @@ def test_inputs_elsewhere() -> None:
 
 
 @pytest.mark.usefixtures("project")
+def test_an_arm_of_the_same_name_does_not_stand_in(monkeypatch) -> None:
+    """Recorded paths start at the stored file or at --root; the working folder has no say."""
+    path = Path(record()).resolve()
+    Path("else/stored").mkdir(parents=True)
+    Path("here").mkdir()
+    Path("here/arm.yaml").write_text(TWO_LINK)
+    Path("arm.yaml").rename("else/arm.yaml")
+    answered("check", path, "--root", "else/stored")
+    monkeypatch.chdir("here")
+    assert robolin("check", path).code == 4
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("question", [STATE, ("--trajectory", "motion.csv")])
+def test_a_number_edited_in_the_stored_file_is_damage(question: tuple[str, ...]) -> None:
+    """A stored number that is not the one that was stored is refused, not called a difference."""
+    answered("record", "inverse", "arm.yaml", *question, "-o", "a.csv")
+    lines = Path("a.csv").read_text().splitlines()
+    lines[-1] = f"1{lines[-1].lstrip('-')}"
+    Path("a.csv").write_text("\n".join(lines) + "\n")
+    ran = robolin("check", "a.csv")
+    assert ran.code == 3
+    assert "the array 'tau' was changed after it was stored" in ran.out
+
+
+@pytest.mark.usefixtures("project")
 def test_results_that_nobody_recorded_are_checked_too() -> None:
     """Any result with -o says enough; its arm is looked for beside it and in this folder."""
     answered("inverse", "arm.yaml", *STATE, "-o", "stored/plain.json")
@@ -287,6 +315,9 @@ def test_junit() -> None:
     suite = ElementTree.parse("report.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "1")
     assert {case.get("name") for case in suite} == {"good & well.npz", "bad.npz"}
+    text = junit([Outcome("bell\a <1>", "a.npz", "differs", "inverse \x1b[0m")])
+    (case,) = ElementTree.fromstring(text)
+    assert (case.get("name"), case.get("classname")) == ("bell? <1>", "inverse ?[0m")
 
 
 @pytest.mark.usefixtures("project")
@@ -345,6 +376,17 @@ def test_a_case_that_asks_something_else_differs(project: Path) -> None:
     assert "option q: 0.3,-0.7 → 0.3,-0.8" in ran.out
     assert robolin("check", "--update").code == 1
     answered("check")
+
+
+def test_the_tolerances_of_the_suite_as_it_is_count(project: Path) -> None:
+    """A tolerance that the suite got after recording counts; one that is typed comes first."""
+    (project / "robolin.toml").write_text(SUITE)
+    answered("record", "--suite")
+    edited("mass: 1.2", "mass: 1.20001")
+    assert robolin("check").code == 1
+    (project / "robolin.toml").write_text(f"rtol = 0.1\n{SUITE}")
+    answered("check")
+    assert robolin("check", "--rtol", "0").code == 1
 
 
 def test_mistakes_in_a_suite_have_lines(project: Path) -> None:

@@ -47,7 +47,7 @@ def test_numbers_are_told_with_unit_and_share(old: dict[str, Any], new: dict[str
     assert told(old, new) == [
         "link panda_link3: mass 3.2286 → 3.39 kg (+5 %)",
         "link panda_link3: com y 0.039252 → 0.05 m (+27 %)",
-        "joint panda_joint2: damping 0.003 → 0.006 N·m·s/rad (+1e+02 %)",
+        "joint panda_joint2: damping 0.003 → 0.006 N·m·s/rad (+100 %)",
         "joint panda_joint2: upper limit 1.7628 → 1.9 rad (+7.8 %)",
     ]
 
@@ -57,7 +57,7 @@ def test_what_was_zero_or_absent(old: dict[str, Any], new: dict[str, Any]) -> No
     del new["joints"]["panda_joint1"]["damping"]
     del new["joints"]["panda_joint1"]["upper limit"]
     assert told(old, new) == [
-        "joint panda_joint1: damping 0.003 → 0 N·m·s/rad (-1e+02 %)",
+        "joint panda_joint1: damping 0.003 → 0 N·m·s/rad (-100 %)",
         "joint panda_joint1: upper limit 2.8973 → none",
     ]
 
@@ -73,6 +73,27 @@ def test_turned_origins_are_told_by_their_angles(old: dict[str, Any]) -> None:
     (change,) = model_changes(old, other)
     assert (change.part, change.name, change.quantity) == ("joint", "panda_joint2", "origin roll")
     assert change.relative == pytest.approx(-1e-6, rel=1e-6)
+
+
+def test_angles_are_told_where_roll_and_yaw_are_one(
+    old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    """With a pitch of 90 degrees only the sum of the others is defined, and roll tells it."""
+    up = 1.5707963267948966
+    for model, roll in ((old, 0.2), (new, 0.5)):
+        model["joints"]["panda_joint2"]["rotation"] = list(rotation_from_rpy(roll, up, 0.0))
+    assert told(old, new) == ["joint panda_joint2: origin roll 0.2 → 0.5 rad (+150 %)"]
+
+
+def test_sliding_joints_have_other_units(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Damping and limits of a joint that slides are told in units of forces and lengths."""
+    for model, damping in ((old, 1.0), (new, 2.0)):
+        joint = {"type": "prismatic", "damping": damping, "lower limit": -damping}
+        model["joints"]["panda_joint2"] |= joint
+    assert told(old, new) == [
+        "joint panda_joint2: damping 1 → 2 N·s/m (+100 %)",
+        "joint panda_joint2: lower limit -1 → -2 m (-100 %)",
+    ]
 
 
 def renamed(parts: dict[str, Any], name: str, other: str) -> None:
@@ -124,3 +145,12 @@ def test_gravity_of_the_description() -> None:
     (change,) = model_changes(two, other)
     assert (change.part, change.quantity, change.unit) == ("arm", "gravity y", "m/s²")
     assert (change.old, change.new) == (-9.81, -9.80665)
+
+
+def test_parts_with_the_same_numbers_are_renamed_one_by_one(
+    old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    """Two equal links that both have new names are two renamings, and nothing was added."""
+    for model, names in ((old, ("pad1", "pad2")), (new, ("left", "right"))):
+        model["links"] |= {name: {"mass": 0.1} for name in names}
+    assert told(old, new) == ["link pad1: renamed to left", "link pad2: renamed to right"]
