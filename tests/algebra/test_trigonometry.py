@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.algebra.scalar import sin_cos, tanh
 from robolin.algebra.axes import VECTOR
+from robolin.algebra.scalar import sin_cos, tanh
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import Algorithm
@@ -134,7 +134,9 @@ def _tanhs(chain: Any) -> None:
         chain.out("t", (k,), tanh(chain.given("q")[k]))
 
 
-SINES = Algorithm(_sines, ("q",), dict.fromkeys(("s", "c", "reciprocal"), VECTOR), "sines of the joints")
+SINES = Algorithm(
+    _sines, ("q",), dict.fromkeys(("s", "c", "reciprocal"), VECTOR), "sines of the joints"
+)
 TANHS = Algorithm(_tanhs, ("q",), {"t": VECTOR}, "hyperbolic tangents of the joints")
 ONE_JOINT = random_arm(1, 1, prismatic=False)
 
