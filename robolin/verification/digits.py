@@ -49,7 +49,9 @@ def digits(on: Subject) -> Iterator[Check]:
             if all(np.isfinite(x[rows]).all() for x in on.ran(name).arrays.values()):
                 yield _digits_of(on, name, rows, mpmath.mpf)
             else:
-                yield not_applicable(FAMILY, name, "it has no finite answer in the states looked at")
+                yield not_applicable(
+                    FAMILY, name, "it has no finite answer in the states looked at"
+                )
 
 
 def _digits_of(on: Subject, name: str, rows: list[int], number: Any) -> Check:

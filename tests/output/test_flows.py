@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.output.sample_results import meta, sample
 
 from robolin.errors import FileError
 from robolin.output import csv_file
@@ -18,6 +17,7 @@ from robolin.output.parquet_file import write_parquet
 from robolin.output.result import Ending, Flow, whole
 from robolin.output.table import render_table
 from robolin.output.top_rows import top_rows
+from tests.output.sample_results import meta, sample
 
 WRITERS = {"csv": write_csv, "json": write_json, "npz": write_npz, "parquet": write_parquet}
 ROWS = 40

@@ -6,12 +6,12 @@ import zipfile
 
 import numpy as np
 import pytest
-from tests.output.sample_results import JOINTS, meta, same_bits, sample
 
 from robolin.errors import FileError, RobolinError
 from robolin.output.npz import read_npz
 from robolin.output.npz_file import write_npz
 from robolin.output.result import whole
+from tests.output.sample_results import JOINTS, meta, same_bits, sample
 
 
 @pytest.mark.parametrize("rows", [None, 1, 5])

@@ -5,12 +5,12 @@ import json
 
 import numpy as np
 import pytest
-from tests.output.sample_results import sample
 
 from robolin.errors import RobolinError, UsageError
 from robolin.output.npz import read_npz
 from robolin.output.result import Array, Result
 from robolin.output.write import write
+from tests.output.sample_results import sample
 
 
 class Stream(io.TextIOWrapper):

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import polars
 import pytest
-from tests.output.sample_results import JOINTS, meta, same_bits, sample
 
 from robolin.output import csv_file
 from robolin.output.csv_file import write_csv, write_csv_to
@@ -15,6 +14,7 @@ from robolin.output.json_file import write_json
 from robolin.output.parquet_file import write_parquet
 from robolin.output.result import Array, Result, flat, whole
 from robolin.version import __version__
+from tests.output.sample_results import JOINTS, meta, same_bits, sample
 
 WRITERS = {"csv": write_csv, "json": write_json, "parquet": write_parquet}
 
