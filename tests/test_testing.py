@@ -83,6 +83,10 @@ def test_a_tolerance_is_stored_with_the_result(tmp_path: Path, arm: robolin.Arm)
     assert_matches({"tau": tau * 1.0001}, path)
     with pytest.raises(AssertionError):
         assert_matches({"tau": tau * 1.0001}, path, rtol=0.0)
+    # and still holds for what takes its place
+    with pytest.raises(AssertionError, match="stored anew"):
+        assert_matches({"tau": tau * 2.0}, path, update=True)
+    assert_matches({"tau": tau * 2.0001}, path)
 
 
 def test_updating_never_passes(tmp_path: Path, arm: robolin.Arm) -> None:

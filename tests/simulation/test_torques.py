@@ -96,6 +96,9 @@ def test_torques_are_cut_off_at_the_limits() -> None:
     assert np.array_equal(cut.q, true.q)
     assert cut.saturated.all(axis=0).tolist() == [True, False]
     assert not true.saturated.any()
+    pulled = robolin.simulate(arm, [0.3, 0.1], tau=[-5.0, -5.0], **SHORT)
+    assert (pulled.tau == [-2.0, -5.0]).all()
+    assert pulled.saturated.all(axis=0).tolist() == [True, False]
     assert (ignored.tau == 5.0).all()
     assert not ignored.saturated.any()
 
@@ -152,6 +155,14 @@ def test_wrong_settings_are_refused(case: str) -> None:
     given = {"q": [0.0, 0.0], **SHORT, **settings}
     with pytest.raises(robolin.RobolinError, match=message):
         robolin.simulate(robolin.load("two-link"), **given)
+
+
+def test_a_bad_beginning_is_not_blamed_on_the_steps() -> None:
+    """What is wrong before the first step has its own hint, not one about shorter steps."""
+    arm = robolin.load("two-link")
+    with pytest.raises(robolin.RobolinError, match=r"at t = 0 s: .*tau") as error:
+        robolin.simulate(arm, [0.0, 0.0], tau=lambda t, q, qd: [np.nan, 0.0], **SHORT)
+    assert "smaller dt" not in error.value.hint
 
 
 def test_a_motion_that_runs_away_is_an_error() -> None:
