@@ -8,13 +8,12 @@ memory, and cores that a host lends to several guests.
 from __future__ import annotations
 
 import multiprocessing as mp
-import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
 from benchmarks.subjects import panda
-from benchmarks.timing import Effort, progress, spread
+from benchmarks.timing import Effort, progress, seconds, spread
 from benchmarks.verbs import robolin_answer
 from robolin.engine.compiled import cores
 
@@ -34,23 +33,31 @@ def measured(effort: Effort) -> dict[str, Any]:
     for verb in MEASURED:
         progress(f"Panda: {verb} by threads and by processes")
         arguments = (verb, effort.states, effort.seconds)
-        threads, processes = [], []
+        threads, processes, quickest = [], [], []
         for _ in range(effort.rounds):
-            alone = _together(context, 1, 1, arguments)
-            threads.append(_together(context, 1, cores(), arguments) / alone)
-            processes.append(_together(context, cores(), 1, arguments) / alone)
+            alone, single = _together(context, 1, 1, arguments)
+            shared, several = _together(context, 1, cores(), arguments)
+            apart, _ = _together(context, cores(), 1, arguments)
+            threads.append(shared / alone)
+            processes.append(apart / alone)
+            quickest.append((single, several))
+        singles, severals = zip(*quickest, strict=True)
         report[verb] = {
             "threads": asdict(spread(threads)),
             "processes": asdict(spread(processes)),
+            "quickest": min(singles) / min(severals),
         }
     return {"cores": cores(), "verbs": report}
 
 
-def _together(context: Any, processes: int, jobs: int, arguments: tuple[str, int, float]) -> float:
-    """States per second of all processes, each with so many threads, over the same time."""
+def _together(
+    context: Any, processes: int, jobs: int, arguments: tuple[str, int, float]
+) -> tuple[float, float]:
+    """States per second of all processes over the same time, and the quickest call's seconds."""
     ready = context.Barrier(processes)
     with ProcessPoolExecutor(processes, context, _meet_at, (ready,)) as pool:
-        return sum(pool.map(_rate, *([each] * processes for each in (jobs, *arguments))))
+        found = list(pool.map(_rate, *([each] * processes for each in (jobs, *arguments))))
+    return sum(rate for rate, _ in found), min(call for _, call in found)
 
 
 def _meet_at(barrier: Any) -> None:
@@ -58,13 +65,12 @@ def _meet_at(barrier: Any) -> None:
     _ready = barrier
 
 
-def _rate(jobs: int, verb: str, count: int, duration: float) -> float:
+def _rate(jobs: int, verb: str, count: int, duration: float) -> tuple[float, float]:
     subject = panda()
     answer = robolin_answer(subject.arm, verb, subject.states(count), jobs=jobs)
     answer(count)
     _ready.wait(WAIT)
-    start, calls = time.perf_counter(), 0
-    while (taken := time.perf_counter() - start) < duration:
-        answer(count)
-        calls += 1
-    return calls * count / taken
+    calls: list[float] = []
+    while sum(calls) < duration:
+        calls.append(seconds(answer, count))
+    return len(calls) * count / sum(calls), min(calls)

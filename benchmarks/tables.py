@@ -97,9 +97,17 @@ def sharing(figures: Figures) -> Lines:
     """Threads beside processes that share nothing."""
     found = figures["sharing"]
     count = found["cores"]
-    header = ("Panda, 7 joints", f"{count} threads / one", f"{count} processes / one")
+    header = (
+        "Panda, 7 joints", f"{count} threads / one", "of the quickest calls",
+        f"{count} processes / one",
+    )  # fmt: skip
     cells = (
-        (f"`{verb}`", *(with_spread(entry[who], " ×") for who in ("threads", "processes")))
+        (
+            f"`{verb}`",
+            with_spread(entry["threads"], " ×"),
+            f"{entry['quickest']:.2f} ×",
+            with_spread(entry["processes"], " ×"),
+        )
         for verb, entry in found["verbs"].items()
     )
     return rows_of(header, cells)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -138,15 +138,15 @@ class Plan:
             )
 
         workers = jobs or cores()
-        chunk = chunk or self._fair_share(rows, workers)
-        if workers <= 1 or rows <= chunk:
+        bounds = [*range(0, rows, chunk), rows] if chunk else self._shares(rows, workers)
+        if workers <= 1 or len(bounds) <= 2:
             run(0, rows)
         else:
-            starts = iter(range(0, rows, chunk))
+            pieces = iter(pairwise(bounds))
 
             def take_pieces() -> None:
-                for start in starts:
-                    run(start, min(start + chunk, rows))
+                for start, stop in pieces:
+                    run(start, stop)
 
             # this thread works as well; whoever is free takes the next piece
             helpers = [_pool(workers).submit(take_pieces) for _ in range(workers - 1)]
@@ -165,15 +165,17 @@ class Plan:
             start += rows * size
         return outputs, block[start : start + rows]
 
-    def _fair_share(self, rows: int, workers: int) -> int:
-        """Rows per piece: several pieces for every worker, none too small to be worth handing out.
+    def _shares(self, rows: int, workers: int) -> list[int]:
+        """Where pieces begin and end: large ones first, so that the last are soon done.
 
         A piece is whole blocks, and at least as many numbers of results as LEAST_PIECE.
         """
-        least = -(-LEAST_PIECE // sum(self._row_sizes))
-        share = min(max(least, -(-rows // (4 * workers))), CHUNK)
-        blocks: int = -(-share // self._kernel.width)
-        return blocks * self._kernel.width
+        least, width = -(-LEAST_PIECE // sum(self._row_sizes)), self._kernel.width
+        bounds = [0]
+        while bounds[-1] < rows:
+            share = min(max(least, (rows - bounds[-1]) // (2 * workers)), CHUNK)
+            bounds.append(min(bounds[-1] + -(-share // width) * width, rows))
+        return bounds
 
     def _call(self, inputs: Any, outputs: Any, complaints: int, rows: int) -> None:
         """The kernel itself; other threads run Python meanwhile."""
