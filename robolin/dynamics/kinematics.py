@@ -42,6 +42,11 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
     R, p, H, M = chain.slots(9), chain.slots(3), chain.slots(6), chain.slots(10)
     R[chain.base], p[chain.base] = IDENTITY, ZERO3
 
+    # sines and cosines wait for nobody, so a sweep of their own is the quickest way to them
+    turn = chain.slots(2)
+    for k in chain.tip_to_base():
+        turn[k] = sin_cos(q[k])
+
     for k in chain.base_to_tip():
         up, turns = chain.inboard(k), chain.turns(k)
         E, t = chain.placement(k)
@@ -52,7 +57,7 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
         x, y, h = still[0::3], still[1::3], still[2::3]
 
         # the link, turned about the joint's axis or slid along it
-        s, c = sin_cos(q[k])
+        s, c = turn[k]
         turned_x, turned_y = add(scale(x, c), scale(y, s)), add(scale(y, c), scale(x, -s))
         R[k] = where(turns, _columns(turned_x, turned_y, h), still)
         p[k] = where(chain.rests(k), hinge, add(hinge, scale(h, q[k])))

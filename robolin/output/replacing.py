@@ -6,13 +6,17 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 from typing import BinaryIO
 
 from robolin.errors import FileError
+
+# how often a file that takes long to write is brought to the disk
+_SECONDS_BETWEEN = 0.25
 
 _HINTS = {
     errno.EACCES: "you may not write there; choose another folder with -o",
@@ -47,7 +51,8 @@ def replacing_together(*targets: str | Path) -> Iterator[tuple[BinaryIO, ...]]:
     try:
         with ExitStack() as opened:
             streams = tuple(_open(Path(target), parts, opened) for target in targets)
-            yield streams
+            with _reaching_the_disk(streams):
+                yield streams
             for stream, target in zip(streams, targets, strict=True):
                 _finish(stream, Path(target))
         for part in parts:
@@ -117,6 +122,28 @@ def _finish(stream: BinaryIO, target: Path) -> None:
     stream.flush()
     if not is_stream(target):
         os.fsync(stream.fileno())
+
+
+@contextmanager
+def _reaching_the_disk(streams: Sequence[BinaryIO]) -> Iterator[None]:
+    """Have what is written go to the disk on the way, so that in the end little is left to do."""
+    done = Event()
+    sync = getattr(os, "fdatasync", os.fsync)
+
+    def push() -> None:
+        while not done.wait(_SECONDS_BETWEEN):
+            for stream in streams:
+                # a pipe has no disk, and what is wrong with a disk is told at the end
+                with suppress(OSError, ValueError):
+                    sync(stream.fileno())
+
+    thread = Thread(target=push, name="robolin-disk", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 @contextmanager
