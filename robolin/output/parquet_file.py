@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polars import DataFrame
 
 # the same rows give the same groups of rows, and so the same bytes, however they come
-_NUMBERS_PER_GROUP = 1 << 20
+_NUMBERS_PER_GROUP = 1 << 21
 _READ_AT_ONCE = 1 << 22
 
 # the provenance and, in hexadecimal digits, a CRC-32 of the file with zeros in their place
