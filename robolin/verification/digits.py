@@ -35,6 +35,9 @@ MOST = 16.0
 # joints up to which two states are worked out; 50 digits take a while
 SMALL = 12
 
+# joints beyond which a result is worked out by one algorithm only
+LARGE = 24
+
 
 def digits(on: Subject) -> Iterator[Check]:
     """For each question, the right digits of its results in the worst-conditioned state."""
@@ -45,7 +48,13 @@ def digits(on: Subject) -> Iterator[Check]:
         return
     rows = sorted({int(np.argmax(on.condition)), 0} if len(on.arm.links) <= SMALL else {0})
     with mpmath.workdps(DIGITS):
+        told: set[str] = set()
         for name in answering(on):
+            gives = set(ALGORITHMS[name].gives)
+            if len(on.arm.links) > LARGE and gives <= told:
+                yield not_run(FAMILY, name, "on a large arm one algorithm tells of each result")
+                continue
+            told |= gives
             if all(np.isfinite(x[rows]).all() for x in on.ran(name).arrays.values()):
                 yield _digits_of(on, name, rows, mpmath.mpf)
             else:
