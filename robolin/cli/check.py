@@ -13,7 +13,7 @@ import click
 
 from robolin.cli.flags import METHOD, OUTPUT, Verb, bundled, flag
 from robolin.cli.model_flags import file_name
-from robolin.cli.output_flags import COLORS
+from robolin.cli.output_flags import color_flag, count_flag
 from robolin.cli.report import Report
 from robolin.errors import UsageError
 
@@ -152,27 +152,14 @@ _PARAMS = [
         metavar="FILE",
         help="Write the report to a file: .txt, .json or .xml (JUnit) picks the form.",
     ),
-    flag(
-        "--color",
-        section=OUTPUT,
-        type=click.Choice(COLORS),
-        default="auto",
-        show_default=True,
-        help="Colours on standard output.",
-    ),
-    flag(
+    color_flag("Colours on standard output."),
+    count_flag(
         "--jobs",
-        section=OUTPUT,
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Threads, for several results and for the rows of each.  [default: one per processor]",
+        text="Threads, for several results and for the rows of each.  [default: one per processor]",
     ),
-    flag(
+    count_flag(
         "--chunk-rows",
-        section=OUTPUT,
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Rows of a trajectory to work on at once.  [default: 8192]",
+        text="Rows of a trajectory to work on at once.  [default: 8192]",
     ),
 ]
 

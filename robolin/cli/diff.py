@@ -11,7 +11,7 @@ import click
 
 from robolin.cli.flags import OUTPUT, Verb, flag
 from robolin.cli.model_flags import file_name
-from robolin.cli.output_flags import COLORS
+from robolin.cli.output_flags import color_flag
 from robolin.cli.report import Lines, Part, Report
 
 if TYPE_CHECKING:
@@ -33,14 +33,7 @@ _PARAMS = [
         show_default=True,
         help="Form of the answer.",
     ),
-    flag(
-        "--color",
-        section=OUTPUT,
-        type=click.Choice(COLORS),
-        default="auto",
-        show_default=True,
-        help="Colours on standard output.",
-    ),
+    color_flag("Colours on standard output."),
 ]
 
 

@@ -19,6 +19,24 @@ if TYPE_CHECKING:
 
 COLORS = ("auto", "always", "never")
 
+
+def color_flag(text: str) -> click.Option:
+    """Whether there are colours; `text` says where."""
+    return flag(
+        "--color",
+        section=OUTPUT,
+        type=click.Choice(COLORS),
+        default="auto",
+        show_default=True,
+        help=text,
+    )
+
+
+def count_flag(name: str, text: str) -> click.Option:
+    """How many of something, at least one."""
+    return flag(name, section=OUTPUT, type=click.IntRange(min=1), metavar="N", help=text)
+
+
 # what a command that runs another one gets the answer with, instead of having it written
 Taker = Callable[["Output", "Result | Flow"], None]
 
@@ -123,27 +141,14 @@ _FLAGS = [
         metavar="N",
         help="Significant digits in tables; files have them all.",
     ),
-    flag(
-        "--color",
-        section=OUTPUT,
-        type=click.Choice(COLORS),
-        default="auto",
-        show_default=True,
-        help="Colours in tables.",
-    ),
-    flag(
+    color_flag("Colours in tables."),
+    count_flag(
         "--jobs",
-        section=OUTPUT,
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Threads that compute a trajectory.  [default: one per processor]",
+        text="Threads that compute a trajectory.  [default: one per processor]",
     ),
-    flag(
+    count_flag(
         "--chunk-rows",
-        section=OUTPUT,
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Rows of a trajectory to work on at once; more take more memory.  [default: 8192]",
+        text="Rows of a trajectory to work on at once; more take more memory.  [default: 8192]",
     ),
     flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
     flag(

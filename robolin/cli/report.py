@@ -14,7 +14,7 @@ import click
 from robolin.cli.flags import OUTPUT, bundled, flag
 from robolin.cli.messages import printable
 from robolin.cli.model_flags import file_name
-from robolin.cli.output_flags import COLORS, standard_output
+from robolin.cli.output_flags import color_flag, standard_output
 from robolin.errors import UsageError
 
 EXTENSIONS = {".json": "json", ".txt": "table"}
@@ -94,14 +94,7 @@ _FLAGS = [
         type=click.Choice(("table", "json")),
         help="Form of the answer.  [default: table]",
     ),
-    flag(
-        "--color",
-        section=OUTPUT,
-        type=click.Choice(COLORS),
-        default="auto",
-        show_default=True,
-        help="Colours on standard output.",
-    ),
+    color_flag("Colours on standard output."),
 ]
 
 

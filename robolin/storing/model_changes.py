@@ -165,7 +165,9 @@ def _whole(old: Figures, renamed: Mapping[str, Mapping[str, str]]) -> dict[str, 
 
 def _figures(part: str, name: str, old: Figures, new: Figures) -> Iterator[Change]:
     """The figures of one part that differ, component by component."""
-    words = _SLIDING if old.get("type") == "prismatic" else _TURNING
+    # a joint that was fixed had no units of its own
+    moving = new if old.get("type") == "fixed" else old
+    words = _SLIDING if moving.get("type") == "prismatic" else _TURNING
     for key in [*old, *(key for key in new if key not in old)]:
         before, after = old.get(key), new.get(key)
         if before == after:

@@ -155,3 +155,13 @@ def test_parts_with_the_same_numbers_are_renamed_one_by_one(
     for model, names in ((old, ("pad1", "pad2")), (new, ("left", "right"))):
         model["links"] |= {name: {"mass": 0.1} for name in names}
     assert told(old, new) == ["link pad1: renamed to left", "link pad2: renamed to right"]
+
+
+def test_a_fixed_joint_that_slides_now_has_the_units_of_sliding(
+    old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    """What a joint gains when it begins to slide is told in newtons and metres."""
+    old["joints"]["panda_joint1"]["type"] = "fixed"
+    del old["joints"]["panda_joint1"]["damping"]
+    new["joints"]["panda_joint1"]["type"] = "prismatic"
+    assert "joint panda_joint1: damping 0 → 0.003 N·s/m" in told(old, new)
