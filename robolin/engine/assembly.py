@@ -144,11 +144,11 @@ class Assembly:
 
     # the whole text
 
-    def module(self, name: str, arguments: str, declarations: str = "") -> str:
+    def function(self, name: str, arguments: str) -> str:
         return "\n".join(
             [
-                declarations,
-                f"define void @{name}({arguments}) {{",
+                # whoever calls it for many rows would gain nothing by a copy of its own
+                f"define void @{name}({arguments}) noinline {{",
                 "entry:",
                 *self._entry,
                 "  br label %entry.end",

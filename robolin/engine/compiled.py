@@ -5,11 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -17,16 +16,18 @@ from typing import Any
 import numpy as np
 
 from robolin.algebra.axes import sizes
+from robolin.engine.crew import together
 from robolin.engine.direct import first_of_subtrees
 from robolin.engine.kernels import Recipe, host_width, kernel_for
 from robolin.engine.layout import Variant, doubles_of, variant_of, wholes_of
 from robolin.engine.parameters import Parameters
+from robolin.engine.sharing_text import COUNTER_STRIDE
 from robolin.engine.spare_memory import SpareMemory
 
 Array = Any
 
-# rows that a thread takes at once, and the least work worth a thread, in numbers of results
-CHUNK, LEAST_PIECE = 4096, 4096
+# the least work worth a thread, and what a thread claims at once, in numbers of results
+WORTH_A_THREAD, PIECE = 4096, 1024
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class Plan:
         address = _address(results)
         for i, start in enumerate(self._starts[:-1]):
             desk.outputs[i] = address + 8 * start
-        self._call(desk.inputs, desk.outputs, address + 8 * self._starts[-1], 1)
+        arm, places = self._arm, (desk.inputs, desk.outputs, address + 8 * self._starts[-1])
+        self._kernel.call(*self._fixed, *places, *self._memory(), arm.n, arm.m, 0, 1)
         arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
         return arrays, results[-1:]
 
@@ -120,40 +122,34 @@ class Plan:
 
         Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same in every row.
         """
-        rows, m = prod(batch), self._arm.m
+        rows, kernel = prod(batch), self._kernel
         outputs, complaints = self._outputs_for(batch)
-        at_in = [(_address(array), m if array.ndim > 1 else 0) for array in inputs]
-        at_out = [_address(array) for array in outputs.values()]
-        at_complaints = _address(complaints)
-
-        def run(start: int, stop: int) -> None:
-            rows_in = (x for at, stride in at_in for x in (at + 8 * start * stride, stride))
-            sizes = self._row_sizes
-            rows_out = (at + 8 * start * s for at, s in zip(at_out, sizes, strict=True))
-            self._call(
-                self._inputs(*rows_in),
-                self._outputs(*rows_out),
-                at_complaints + 8 * start,
-                stop - start,
-            )
-
+        known = self._known(inputs, outputs, complaints)
         workers = jobs or cores()
-        bounds = [*range(0, rows, chunk), rows] if chunk else self._shares(rows, workers)
-        if workers <= 1 or len(bounds) <= 2:
-            run(0, rows)
-        else:
-            pieces = iter(pairwise(bounds))
+        if not chunk:
+            workers = min(workers, rows * self._starts[-1] // WORTH_A_THREAD)
+            if workers <= 1:
+                kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, rows)
+                return outputs, complaints
+        piece = chunk or self._whole_blocks(PIECE // self._starts[-1])
+        bounds = [min(self._whole_blocks(rows * w // workers), rows) for w in range(workers)]
+        regions = np.array([*bounds, rows], np.int64)
+        claimed = np.zeros(COUNTER_STRIDE * workers, np.int64)
+        claimed[::COUNTER_STRIDE] = bounds
 
-            def take_pieces() -> None:
-                for start, stop in pieces:
-                    run(start, stop)
+        counters = (_address(regions), _address(claimed))
 
-            # this thread works as well; whoever is free takes the next piece
-            helpers = [_pool(workers).submit(take_pieces) for _ in range(workers - 1)]
-            take_pieces()
-            for helper in helpers:
-                helper.result()
+        def work(worker: int) -> None:
+            sizes = (self._arm.n, self._arm.m, piece, worker, workers)
+            kernel.share(*known, *self._memory(), *sizes, *counters)
+
+        together(work, workers, holding=(inputs, outputs, complaints, regions, claimed))
         return outputs, complaints
+
+    def _whole_blocks(self, rows: int) -> int:
+        """About so many rows, but at least one block, and no block shared out."""
+        width = self._kernel.width
+        return -(-rows // width) * width
 
     def _outputs_for(self, batch: tuple[int, ...]) -> tuple[dict[str, Array], Array]:
         """All results, and room for the rows' complaints, as parts of one piece of memory."""
@@ -165,23 +161,14 @@ class Plan:
             start += rows * size
         return outputs, block[start : start + rows]
 
-    def _shares(self, rows: int, workers: int) -> list[int]:
-        """Where pieces begin and end: large ones first, so that the last are soon done.
-
-        A piece is whole blocks, and at least as many numbers of results as LEAST_PIECE.
-        """
-        least, width = -(-LEAST_PIECE // sum(self._row_sizes)), self._kernel.width
-        bounds = [0]
-        while bounds[-1] < rows:
-            share = min(max(least, (rows - bounds[-1]) // (2 * workers)), CHUNK)
-            bounds.append(min(bounds[-1] + -(-share // width) * width, rows))
-        return bounds
-
-    def _call(self, inputs: Any, outputs: Any, complaints: int, rows: int) -> None:
-        """The kernel itself; other threads run Python meanwhile."""
-        arm = self._arm
-        memory = self._memory()
-        self._kernel.call(*self._fixed, inputs, outputs, complaints, *memory, arm.n, arm.m, rows)
+    def _known(
+        self, inputs: Sequence[Array], outputs: Mapping[str, Array], complaints: Array
+    ) -> tuple[Any, ...]:
+        """What a kernel is told whichever rows and whoever it is called for."""
+        m = self._arm.m
+        at_in = (x for each in inputs for x in (_address(each), m if each.ndim > 1 else 0))
+        at_out = map(_address, outputs.values())
+        return *self._fixed, self._inputs(*at_in), self._outputs(*at_out), _address(complaints)
 
     def _memory(self) -> tuple[int, int, int]:
         """Scratch, tables and staging for this thread, each on a boundary of 64 bytes."""
@@ -201,11 +188,6 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-@cache
-def _pool(workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(workers, thread_name_prefix="robolin")
 
 
 def _address(array: Array) -> int:

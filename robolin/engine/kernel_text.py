@@ -1,7 +1,7 @@
 """A whole kernel: rows in, the algorithm on lanes, rows out.
 
-The kernel goes through its rows in blocks of `width`.  In each block it gathers the inputs into
-lanes, runs the algorithm, and scatters the results; nothing outside the caller's rows is read or
+The kernel goes through a range of rows in blocks of `width`.  In each block it gathers the inputs
+into lanes, runs the algorithm, and scatters the results; nothing outside the range is read or
 written.
 """
 
@@ -17,6 +17,7 @@ from robolin.engine import layout
 from robolin.engine.assembly import Assembly, Value
 from robolin.engine.lanes import Lane, declarations
 from robolin.engine.layout import Variant
+from robolin.engine.sharing_text import share
 from robolin.engine.traced import TracedChain
 
 # what a row says whose inputs should be looked at before its results are believed
@@ -35,9 +36,9 @@ ARGUMENTS = ", ".join(
         ("ptr noalias", "staging"),
         ("i64", "n"),
         ("i64", "m"),
-        ("i64", "rows"),
     )
 )
+RANGE = "i64 %first, i64 %last"
 
 
 def trace(
@@ -50,13 +51,14 @@ def trace(
     """The kernel's assembly, its scratch vectors per link and its number of tables."""
     asm = Assembly(width)
     chain = TracedChain(asm, variant, inputs, gives)
-    for row in asm.loop(0, Value("%rows"), width):
+    for row in asm.loop(Value("%first"), Value("%last"), width):
         _clear(chain)
         _gather(chain, row)
         algorithm(chain)
         _scatter(chain, row)
     smin = "declare i64 @llvm.smin.i64(i64, i64)"
-    text = asm.module("kernel", ARGUMENTS, f"{declarations(width)}\n{smin}")
+    kernel = asm.function("kernel", f"{ARGUMENTS}, {RANGE}")
+    text = "\n".join((declarations(width), smin, kernel, share(ARGUMENTS)))
     return text, chain.scratch_vectors, chain.table_count
 
 
@@ -67,7 +69,7 @@ def _gather(chain: TracedChain, row: Value) -> None:
     sine: x - x is zero for every finite number and NaN for the others.
     """
     asm = chain.asm
-    last = asm.whole("sub", Value("%rows"), 1)
+    last = asm.whole("sub", Value("%last"), 1)
     rows = [asm.whole("add", row, lane) for lane in range(asm.width)]
     inside = [asm.emit(f"call i64 @llvm.smin.i64(i64 {r}, i64 {last})") for r in rows]
     starts = {}
@@ -127,7 +129,7 @@ def _scatter(chain: TracedChain, row: Value) -> None:
     asm = chain.asm
     nothing = chain.cell((0.0,))
     end = asm.whole("add", row, asm.width)
-    whole_block = asm.emit(f"icmp sle i64 {end}, %rows")
+    whole_block = asm.emit(f"icmp sle i64 {end}, %last")
     for number, name in enumerate(chain.gives):
         data = asm.load("ptr", asm.address(Value("%outputs"), number, "i64"))
         size = chain.sizes[name]
@@ -151,7 +153,7 @@ def _scatter(chain: TracedChain, row: Value) -> None:
             value = Lane(asm, asm.load_vector(asm.vector_address(stage, e)))
             nothing.value = (nothing.value[0] + (value - value),)
         for lane in range(asm.width):
-            present = asm.emit(f"icmp slt i64 {asm.whole('add', row, lane)}, %rows")
+            present = asm.emit(f"icmp slt i64 {asm.whole('add', row, lane)}, %last")
             for _ in asm.only_if(present):
                 for e in asm.loop(done, size, 1):
                     vector = asm.vector_address(stage, e)
@@ -194,7 +196,7 @@ def _scatter_complaints(chain: TracedChain, row: Value) -> None:
     said = chain.complaint.value[0]
     for lane in range(asm.width):
         here = asm.whole("add", row, lane)
-        present = asm.emit(f"icmp slt i64 {here}, %rows")
+        present = asm.emit(f"icmp slt i64 {here}, %last")
         for _ in asm.only_if(present):
             number = asm.emit(f"extractelement {asm.vector} {said.value}, i32 {lane}")
             place = asm.address(Value("%complaints"), here)

@@ -18,7 +18,10 @@ from robolin.engine.kernel_text import trace
 from robolin.engine.layout import Variant
 from robolin.errors import UsageError
 
-_SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8, *[ctypes.c_int64] * 3)
+_POINTER, _WHOLE = ctypes.c_void_p, ctypes.c_int64
+_KNOWN = (*[_POINTER] * 8, _WHOLE, _WHOLE)
+_CALL = ctypes.CFUNCTYPE(None, *_KNOWN, _WHOLE, _WHOLE)
+_SHARE = ctypes.CFUNCTYPE(None, *_KNOWN, *[_WHOLE] * 3, _POINTER, _POINTER)
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,14 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Machine code, and how much scratch memory it wants."""
+    """Machine code, and how much scratch memory it wants.
+
+    call:  for a range of rows
+    share: for the pieces that a thread claims, as told in `sharing_text`
+    """
 
     call: Any
+    share: Any
     scratch_vectors: int
     tables: int
     width: int
@@ -104,8 +112,9 @@ def _linked(stored: bytes, width: int) -> Kernel:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    call = _SIGNATURE(engine.get_function_address("kernel"))
-    return Kernel(call, needs["scratch"], needs["tables"], width, engine)
+    call = _CALL(engine.get_function_address("kernel"))
+    share = _SHARE(engine.get_function_address("share"))
+    return Kernel(call, share, needs["scratch"], needs["tables"], width, engine)
 
 
 @cache

@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import Algorithm
-from robolin.engine.compiled import CHUNK, Plan, prepared, recipe_for
+from robolin.engine.compiled import Plan, prepared, recipe_for
 from robolin.engine.parameters import parameters_of as parameters
 
 WIDTHS = (2, 4, 8)
@@ -29,7 +29,7 @@ def on_lanes(
     *,
     width: int | None = None,
     jobs: int = 1,
-    chunk: int = CHUNK,
+    chunk: int | None = None,
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Results and complaints of every row of `given`, arrays (rows, n)."""
     inputs = [np.ascontiguousarray(given[each]) for each in algorithm.needs]

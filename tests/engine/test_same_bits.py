@@ -2,9 +2,7 @@
 
 Eleven arms, 1000 states each, every algorithm of the catalogue that holds on the arm.  NumPy runs
 all states at once and is what everything else is compared with: floats (on a few states, as they
-take milliseconds each), lanes, threads and chunks (on all).  A kernel takes about half a second to
-compile for each width and variant of arm; so the serial arms whose joints all turn and the plain
-trees run on lanes of width 2, 4 and 8, the others on lanes of the host's width.
+take milliseconds each), lanes of width 2, 4 and 8, threads and chunks (on all).
 """
 
 from __future__ import annotations
@@ -19,8 +17,6 @@ import pytest
 import robolin
 from robolin.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.kernels import host_width
-from robolin.engine.layout import variant_of
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run
 from tests.engine.on_lanes import WIDTHS, on_lanes
@@ -61,13 +57,6 @@ ARMS = {
         loaded(rough(36, 7, tree=True), TOOL),
     )
 }
-
-
-def widths(arm: Arm) -> tuple[int, ...]:
-    variant = variant_of(parameters(arm))
-    plain = not (variant.mimics or variant.smooth_friction or variant.load_models)
-    common = plain and variant.serial == variant.all_turn
-    return WIDTHS if common else (host_width(),)
 
 
 def cases() -> Iterator[tuple[str, str]]:
@@ -114,7 +103,7 @@ def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> N
         found = run(parameters(arm), algorithm.run, algorithm.gives, state)[0]
         assert bits(found) == bits({each: array[row] for each, array in expected.items()}), row
 
-    for width in widths(arm):
+    for width in WIDTHS:
         found, complaints = on_lanes(arm, name, algorithm, given, width=width)
         assert bits(found) == true, f"width {width}"
         assert not complaints.any()

@@ -1,0 +1,111 @@
+"""Threads share out rows among themselves: each row is answered once, and nothing gets lost."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from itertools import product
+
+import numpy as np
+import pytest
+
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.crew import together
+from tests.cli.command import python
+from tests.engine.on_lanes import plan_for
+from tests.robots import random_arm, random_states
+
+ARM = random_arm(71, 3, prismatic=False)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_worker_works_once_and_in_a_thread_of_its_own(workers: int) -> None:
+    all_here = threading.Barrier(workers)
+    seen: list[tuple[int, int]] = []
+
+    def work(worker: int) -> None:
+        all_here.wait(10)
+        seen.append((worker, threading.get_ident()))
+
+    together(work, workers)
+    assert sorted(worker for worker, _ in seen) == list(range(workers))
+    assert len({thread for _, thread in seen}) == workers
+    assert (0, threading.get_ident()) in seen
+
+
+def test_helpers_are_used_again() -> None:
+    together(lambda worker: None, 3)
+    before = threading.active_count()
+    for _ in range(50):
+        together(lambda worker: None, 3)
+    assert threading.active_count() == before
+
+
+def test_what_goes_wrong_in_a_helper_goes_wrong_in_the_call() -> None:
+    def work(worker: int) -> None:
+        if worker == 1:
+            raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        together(work, 2)
+    # and the helper is none the worse for it
+    seen: list[int] = []
+    together(seen.append, 2)
+    assert sorted(seen) == [0, 1]
+
+
+def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
+    """Somebody interrupted while a helper works must not free the memory it writes to."""
+
+    class Piece:
+        pass
+
+    piece = Piece()
+    alive = weakref.ref(piece)
+    go, ended = threading.Event(), threading.Event()
+    found: list[bool] = []
+
+    def work(worker: int) -> None:
+        if worker == 0:
+            raise KeyboardInterrupt
+        go.wait(10)
+        found.append(alive() is not None)
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        together(work, 2, holding=piece)
+    del piece
+    go.set()
+    assert ended.wait(10)
+    assert found == [True]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_forked_process_has_helpers_of_its_own() -> None:
+    ran = python(
+        "import os; from robolin.engine.crew import together\n"
+        "together(lambda worker: None, 3)\n"
+        "child = os.fork()\n"
+        "seen = []\n"
+        "together(seen.append, 3)\n"
+        "if child == 0: os._exit(0 if sorted(seen) == [0, 1, 2] else 1)\n"
+        "print(os.waitpid(child, 0)[1], sorted(seen))"
+    )
+    assert (ran.code, ran.out) == (0, "0 [0, 1, 2]\n"), ran.err
+
+
+@pytest.mark.parametrize(
+    ("rows", "workers", "piece"), [*product((1, 2, 9, 31), (1, 2, 7), (1, 3, 8))]
+)
+def test_every_row_is_answered_whatever_the_shares(rows: int, workers: int, piece: int) -> None:
+    """More threads than rows, regions without a row, pieces that fit nowhere."""
+    states = random_states(ARM, 31)
+    given = [values[:rows] for values in (states.q, states.qd, states.qdd)]
+    plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
+    expected, _ = plan.many([states.q, states.qd, states.qdd], (31,), jobs=1)
+    # what was in the memory before must not pass for an answer
+    plan.many([np.full_like(values, 0.5) for values in given], (rows,), jobs=1)
+    found, complaints = plan.many(given, (rows,), workers, piece)
+    assert found["tau"].tobytes() == expected["tau"][:rows].tobytes()
+    assert not complaints.any()
