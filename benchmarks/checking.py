@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import robolin
-from benchmarks.end_to_end import ROBOLIN, write_trajectory
+from benchmarks.commands import ROBOLIN, timed
+from benchmarks.end_to_end import write_trajectory
 from benchmarks.timing import Effort, progress, spread
 from robolin.description.bundled import bundled_path
 from robolin.engine.compiled import cores
@@ -34,20 +30,34 @@ def measured(effort: Effort) -> dict[str, Any]:
         folder = Path(place)
         progress(f"writing a trajectory of {rows} rows")
         write_trajectory(folder / "long.csv", rows)
+        _warm_up(folder)
         formats = {form: _trajectory(form, folder, rounds) for form in FORMATS}
         suite = _suite(folder, rounds)
     return {"arm": "panda", "verb": VERB, "rows": rows, "formats": formats, "suite": suite}
 
 
+def _recorded(source: Path, target: Path) -> list[str]:
+    words = ["record", VERB, "panda", "--trajectory", str(source), "-o", str(target)]
+    return [*ROBOLIN, *words]
+
+
+def _warm_up(folder: Path) -> None:
+    """Have the kernel and all bytecode in place."""
+    source, target = folder / "short.csv", folder / "short.npz"
+    write_trajectory(source, 1000)
+    timed([*_recorded(source, target), "-q"], folder)
+    timed([*ROBOLIN, "check", str(target)], folder)
+
+
 def _trajectory(form: str, folder: Path, rounds: int) -> dict[str, Any]:
     """Recorded and checked in turns."""
     target = folder / f"result.{form}"
-    words = ["record", VERB, "panda", "--trajectory", str(folder / "long.csv"), "-o", str(target)]
+    words = _recorded(folder / "long.csv", target)
     computed, checked = [], []
     for turn in range(rounds):
         progress(f"{form}, round {turn + 1} of {rounds}")
-        computed.append(_run([*words, "--jobs", str(cores()), "-q"], folder))
-        checked.append(_run(["check", str(target)], folder))
+        computed.append(timed([*words, "--jobs", str(cores()), "-q"], folder))
+        checked.append(timed([*ROBOLIN, "check", str(target)], folder))
     for file in folder.glob(f"{target.name}*"):
         file.unlink()
     pairs = zip(checked, computed, strict=True)
@@ -76,24 +86,6 @@ def _suite(folder: Path, rounds: int) -> dict[str, Any]:
             f'options = {{ gravity = {gravity!r} }}\nstored = "stored/{i}.npz"\n'
         )
     (folder / "robolin.toml").write_text("\n".join(cases), "utf-8")
-    _run(["record", "--suite"], folder)
-    taken = [_run(["check"], folder)[0] for _ in range(rounds)]
+    timed([*ROBOLIN, "record", "--suite"], folder)
+    taken = [timed([*ROBOLIN, "check"], folder)[0] for _ in range(rounds)]
     return {"arms": len(arms), "states": STATES, "check": asdict(spread(taken))}
-
-
-def _run(words: list[str], folder: Path) -> tuple[float, int]:
-    """Seconds from start to end, and the most memory the process had."""
-    package = str(Path(robolin.__file__).parents[1])
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-c", ROBOLIN, *words],
-        env={**os.environ, "PYTHONPATH": package},
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    taken = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"exit code {process.returncode}: {' '.join(words)}")
-    return taken, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -1,16 +1,13 @@
 """From file to file: a long CSV trajectory through the command line, beside a Pinocchio script.
 
-The script holds everything in memory and loops in Python.  It is run on 50 000 rows and on one,
-and what the difference says of one row is extended to all rows.  Command and script take turns.
+Command and script take turns.  The script holds everything in memory, so that it is run on a
+million rows at the most; where there are more, its time and its memory are extended in proportion.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-import time
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-import robolin
 from benchmarks.agreement import checked
+from benchmarks.commands import ROBOLIN, timed
 from benchmarks.subjects import SEED, panda
 from benchmarks.timing import Effort, progress, spread
 from robolin.description.bundled import bundled_path
@@ -30,10 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FORMATS = ("npz", "csv", "parquet")
 VERB = "linearize-forward"
 
-# enough rows for a rate, few enough to wait for
-SCRIPT_ROWS = 50_000
+SCRIPT_ROWS, COMPARED_ROWS = 1_000_000, 1_000
 ROUNDS = 3
-ROBOLIN = "import sys; from robolin.cli.main import run; run()"
 
 
 def measured(effort: Effort, rows: int = 0) -> dict[str, Any]:
@@ -43,10 +38,12 @@ def measured(effort: Effort, rows: int = 0) -> dict[str, Any]:
     with TemporaryDirectory() as place:
         folder = Path(place)
         progress(f"writing a trajectory of {rows} rows")
-        for name, count in (("long", rows), ("short", script_rows), ("one", 1)):
+        for name, count in (("long", rows), ("script", script_rows), ("few", COMPARED_ROWS)):
             write_trajectory(folder / f"{name}.csv", count)
         gap = _agree(folder)
-        formats = {form: _through(form, folder, rows, script_rows, rounds) for form in FORMATS}
+        formats = {
+            form: _through(form, folder, rows, rows / script_rows, rounds) for form in FORMATS
+        }
         size = (folder / "long.csv").stat().st_size
     return {
         "arm": "panda",
@@ -89,70 +86,50 @@ def _script(source: Path, target: Path) -> list[str]:
 def _agree(folder: Path) -> float | None:
     """The largest gap between both programs' files; this also puts the kernel into the cache."""
     ours, theirs = folder / "ours.npz", folder / "theirs.npz"
-    _run([sys.executable, "-c", ROBOLIN, *_robolin(folder / "short.csv", ours)])
+    timed([*ROBOLIN, *_robolin(folder / "few.csv", ours)], ROOT)
     if find_spec("pinocchio") is None:
         return None
-    _run(_script(folder / "short.csv", theirs))
+    timed(_script(folder / "few.csv", theirs), ROOT)
     with np.load(ours, allow_pickle=False) as a, np.load(theirs) as b:
-        found, expected = ({name: x[name][:500] for name in b.files} for x in (a, b))
+        found, expected = ({name: x[name] for name in b.files} for x in (a, b))
     condition = np.linalg.cond(expected["dqdd_dtau"])
     return checked("Pinocchio", VERB, found, expected, condition)
 
 
-def _through(form: str, folder: Path, rows: int, script_rows: int, rounds: int) -> dict[str, Any]:
+def _through(form: str, folder: Path, rows: int, times: float, rounds: int) -> dict[str, Any]:
     """One format: the command and the script in turn, and the command once more being watched."""
     target, report = folder / f"result.{form}", folder / "stages.json"
     command = _robolin(folder / "long.csv", target)
     ours, theirs = [], []
     for turn in range(rounds):
         progress(f"CSV → {form}, {turn + 1} of {rounds}")
-        ours.append(_run([sys.executable, "-c", ROBOLIN, *command]))
+        ours.append(timed([*ROBOLIN, *command], ROOT))
         size = target.stat().st_size
         _forget(target)
         if find_spec("pinocchio") is not None:
-            theirs.append(_script_run(folder, target, rows / script_rows))
+            taken, memory = timed(_script(folder / "script.csv", target), ROOT)
+            theirs.append((taken * times, memory * times))
             _forget(target)
     progress(f"CSV → {form}, watched")
-    _run([sys.executable, "-m", "benchmarks.stages", str(report), *command])
+    timed([sys.executable, "-m", "benchmarks.stages", str(report), *command], ROOT)
     _forget(target)
-    taken = spread([seconds for seconds, _ in ours])
+    all_in_all = spread([seconds for seconds, _ in ours])
     entry: dict[str, Any] = {
-        "seconds": asdict(taken),
-        "rows/s": rows / taken.median,
+        "seconds": asdict(all_in_all),
+        "rows/s": rows / all_in_all.median,
         "peak bytes": max(memory for _, memory in ours),
         "output bytes": size,
         **json.loads(report.read_text("utf-8")),
     }
     if theirs:
         entry["script"] = asdict(spread([seconds for seconds, _ in theirs]))
-        entry["script peak bytes, short"] = max(memory for _, memory in theirs)
+        entry["script peak bytes"] = max(memory for _, memory in theirs)
         pairs = zip(theirs, ours, strict=True)
         entry["ratio"] = asdict(spread([script[0] / our[0] for script, our in pairs]))
     return entry
-
-
-def _script_run(folder: Path, target: Path, times: float) -> tuple[float, int]:
-    """What the script would take for all rows, and its memory for the rows it was given."""
-    start, _ = _run(_script(folder / "one.csv", target))
-    short, memory = _run(_script(folder / "short.csv", target))
-    return (short if times == 1.0 else start + (short - start) * times), memory
 
 
 def _forget(target: Path) -> None:
     """Remove a result with whatever was written beside it."""
     for file in target.parent.glob(f"{target.name}*"):
         file.unlink()
-
-
-def _run(command: list[str]) -> tuple[float, int]:
-    """Seconds from start to end, and the most memory the process had."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(robolin.__file__).parents[1])}
-    start = time.perf_counter()
-    process = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    taken = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"exit code {process.returncode}: {' '.join(command)}")
-    scale = 1 if sys.platform == "darwin" else 1024
-    return taken, usage.ru_maxrss * scale

@@ -245,7 +245,7 @@ def end_to_end(figures: Figures) -> Lines:
     found = figures["end-to-end"]
     header = (
         f"{found['rows']:,} rows", "robolin", "rows/s", "peak memory", "output",
-        "script, extended", "script / robolin",
+        "script", "its peak memory", "script / robolin",
     )  # fmt: skip
     cells = (
         (
@@ -255,6 +255,7 @@ def end_to_end(figures: Figures) -> Lines:
             megabytes(entry["peak bytes"]),
             megabytes(entry["output bytes"]),
             with_spread(entry.get("script"), " s"),
+            megabytes(entry["script peak bytes"]) if "script" in entry else "–",
             with_spread(entry.get("ratio"), " ×"),
         )
         for form, entry in found["formats"].items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from robolin.trajectory.tape import count
 from robolin.trajectory.trajectory import Chunk, Floats, Trajectory
 
 EXTENSIONS = (".csv", ".parquet", ".npz")
-CHUNK_ROWS = 8192
+CHUNK_ROWS = 16384
 
 _BUFFER = 1 << 20
 
@@ -64,7 +64,7 @@ class TrajectoryStream:
         empty = True
         with _read_errors(self.file):
             for block in self.sheet.blocks(Wish(read, rows, gaps)):
-                for chunk in _pieces(self._chunk(block, read, gaps), rows):
+                for chunk in pieces(self._chunk(block, read, gaps), lambda: rows):
                     empty = False
                     yield chunk
         if empty:
@@ -133,13 +133,13 @@ def read_trajectory(
     return Trajectory(rows, **columns, time=time, notes=stream.notes, digest=digest)
 
 
-def _pieces(chunk: Chunk, rows: int) -> Iterator[Chunk]:
-    if chunk.rows <= rows:
-        if chunk.rows:
-            yield chunk
-        return
-    for first in range(0, chunk.rows, rows):
-        yield _piece(chunk, first, min(first + rows, chunk.rows))
+def pieces(chunk: Chunk, rows: Callable[[], int]) -> Iterator[Chunk]:
+    """The chunk in parts of at most so many rows, which may change from part to part."""
+    first = 0
+    while first < chunk.rows:
+        stop = min(first + rows(), chunk.rows)
+        yield chunk if stop - first == chunk.rows else _piece(chunk, first, stop)
+        first = stop
 
 
 def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
