@@ -148,7 +148,7 @@ class Assembly:
         return "\n".join(
             [
                 # whoever calls it for many rows would gain nothing by a copy of its own
-                f"define void @{name}({arguments}) noinline {{",
+                f"define void @{name}({arguments}) noinline \"stackrealign\" {{",
                 "entry:",
                 *self._entry,
                 "  br label %entry.end",
