@@ -148,7 +148,7 @@ class Assembly:
         return "\n".join(
             [
                 # whoever calls it for many rows would gain nothing by a copy of its own
-                f"define void @{name}({arguments}) noinline \"stackrealign\" {{",
+                f"define void @{name}({arguments}) noinline {{",
                 "entry:",
                 *self._entry,
                 "  br label %entry.end",
