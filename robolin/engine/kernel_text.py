@@ -146,8 +146,10 @@ def _scatter(chain: TracedChain, row: Value) -> None:
         for group in asm.loop(0, done, asm.width):
             e = asm.emit(f"call i64 @llvm.smin.i64(i64 {group}, i64 {last})")
             entries = [asm.vector_address(stage, asm.whole("add", e, i)) for i in range(asm.width)]
-            vectors = [Lane(asm, asm.load_vector(entry)) for entry in entries]
-            nothing.value = (nothing.value[0] + _sum([x - x for x in vectors]),)
+            # adding nothing turns -0.0 into 0.0: a result has one zero only
+            vectors = [Lane(asm, asm.load_vector(entry)) + 0.0 for entry in entries]
+            total = _sum(vectors)
+            nothing.value = (nothing.value[0] + (total - total),)
             _transpose(chain, vectors, starts, e)
         for e in asm.loop(done, size, 1):
             value = Lane(asm, asm.load_vector(asm.vector_address(stage, e)))
@@ -177,7 +179,7 @@ def _transpose(
 ) -> None:
     """`width` entries of `width` rows at once: turn entries by lanes into rows by entries."""
     asm, width = chain.asm, chain.asm.width
-    vectors = [(lane + 0.0).value for lane in lanes]
+    vectors = [lane.value for lane in lanes]
     step = 1
     while step < width:
         for i in range(width):
