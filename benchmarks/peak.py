@@ -8,7 +8,7 @@ exactly; its sines and cosines are counted as the operations they are made of.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -118,6 +118,13 @@ def _touched(arm: Arm, verb: str) -> Any:
 
 def peak_rate() -> float:
     """Additions and multiplications of doubles per second, on one core, at best."""
+    work = arithmetic()
+    best = min(seconds(work, TURNS) for _ in range(ROUNDS))
+    return 2 * CHAINS * REPEATED * host_width() * TURNS / best
+
+
+def arithmetic() -> Callable[[int], None]:
+    """A program that adds and multiplies for so many turns, without touching memory."""
     width = host_width()
     code = object_code("\n".join(_assembly(width)))
     target = llvm.Target.from_default_triple().create_target_machine()
@@ -127,9 +134,14 @@ def peak_rate() -> float:
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
         engine.get_function_address("peak")
     )
-    numbers = np.full(2 * CHAINS * width, 1.0)
-    best = min(seconds(call, numbers.ctypes.data, TURNS) for _ in range(ROUNDS))
-    return 2 * CHAINS * REPEATED * width * TURNS / best
+
+    def work(turns: int) -> None:
+        # the machine code lives as long as its engine does
+        assert engine
+        numbers = np.full(2 * CHAINS * width, 1.0)
+        call(numbers.ctypes.data, turns)
+
+    return work
 
 
 def _assembly(width: int) -> Iterator[str]:

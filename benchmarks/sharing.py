@@ -1,21 +1,25 @@
-"""What more cores are worth: threads in one process, beside processes that share nothing.
+"""What more cores are worth: threads in one process, beside what the machine has to give.
 
-Processes with a core and memory each show what the machine has to give.  What threads lose
-against them is robolin's; what processes lose against one is the machine's: clock, caches,
+Two things show that: additions and multiplications in registers on the same number of threads,
+which share nothing but the processor, and processes with a core and memory each.  What threads
+lose against them is robolin's; what they lose against one core is the machine's: clock, caches,
 memory, and cores that a host lends to several guests.
 """
 
 from __future__ import annotations
 
 import multiprocessing as mp
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
+from benchmarks.peak import TURNS, arithmetic
 from benchmarks.subjects import panda
 from benchmarks.timing import Effort, progress, seconds, spread
 from benchmarks.verbs import robolin_answer
 from robolin.engine.compiled import cores
+from robolin.engine.crew import together
 
 # longer than any process takes to get ready, in seconds
 WAIT = 60
@@ -25,39 +29,64 @@ _ready: Any = None
 
 MEASURED = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
+# calls take milliseconds, and a host takes a core away for as long: many of them are compared
+CALLS_PER_ROUND = 25
+
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """States per second: alone, by threads, and by processes, taking turns."""
-    context = mp.get_context("spawn")
-    report = {}
-    for verb in MEASURED:
-        progress(f"Panda: {verb} by threads and by processes")
-        arguments = (verb, effort.states, effort.seconds)
-        threads, processes, quickest = [], [], []
-        for _ in range(effort.rounds):
-            alone, single = _together(context, 1, 1, arguments)
-            shared, several = _together(context, 1, cores(), arguments)
-            apart, _ = _together(context, cores(), 1, arguments)
-            threads.append(shared / alone)
-            processes.append(apart / alone)
-            quickest.append((single, several))
-        singles, severals = zip(*quickest, strict=True)
-        report[verb] = {
-            "threads": asdict(spread(threads)),
-            "processes": asdict(spread(processes)),
-            "quickest": min(singles) / min(severals),
-        }
-    return {"cores": cores(), "verbs": report}
+    """How many times as quick as on one core: by threads, in registers, and by processes."""
+    return {"cores": cores(), "verbs": {verb: _measured(verb, effort) for verb in MEASURED}}
 
 
-def _together(
-    context: Any, processes: int, jobs: int, arguments: tuple[str, int, float]
-) -> tuple[float, float]:
-    """States per second of all processes over the same time, and the quickest call's seconds."""
+def _measured(verb: str, effort: Effort) -> dict[str, Any]:
+    progress(f"Panda: {verb} by threads and by processes")
+    threads = _by_threads(verb, effort)
+    processes = []
+    context, arguments = mp.get_context("spawn"), (verb, effort.states, effort.seconds)
+    for _ in range(effort.rounds):
+        alone = _together(context, 1, arguments)
+        processes.append(_together(context, cores(), arguments) / alone)
+    return {**threads, "processes": asdict(spread(processes))}
+
+
+def _by_threads(verb: str, effort: Effort) -> dict[str, Any]:
+    """The verb and plain arithmetic, each on one core and on all of them, taking turns."""
+    subject = panda()
+    states, count = subject.states(effort.states), cores()
+    one, all_cores = (robolin_answer(subject.arm, verb, states, jobs) for jobs in (1, count))
+    work = arithmetic()
+    # as much arithmetic as takes about as long as the verb
+    turns = max(1, int(TURNS * _quickest(one, effort.states) / _quickest(work, TURNS)))
+    runs: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("one", lambda: one(effort.states)),
+        ("all", lambda: all_cores(effort.states)),
+        ("arithmetic one", lambda: work(turns)),
+        ("arithmetic all", lambda: together(lambda _: work(turns // count), count)),
+    )
+    times: dict[str, list[float]] = {name: [] for name, _ in runs}
+    for _ in range(effort.rounds * CALLS_PER_ROUND):
+        for name, run in runs:
+            times[name].append(seconds(run))
+    report: dict[str, Any] = {}
+    for name, single, several in (
+        ("threads", "one", "all"),
+        ("arithmetic", "arithmetic one", "arithmetic all"),
+    ):
+        ratios = [a / b for a, b in zip(times[single], times[several], strict=True)]
+        report[name] = asdict(spread(ratios))
+        report[f"{name}, quickest"] = min(times[single]) / min(times[several])
+    return report
+
+
+def _quickest(run: Callable[[int], Any], size: int) -> float:
+    return min(seconds(run, size) for _ in range(10))
+
+
+def _together(context: Any, processes: int, arguments: tuple[str, int, float]) -> float:
+    """States per second of all processes over the same time."""
     ready = context.Barrier(processes)
     with ProcessPoolExecutor(processes, context, _meet_at, (ready,)) as pool:
-        found = list(pool.map(_rate, *([each] * processes for each in (jobs, *arguments))))
-    return sum(rate for rate, _ in found), min(call for _, call in found)
+        return sum(pool.map(_rate, *([each] * processes for each in arguments)))
 
 
 def _meet_at(barrier: Any) -> None:
@@ -65,12 +94,12 @@ def _meet_at(barrier: Any) -> None:
     _ready = barrier
 
 
-def _rate(jobs: int, verb: str, count: int, duration: float) -> tuple[float, float]:
+def _rate(verb: str, count: int, duration: float) -> float:
     subject = panda()
-    answer = robolin_answer(subject.arm, verb, subject.states(count), jobs=jobs)
+    answer = robolin_answer(subject.arm, verb, subject.states(count), jobs=1)
     answer(count)
     _ready.wait(WAIT)
     calls: list[float] = []
     while sum(calls) < duration:
         calls.append(seconds(answer, count))
-    return len(calls) * count / sum(calls), min(calls)
+    return len(calls) * count / sum(calls)

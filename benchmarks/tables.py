@@ -94,18 +94,20 @@ def _all_cores_rows(part: Figures) -> Iterator[tuple[str, ...]]:
 
 
 def sharing(figures: Figures) -> Lines:
-    """Threads beside processes that share nothing."""
+    """Threads beside what the machine has to give."""
     found = figures["sharing"]
     count = found["cores"]
     header = (
-        "Panda, 7 joints", f"{count} threads / one", "of the quickest calls",
-        f"{count} processes / one",
+        f"Panda, {count} cores / one", "threads", "quickest calls",
+        "arithmetic in registers", "quickest calls", "processes",
     )  # fmt: skip
     cells = (
         (
             f"`{verb}`",
             with_spread(entry["threads"], " ×"),
-            f"{entry['quickest']:.2f} ×",
+            f"{entry['threads, quickest']:.2f} ×",
+            with_spread(entry["arithmetic"], " ×"),
+            f"{entry['arithmetic, quickest']:.2f} ×",
             with_spread(entry["processes"], " ×"),
         )
         for verb, entry in found["verbs"].items()
