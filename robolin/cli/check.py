@@ -159,7 +159,7 @@ _PARAMS = [
     ),
     count_flag(
         "--chunk-rows",
-        text="Rows of a trajectory to work on at once.  [default: 8192]",
+        text="Rows of a trajectory to compute at once.  [default: 4 MB of results]",
     ),
 ]
 

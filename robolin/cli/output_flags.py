@@ -148,7 +148,7 @@ _FLAGS = [
     ),
     count_flag(
         "--chunk-rows",
-        text="Rows of a trajectory to work on at once; more take more memory.  [default: 8192]",
+        text="Rows of a trajectory to compute at once.  [default: as many as make 4 MB of results]",
     ),
     flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
     flag(

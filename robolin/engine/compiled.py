@@ -131,23 +131,22 @@ class Plan:
             if workers <= 1:
                 kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, rows)
                 return outputs, complaints
-        piece = chunk or self._whole_blocks(PIECE // self._starts[-1])
+        piece = chunk or self._whole_blocks(-(-PIECE // self._starts[-1]))
         bounds = [min(self._whole_blocks(rows * w // workers), rows) for w in range(workers)]
-        regions = np.array([*bounds, rows], np.int64)
-        claimed = np.zeros(COUNTER_STRIDE * workers, np.int64)
-        claimed[::COUNTER_STRIDE] = bounds
-
-        counters = (_address(regions), _address(claimed))
+        regions = (ctypes.c_int64 * (workers + 1))(*bounds, rows)
+        counters = [0] * (COUNTER_STRIDE * workers)
+        counters[::COUNTER_STRIDE] = bounds
+        claimed = (ctypes.c_int64 * len(counters))(*counters)
 
         def work(worker: int) -> None:
             sizes = (self._arm.n, self._arm.m, piece, worker, workers)
-            kernel.share(*known, *self._memory(), *sizes, *counters)
+            kernel.share(*known, *self._memory(), *sizes, regions, claimed)
 
-        together(work, workers, holding=(inputs, outputs, complaints, regions, claimed))
+        together(work, workers, holding=(inputs, outputs, complaints))
         return outputs, complaints
 
     def _whole_blocks(self, rows: int) -> int:
-        """About so many rows, but at least one block, and no block shared out."""
+        """So many rows, and as many more as make the last block whole."""
         width = self._kernel.width
         return -(-rows // width) * width
 

@@ -109,3 +109,15 @@ def test_every_row_is_answered_whatever_the_shares(rows: int, workers: int, piec
     found, complaints = plan.many(given, (rows,), workers, piece)
     assert found["tau"].tobytes() == expected["tau"][:rows].tobytes()
     assert not complaints.any()
+
+
+def test_rows_with_many_results_are_shared_out_too() -> None:
+    """One row of 30 joints has more numbers than a thread claims at once."""
+    arm = random_arm(72, 30, prismatic=False)
+    states = random_states(arm, 20)
+    given = [states.q, states.qd, states.qdd]
+    plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"])
+    expected, _ = plan.many(given, (20,), jobs=1)
+    found, _ = plan.many(given, (20,), jobs=2)
+    for name, values in expected.items():
+        assert found[name].tobytes() == values.tobytes(), name
