@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Event, Thread
+from types import GeneratorType
 from typing import TypeVar
 
 T = TypeVar("T")
 
 # a thread that waits for a pipe may never come back
 _PATIENCE = 2.0
+
+# whoever waits looks up so often: once polars is loaded, a signal does not end the waiting
+_GLANCE = 0.2
 
 
 class _End:
@@ -40,7 +44,7 @@ def ahead(items: Iterable[T]) -> Generator[T, None, None]:
     Thread(target=work, name="robolin-ahead", daemon=True).start()
     wanted.put(True)
     try:
-        while not isinstance(item := made.get(), _End):
+        while not isinstance(item := _next(made), _End):
             if isinstance(item, BaseException):
                 raise item
             wanted.put(True)
@@ -50,9 +54,21 @@ def ahead(items: Iterable[T]) -> Generator[T, None, None]:
         done.wait(_PATIENCE)
 
 
+def _next(queue: SimpleQueue[T]) -> T:
+    """The next item, however long it takes, unless a signal comes first."""
+    while True:
+        try:
+            return queue.get(timeout=_GLANCE)
+        except Empty:
+            continue
+
+
 def close(items: Iterable[T]) -> None:
-    """Tell a generator that no more of its items are wanted; anything else needs no telling."""
-    if isinstance(items, Generator):
+    """Tell a generator that no more of its items are wanted; anything else needs no telling.
+
+    Nor can one be told that another thread is waiting for.
+    """
+    if isinstance(items, GeneratorType) and not items.gi_running:
         items.close()
 
 
@@ -74,7 +90,7 @@ def apart(work: Callable[[], None], leave: Event) -> None:
 
     Thread(target=run, name="robolin-apart", daemon=True).start()
     try:
-        error = ended.get()
+        error = _next(ended)
     finally:
         leave.set()
         done.wait(_PATIENCE)

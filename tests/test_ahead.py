@@ -1,12 +1,14 @@
 """Another thread does the work: in order, with its errors, and it stops when nobody waits."""
 
+import os
 import threading
 import time
 from contextlib import closing
 
 import pytest
 
-from robolin.ahead import ahead, apart
+from robolin.ahead import ahead, apart, close
+from tests.cli.command import python
 
 
 def settled():
@@ -78,3 +80,46 @@ def test_work_apart_hands_its_error_over():
     with pytest.raises(LookupError, match="there"):
         apart(work, threading.Event())
     settled()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are different there")
+def test_a_signal_ends_the_waiting_even_if_system_calls_go_on():
+    """Libraries that hear signals themselves let interrupted calls start again, as polars does."""
+    done = python(
+        "import os, signal, threading, time\n"
+        "from robolin.ahead import ahead\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.siginterrupt(signal.SIGINT, False)\n"
+        "def items():\n"
+        "    time.sleep(60)\n"
+        "    yield 1\n"
+        "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "start = time.monotonic()\n"
+        "try:\n"
+        "    next(ahead(items()))\n"
+        "except KeyboardInterrupt:\n"
+        "    print(time.monotonic() - start < 20, flush=True)\n"
+        "    os._exit(0)"
+    )
+    assert (done.code, done.out) == (0, "True\n"), done.err
+
+
+def test_a_generator_that_another_thread_waits_for_is_left_to_it():
+    entered, go = threading.Event(), threading.Event()
+
+    def items():
+        entered.set()
+        go.wait(5)
+        yield 1
+
+    source = items()
+    found = []
+    waiting = threading.Thread(target=lambda: found.append(next(source)))
+    waiting.start()
+    assert entered.wait(5)
+    close(source)
+    go.set()
+    waiting.join(5)
+    assert found == [1]
+    close(source)
+    assert list(source) == []

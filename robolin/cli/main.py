@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from robolin.cli.mapper import exit_code_of
@@ -26,7 +28,23 @@ def run() -> NoReturn:
             signal.signal(number, _terminate)
     # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.exit(main(sys.argv[1:]))
+    _leave(main(sys.argv[1:]))
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process, at once if threads are still about.
+
+    The interpreter would stop them wherever they are, and not all libraries survive that.
+    Everything that was to be written or removed has been by now.
+    """
+    if threading.active_count() > 1:
+        for stream in (sys.stdout, sys.stderr):
+            # what cannot be written any more has been told already
+            with suppress(OSError, ValueError):
+                if stream is not None:
+                    stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(args: Sequence[str]) -> int:

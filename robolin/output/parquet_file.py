@@ -9,14 +9,14 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from threading import Event
 from typing import IO, TYPE_CHECKING, Any
 
-from robolin.ahead import ahead, apart
+from robolin.ahead import ahead, apart, close
 from robolin.errors import FileError
 from robolin.output.meta import Tally
 from robolin.output.replacing import is_stream, replacing
@@ -54,7 +54,9 @@ def _write_parquet_to(flow: Flow, stream: IO[bytes], path: str | Path) -> None:
 
     tally = Tally()
     leave = Event()
-    with closing(ahead(tally.passing(flow.parts))) as parts:
+    parts = ahead(tally.passing(flow.parts))
+    with ExitStack() as leaving:
+        leaving.callback(close, parts)
         first = next(parts)
         names = flat(first)[0]
         said: list[str] = []

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -176,3 +177,18 @@ def test_too_little_memory_is_no_bug() -> None:
 
     assert ran.code == 3
     assert ran.err.startswith("error: there is not enough memory")
+
+
+def test_threads_that_are_still_about_do_not_keep_the_process() -> None:
+    """Whoever interrupts a command does not wait for what its threads are at."""
+    started = time.monotonic()
+    ran = python(
+        "import sys, threading, time\n"
+        "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "from robolin.cli.main import run\n"
+        "sys.argv[1:] = ['inverse', 'two-link', '-q']\n"
+        "run()"
+    )
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("shoulder/effort"), ran.out
+    assert time.monotonic() - started < 30
