@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,18 @@ import robolin
 
 ROBOLIN = (sys.executable, "-c", "from robolin.cli.main import run; run()")
 
+# the most memory that a process had is never less than that of the one which started it, so this
+# one is small
+_LAUNCHER = """
+import json, os, subprocess, sys, time
+start = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+taken = time.perf_counter() - start
+code = process.returncode = os.waitstatus_to_exitcode(status)
+print(json.dumps([taken, usage.ru_maxrss, code]))
+"""
+
 
 def timed(command: Sequence[str], folder: Path) -> tuple[float, int]:
     """Seconds from start to end, and the most memory the process had, in bytes."""
@@ -22,15 +34,17 @@ def timed(command: Sequence[str], folder: Path) -> tuple[float, int]:
     environment = {**os.environ, "PYTHONPATH": package, "PYTHONPYCACHEPREFIX": _bytecode().name}
     # programs that are installed have been translated to bytecode once and for all
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    start = time.perf_counter()
-    process = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    taken = time.perf_counter() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"exit code {process.returncode}: {' '.join(command)}")
-    scale = 1 if sys.platform == "darwin" else 1024
-    return taken, usage.ru_maxrss * scale
+    launched = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _LAUNCHER, *command],
+        env=environment,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    taken, memory, code = json.loads(launched.stdout)
+    if code:
+        raise RuntimeError(f"exit code {code}: {' '.join(command)}")
+    return taken, memory * (1 if sys.platform == "darwin" else 1024)
 
 
 @cache

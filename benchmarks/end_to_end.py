@@ -38,8 +38,12 @@ def measured(effort: Effort, rows: int = 0) -> dict[str, Any]:
     with TemporaryDirectory() as place:
         folder = Path(place)
         progress(f"writing a trajectory of {rows} rows")
-        for name, count in (("long", rows), ("script", script_rows), ("few", COMPARED_ROWS)):
+        for name, count in (("long", rows), ("few", COMPARED_ROWS)):
             write_trajectory(folder / f"{name}.csv", count)
+        if script_rows == rows:
+            (folder / "script.csv").symlink_to(folder / "long.csv")
+        else:
+            write_trajectory(folder / "script.csv", script_rows)
         gap = _agree(folder)
         formats = {
             form: _through(form, folder, rows, rows / script_rows, rounds) for form in FORMATS
@@ -107,8 +111,7 @@ def _through(form: str, folder: Path, rows: int, times: float, rounds: int) -> d
         size = target.stat().st_size
         _forget(target)
         if find_spec("pinocchio") is not None:
-            taken, memory = timed(_script(folder / "script.csv", target), ROOT)
-            theirs.append((taken * times, memory * times))
+            theirs.append(_extended(folder, target, times))
             _forget(target)
     progress(f"CSV → {form}, watched")
     timed([sys.executable, "-m", "benchmarks.stages", str(report), *command], ROOT)
@@ -127,6 +130,15 @@ def _through(form: str, folder: Path, rows: int, times: float, rounds: int) -> d
         pairs = zip(theirs, ours, strict=True)
         entry["ratio"] = asdict(spread([script[0] / our[0] for script, our in pairs]))
     return entry
+
+
+def _extended(folder: Path, target: Path, times: float) -> tuple[float, float]:
+    """The script's seconds and memory; for more rows than it is given, in proportion."""
+    taken, memory = timed(_script(folder / "script.csv", target), ROOT)
+    if times == 1.0:
+        return taken, memory
+    start, least = timed(_script(folder / "few.csv", target), ROOT)
+    return start + (taken - start) * times, least + (memory - least) * times
 
 
 def _forget(target: Path) -> None:

@@ -136,11 +136,11 @@ def arithmetic() -> Callable[[int], None]:
     )
 
     def work(turns: int) -> None:
-        # the machine code lives as long as its engine does
-        assert engine
         numbers = np.full(2 * CHAINS * width, 1.0)
         call(numbers.ctypes.data, turns)
 
+    # the machine code lives as long as its engine does
+    work.engine = engine  # type: ignore[attr-defined]
     return work
 
 

@@ -1,9 +1,9 @@
 """What more cores are worth: threads in one process, beside what the machine has to give.
 
-Two things show that: additions and multiplications in registers on the same number of threads,
-which share nothing but the processor, and processes with a core and memory each.  What threads
-lose against them is robolin's; what they lose against one core is the machine's: clock, caches,
-memory, and cores that a host lends to several guests.
+Two things show that.  Additions and multiplications in registers, on threads woken in the same way,
+share nothing but the processor: what they lose against one core is the machine's, its clock and
+cores that a host lends to several guests, and the waking.  Processes of one thread each need no
+waking, and share memory and caches as threads do.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.peak import TURNS, arithmetic
 from benchmarks.subjects import panda
-from benchmarks.timing import Effort, progress, seconds, spread
+from benchmarks.timing import Contestant, Effort, interleaved, progress, seconds, spread
 from benchmarks.verbs import robolin_answer
 from robolin.engine.compiled import cores
 from robolin.engine.crew import together
@@ -63,10 +63,8 @@ def _by_threads(verb: str, effort: Effort) -> dict[str, Any]:
         ("arithmetic one", lambda: work(turns)),
         ("arithmetic all", lambda: together(lambda _: work(turns // count), count)),
     )
-    times: dict[str, list[float]] = {name: [] for name, _ in runs}
-    for _ in range(effort.rounds * CALLS_PER_ROUND):
-        for name, run in runs:
-            times[name].append(seconds(run))
+    contestants = {name: Contestant(lambda _, run=run: run(), 1) for name, run in runs}
+    times = interleaved(contestants, effort.rounds * CALLS_PER_ROUND)
     report: dict[str, Any] = {}
     for name, single, several in (
         ("threads", "one", "all"),

@@ -247,7 +247,8 @@ def end_to_end(figures: Figures) -> Lines:
     found = figures["end-to-end"]
     header = (
         f"{found['rows']:,} rows", "robolin", "rows/s", "peak memory", "output",
-        "script", "its peak memory", "script / robolin",
+        "script" if found["script rows"] == found["rows"] else "script, extended",
+        "its peak memory", "script / robolin",
     )  # fmt: skip
     cells = (
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, wait
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from types import GeneratorType
@@ -54,6 +55,13 @@ def ahead(items: Iterable[T]) -> Generator[T, None, None]:
         done.wait(_PATIENCE)
 
 
+def result_of(future: Future[T]) -> T:
+    """What a future comes to, however long it takes, unless a signal comes first."""
+    while not wait([future], timeout=_GLANCE).done:
+        pass
+    return future.result()
+
+
 def _next(queue: SimpleQueue[T]) -> T:
     """The next item, however long it takes, unless a signal comes first."""
     while True:
@@ -68,8 +76,13 @@ def close(items: Iterable[T]) -> None:
 
     Nor can one be told that another thread is waiting for.
     """
-    if isinstance(items, GeneratorType) and not items.gi_running:
+    if not isinstance(items, GeneratorType):
+        return
+    try:
         items.close()
+    except ValueError:
+        if not items.gi_running:
+            raise
 
 
 def apart(work: Callable[[], None], leave: Event) -> None:

@@ -82,21 +82,27 @@ def test_work_apart_hands_its_error_over():
     settled()
 
 
+WAITING = {
+    "for an item": "from robolin.ahead import ahead; next(ahead(map(time.sleep, [60])))",
+    "for work apart": "from robolin.ahead import apart; "
+    "apart(lambda: time.sleep(60), threading.Event())",
+    "for checks": "from robolin.cli.check_case import checked_side_by_side; "
+    "checked_side_by_side([lambda: time.sleep(60)], 1)",
+}
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
-def test_a_signal_ends_the_waiting_even_if_system_calls_go_on():
+@pytest.mark.parametrize("waiting", WAITING.values(), ids=WAITING)
+def test_a_signal_ends_the_waiting_even_if_system_calls_go_on(waiting):
     """Libraries that hear signals themselves let interrupted calls start again, as polars does."""
     done = python(
         "import os, signal, threading, time\n"
-        "from robolin.ahead import ahead\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "signal.siginterrupt(signal.SIGINT, False)\n"
-        "def items():\n"
-        "    time.sleep(60)\n"
-        "    yield 1\n"
-        "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "start = time.monotonic()\n"
         "try:\n"
-        "    next(ahead(items()))\n"
+        f"    {waiting}\n"
         "except KeyboardInterrupt:\n"
         "    print(time.monotonic() - start < 20, flush=True)\n"
         "    os._exit(0)"

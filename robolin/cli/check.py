@@ -159,7 +159,7 @@ _PARAMS = [
     ),
     count_flag(
         "--chunk-rows",
-        text="Rows of a trajectory to compute at once.  [default: 4 MB of results]",
+        text="Rows to compute at once.  [default: 4 MB of results, 64 to 16384 rows]",
     ),
 ]
 

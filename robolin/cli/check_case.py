@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from robolin.ahead import result_of
 from robolin.cli.check_run import Asked, Inputs, asked_by, changed_model, compared_with, store
 from robolin.errors import RobolinError
 from robolin.storing import rounding
@@ -78,8 +79,12 @@ def check_pair(path: str, other: str, how: How) -> Outcome:
 
 def checked_side_by_side(checks: Iterable[Callable[[], Outcome]], jobs: int) -> tuple[Outcome, ...]:
     """All outcomes, from the quickest to the slowest."""
-    with ThreadPoolExecutor(jobs) as pool:
-        found = list(pool.map(lambda check: check(), checks))
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        found = [result_of(future) for future in [pool.submit(check) for check in checks]]
+    finally:
+        # somebody who interrupts does not wait for what has begun
+        pool.shutdown(wait=False, cancel_futures=True)
     return tuple(sorted(found, key=lambda outcome: outcome.seconds))
 
 

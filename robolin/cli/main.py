@@ -35,7 +35,7 @@ def _leave(code: int) -> NoReturn:
     """End the process, at once if threads are still about.
 
     The interpreter would stop them wherever they are, and not all libraries survive that.
-    Everything that was to be written or removed has been by now.
+    Results have been written, or what there was of them removed, by now.
     """
     if threading.active_count() > 1:
         for stream in (sys.stdout, sys.stderr):

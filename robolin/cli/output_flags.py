@@ -148,7 +148,7 @@ _FLAGS = [
     ),
     count_flag(
         "--chunk-rows",
-        text="Rows of a trajectory to compute at once.  [default: as many as make 4 MB of results]",
+        text="Rows to compute at once.  [default: 4 MB of results, 64 to 16384 rows]",
     ),
     flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
     flag(

@@ -20,9 +20,9 @@ from robolin.cli.output_flags import Output
 from robolin.cli.progress import RowProgress, watched
 from robolin.cli.state_flags import NAN, State
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.evaluate import How
+from robolin.evaluate import FEW_STATES, How
 from robolin.output.result import Ending, Flow, Result
-from robolin.trajectory.read import CHUNK_ROWS, TrajectoryStream, open_trajectory, pieces
+from robolin.trajectory.read import TrajectoryStream, open_trajectory, pieces
 from robolin.trajectory.trajectory import Chunk
 
 _SKIP = "--on-bad-row nan goes on without such rows"
@@ -30,7 +30,7 @@ _SKIP = "--on-bad-row nan goes on without such rows"
 # results that are few enough, 4 MB, are still in the processor's cache when they are written;
 # but a part takes a millisecond or two to be handed on, however small it is
 _NUMBERS_AT_ONCE = 1 << 19
-_FEWEST_ROWS = 64
+_FEWEST_ROWS = FEW_STATES
 
 
 def answer_rows(question: Question, arm: Arm, state: State, out: Output, strict: bool) -> None:
@@ -92,12 +92,12 @@ class Rows:
     def _parts(self, progress: RowProgress) -> Iterator[Result]:
         with closing(ahead(self._computed())) as parts:
             for part, chunk in parts:
-                progress.add(chunk.rows, chunk.reached)
+                progress.add(chunk.rows, chunk.reach[1])
                 yield part
 
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
-        read_rows = max(self._out.chunk_rows or 0, CHUNK_ROWS)
-        with closing(ahead(self._stream.chunks(read_rows, gaps=self._tolerant))) as chunks:
+        read = self._stream.chunks(self._out.chunk_rows, gaps=self._tolerant)
+        with closing(ahead(read)) as chunks:
             for chunk in chain.from_iterable(pieces(each, self._rows_at_once) for each in chunks):
                 part = self._part(chunk)
                 self._numbers = sum(array.values.size for array in part.arrays) / chunk.rows

@@ -4,52 +4,57 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 Work = Callable[[int], None]
 
 
+class Task(NamedTuple):
+    """What a helper is to do: `work(worker)`, and then to say how it ended.
+
+    holding: whatever must not go before that, even if whoever asked has been interrupted
+    """
+
+    work: Work
+    worker: int
+    holding: Any
+    ended: SimpleQueue[BaseException | None]
+
+
 class Helper:
-    """A thread that does one piece of work after the other and waits in between."""
+    """A thread that does one task after the other and waits in between."""
 
     def __init__(self) -> None:
-        self._asked, self._done = Lock(), Lock()
+        self._asked = Lock()
         self._asked.acquire()
-        self._done.acquire()
-        self._work: Work | None = None
-        self._worker = 0
-        self._holding: Any = None
-        self._error: BaseException | None = None
+        self._task: Task | None = None
         Thread(target=self._live, name="robolin-helper", daemon=True).start()
 
-    def ask(self, work: Work, worker: int, holding: Any) -> None:
-        """Begin `work(worker)` at once, and let nothing that is held go before it ends."""
-        self._work, self._worker, self._holding = work, worker, holding
+    def ask(self, task: Task) -> None:
+        """Begin the task at once."""
+        self._task = task
         self._asked.release()
-
-    def wait(self) -> None:
-        """Until the work is done; what went wrong in it goes wrong here.
-
-        Somebody who is interrupted here leaves the helper to itself: it is not asked again.
-        """
-        self._done.acquire()
-        error, self._error = self._error, None
-        _idle.append(self)
-        if error is not None:
-            raise error
 
     def _live(self) -> None:
         while True:
             self._asked.acquire()
-            try:
-                if self._work is not None:
-                    self._work(self._worker)
-            except BaseException as error:
-                self._error = error
-            # until here, even if whoever asked was interrupted meanwhile
-            self._work = self._holding = None
-            self._done.release()
+            task, self._task = self._task, None
+            assert task is not None, "nobody wakes a helper for nothing"
+            error = _done(task)
+            ended = task.ended
+            del task
+            _idle.append(self)
+            ended.put(error)
+
+
+def _done(task: Task) -> BaseException | None:
+    try:
+        task.work(task.worker)
+    except BaseException as error:
+        return error
+    return None
 
 
 # helpers that nobody has asked; there are as many as were ever at work at once
@@ -63,18 +68,30 @@ if hasattr(os, "register_at_fork"):
 def together(work: Work, workers: int, holding: Any = None) -> None:
     """Run work(0), work(1), … side by side, the first of them in this thread.
 
-    holding: whatever must not go before all of them have ended
+    Where the system has no more threads to give, fewer of them run: they must be able to do
+    without each other.
     """
-    helpers = [_helper() for _ in range(1, workers)]
-    for worker, helper in enumerate(helpers, 1):
-        helper.ask(work, worker, holding)
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+    asked = 0
+    for worker in range(1, workers):
+        helper = _helper()
+        if helper is None:
+            break
+        helper.ask(Task(work, worker, holding, ended))
+        asked += 1
     work(0)
-    for helper in helpers:
-        helper.wait()
+    errors = [error for _ in range(asked) if (error := ended.get()) is not None]
+    if errors:
+        raise errors[0]
 
 
-def _helper() -> Helper:
+def _helper() -> Helper | None:
+    """One that stands ready, or a new one if there can be one."""
     try:
         return _idle.pop()
     except IndexError:
+        pass
+    try:
         return Helper()
+    except RuntimeError:
+        return None

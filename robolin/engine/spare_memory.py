@@ -21,8 +21,19 @@ MOST_PIECES, MOST_NUMBERS = 4, 1 << 25
 # a small result must not keep a large piece from going: it may be this much larger
 ROOMY = 4
 
-# what refers to a piece that is free: the list, the name it is looked at by, and the question
-UNUSED = 3
+
+def _references_when_free() -> int:
+    """How many there are to a piece that nobody has: they differ between Pythons."""
+    pieces = [np.empty(1)]
+    for piece in pieces:
+        return sys.getrefcount(piece)
+    raise AssertionError
+
+
+UNUSED = _references_when_free()
+
+# where threads run without a common lock, references are not all counted in one place
+COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class SpareMemory:
@@ -34,6 +45,8 @@ class SpareMemory:
 
     def piece(self, size: int) -> Array:
         """At least `size` doubles that nobody else looks at."""
+        if not COUNTED:
+            return np.empty(size)
         with self._lock:
             for piece in self._pieces:
                 if size <= piece.size <= ROOMY * size and sys.getrefcount(piece) <= UNUSED:

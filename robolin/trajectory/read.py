@@ -24,7 +24,8 @@ from robolin.trajectory.tape import count
 from robolin.trajectory.trajectory import Chunk, Floats, Trajectory
 
 EXTENSIONS = (".csv", ".parquet", ".npz")
-CHUNK_ROWS = 16384
+# how many rows are read at once: many, unless they are wide
+MOST_ROWS, FEWEST_ROWS, NUMBERS_AT_ONCE = 16384, 64, 1 << 19
 
 _BUFFER = 1 << 20
 
@@ -49,7 +50,13 @@ class TrajectoryStream:
     def notes(self) -> tuple[str, ...]:
         return self.matched.notes
 
-    def chunks(self, rows: int = CHUNK_ROWS, *, gaps: bool = False) -> Iterator[Chunk]:
+    @property
+    def rows_at_once(self) -> int:
+        """As many as are read quickly and take little memory."""
+        width = max(1, sum(map(len, self.matched.columns.values())))
+        return min(MOST_ROWS, max(FEWEST_ROWS, NUMBERS_AT_ONCE // width))
+
+    def chunks(self, rows: int | None = None, *, gaps: bool = False) -> Iterator[Chunk]:
         """All rows in order, at most so many at a time.
 
         gaps: let cells without a finite number through, as NaN
@@ -61,16 +68,17 @@ class TrajectoryStream:
         if not read:
             hint = "look at the header"
             raise RobolinError("none of its columns can be used", where=self.file, hint=hint)
-        empty = True
+        empty, before, most = True, 0, rows or self.rows_at_once
         with _read_errors(self.file):
-            for block in self.sheet.blocks(Wish(read, rows, gaps)):
-                for chunk in pieces(self._chunk(block, read, gaps), lambda: rows):
+            for block in self.sheet.blocks(Wish(read, most, gaps)):
+                for chunk in pieces(self._chunk(block, read, gaps, before), lambda: most):
                     empty = False
                     yield chunk
+                before = block.reached
         if empty:
             raise RobolinError("there is no row below the header", where=self.file)
 
-    def _chunk(self, block: Block, read: Sequence[int], gaps: bool) -> Chunk:
+    def _chunk(self, block: Block, read: Sequence[int], gaps: bool, before: int) -> Chunk:
         """Every column of the block where its joint stands."""
         values = block.values
         position = {i: place for place, i in enumerate(read)}
@@ -91,7 +99,8 @@ class TrajectoryStream:
         if gaps:
             tables = [values, *columns.values()]
             mask = np.any([~np.isfinite(table).all(axis=1) for table in tables], axis=0)
-        return Chunk(len(values), columns, time, block.place, mask, block.reached)
+        reach = (before, block.reached)
+        return Chunk(len(values), columns, time, block.place, mask, reach)
 
 
 @contextmanager
@@ -143,13 +152,15 @@ def pieces(chunk: Chunk, rows: Callable[[], int]) -> Iterator[Chunk]:
 
 
 def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
+    begin, end = chunk.reach
+    per_row = (end - begin) / chunk.rows
     return Chunk(
         rows=stop - first,
         columns={name: values[first:stop] for name, values in chunk.columns.items()},
         time=None if chunk.time is None else chunk.time[first:stop],
         place=lambda row: chunk.place(first + row),
         gaps=None if chunk.gaps is None else chunk.gaps[first:stop],
-        reached=chunk.reached,
+        reach=(begin + round(per_row * first), begin + round(per_row * stop)),
     )
 
 

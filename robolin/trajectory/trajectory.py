@@ -38,7 +38,7 @@ class Chunk:
     columns: 'q', 'qd', 'qdd', 'tau', as far as the file has them, each of shape (rows, n)
     place:   where a row of the chunk stands, for messages
     gaps:    the rows with a cell that is no finite number, where these were let through
-    reached: how far into the file the chunk reaches, in the units of the stream's `size`
+    reach:   from where to where in the file, in the units of the stream's `size`
     """
 
     rows: int
@@ -46,4 +46,4 @@ class Chunk:
     time: Floats | None
     place: Callable[[int], str]
     gaps: Mask | None
-    reached: int
+    reach: tuple[int, int]

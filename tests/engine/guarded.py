@@ -95,6 +95,8 @@ def call(arm: Arm, name: str, width: int, rows: int) -> None:
         table = guard.values.reshape(rows, length)
         assert (np.delete(table, range(first, last), axis=0) == MARK).all()
         assert not (table[first:last] == MARK).any()
+    for guard in (*outputs, complaints):
+        guard.values[:] = MARK
     bounds, claimed = np.array([0, rows], np.int64), np.zeros(1, np.int64)
     kernel.share(*known, 3, 0, 1, bounds.ctypes.data, claimed.ctypes.data)
     for guard in (*inputs, *outputs, complaints, scratch, tables, staging):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from itertools import product
 
@@ -11,12 +12,17 @@ import numpy as np
 import pytest
 
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine import crew
 from robolin.engine.crew import together
 from tests.cli.command import python
 from tests.engine.on_lanes import plan_for
 from tests.robots import random_arm, random_states
 
 ARM = random_arm(71, 3, prismatic=False)
+
+
+def helpers() -> int:
+    return sum(thread.name == "robolin-helper" for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -36,10 +42,10 @@ def test_every_worker_works_once_and_in_a_thread_of_its_own(workers: int) -> Non
 
 def test_helpers_are_used_again() -> None:
     together(lambda worker: None, 3)
-    before = threading.active_count()
+    before = helpers()
     for _ in range(50):
         together(lambda worker: None, 3)
-    assert threading.active_count() == before
+    assert helpers() == before
 
 
 def test_what_goes_wrong_in_a_helper_goes_wrong_in_the_call() -> None:
@@ -47,12 +53,46 @@ def test_what_goes_wrong_in_a_helper_goes_wrong_in_the_call() -> None:
         if worker == 1:
             raise MemoryError("no room")
 
+    together(lambda worker: None, 4)
+    before = helpers()
     with pytest.raises(MemoryError, match="no room"):
-        together(work, 2)
-    # and the helper is none the worse for it
+        together(work, 4)
+    # and no helper is the worse for it
     seen: list[int] = []
-    together(seen.append, 2)
-    assert sorted(seen) == [0, 1]
+    together(seen.append, 4)
+    assert sorted(seen) == [0, 1, 2, 3]
+    assert helpers() == before
+
+
+def test_what_goes_wrong_here_leaves_the_helpers_ready() -> None:
+    def work(worker: int) -> None:
+        if worker == 0:
+            raise KeyboardInterrupt
+
+    together(lambda worker: None, 3)
+    before = helpers()
+    for _ in range(20):
+        with pytest.raises(KeyboardInterrupt):
+            together(work, 3)
+        # they come back by themselves
+        deadline = time.monotonic() + 10
+        while len(crew._idle) < before and time.monotonic() < deadline:
+            time.sleep(0.001)
+    assert helpers() == before
+
+
+def test_rows_are_answered_even_if_there_can_be_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    states = random_states(ARM, 31)
+    given = [states.q, states.qd, states.qdd]
+    plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
+    expected, _ = plan.many(given, (31,), jobs=1)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(crew, "_idle", [])
+    found, _ = plan.many(given, (31,), 4, 3)
+    assert found["tau"].tobytes() == expected["tau"].tobytes()
 
 
 def test_what_is_held_stays_until_the_last_one_has_ended() -> None:

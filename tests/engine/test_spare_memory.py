@@ -31,6 +31,17 @@ def test_a_result_that_is_held_never_changes() -> None:
     assert whole.tobytes() == before.tobytes()
 
 
+def test_a_single_array_that_is_held_never_changes() -> None:
+    """One view is the least that can be held of a piece of memory."""
+    arm = robolin.load("panda")
+    held = robolin.mass_matrix(arm, _states(1), engine="compiled")
+    before = held.copy()
+    for seed in range(2, 6):
+        robolin.mass_matrix(arm, _states(seed), engine="compiled")
+
+    assert held.tobytes() == before.tobytes()
+
+
 def test_memory_is_used_again_when_nobody_looks() -> None:
     """A result that was dropped makes room for the next one of its size, or of a smaller."""
     arm = robolin.load("panda")
