@@ -8,6 +8,10 @@ from typing import NewType
 
 Value = NewType("Value", str)  # a register or a constant, as it stands in the text
 
+# the number of the note that says of a store that what it writes is used once at the most
+ONCE = 0
+NOTES = f"!{ONCE} = !{{i32 1}}"
+
 
 class Assembly:
     """The text of one function that works on vectors of `width` doubles."""
@@ -73,6 +77,13 @@ class Assembly:
 
     def store_vector(self, value: Value, pointer: Value, aligned: bool = True) -> None:
         self.do(f"store {self.vector} {value}, ptr {pointer}, align {self._align(aligned)}")
+
+    def stream_vector(self, value: Value, pointer: Value) -> None:
+        """Store past the caches, into memory that nobody will look at soon."""
+        self.do(
+            f"store {self.vector} {value}, ptr {pointer}, align {self._align(True)}, "
+            f"!nontemporal !{ONCE}"
+        )
 
     def _align(self, aligned: bool) -> int:
         return 8 * self.width if aligned else 8

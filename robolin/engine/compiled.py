@@ -29,6 +29,12 @@ Array = Any
 # the least work worth a thread, and what a thread claims at once, in numbers of results
 WORTH_A_THREAD, PIECE = 4096, 1024
 
+# numbers of results that no cache holds until somebody looks at them: 64 MB
+TOO_MANY_TO_CACHE = 1 << 23
+
+# numbers in a cache line
+LINE = 8
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -81,7 +87,8 @@ class Plan:
         )
         self._fixed = (_address(arm.doubles), _address(arm.wholes))
         self._inputs = ctypes.c_int64 * (2 * len(recipe.needs))
-        self._outputs = ctypes.c_int64 * len(recipe.gives)
+        # addresses, and whether to write past the caches
+        self._outputs = ctypes.c_int64 * (len(recipe.gives) + 1)
         self._local = threading.local()
         self._spare = SpareMemory()
 
@@ -151,13 +158,18 @@ class Plan:
         return -(-rows // width) * width
 
     def _outputs_for(self, batch: tuple[int, ...]) -> tuple[dict[str, Array], Array]:
-        """All results, and room for the rows' complaints, as parts of one piece of memory."""
+        """All results, and room for the rows' complaints, as parts of one piece of memory.
+
+        Each of them begins where a cache line does.
+        """
         rows = prod(batch)
-        block, start, outputs = self._spare.piece(rows * (sum(self._row_sizes) + 1)), 0, {}
+        wanted = sum(_whole_lines(rows * size) for size in self._row_sizes) + rows + LINE
+        block, outputs = self._spare.piece(wanted), {}
+        start = -(_address(block) // 8) % LINE
         for (name, shape), size in zip(self._shapes.items(), self._row_sizes, strict=True):
             part = block[start : start + rows * size]
             outputs[name] = part.reshape(batch + shape)
-            start += rows * size
+            start += _whole_lines(rows * size)
         return outputs, block[start : start + rows]
 
     def _known(
@@ -166,15 +178,16 @@ class Plan:
         """What a kernel is told whichever rows and whoever it is called for."""
         m = self._arm.m
         at_in = (x for each in inputs for x in (_address(each), m if each.ndim > 1 else 0))
-        at_out = map(_address, outputs.values())
-        return *self._fixed, self._inputs(*at_in), self._outputs(*at_out), _address(complaints)
+        at_out = self._outputs(*map(_address, outputs.values()))
+        at_out[-1] = sum(array.size for array in outputs.values()) > TOO_MANY_TO_CACHE
+        return *self._fixed, self._inputs(*at_in), at_out, _address(complaints)
 
     def _memory(self) -> tuple[int, int, int]:
         """Scratch, tables and staging for this thread, each on a boundary of 64 bytes."""
         found: tuple[int, int, int] | None = getattr(self._local, "places", None)
         if found is None:
-            padded = [-(-size // 8) * 8 for size in self._memory_sizes]
-            self._local.memory = np.zeros(sum(padded) + 8)
+            padded = [_whole_lines(size) for size in self._memory_sizes]
+            self._local.memory = np.zeros(sum(padded) + LINE)
             start = -(-_address(self._local.memory) // 64) * 64
             found = (start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1]))
             self._local.places = found
@@ -187,6 +200,11 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _whole_lines(numbers: int) -> int:
+    """So many numbers, and as many more as make the last cache line whole."""
+    return -(-numbers // LINE) * LINE
 
 
 def _address(array: Array) -> int:

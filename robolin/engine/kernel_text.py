@@ -14,7 +14,7 @@ from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine import layout
-from robolin.engine.assembly import Assembly, Value
+from robolin.engine.assembly import NOTES, Assembly, Value
 from robolin.engine.lanes import Lane, declarations
 from robolin.engine.layout import Variant
 from robolin.engine.sharing_text import share
@@ -56,9 +56,12 @@ def trace(
         _gather(chain, row)
         algorithm(chain)
         _scatter(chain, row)
+    for _ in asm.only_if(_streaming(chain)):
+        # what went past the caches is there before anybody is told that it is
+        asm.do("fence seq_cst")
     smin = "declare i64 @llvm.smin.i64(i64, i64)"
     kernel = asm.function("kernel", f"{ARGUMENTS}, {RANGE}")
-    text = "\n".join((declarations(width), smin, kernel, share(ARGUMENTS)))
+    text = "\n".join((declarations(width), smin, kernel, share(ARGUMENTS), NOTES))
     return text, chain.scratch_vectors, chain.table_count
 
 
@@ -143,14 +146,12 @@ def _scatter(chain: TracedChain, row: Value) -> None:
         grouped = asm.emit(f"and i1 {whole_block}, {enough}")
         done = asm.emit(f"select i1 {grouped}, i64 {size}, i64 0")
         last = asm.whole("sub", size, asm.width)
-        for group in asm.loop(0, done, asm.width):
-            e = asm.emit(f"call i64 @llvm.smin.i64(i64 {group}, i64 {last})")
-            entries = [asm.vector_address(stage, asm.whole("add", e, i)) for i in range(asm.width)]
-            # adding nothing turns -0.0 into 0.0: a result has one zero only
-            vectors = [Lane(asm, asm.load_vector(entry)) + 0.0 for entry in entries]
-            total = _sum(vectors)
-            nothing.value = (nothing.value[0] + (total - total),)
-            _transpose(chain, vectors, starts, e)
+        streamed = asm.emit(f"select i1 {_streamed(chain, data, size)}, i64 {done}, i64 0")
+        for begin, stop, past_caches in ((0, streamed, True), (streamed, done, False)):
+            for group in asm.loop(begin, stop, asm.width):
+                e = asm.emit(f"call i64 @llvm.smin.i64(i64 {group}, i64 {last})")
+                total = _move_out(chain, stage, starts, e, past_caches)
+                nothing.value = (nothing.value[0] + (total - total),)
         for e in asm.loop(done, size, 1):
             value = Lane(asm, asm.load_vector(asm.vector_address(stage, e)))
             nothing.value = (nothing.value[0] + (value - value),)
@@ -166,6 +167,23 @@ def _scatter(chain: TracedChain, row: Value) -> None:
     _scatter_complaints(chain, row)
 
 
+def _streaming(chain: TracedChain) -> Value:
+    """Whether the results are too many to stay in any cache; said behind their addresses."""
+    asm = chain.asm
+    said = asm.load("i64", asm.address(Value("%outputs"), len(chain.gives), "i64"))
+    return asm.emit(f"icmp ne i64 {said}, 0")
+
+
+def _streamed(chain: TracedChain, data: Value, size: Value) -> Value:
+    """Whether this result may go past the caches: only if all its vectors lie on boundaries."""
+    asm = chain.asm
+    place = asm.emit(f"ptrtoint ptr {data} to i64")
+    off = asm.whole("and", place, 8 * asm.width - 1)
+    rest = asm.whole("and", size, asm.width - 1)
+    on_boundaries = asm.emit(f"icmp eq i64 {asm.whole('or', off, rest)}, 0")
+    return asm.emit(f"and i1 {_streaming(chain)}, {on_boundaries}")
+
+
 def _sum(values: list[Lane]) -> Lane:
     """Added up in pairs, so that no addition waits for all the others."""
     while len(values) > 1:
@@ -174,11 +192,26 @@ def _sum(values: list[Lane]) -> Lane:
     return values[0]
 
 
-def _transpose(
-    chain: TracedChain, lanes: Sequence[Lane], starts: Sequence[Value], e: Value
-) -> None:
-    """`width` entries of `width` rows at once: turn entries by lanes into rows by entries."""
+def _move_out(
+    chain: TracedChain, stage: Value, starts: Sequence[Value], e: Value, past_caches: bool
+) -> Lane:
+    """`width` entries of `width` rows at once; the sum of the entries in each row comes back."""
     asm, width = chain.asm, chain.asm.width
+    entries = [asm.vector_address(stage, asm.whole("add", e, i)) for i in range(width)]
+    # adding nothing turns -0.0 into 0.0: a result has one zero only
+    lanes = [Lane(asm, asm.load_vector(entry)) + 0.0 for entry in entries]
+    for start, vector in zip(starts, _transposed(asm, lanes), strict=True):
+        place = asm.address(start, e)
+        if past_caches:
+            asm.stream_vector(vector, place)
+        else:
+            asm.store_vector(vector, place, aligned=False)
+    return _sum(lanes)
+
+
+def _transposed(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
+    """Entries by lanes turned into rows by entries."""
+    width = asm.width
     vectors = [lane.value for lane in lanes]
     step = 1
     while step < width:
@@ -189,8 +222,7 @@ def _transpose(
                 high = [x + step if not x & step else width + x for x in range(width)]
                 vectors[i], vectors[i + step] = asm.shuffle(a, b, low), asm.shuffle(a, b, high)
         step *= 2
-    for start, vector in zip(starts, vectors, strict=True):
-        asm.store_vector(vector, asm.address(start, e), aligned=False)
+    return vectors
 
 
 def _scatter_complaints(chain: TracedChain, row: Value) -> None:

@@ -52,7 +52,7 @@ class Guarded:
         return bool((self._before == MARK).all())
 
 
-def call(arm: Arm, name: str, width: int, rows: int) -> None:
+def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     """Run one kernel between guards and compare its results with NumPy's."""
     ready, algorithm = prepared(parameters(arm)), ALGORITHMS[name]
     recipe = recipe_for(name, algorithm, ready, width)
@@ -75,7 +75,7 @@ def call(arm: Arm, name: str, width: int, rows: int) -> None:
         memory.values[:] = 0.0
 
     at_in = np.array([(guard.address, m) for guard in inputs], np.int64)
-    at_out = np.array([guard.address for guard in outputs], np.int64)
+    at_out = np.array([guard.address for guard in outputs] + [past_caches], np.int64)
     known = (
         ready.doubles.ctypes.data,
         ready.wholes.ctypes.data,
@@ -120,7 +120,7 @@ def main(widths: list[int]) -> None:
         for name in ALGORITHMS_TRIED:
             for width in widths:
                 for rows in range(first, last + 1):
-                    call(arm, name, width, rows)
+                    call(arm, name, width, rows, past_caches=rows % 2 == 0)
     print("intact")
 
 

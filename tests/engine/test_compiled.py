@@ -331,6 +331,29 @@ def test_one_state_that_is_not_finite_is_named_with_a_loaded_kernel(bad: float) 
         robolin.inverse(TREE, q)
 
 
+# memory beyond the caches
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("joints", [4, 7, 8])
+@pytest.mark.parametrize("rows", [3, 8, 61])
+def test_results_written_past_the_caches_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, joints: int, width: int, rows: int
+) -> None:
+    """Large results take another way out, where all of their vectors lie on boundaries."""
+    arm = random_arm(63, joints, prismatic=False)
+    given = list(motions(arm, rows).values())
+    plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"], width)
+    expected = {name: a.copy() for name, a in plan.many(given, (rows,), jobs=1)[0].items()}
+    plan.many([values + 0.5 for values in given], (rows,), jobs=1)
+    monkeypatch.setattr("robolin.engine.compiled.TOO_MANY_TO_CACHE", 0)
+    for jobs, chunk in ((1, None), (2, 8)):
+        found, complaints = plan.many(given, (rows,), jobs, chunk)
+        assert not complaints.any()
+        for name, values in expected.items():
+            assert found[name].tobytes() == values.tobytes(), name
+
+
 # threads
 
 
