@@ -320,7 +320,14 @@ def running(*args: str | Path, stdin: int | None = None) -> subprocess.Popen[byt
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=None if os.name == "nt" else hear_signals,
     )
+
+
+def hear_signals() -> None:
+    """Even if these tests run under nohup, which has signals ignored."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def stopped(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
