@@ -118,6 +118,9 @@ class Chain(Protocol):
     def inboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
         """Every link between k and the base, nearest first, k not among them."""
 
+    def inboard_pairs(self) -> Iterable[tuple[LinkNumber, LinkNumber]]:
+        """Every link k with every link j inboard of it, (k, j), in the order that is quickest."""
+
     def outboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
         """Every link that k carries, in falling order, k not among them."""
 

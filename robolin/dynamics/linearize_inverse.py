@@ -34,6 +34,7 @@ def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put)
     Hd2, Pd2 = doubled(chain, one)
 
     R, Rhat = chain.sums(10), chain.sums(12)
+    X, Xhat, XA, XB = (chain.slots(size) for size in (6, 3, 6, 6))
     for k in chain.tip_to_base():
         H, Hdd = links.H[k], one.Hdd[k]
         composite, gyro = add(R[k], links.M[k]), add(Rhat[k], one.Mhat[k])
@@ -41,25 +42,30 @@ def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put)
         Rhat.hand_inboard(k, gyro)
 
         # forces that unit perturbations of hinge k need
-        X = rigid_times(composite, H)
-        Xhat = twice(gyroscopic_transpose_times(gyro, H))
-        XA = add(rigid_times(composite, Hd2[k]), gyroscopic_times(gyro, twice(angular(H))))
-        XB = add(rigid_times(composite, Hdd), gyroscopic_times(gyro, angular(Pd2[k])))
+        X[k] = rigid_times(composite, H)
+        Xhat[k] = twice(gyroscopic_transpose_times(gyro, H))
+        XA[k] = add(rigid_times(composite, Hd2[k]), gyroscopic_times(gyro, twice(angular(H))))
+        held = add(rigid_times(composite, Hdd), gyroscopic_times(gyro, angular(Pd2[k])))
 
-        put("mass_matrix", (k, k), dot(H, X) + chain.armature(k))
-        put("dtau_dqd", (k, k), dot(H, XA) + friction_slope(chain, k, qd[k]))
-        put("dtau_dq", (k, k), dot(H, XB))
+        put("mass_matrix", (k, k), dot(H, X[k]) + chain.armature(k))
+        put("dtau_dqd", (k, k), dot(H, XA[k]) + friction_slope(chain, k, qd[k]))
+        put("dtau_dq", (k, k), dot(H, held))
 
-        # the transmitted force turns with hinge k; every hinge inboard feels it
-        XB = add(XB, force_cross(H, one.f[k]))
-        for j in chain.inboard_of(k):
-            Hj, entry = links.H[j], dot(links.H[j], X)
-            put("mass_matrix", (j, k), entry)
-            put("mass_matrix", (k, j), entry)
-            put("dtau_dqd", (j, k), dot(Hj, XA))
-            put("dtau_dqd", (k, j), dot(X, Hd2[j]) + dot(Xhat, angular(Hj)))
-            put("dtau_dq", (j, k), dot(Hj, XB))
-            put("dtau_dq", (k, j), dot(X, one.Hdd[j]) + dot(Xhat, angular(one.Pd[j])))
+        # the transmitted force turns with hinge k, which only hinges inboard feel
+        XB[k] = add(held, force_cross(H, one.f[k]))
+
+    # columns: what hinges inboard feel of hinge k
+    for k, j in chain.inboard_pairs():
+        Hj, entry = links.H[j], dot(links.H[j], X[k])
+        put("mass_matrix", (j, k), entry)
+        put("mass_matrix", (k, j), entry)
+        put("dtau_dqd", (j, k), dot(Hj, XA[k]))
+        put("dtau_dq", (j, k), dot(Hj, XB[k]))
+
+    # rows: what hinge k feels of hinges inboard
+    for k, j in chain.inboard_pairs():
+        put("dtau_dqd", (k, j), dot(X[k], Hd2[j]) + dot(Xhat[k], angular(links.H[j])))
+        put("dtau_dq", (k, j), dot(X[k], one.Hdd[j]) + dot(Xhat[k], angular(one.Pd[j])))
 
     _loads_that_do_not_turn(chain, links, more)
     take_back_own(chain, links, one.f, more)

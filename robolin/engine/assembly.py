@@ -10,7 +10,9 @@ Value = NewType("Value", str)  # a register or a constant, as it stands in the t
 
 # the number of the note that says of a store that what it writes is used once at the most
 ONCE = 0
-NOTES = f"!{ONCE} = !{{i32 1}}"
+
+# what every platform aligns the stack to, in bytes
+STACK = 16
 
 
 class Assembly:
@@ -104,6 +106,12 @@ class Assembly:
     def whole(self, operation: str, a: Value | int, b: Value | int) -> Value:
         return self.emit(f"{operation} i64 {a}, {b}")
 
+    def smaller(self, a: Value | int, b: Value | int) -> Value:
+        return self.emit(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+
+    def larger(self, a: Value | int, b: Value | int) -> Value:
+        return self.emit(f"call i64 @llvm.smax.i64(i64 {a}, i64 {b})")
+
     # loops
 
     def loop(self, start: Value | int, stop: Value | int, step: int) -> Iterator[Value]:
@@ -170,3 +178,18 @@ class Assembly:
                 "",
             ]
         )
+
+
+def surroundings(width: int) -> str:
+    """What the text of a module needs around functions on vectors of `width` doubles."""
+    vector = f"<{width} x double>"
+    alignment = max(STACK, 8 * width)
+    return f"""
+declare {vector} @llvm.sqrt.v{width}f64({vector})
+declare {vector} @llvm.fabs.v{width}f64({vector})
+declare i64 @llvm.smin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+!{ONCE} = !{{i32 1}}
+!llvm.module.flags = !{{!{ONCE + 1}}}
+!{ONCE + 1} = !{{i32 1, !"override-stack-alignment", i32 {alignment}}}
+"""

@@ -18,10 +18,10 @@ import numpy as np
 from robolin.algebra.axes import sizes
 from robolin.engine.crew import together
 from robolin.engine.direct import first_of_subtrees
+from robolin.engine.entry_text import COUNTER_STRIDE
 from robolin.engine.kernels import Recipe, host_width, kernel_for
 from robolin.engine.layout import Variant, doubles_of, variant_of, wholes_of
 from robolin.engine.parameters import Parameters
-from robolin.engine.sharing_text import COUNTER_STRIDE
 from robolin.engine.spare_memory import SpareMemory
 
 Array = Any

@@ -154,6 +154,9 @@ class DirectChain:
         while (k := self._parents[k]) != self.base:
             yield k
 
+    def inboard_pairs(self) -> Iterable[tuple[int, int]]:
+        return ((k, j) for k in self.tip_to_base() for j in self.inboard_of(k))
+
     def outboard_of(self, k: int) -> Iterable[int]:
         return range(k - 1, self._first[k] - 1, -1)
 

@@ -14,10 +14,10 @@ from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine import layout
-from robolin.engine.assembly import NOTES, Assembly, Value
-from robolin.engine.lanes import Lane, declarations
+from robolin.engine.assembly import Assembly, Value, surroundings
+from robolin.engine.entry_text import RANGE, entries
+from robolin.engine.lanes import Lane
 from robolin.engine.layout import Variant
-from robolin.engine.sharing_text import share
 from robolin.engine.traced import TracedChain
 
 # what a row says whose inputs should be looked at before its results are believed
@@ -38,7 +38,6 @@ ARGUMENTS = ", ".join(
         ("i64", "m"),
     )
 )
-RANGE = "i64 %first, i64 %last"
 
 
 def trace(
@@ -59,9 +58,8 @@ def trace(
     for _ in asm.only_if(_streaming(chain)):
         # what went past the caches is there before anybody is told that it is
         asm.do("fence seq_cst")
-    smin = "declare i64 @llvm.smin.i64(i64, i64)"
     kernel = asm.function("kernel", f"{ARGUMENTS}, {RANGE}")
-    text = "\n".join((declarations(width), smin, kernel, share(ARGUMENTS), NOTES))
+    text = "\n".join((surroundings(width), kernel, entries(ARGUMENTS)))
     return text, chain.scratch_vectors, chain.table_count
 
 
@@ -74,7 +72,7 @@ def _gather(chain: TracedChain, row: Value) -> None:
     asm = chain.asm
     last = asm.whole("sub", Value("%last"), 1)
     rows = [asm.whole("add", row, lane) for lane in range(asm.width)]
-    inside = [asm.emit(f"call i64 @llvm.smin.i64(i64 {r}, i64 {last})") for r in rows]
+    inside = [asm.smaller(r, last) for r in rows]
     starts = {}
     for number, name in enumerate(chain.inputs):
         data = asm.load("ptr", asm.address(Value("%inputs"), 2 * number, "i64"))
@@ -149,7 +147,7 @@ def _scatter(chain: TracedChain, row: Value) -> None:
         streamed = asm.emit(f"select i1 {_streamed(chain, data, size)}, i64 {done}, i64 0")
         for begin, stop, past_caches in ((0, streamed, True), (streamed, done, False)):
             for group in asm.loop(begin, stop, asm.width):
-                e = asm.emit(f"call i64 @llvm.smin.i64(i64 {group}, i64 {last})")
+                e = asm.smaller(group, last)
                 total = _move_out(chain, stage, starts, e, past_caches)
                 nothing.value = (nothing.value[0] + (total - total),)
         for e in asm.loop(done, size, 1):

@@ -41,7 +41,7 @@ class Kernel:
     """Machine code, and how much scratch memory it wants.
 
     call:  for a range of rows
-    share: for the pieces that a thread claims, as told in `sharing_text`
+    share: for the pieces that a thread claims, as told in `entry_text`
     """
 
     call: Any
@@ -112,7 +112,7 @@ def _linked(stored: bytes, width: int) -> Kernel:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    call = _CALL(engine.get_function_address("kernel"))
+    call = _CALL(engine.get_function_address("call"))
     share = _SHARE(engine.get_function_address("share"))
     return Kernel(call, share, needs["scratch"], needs["tables"], width, engine)
 

@@ -98,13 +98,6 @@ def as_value(asm: Assembly, number: Scalar) -> Value:
     return number.value if isinstance(number, Lane) else asm.splat(float(number))
 
 
-def declarations(width: int) -> str:
-    vector = f"<{width} x double>"
-    return "\n".join(
-        f"declare {vector} @llvm.{name}.v{width}f64({vector})" for name in ("sqrt", "fabs")
-    )
-
-
 class Memory:
     """Vectors in scratch memory, by index; what was just stored or loaded is not loaded again."""
 

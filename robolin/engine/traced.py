@@ -28,6 +28,9 @@ from robolin.engine.traced_storage import (
     TreeSums,
 )
 
+# links whose vectors fit in the nearest cache together, with room for what is done with them
+NEIGHBOURS = 16
+
 
 class TracedChain:
     """The same questions as any chain answers; the answers are instructions."""
@@ -64,6 +67,25 @@ class TracedChain:
 
     def inboard_of(self, k: Value) -> Iterable[Value]:
         return self._inward(self.inboard(k), self.base)
+
+    def inboard_pairs(self) -> Iterable[tuple[Value, Value]]:
+        if self.variant.serial and not self.variant.mimics:
+            yield from self._pairs_by_neighbourhoods()
+        else:
+            # numbers of mimicking joints are added up, in the same order everywhere
+            for k in self.tip_to_base():
+                for j in self.inboard_of(k):
+                    yield k, j
+
+    def _pairs_by_neighbourhoods(self) -> Iterable[tuple[Value, Value]]:
+        """What a few links j have is fetched once for all links k outboard of them."""
+        asm = self.asm
+        for first in asm.loop(2, self.base, NEIGHBOURS):
+            beyond = asm.smaller(asm.whole("add", first, NEIGHBOURS), self.base)
+            for k in asm.loop(1, asm.whole("sub", beyond, 1), 1):
+                nearest = asm.larger(asm.whole("add", k, 1), first)
+                for j in asm.loop(nearest, beyond, 1):
+                    yield k, j
 
     def path_of(self, k: Value) -> Iterable[Value]:
         return self._inward(k, self.base)
@@ -224,7 +246,7 @@ class TracedChain:
         # an odd last one is worked out twice, which takes no more time than once
         asm = self.asm
         for j in asm.loop(1, self._side, 2):
-            yield j, asm.emit(f"call i64 @llvm.smin.i64(i64 {asm.whole('add', j, 1)}, i64 %m)")
+            yield j, asm.smaller(asm.whole("add", j, 1), Value("%m"))
 
     def leader(self, j: Value) -> Value:
         # who is complained of is found out by running the row again; here any mark will do
