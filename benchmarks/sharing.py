@@ -12,11 +12,13 @@ import multiprocessing as mp
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from operator import truediv
+from statistics import median
 from typing import Any
 
 from benchmarks.peak import TURNS, arithmetic
 from benchmarks.subjects import panda
-from benchmarks.timing import Contestant, Effort, interleaved, progress, seconds, spread
+from benchmarks.timing import Effort, progress, seconds, spread
 from benchmarks.verbs import robolin_answer
 from robolin.engine.compiled import cores
 from robolin.engine.crew import together
@@ -29,8 +31,9 @@ _ready: Any = None
 
 MEASURED = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
-# calls take milliseconds, and a host takes a core away for as long: many of them are compared
-CALLS_PER_ROUND = 25
+# calls take milliseconds, and a host takes a core away for as long: many of them are compared.
+# They follow each other as those of a long batch do, for a core that slept wakes up slowly
+SECONDS_IN_A_ROW, ROUNDS = 0.1, 5
 
 
 def measured(effort: Effort) -> dict[str, Any]:
@@ -50,7 +53,10 @@ def _measured(verb: str, effort: Effort) -> dict[str, Any]:
 
 
 def _by_threads(verb: str, effort: Effort) -> dict[str, Any]:
-    """The verb and plain arithmetic, each on one core and on all of them, taking turns."""
+    """The verb and plain arithmetic, each on one core and on all of them, taking turns.
+
+    A ratio is that of the typical calls of a round.
+    """
     subject = panda()
     states, count = subject.states(effort.states), cores()
     one, all_cores = (robolin_answer(subject.arm, verb, states, jobs) for jobs in (1, count))
@@ -63,17 +69,27 @@ def _by_threads(verb: str, effort: Effort) -> dict[str, Any]:
         ("arithmetic one", lambda: work(turns)),
         ("arithmetic all", lambda: together(lambda _: work(turns // count), count)),
     )
-    contestants = {name: Contestant(lambda _, run=run: run(), 1) for name, run in runs}
-    times = interleaved(contestants, effort.rounds * CALLS_PER_ROUND)
+    calls: dict[str, list[list[float]]] = {name: [] for name, _ in runs}
+    for _ in range(effort.rounds * ROUNDS):
+        for name, run in runs:
+            calls[name].append(_in_a_row(run))
     report: dict[str, Any] = {}
     for name, single, several in (
         ("threads", "one", "all"),
         ("arithmetic", "arithmetic one", "arithmetic all"),
     ):
-        ratios = [a / b for a, b in zip(times[single], times[several], strict=True)]
-        report[name] = asdict(spread(ratios))
-        report[f"{name}, quickest"] = min(times[single]) / min(times[several])
+        rounds = zip(calls[single], calls[several], strict=True)
+        report[name] = asdict(spread([median(alone) / median(shared) for alone, shared in rounds]))
+        quickest = (min(min(row) for row in calls[each]) for each in (single, several))
+        report[f"{name}, quickest"] = truediv(*quickest)
     return report
+
+
+def _in_a_row(run: Callable[[], Any]) -> list[float]:
+    calls: list[float] = []
+    while sum(calls) < SECONDS_IN_A_ROW:
+        calls.append(seconds(run))
+    return calls
 
 
 def _quickest(run: Callable[[int], Any], size: int) -> float:

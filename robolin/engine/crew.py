@@ -5,47 +5,44 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from queue import SimpleQueue
-from threading import Lock, Thread
-from typing import Any, NamedTuple
+from threading import Thread
+from typing import Any
 
-Work = Callable[[int], None]
+Ended = SimpleQueue[BaseException | None]
+
+# what worker number so-and-so does; true if all is done then, whoever did it
+Work = Callable[[int], bool | None]
 
 
-class Task(NamedTuple):
+class Task:
     """What a helper is to do: `work(worker)`, and then to say how it ended.
 
     holding: whatever must not go before that, even if whoever asked has been interrupted
     """
 
-    work: Work
-    worker: int
-    holding: Any
-    ended: SimpleQueue[BaseException | None]
+    __slots__ = ("ended", "holding", "work", "worker")
+
+    def __init__(self, work: Work, worker: int, holding: Any, ended: Ended) -> None:
+        self.work, self.worker, self.holding, self.ended = work, worker, holding, ended
 
 
 class Helper:
     """A thread that does one task after the other and waits in between."""
 
     def __init__(self) -> None:
-        self._asked = Lock()
-        self._asked.acquire()
-        self._task: Task | None = None
+        self._tasks: SimpleQueue[Task] = SimpleQueue()
         Thread(target=self._live, name="robolin-helper", daemon=True).start()
 
     def ask(self, task: Task) -> None:
-        """Begin the task at once."""
-        self._task = task
-        self._asked.release()
+        """Begin the task at once, or after those asked for before."""
+        self._tasks.put(task)
 
     def _live(self) -> None:
         while True:
-            self._asked.acquire()
-            task, self._task = self._task, None
-            assert task is not None, "nobody wakes a helper for nothing"
+            task = self._tasks.get()
             error = _done(task)
             ended = task.ended
             del task
-            _idle.append(self)
             ended.put(error)
 
 
@@ -57,7 +54,7 @@ def _done(task: Task) -> BaseException | None:
     return None
 
 
-# helpers that nobody has asked; there are as many as were ever at work at once
+# helpers that nobody waits for; there are as many as were ever at work at once
 _idle: list[Helper] = []
 
 if hasattr(os, "register_at_fork"):
@@ -65,24 +62,37 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_idle.clear)
 
 
-def together(work: Work, workers: int, holding: Any = None) -> None:
+def together(
+    work: Work,
+    workers: int,
+    holding: Any = None,
+    meanwhile: Callable[[], Any] = lambda: None,
+) -> Any:
     """Run work(0), work(1), … side by side, the first of them in this thread.
 
-    Where the system has no more threads to give, fewer of them run: they must be able to do
-    without each other.
+    Where the system has no more threads to give, fewer of them run, and a helper that wakes up
+    late may find nothing left to do: they must be able to do without each other.
+    What `meanwhile` does is done first, while the helpers wake up, and comes back.
     """
-    ended: SimpleQueue[BaseException | None] = SimpleQueue()
-    asked = 0
-    for worker in range(1, workers):
-        helper = _helper()
-        if helper is None:
-            break
-        helper.ask(Task(work, worker, holding, ended))
-        asked += 1
-    work(0)
-    errors = [error for _ in range(asked) if (error := ended.get()) is not None]
+    ended: Ended = SimpleQueue()
+    asked: list[tuple[Helper, Task]] = []
+    try:
+        while len(asked) < workers - 1 and (helper := _helper()) is not None:
+            task = Task(work, len(asked) + 1, holding, ended)
+            asked.append((helper, task))
+            helper.ask(task)
+        found = meanwhile()
+        if work(0):
+            # whoever is not back yet has nothing to do any more
+            for _, task in asked:
+                task.holding = None
+            return found
+        errors = [error for _ in asked if (error := ended.get()) is not None]
+    finally:
+        _idle.extend(helper for helper, _ in asked)
     if errors:
         raise errors[0]
+    return found
 
 
 def _helper() -> Helper | None:

@@ -21,7 +21,7 @@ from robolin.errors import UsageError
 _POINTER, _WHOLE = ctypes.c_void_p, ctypes.c_int64
 _KNOWN = (*[_POINTER] * 8, _WHOLE, _WHOLE)
 _CALL = ctypes.CFUNCTYPE(None, *_KNOWN, _WHOLE, _WHOLE)
-_SHARE = ctypes.CFUNCTYPE(None, *_KNOWN, *[_WHOLE] * 3, _POINTER, _POINTER)
+_SHARE = ctypes.CFUNCTYPE(_WHOLE, *_KNOWN, *[_WHOLE] * 3, _POINTER, _POINTER)
 
 
 @dataclass(frozen=True)

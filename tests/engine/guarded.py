@@ -18,6 +18,7 @@ from robolin.algebra.axes import sizes
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import prepared, recipe_for
+from robolin.engine.entry_text import COUNTER_STRIDE
 from robolin.engine.kernels import kernel_for
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run
@@ -97,8 +98,13 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
         assert not (table[first:last] == MARK).any()
     for guard in (*outputs, complaints):
         guard.values[:] = MARK
-    bounds, claimed = np.array([0, rows], np.int64), np.zeros(1, np.int64)
-    kernel.share(*known, 3, 0, 1, bounds.ctypes.data, claimed.ctypes.data)
+    bounds, claimed = np.array([0, rows], np.int64), np.zeros(COUNTER_STRIDE + 1, np.int64)
+    assert kernel.share(*known, 3, 0, 1, bounds.ctypes.data, claimed.ctypes.data)
+    # all rows are claimed by now; all are done as well, unless somebody is still at work
+    for done in (rows, rows - 1):
+        claimed[-1] = done
+        last_word = kernel.share(*known, 3, 0, 1, bounds.ctypes.data, claimed.ctypes.data)
+        assert last_word == (done == rows)
     for guard in (*inputs, *outputs, complaints, scratch, tables, staging):
         assert guard.intact
     for guard, values in zip(inputs, given.values(), strict=True):

@@ -45,6 +45,15 @@ def test_kernels_keep_to_the_memory_they_are_given(width: int) -> None:
     assert (ran.code, ran.out, ran.err) == (0, "intact\n", "")
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_kernels_run_wherever_the_stack_lies(width: int) -> None:
+    """Registers are put on the stack as if it were aligned: the way in must see to that."""
+    ran = python(
+        "import sys; from tests.engine.deep import main; main(int(sys.argv[1]))", str(width)
+    )
+    assert (ran.code, ran.out, ran.err) == (0, "True\n", "")
+
+
 def test_the_guard_would_notice() -> None:
     """Reading one number beyond guarded memory ends the process; writing before it shows."""
     beyond = python(

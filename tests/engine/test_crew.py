@@ -121,6 +121,49 @@ def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
     assert found == [True]
 
 
+def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
+    class Piece:
+        pass
+
+    piece = Piece()
+    alive = weakref.ref(piece)
+    begun, go, after = threading.Event(), threading.Event(), threading.Event()
+
+    def work(worker: int) -> bool:
+        if worker == 0:
+            return begun.wait(10)
+        begun.set()
+        return go.wait(10)
+
+    together(lambda worker: None, 2)
+    before = helpers()
+    together(work, 2, holding=piece)
+    # it is still at work, but no memory is kept for it, and its next task will find it
+    del piece
+    assert not go.is_set()
+    assert alive() is None
+    together(lambda worker: worker == 0 or after.set(), 2)
+    assert not after.is_set()
+    go.set()
+    assert after.wait(10)
+    assert helpers() == before
+
+
+def test_what_is_done_meanwhile_comes_back() -> None:
+    order: list[str] = []
+
+    def meanwhile() -> str:
+        order.append("meanwhile")
+        return "found"
+
+    def work(worker: int) -> None:
+        if worker == 0:
+            order.append("work")
+
+    assert together(work, 2, meanwhile=meanwhile) == "found"
+    assert order == ["meanwhile", "work"]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_a_forked_process_has_helpers_of_its_own() -> None:
     ran = python(

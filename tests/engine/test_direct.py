@@ -115,6 +115,7 @@ def test_links_know_what_they_sit_on_and_what_they_carry(arm: Arm) -> None:
         assert [k, *path, arm.base] == _up(parents, k)
         carried = sorted((c for c in parents if k in inboard[c]), reverse=True)
         assert list(chain.outboard_of(k)) == carried
+    assert sorted(chain.inboard_pairs()) == [(k, j) for k in sorted(parents) for j in inboard[k]]
 
 
 def _up(parents: dict[int, int], k: int) -> list[int]:

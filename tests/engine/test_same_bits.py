@@ -19,7 +19,8 @@ from robolin.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run
-from tests.engine.on_lanes import WIDTHS, on_lanes
+from robolin.engine.traced import NEIGHBOURS
+from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
 from tests.robots import TOOL, WRENCH_MODELS, random_arm, with_follower
 
 STATES = 1000
@@ -112,3 +113,20 @@ def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> N
         for chunk in CHUNKS:
             found, _ = on_lanes(arm, name, algorithm, given, jobs=jobs, chunk=chunk)
             assert bits(found) == true, f"{jobs} jobs, chunks of {chunk}"
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1, 2, NEIGHBOURS, NEIGHBOURS + 1])
+@pytest.mark.parametrize("name", ["linearize-inverse", "linearize-forward-conventional"])
+def test_long_chains_are_paired_by_neighbourhoods_and_have_the_same_bits(
+    name: str, beyond: int
+) -> None:
+    arm, algorithm = random_arm(38, NEIGHBOURS + beyond, prismatic=False), ALGORITHMS[name]
+    rng = np.random.default_rng(beyond + 1)
+    given = {each: rng.uniform(-2.0, 2.0, (13, arm.n)) for each in algorithm.needs}
+    expected = run(parameters(arm), algorithm.run, algorithm.gives, given)[0]
+    # what was in the memory before must not pass for an answer
+    plan = plan_for(arm, name, algorithm)
+    plan.many([np.full((13, arm.n), 0.5) for _ in given], (13,), jobs=1)
+    found, complaints = plan.many([*given.values()], (13,), jobs=1)
+    assert bits(found) == bits(expected)
+    assert not complaints.any()
