@@ -192,3 +192,11 @@ def test_threads_that_are_still_about_do_not_keep_the_process() -> None:
     assert ran.code == 0, ran.err
     assert ran.out.startswith("shoulder/effort"), ran.out
     assert time.monotonic() - started < 30
+
+
+def test_the_package_runs_as_the_command_does() -> None:
+    """Where scripts are not on the path, `python -m robolin` is the same command."""
+    line = [sys.executable, "-m", "robolin", "inverse", "two-link", "--format", "csv"]
+    ran = subprocess.run(line, env=environment(), capture_output=True, timeout=120)
+    script = python(START, *line[3:])
+    assert (ran.returncode, ran.stdout.decode(), ran.stderr.decode()) == (0, script.out, script.err)
