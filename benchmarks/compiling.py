@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -76,7 +77,7 @@ def _kernel(name: str, arm: Arm) -> dict[str, Any]:
         size = file.stat().st_size
     return {
         "compile s": compiled,
-        "load s": min(loads),
+        "load s": median(loads),
         "slowest load s": max(loads),
         "bytes": size,
     }
