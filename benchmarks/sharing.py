@@ -2,17 +2,18 @@
 
 Two things show that.  Additions and multiplications in registers, on threads woken in the same way,
 share nothing but the processor: what they lose against one core is the machine's, its clock and
-cores that a host lends to several guests, and the waking.  Processes of one thread each need no
-waking, and share memory and caches as threads do.
+cores that a host lends to several guests, and the waking.  They are divided in equal parts
+beforehand, which rows are not, so they wait for whoever is slowest.  Processes of one thread each
+need no waking, and share memory and caches as threads do.
 """
 
 from __future__ import annotations
 
+import gc
 import multiprocessing as mp
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
-from operator import truediv
 from statistics import median
 from typing import Any
 
@@ -32,8 +33,9 @@ _ready: Any = None
 MEASURED = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
 # calls take milliseconds, and a host takes a core away for as long: many of them are compared.
-# They follow each other as those of a long batch do, for a core that slept wakes up slowly
-SECONDS_IN_A_ROW, ROUNDS = 0.1, 5
+# They follow each other as those of a long batch do, for a core that slept wakes up slowly:
+# this share of the effort's seconds, so many times as often as its rounds
+IN_A_ROW, ROUNDS = 0.25, 5
 
 
 def measured(effort: Effort) -> dict[str, Any]:
@@ -70,9 +72,16 @@ def _by_threads(verb: str, effort: Effort) -> dict[str, Any]:
         ("arithmetic all", lambda: together(lambda _: work(turns // count), count)),
     )
     calls: dict[str, list[list[float]]] = {name: [] for name, _ in runs}
-    for _ in range(effort.rounds * ROUNDS):
-        for name, run in runs:
-            calls[name].append(_in_a_row(run))
+    gc.collect()
+    gc.disable()
+    try:
+        for counted in (False, *(True,) * (effort.rounds * ROUNDS)):
+            for name, run in runs:
+                taken = _in_a_row(run, effort.seconds * IN_A_ROW)
+                if counted:
+                    calls[name].append(taken)
+    finally:
+        gc.enable()
     report: dict[str, Any] = {}
     for name, single, several in (
         ("threads", "one", "all"),
@@ -80,14 +89,14 @@ def _by_threads(verb: str, effort: Effort) -> dict[str, Any]:
     ):
         rounds = zip(calls[single], calls[several], strict=True)
         report[name] = asdict(spread([median(alone) / median(shared) for alone, shared in rounds]))
-        quickest = (min(min(row) for row in calls[each]) for each in (single, several))
-        report[f"{name}, quickest"] = truediv(*quickest)
+        one_call, shared_call = (min(map(min, calls[each])) for each in (single, several))
+        report[f"{name}, quickest"] = one_call / shared_call
     return report
 
 
-def _in_a_row(run: Callable[[], Any]) -> list[float]:
+def _in_a_row(run: Callable[[], Any], duration: float) -> list[float]:
     calls: list[float] = []
-    while sum(calls) < SECONDS_IN_A_ROW:
+    while sum(calls) < duration:
         calls.append(seconds(run))
     return calls
 

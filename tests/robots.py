@@ -185,13 +185,14 @@ def with_wrench(arm: Arm, model: str, seed: int = 0, frame: str = TOOL) -> Arm:
     return replace(arm, wrenches=(Wrench(frame, model, force, moment),))
 
 
-def with_follower(arm: Arm, ratio: float = -1.7, offset: float = 0.3) -> Arm:
-    """The arm with the joint of its first link made to follow that of its last."""
-    tip, base = arm.links[0], arm.links[-1]
-    follower = replace(tip.joint, mimic=Mimic(base.joint.name, ratio, offset))
-    names = tuple(name for name in arm.joint_names if name != follower.name)
-    links = (replace(tip, joint=follower), *arm.links[1:])
-    return replace(arm, name=f"{arm.name}-mimic", links=links, joint_names=names)
+def with_follower(arm: Arm, ratio: float = -1.7, offset: float = 0.3, followers: int = 1) -> Arm:
+    """The arm with the joint of its first link, or more, made to follow that of its last."""
+    mimic = Mimic(arm.links[-1].joint.name, ratio, offset)
+    outer, rest = arm.links[:followers], arm.links[followers:]
+    following = tuple(replace(link, joint=replace(link.joint, mimic=mimic)) for link in outer)
+    gone = {link.joint.name for link in outer}
+    names = tuple(name for name in arm.joint_names if name not in gone)
+    return replace(arm, name=f"{arm.name}-mimic", links=following + rest, joint_names=names)
 
 
 @dataclass(frozen=True)

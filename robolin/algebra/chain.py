@@ -119,7 +119,10 @@ class Chain(Protocol):
         """Every link between k and the base, nearest first, k not among them."""
 
     def inboard_pairs(self) -> Iterable[tuple[LinkNumber, LinkNumber]]:
-        """Every link k with every link j inboard of it, (k, j), in the order that is quickest."""
+        """Every link k with every link j inboard of it, (k, j), in an order nobody may rely on.
+
+        Numbers that are added up, as those of mimicking joints are, come in the same order always.
+        """
 
     def outboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
         """Every link that k carries, in falling order, k not among them."""

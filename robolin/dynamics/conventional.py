@@ -51,7 +51,13 @@ def inverse_conventional(chain: Chain) -> None:
     chain.begin("mass_matrix")
     links = place_links(chain)
     composite_bodies(chain, links, chain.hold)
-    _out_inverse(chain, eliminate(chain, links, "mass_matrix"), "mass_matrix_inverse")
+    factors = eliminate(chain, links, "mass_matrix")
+    for c in chain.coordinates():
+        x = inverse_column(chain, factors, c)
+        chain.out_coordinate("mass_matrix_inverse", (c, c), x[c])
+        for r in chain.coordinates_after(c):
+            chain.out_coordinate("mass_matrix_inverse", (r, c), x[r])
+            chain.out_coordinate("mass_matrix_inverse", (c, r), x[r])
 
 
 def linearize_forward_conventional(chain: Chain) -> None:
@@ -74,24 +80,22 @@ def forward_model_conventional(
 
     inverse_model(chain, links, step_one(chain, links, qdd), hold, chain.hold_more)
     factors = factors or eliminate(chain, links, "mass_matrix")
-    _out_inverse(chain, factors, "dqdd_dtau")
 
-    # two columns of both matrices are solved at once
-    AD, BD, x = chain.held("dtau_dqd"), chain.held("dtau_dq"), chain.slots(4)
+    # two columns of I, A_D and B_D are solved at once: that many keep a processor busy
+    AD, BD, x = chain.held("dtau_dqd"), chain.held("dtau_dq"), chain.slots(6)
     for columns in chain.coordinates_in_pairs():
         for r in chain.coordinates():
-            x[r] = tuple(held[r, c] for c in columns for held in (AD, BD))
+            x[r] = tuple(entry for c in columns for entry in (0.0, AD[r, c], BD[r, c]))
+        for i, c in enumerate(columns):
+            x[c] = (*x[c][: 3 * i], 1.0, *x[c][3 * i + 1 :])
         solve(chain, factors, x)
         for r in chain.coordinates():
             for i, c in enumerate(columns):
-                chain.out_coordinate("dqdd_dqd", (r, c), -x[r][2 * i])
-                chain.out_coordinate("dqdd_dq", (r, c), -x[r][2 * i + 1])
-
-
-def _out_inverse(chain: Chain, factors: Factors, name: str) -> None:
-    for c in chain.coordinates():
-        x = inverse_column(chain, factors, c)
-        chain.out_coordinate(name, (c, c), x[c])
-        for r in chain.coordinates_after(c):
-            chain.out_coordinate(name, (r, c), x[r])
-            chain.out_coordinate(name, (c, r), x[r])
+                chain.out_coordinate("dqdd_dqd", (r, c), -x[r][3 * i + 1])
+                chain.out_coordinate("dqdd_dq", (r, c), -x[r][3 * i + 2])
+        # 𝓜⁻¹ is symmetric, and stays so to the last bit
+        for i, c in enumerate(columns):
+            chain.out_coordinate("dqdd_dtau", (c, c), x[c][3 * i])
+            for r in chain.coordinates_after(c):
+                chain.out_coordinate("dqdd_dtau", (r, c), x[r][3 * i])
+                chain.out_coordinate("dqdd_dtau", (c, r), x[r][3 * i])

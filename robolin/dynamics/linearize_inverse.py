@@ -45,14 +45,14 @@ def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put)
         X[k] = rigid_times(composite, H)
         Xhat[k] = twice(gyroscopic_transpose_times(gyro, H))
         XA[k] = add(rigid_times(composite, Hd2[k]), gyroscopic_times(gyro, twice(angular(H))))
-        held = add(rigid_times(composite, Hdd), gyroscopic_times(gyro, angular(Pd2[k])))
+        unturned = add(rigid_times(composite, Hdd), gyroscopic_times(gyro, angular(Pd2[k])))
 
         put("mass_matrix", (k, k), dot(H, X[k]) + chain.armature(k))
         put("dtau_dqd", (k, k), dot(H, XA[k]) + friction_slope(chain, k, qd[k]))
-        put("dtau_dq", (k, k), dot(H, held))
+        put("dtau_dq", (k, k), dot(H, unturned))
 
         # the transmitted force turns with hinge k, which only hinges inboard feel
-        XB[k] = add(held, force_cross(H, one.f[k]))
+        XB[k] = add(unturned, force_cross(H, one.f[k]))
 
     # columns: what hinges inboard feel of hinge k
     for k, j in chain.inboard_pairs():

@@ -11,9 +11,6 @@ Value = NewType("Value", str)  # a register or a constant, as it stands in the t
 # the number of the note that says of a store that what it writes is used once at the most
 ONCE = 0
 
-# what every platform aligns the stack to, in bytes
-STACK = 16
-
 
 class Assembly:
     """The text of one function that works on vectors of `width` doubles."""
@@ -183,7 +180,6 @@ class Assembly:
 def surroundings(width: int) -> str:
     """What the text of a module needs around functions on vectors of `width` doubles."""
     vector = f"<{width} x double>"
-    alignment = max(STACK, 8 * width)
     return f"""
 declare {vector} @llvm.sqrt.v{width}f64({vector})
 declare {vector} @llvm.fabs.v{width}f64({vector})
@@ -191,5 +187,5 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 !{ONCE} = !{{i32 1}}
 !llvm.module.flags = !{{!{ONCE + 1}}}
-!{ONCE + 1} = !{{i32 1, !"override-stack-alignment", i32 {alignment}}}
+!{ONCE + 1} = !{{i32 1, !"override-stack-alignment", i32 {8 * width}}}
 """

@@ -227,7 +227,7 @@ def _whole_lines(numbers: int) -> int:
 
 def _address(array: Array) -> int:
     try:
-        # three times as quick as NumPy's own answer, but for memory that may be written to
+        # three times as quick as NumPy's own answer, but only for memory that may be written to
         return ctypes.addressof(_byte_in(array))
     except (TypeError, ValueError):
         address: int = array.ctypes.data

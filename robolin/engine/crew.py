@@ -10,7 +10,8 @@ from typing import Any
 
 Ended = SimpleQueue[BaseException | None]
 
-# what worker number so-and-so does; true if all is done then, whoever did it
+# what worker number so-and-so does.  It may say whether all is done, whoever did it; if not yet,
+# it can be asked again
 Work = Callable[[int], bool | None]
 
 
@@ -54,7 +55,8 @@ def _done(task: Task) -> BaseException | None:
     return None
 
 
-# helpers that nobody waits for; there are as many as were ever at work at once
+# helpers that may be asked, though one or the other is still at work for somebody who has gone on;
+# there are as many as were ever asked at once
 _idle: list[Helper] = []
 
 if hasattr(os, "register_at_fork"):
@@ -82,16 +84,24 @@ def together(
             asked.append((helper, task))
             helper.ask(task)
         found = meanwhile()
-        if work(0):
+        all_done, errors = work(0), []
+        for _ in asked:
+            if all_done:
+                break
+            errors.append(ended.get())
+            if all_done is False:
+                all_done = work(0)
+        if all_done:
             # whoever is not back yet has nothing to do any more
             for _, task in asked:
                 task.holding = None
             return found
-        errors = [error for _ in asked if (error := ended.get()) is not None]
     finally:
-        _idle.extend(helper for helper, _ in asked)
-    if errors:
-        raise errors[0]
+        # the next call finds each of them in the same place
+        _idle.extend(helper for helper, _ in reversed(asked))
+    for error in filter(None, errors):
+        raise error
+    assert all_done is None, "everybody is back, and something is left to do"
     return found
 
 

@@ -127,6 +127,7 @@ def _llvm() -> Any:
 
 
 def _machine() -> Any:
+    # not to be kept: a machine remembers the alignment of the stack of the first text it is given
     llvm = _llvm()
     target = llvm.Target.from_default_triple()
     # fused multiply-add would round once where the source rounds twice

@@ -72,7 +72,7 @@ class TracedChain:
         if self.variant.serial and not self.variant.mimics:
             yield from self._pairs_by_neighbourhoods()
         else:
-            # numbers of mimicking joints are added up, in the same order everywhere
+            # a path through a tree has no neighbourhoods, and sums of mimicking joints an order
             for k in self.tip_to_base():
                 for j in self.inboard_of(k):
                     yield k, j

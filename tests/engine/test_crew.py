@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from itertools import product
 
@@ -74,11 +73,22 @@ def test_what_goes_wrong_here_leaves_the_helpers_ready() -> None:
     for _ in range(20):
         with pytest.raises(KeyboardInterrupt):
             together(work, 3)
-        # they come back by themselves
-        deadline = time.monotonic() + 10
-        while len(crew._idle) < before and time.monotonic() < deadline:
-            time.sleep(0.001)
+        seen: list[int] = []
+        together(seen.append, 3)
+        assert sorted(seen) == [0, 1, 2]
     assert helpers() == before
+
+
+def test_a_worker_is_the_same_thread_from_call_to_call() -> None:
+    """It meets the same rows then, and they may still be in its caches."""
+
+    def threads() -> list[int]:
+        seen: dict[int, int] = {}
+        together(lambda worker: seen.update({worker: threading.get_ident()}), 4)
+        return [seen[worker] for worker in range(4)]
+
+    first = threads()
+    assert all(threads() == first for _ in range(5))
 
 
 def test_rows_are_answered_even_if_there_can_be_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,6 +157,38 @@ def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
     go.set()
     assert after.wait(10)
     assert helpers() == before
+
+
+def test_whoever_is_asked_again_knows_more() -> None:
+    """All is done as soon as the first helper is back; nobody waits for the second."""
+    go = threading.Event()
+    answers = iter([False, True])
+
+    def work(worker: int) -> bool | None:
+        if worker == 0:
+            return next(answers)
+        return go.wait(10) if worker == 2 else None
+
+    together(work, 3)
+    assert not go.is_set()
+    go.set()
+
+
+def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody holds the memory of results for it any more."""
+    late: list[crew.Task] = []
+    monkeypatch.setattr(crew.Helper, "ask", lambda _, task: late.append(task))
+    monkeypatch.setattr(crew, "_idle", [])
+    states = random_states(ARM, 31)
+    given = [states.q, states.qd, states.qdd]
+    plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
+    found, complaints = plan.many(given, (31,), 4, 3)
+    assert [task.worker for task in late] == [1, 2, 3]
+    assert all(task.holding is None for task in late)
+    found["tau"][:] = complaints[:] = 7.0
+    assert all(task.work(task.worker) for task in late)
+    assert (found["tau"] == 7.0).all()
+    assert (complaints == 7.0).all()
 
 
 def test_what_is_done_meanwhile_comes_back() -> None:

@@ -21,7 +21,7 @@ from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run
 from robolin.engine.traced import NEIGHBOURS
 from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
-from tests.robots import TOOL, WRENCH_MODELS, random_arm, with_follower
+from tests.robots import TOOL, WRENCH_MODELS, named, random_arm, with_follower
 
 STATES = 1000
 ON_FLOATS = 20
@@ -115,13 +115,17 @@ def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> N
             assert bits(found) == true, f"{jobs} jobs, chunks of {chunk}"
 
 
-@pytest.mark.parametrize("beyond", [-1, 0, 1, 2, NEIGHBOURS, NEIGHBOURS + 1])
+LONG = [
+    *(random_arm(38, NEIGHBOURS + i, prismatic=False) for i in (-1, 0, 1, 2, NEIGHBOURS + 1)),
+    # what six joints add up to depends on the order
+    with_follower(random_arm(39, 40, prismatic=False), followers=6),
+]
+
+
+@pytest.mark.parametrize("arm", LONG, ids=named)
 @pytest.mark.parametrize("name", ["linearize-inverse", "linearize-forward-conventional"])
-def test_long_chains_are_paired_by_neighbourhoods_and_have_the_same_bits(
-    name: str, beyond: int
-) -> None:
-    arm, algorithm = random_arm(38, NEIGHBOURS + beyond, prismatic=False), ALGORITHMS[name]
-    rng = np.random.default_rng(beyond + 1)
+def test_pairs_of_links_in_any_order_give_the_same_bits(name: str, arm: Arm) -> None:
+    algorithm, rng = ALGORITHMS[name], np.random.default_rng(len(arm.links))
     given = {each: rng.uniform(-2.0, 2.0, (13, arm.n)) for each in algorithm.needs}
     expected = run(parameters(arm), algorithm.run, algorithm.gives, given)[0]
     # what was in the memory before must not pass for an answer
