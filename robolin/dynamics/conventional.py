@@ -81,9 +81,9 @@ def forward_model_conventional(
     inverse_model(chain, links, step_one(chain, links, qdd), hold, chain.hold_more)
     factors = factors or eliminate(chain, links, "mass_matrix")
 
-    # two columns of I, A_D and B_D are solved at once: that many keep a processor busy
-    AD, BD, x = chain.held("dtau_dqd"), chain.held("dtau_dq"), chain.slots(6)
-    for columns in chain.coordinates_in_pairs():
+    # four columns of I, A_D and B_D are solved at once: that many keep a processor busy
+    AD, BD, x = chain.held("dtau_dqd"), chain.held("dtau_dq"), chain.slots(12)
+    for columns in chain.coordinates_in_fours():
         for r in chain.coordinates():
             x[r] = tuple(entry for c in columns for entry in (0.0, AD[r, c], BD[r, c]))
         for i, c in enumerate(columns):

@@ -58,9 +58,11 @@ def _sizes(chain: Chain, links: Links) -> Table:
 def solve(chain: Chain, factors: Factors, x: Slots) -> None:
     """Overwrite x with 𝓜⁻¹ x; each x(j) is a row of as many right-hand sides as there are."""
     L, Dinv = factors
-    for j in chain.coordinates():
-        for r in chain.coordinates_after(j):
-            x[r] = sub(x[r], scale(x[j], L[r, j]))
+    for r in chain.coordinates():
+        row = chain.cell(x[r])
+        for j in chain.coordinates_before(r):
+            row.value = sub(row.value, scale(x[j], L[r, j]))
+        x[r] = row.value
     for j in chain.coordinates_back():
         row = chain.cell(scale(x[j], Dinv[j]))
         for r in chain.coordinates_after(j):

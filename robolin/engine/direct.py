@@ -267,15 +267,18 @@ class DirectChain:
     def coordinates(self) -> Iterable[int]:
         return range(1, len(self._parameters.order) + 1)
 
-    def coordinates_in_pairs(self) -> Iterable[tuple[int, ...]]:
+    def coordinates_in_fours(self) -> Iterable[tuple[int, ...]]:
         last = len(self._parameters.order)
-        return (tuple(range(j, min(j + 2, last + 1))) for j in range(1, last + 1, 2))
+        return (tuple(range(j, min(j + 4, last + 1))) for j in range(1, last + 1, 4))
 
     def leader(self, j: int) -> int:
         return self._leaders[j]
 
     def coordinates_back(self) -> Iterable[int]:
         return range(len(self._parameters.order), 0, -1)
+
+    def coordinates_before(self, j: int) -> Iterable[int]:
+        return range(1, j)
 
     def coordinates_after(self, j: int) -> Iterable[int]:
         return range(j + 1, len(self._parameters.order) + 1)

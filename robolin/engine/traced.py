@@ -242,11 +242,12 @@ class TracedChain:
     def coordinates(self) -> Iterable[Value]:
         return self.asm.loop(1, self._side, 1)
 
-    def coordinates_in_pairs(self) -> Iterable[tuple[Value, ...]]:
-        # an odd last one is worked out twice, which takes no more time than once
+    def coordinates_in_fours(self) -> Iterable[tuple[Value, ...]]:
+        # what the last four lack is worked out again, which takes no more time than once
         asm = self.asm
-        for j in asm.loop(1, self._side, 2):
-            yield j, asm.smaller(asm.whole("add", j, 1), Value("%m"))
+        for j in asm.loop(1, self._side, 4):
+            more = (asm.smaller(asm.whole("add", j, i), Value("%m")) for i in (1, 2, 3))
+            yield (j, *more)
 
     def leader(self, j: Value) -> Value:
         # who is complained of is found out by running the row again; here any mark will do
@@ -254,6 +255,9 @@ class TracedChain:
 
     def coordinates_back(self) -> Iterable[Value]:
         return self.asm.loop(Value("%m"), 0, -1)
+
+    def coordinates_before(self, j: Value) -> Iterable[Value]:
+        return self.asm.loop(1, j, 1)
 
     def coordinates_after(self, j: Value) -> Iterable[Value]:
         return self.asm.loop(self.asm.whole("add", j, 1), self._side, 1)

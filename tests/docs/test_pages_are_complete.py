@@ -8,6 +8,7 @@ import pytest
 
 import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.evaluate import CONVENTIONAL_UP_TO
 from tests.docs.pages import DOCS, ROOT, pages
 
 ALGEBRAIC = [
@@ -45,6 +46,17 @@ def test_every_algorithm_is_listed(name: str) -> None:
 
     assert file, f"no row for {name}"
     assert ALGORITHMS[name].run.__module__ == f"robolin.dynamics.{file[1].removesuffix('.py')}"
+
+
+def test_where_methods_cross_is_told_as_it_is() -> None:
+    """The joints up to which elimination is chosen, on both pages that speak of it."""
+    whole, change = (CONVENTIONAL_UP_TO[verb] for verb in ("linearize-forward", "perturb-forward"))
+    algorithms, performance = (
+        (DOCS / page).read_text("utf-8") for page in ("algorithms.md", "performance.md")
+    )
+    assert f"Algorithm 4 up to {whole} joints" in algorithms
+    assert f"Algorithm 3 up to {change} joints" in algorithms
+    assert f"elimination up to {whole} joints for `linearize-forward`, up to {change}" in performance
 
 
 def test_the_contract_is_described() -> None:
