@@ -16,6 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from benchmarks import (
     checking,
     compiling,
+    crossing,
     end_to_end,
     latency,
     machine,
@@ -34,6 +35,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "verbs": verbs.measured,
     "sharing": sharing.measured,
     "scaling": scaling.measured,
+    "crossing": crossing.measured,
     "peak": peak.measured,
     "compile": compiling.measured,
     "latency": latency.measured,
@@ -59,9 +61,9 @@ def main(
 ) -> None:
     """Measure robolin beside its peers.
 
-    PART is verbs, sharing, scaling, peak, compile, latency, simulation, end-to-end, checking or
-    all, the default.  Each part prints its tables.  The figures of the parts that ran replace
-    their last ones in the JSON file; tables and picture in the docs follow from it.
+    PART is verbs, sharing, scaling, crossing, peak, compile, latency, simulation, end-to-end,
+    checking or all, the default.  Each part prints its tables.  The figures of the parts that ran
+    replace their last ones in the JSON file; tables and picture in the docs follow from it.
 
     \b
     Example:

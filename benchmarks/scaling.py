@@ -1,4 +1,4 @@
-"""Chains of growing length: ratios at every n, exponents of the cost, and where methods cross."""
+"""Chains of growing length: ratios at every n, and exponents of the cost."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ import numpy as np
 
 from benchmarks import verbs
 from benchmarks.subjects import CHAINS, chain
-from benchmarks.timing import Contestant, Effort, interleaved, progress, spread
-from benchmarks.verbs import robolin_answer
+from benchmarks.timing import Effort
 
 # verb -> the power of n its cost should grow with
 EXPECTED = {"linearize-forward": 2, "perturb-inverse": 1, "perturb-forward": 1}
 
-# verbs that have a second method, by elimination
-METHODS = ("forward", "linearize-forward", "perturb-forward")
 LONG = 30
 
 
@@ -25,7 +22,6 @@ def measured(effort: Effort) -> dict[str, Any]:
     return {
         "chains": chains,
         "exponents": {verb: _exponents(chains, verb) for verb in EXPECTED},
-        "methods": {verb: _methods(verb, effort) for verb in METHODS},
     }
 
 
@@ -43,20 +39,3 @@ def _exponents(chains: dict[str, Any], verb: str) -> dict[str, float]:
 
 def _slope(n: np.ndarray, us: np.ndarray) -> float:
     return float(np.polyfit(np.log(n), np.log(us), 1)[0])
-
-
-def _methods(verb: str, effort: Effort) -> dict[str, Any]:
-    """µs per state by operators and by elimination, on the compiled engine, one core."""
-    report = {}
-    for n in CHAINS[:4] if effort.quick else CHAINS:
-        progress(f"chain, {n} joints: methods of {verb}")
-        subject = chain(n)
-        states = subject.states(effort.states)
-        rows = len(states["q"])
-        contestants = {
-            method: Contestant(robolin_answer(subject.arm, verb, states, 1, method=method), rows)
-            for method in ("operator", "conventional")
-        }
-        times = interleaved(contestants, effort.rounds)
-        report[str(n)] = {name: 1e6 * spread(values).median for name, values in times.items()}
-    return report

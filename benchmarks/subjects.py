@@ -44,7 +44,11 @@ def panda() -> Subject:
 
 def tree() -> Subject:
     """A tree of 30 joints with branches of different lengths."""
-    return Subject(f"tree, {TREE} joints", _in_order(random_arm(SEED, TREE, tree=True)))
+    return branched(TREE)
+
+
+def branched(joints: int) -> Subject:
+    return Subject(f"tree, {joints} joints", _in_order(random_arm(SEED, joints, tree=True)))
 
 
 def chain(joints: int) -> Subject:

@@ -157,22 +157,21 @@ def exponents(figures: Figures) -> Lines:
     return rows_of(header, cells)
 
 
-def methods(figures: Figures) -> Lines:
-    """Operators against elimination; the quicker of two is in bold."""
-    found = figures["scaling"]["methods"]
-    lengths = list(next(iter(found.values())))
-    header = ("verb and method, µs/state", *(f"n = {n}" for n in lengths))
+def crossing(figures: Figures) -> Lines:
+    """What part of the operators' time elimination takes; below one it is in bold."""
+    found = figures["crossing"]
+    joints = list(next(iter(found["chain"].values())))
+    header = ("elimination / operators", *(f"n = {n}" for n in joints))
     cells = (
-        (f"`{verb}`, {method}", *(_quicker(entry[n], method) for n in lengths))
-        for verb, entry in found.items()
-        for method in ("operator", "conventional")
+        (f"`{verb}`, {kind}", *(_share(entry[n]["ratio"]["median"]) for n in joints))
+        for kind, verbs in found.items()
+        for verb, entry in verbs.items()
     )
     return rows_of(header, cells)
 
 
-def _quicker(times: Mapping[str, float], method: str) -> str:
-    text = number(times[method])
-    return f"**{text}**" if times[method] == min(times.values()) else text
+def _share(ratio: float) -> str:
+    return f"**{ratio:.2f}**" if ratio < 1 else f"{ratio:.2f}"
 
 
 def peak(figures: Figures) -> Lines:
@@ -318,7 +317,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "ratios": ("scaling", ratios),
     "mujoco": ("scaling", mujoco),
     "exponents": ("scaling", exponents),
-    "methods": ("scaling", methods),
+    "crossing": ("crossing", crossing),
     "peak": ("peak", peak),
     "kernels": ("compile", kernels),
     "latency": ("latency", latency),

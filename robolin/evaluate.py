@@ -53,7 +53,7 @@ ENGINES = ("auto", "python", "compiled")
 
 # joints up to which elimination beats the recursions on the compiled engine, as measured in
 # docs/performance.md; one state on floats follows the same rule so that its bits are the same
-CONVENTIONAL_UP_TO = {"linearize-forward": 12, "perturb-forward": 12}
+CONVENTIONAL_UP_TO = {"linearize-forward": 12, "perturb-forward": 8}
 
 # what follows from q, q̇ and q̈ alone, whether or not loops are closed
 KINEMATIC = frozenset(

@@ -10,8 +10,10 @@ from typing import Any
 
 Ended = SimpleQueue[BaseException | None]
 
-# what worker number so-and-so does.  It may say whether all is done, whoever did it; if not yet,
-# it can be asked again
+# What worker number so-and-so does.  Worker 0 says whether all is done, whoever did it:
+#     True    nobody waits for the others
+#     False   worker 0 is asked again whenever one of the others comes back
+#     None    it cannot tell, and everybody is waited for
 Work = Callable[[int], bool | None]
 
 
@@ -73,7 +75,8 @@ def together(
     """Run work(0), work(1), … side by side, the first of them in this thread.
 
     Where the system has no more threads to give, fewer of them run, and a helper that wakes up
-    late may find nothing left to do: they must be able to do without each other.
+    late may find nothing left to do: they must be able to do without each other.  An error in one
+    of them is an error here, unless all is done without it.
     What `meanwhile` does is done first, while the helpers wake up, and comes back.
     """
     ended: Ended = SimpleQueue()
@@ -99,9 +102,11 @@ def together(
     finally:
         # the next call finds each of them in the same place
         _idle.extend(helper for helper, _ in reversed(asked))
-    for error in filter(None, errors):
-        raise error
-    assert all_done is None, "everybody is back, and something is left to do"
+    for error in errors:
+        if error is not None:
+            raise error
+    if all_done is False:
+        raise RuntimeError("everybody is back, and something is left to do")
     return found
 
 

@@ -161,17 +161,33 @@ def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
 
 def test_whoever_is_asked_again_knows_more() -> None:
     """All is done as soon as the first helper is back; nobody waits for the second."""
-    go = threading.Event()
-    answers = iter([False, True])
+    go, left = threading.Event(), threading.Event()
+    answers = [True, False]
 
     def work(worker: int) -> bool | None:
         if worker == 0:
-            return next(answers)
-        return go.wait(10) if worker == 2 else None
+            return answers.pop()
+        if worker == 2:
+            go.wait(10)
+            left.set()
+        return None
 
     together(work, 3)
-    assert not go.is_set()
+    assert not answers
+    assert not left.is_set()
     go.set()
+
+
+def test_what_goes_wrong_in_a_helper_does_not_matter_once_all_is_done() -> None:
+    failed = threading.Event()
+
+    def work(worker: int) -> bool:
+        if worker == 0:
+            return failed.wait(10)
+        failed.set()
+        raise MemoryError("no room")
+
+    assert together(work, 2, meanwhile=lambda: "found") == "found"
 
 
 def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
