@@ -11,12 +11,16 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
 
 LARGEST_FOLDER = 64 * 1024 * 1024
 _SUFFIX = ".kernel"
+
+# a file being written is nobody's after this many seconds: whoever wrote it was killed
+_PART, ABANDONED = ".part", 3600
 _DIGEST_BYTES = 32
 
 _warned = False
@@ -58,7 +62,7 @@ def write(key: str, content: bytes) -> None:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _trusted_folder(place.stat()):
             raise PermissionError(f"others may write to {place.name}")
-        handle, part = tempfile.mkstemp(dir=place, prefix=".", suffix=".part")
+        handle, part = tempfile.mkstemp(dir=place, prefix=".", suffix=_PART)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(_digest(key, content) + content)
@@ -66,6 +70,7 @@ def write(key: str, content: bytes) -> None:
         finally:
             with suppress(OSError):
                 os.unlink(part)
+        _sweep(place)
         _make_room(place)
     except OSError as error:
         _warn(place, error)
@@ -84,6 +89,14 @@ def _trusted_folder(info: os.stat_result) -> bool:
     if not hasattr(os, "getuid"):
         return True
     return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _sweep(place: Path) -> None:
+    """Remove what was left behind half written."""
+    for path in place.glob(".*" + _PART):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > ABANDONED:
+                path.unlink()
 
 
 def _make_room(place: Path) -> None:

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -293,6 +294,19 @@ def test_two_processes_may_compile_the_same_kernel(tmp_path: Path) -> None:
 
 
 # size
+
+
+def test_what_was_left_half_written_goes_when_nobody_can_be_writing_it(watch: Watch) -> None:
+    kernel_cache.write("a" * 64, b"x")
+    left, current = (watch.folder / f".{name}.part" for name in ("left", "current"))
+    for path in (left, current):
+        path.write_bytes(b"half")
+    long_ago = time.time() - 2 * kernel_cache.ABANDONED
+    os.utime(left, (long_ago, long_ago))
+    kernel_cache.write("b" * 64, b"x")
+
+    assert not left.exists()
+    assert current.exists()
 
 
 def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
