@@ -9,17 +9,17 @@ need no waking, and share memory and caches as threads do.
 
 from __future__ import annotations
 
-import gc
 import multiprocessing as mp
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from statistics import median
 from typing import Any
 
 from benchmarks.peak import TURNS, arithmetic
 from benchmarks.subjects import panda
-from benchmarks.timing import Effort, progress, seconds, spread
+from benchmarks.timing import Effort, in_turns, progress, seconds, spread
 from benchmarks.verbs import robolin_answer
 from robolin.engine.compiled import cores
 from robolin.engine.crew import together
@@ -71,17 +71,9 @@ def _by_threads(verb: str, effort: Effort) -> dict[str, Any]:
         ("arithmetic one", lambda: work(turns)),
         ("arithmetic all", lambda: together(lambda _: work(turns // count), count)),
     )
-    calls: dict[str, list[list[float]]] = {name: [] for name, _ in runs}
-    gc.collect()
-    gc.disable()
-    try:
-        for counted in (False, *(True,) * (effort.rounds * ROUNDS)):
-            for name, run in runs:
-                taken = _in_a_row(run, effort.seconds * IN_A_ROW)
-                if counted:
-                    calls[name].append(taken)
-    finally:
-        gc.enable()
+    duration = effort.seconds * IN_A_ROW
+    rows = {name: partial(_in_a_row, run, duration) for name, run in runs}
+    calls = in_turns(rows, effort.rounds * ROUNDS)
     report: dict[str, Any] = {}
     for name, single, several in (
         ("threads", "one", "all"),

@@ -8,7 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -55,22 +57,31 @@ class Contestant:
 
 
 def interleaved(contestants: Mapping[str, Contestant], rounds: int) -> dict[str, list[float]]:
-    """Seconds per state of each contestant in each round; every round runs all of them once.
+    """Seconds per state of each contestant in each round."""
+
+    def timed(contestant: Contestant) -> Callable[[], float]:
+        return lambda: seconds(contestant.run, contestant.states) / contestant.states
+
+    return in_turns({name: timed(each) for name, each in contestants.items()}, rounds)
+
+
+def in_turns(runs: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
+    """What each run returns in each round; every round runs all of them once.
 
     A round that nobody counts comes first: memory, caches and pools of threads are then in place.
     """
-    times: dict[str, list[float]] = {name: [] for name in contestants}
+    found: dict[str, list[T]] = {name: [] for name in runs}
     gc.collect()
     gc.disable()
     try:
         for counted in (False, *(True,) * rounds):
-            for name, contestant in contestants.items():
-                taken = seconds(contestant.run, contestant.states)
+            for name, run in runs.items():
+                returned = run()
                 if counted:
-                    times[name].append(taken / contestant.states)
+                    found[name].append(returned)
     finally:
         gc.enable()
-    return times
+    return found
 
 
 def seconds(run: Callable[..., Any], *arguments: Any) -> float:
