@@ -11,7 +11,7 @@ from benchmarks.commands import ROBOLIN, timed
 from benchmarks.end_to_end import write_trajectory
 from benchmarks.timing import Effort, progress, spread
 from robolin.description.bundled import bundled_path
-from robolin.engine.compiled import cores
+from robolin.engine.compiled.plan import cores
 
 VERB = "linearize-forward"
 FORMATS = ("npz", "csv", "parquet")

@@ -15,8 +15,8 @@ from benchmarks.subjects import panda, tree
 from benchmarks.timing import Effort, progress, seconds
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine import kernels
-from robolin.engine.compiled import prepared, recipe_for
+from robolin.engine.compiled import kernels
+from robolin.engine.compiled.plan import prepared, recipe_for
 from robolin.engine.parameters import parameters_of
 from tests.robots import with_wrench
 

@@ -21,7 +21,7 @@ from benchmarks.commands import ROBOLIN, timed
 from benchmarks.subjects import SEED, panda
 from benchmarks.timing import Effort, progress, spread
 from robolin.description.bundled import bundled_path
-from robolin.engine.compiled import cores
+from robolin.engine.compiled.plan import cores
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMATS = ("npz", "csv", "parquet")

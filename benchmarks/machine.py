@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from robolin.engine.compiled import cores
-from robolin.engine.kernels import host_width
+from robolin.engine.compiled.kernels import host_width
+from robolin.engine.compiled.plan import cores
 from robolin.version import __version__
 
 PACKAGES = ("numpy", "llvmlite", "polars", "pin", "mujoco")

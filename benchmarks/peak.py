@@ -22,10 +22,10 @@ from robolin.algebra.axes import sizes
 from robolin.algebra.trigonometry import sin_cos_by_polynomials
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.compiled.kernels import host_width, object_code
 from robolin.engine.counting import count
-from robolin.engine.kernels import host_width, object_code
 from robolin.engine.parameters import parameters_of
-from robolin.evaluate import algorithm_name
+from robolin.evaluation.evaluate import algorithm_name
 
 # six chains of each kind hide a latency of three steps on two units; with two constants they fit
 # into sixteen registers

@@ -21,8 +21,8 @@ from benchmarks.peak import TURNS, arithmetic
 from benchmarks.subjects import panda
 from benchmarks.timing import Effort, in_turns, progress, seconds, spread
 from benchmarks.verbs import robolin_answer
-from robolin.engine.compiled import cores
-from robolin.engine.crew import together
+from robolin.engine.compiled.plan import cores
+from robolin.engine.compiled.thread_pool import together
 
 # longer than any process takes to get ready, in seconds
 WAIT = 60

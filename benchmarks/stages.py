@@ -23,7 +23,7 @@ INTERVAL = 0.003
 WAITING = {"threading.py", "queue.py", "_base.py", "thread.py", "selectors.py"}
 
 # where parts of the work are handed from thread to thread, which is waiting too
-HANDING_ON = ("ahead.py", "engine/crew.py")
+HANDING_ON = ("background.py", "engine/compiled/thread_pool.py")
 
 # the beginning of a place -> the step of the work; the first that fits counts
 STEPS = (
@@ -31,12 +31,12 @@ STEPS = (
     ("engine/", "computing"),
     ("evaluate", "computing"),
     ("api", "computing"),
-    ("output/meta.py:Tally", "SHA-256 of every array"),
-    ("output/archive.py:crc", "CRC-32 of every member"),
-    ("output/npz_file.py", "handing bytes to the file system"),
-    ("output/csv_file.py", "writing: numbers into digits"),
-    ("output/parquet_file.py", "writing: compressing columns"),
-    ("output/replacing.py", "waiting for the disk"),
+    ("files/meta.py:Tally", "SHA-256 of every array"),
+    ("files/npz/zip_archive.py:crc", "CRC-32 of every member"),
+    ("files/npz/npz_writer.py", "handing bytes to the file system"),
+    ("files/csv/csv_writer.py", "writing: numbers into digits"),
+    ("files/parquet/parquet_writer.py", "writing: compressing columns"),
+    ("files/atomic.py", "waiting for the disk"),
     ("cli/", "starting, imports, sharing out rows"),
 )
 OTHER = "starting, imports, sharing out rows"

@@ -13,8 +13,8 @@ from robolin.version import __version__
 
 if TYPE_CHECKING:
     from robolin.analysis.curvature import Curvature, curvature
+    from robolin.analysis.identification import Identifiable, Regressor, identifiable, regressor
     from robolin.analysis.limits import JointLimits, limits
-    from robolin.analysis.regressor import Identifiable, Regressor, identifiable, regressor
     from robolin.analysis.sensitivity import (
         Sensitivity,
         SensitivityMatrices,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         sensitivity,
         sensitivity_matrices,
     )
-    from robolin.api import (
+    from robolin.api.arm_dynamics import (
         Diagonalized,
         DiagonalizedUnnormalized,
         Factors,
@@ -45,22 +45,7 @@ if TYPE_CHECKING:
         undiagonalize,
         undiagonalize_unnormalized,
     )
-    from robolin.arm import Arm, Joint, Link
-    from robolin.configuration import advanced, difference, kinematic_block
-    from robolin.description.load import from_urdfpy, load
-    from robolin.kinematics.functions import (
-        FrameDerivatives,
-        FrameJacobian,
-        FrameMotion,
-        LinkAccelerations,
-        OperationalSpace,
-        frame_derivatives,
-        frame_motion,
-        jacobian,
-        link_accelerations,
-        operational_space,
-    )
-    from robolin.loops.functions import (
+    from robolin.api.closed_loops import (
         Closed,
         ClosedChange,
         LinearizedLoops,
@@ -72,18 +57,34 @@ if TYPE_CHECKING:
         loop_constraints,
         loop_forces,
     )
+    from robolin.api.frame_kinematics import (
+        FrameDerivatives,
+        FrameJacobian,
+        FrameMotion,
+        LinkAccelerations,
+        OperationalSpace,
+        frame_derivatives,
+        frame_motion,
+        jacobian,
+        link_accelerations,
+        operational_space,
+    )
+    from robolin.arm import Arm, Joint, Link
+    from robolin.description.load import from_urdfpy, load
+    from robolin.files.stored import read_result
+    from robolin.geometry.configuration import advanced, difference, kinematic_block
     from robolin.operator_algebra.robot import Operators, operators
-    from robolin.simulation.control import PoseControl, RateControl
+    from robolin.simulation.controllers import PoseControl, RateControl
     from robolin.simulation.simulate import simulate
-    from robolin.simulation.simulation import Simulation
+    from robolin.simulation.simulated_motion import Simulation
     from robolin.simulation.torques import TorqueTable
-    from robolin.storing.stored import read_result
     from robolin.verification.verify import Verification, verify
 
 _HOME = {
     **dict.fromkeys(("Curvature", "curvature"), "robolin.analysis.curvature"),
     **dict.fromkeys(
-        ("Identifiable", "Regressor", "identifiable", "regressor"), "robolin.analysis.regressor"
+        ("Identifiable", "Regressor", "identifiable", "regressor"),
+        "robolin.analysis.identification",
     ),
     **dict.fromkeys(
         (
@@ -96,11 +97,13 @@ _HOME = {
         "robolin.analysis.sensitivity",
     ),
     **dict.fromkeys(("Arm", "Joint", "Link"), "robolin.arm"),
-    **dict.fromkeys(("advanced", "difference", "kinematic_block"), "robolin.configuration"),
+    **dict.fromkeys(
+        ("advanced", "difference", "kinematic_block"), "robolin.geometry.configuration"
+    ),
     **dict.fromkeys(("load", "from_urdfpy"), "robolin.description.load"),
-    "read_result": "robolin.storing.stored",
+    "read_result": "robolin.files.stored",
     **dict.fromkeys(("Operators", "operators"), "robolin.operator_algebra.robot"),
-    **dict.fromkeys(("PoseControl", "RateControl"), "robolin.simulation.control"),
+    **dict.fromkeys(("PoseControl", "RateControl"), "robolin.simulation.controllers"),
     **dict.fromkeys(
         (
             "Closed",
@@ -114,7 +117,7 @@ _HOME = {
             "loop_constraints",
             "loop_forces",
         ),
-        "robolin.loops.functions",
+        "robolin.api.closed_loops",
     ),
     **dict.fromkeys(
         (
@@ -129,9 +132,9 @@ _HOME = {
             "link_accelerations",
             "operational_space",
         ),
-        "robolin.kinematics.functions",
+        "robolin.api.frame_kinematics",
     ),
-    "Simulation": "robolin.simulation.simulation",
+    "Simulation": "robolin.simulation.simulated_motion",
     "TorqueTable": "robolin.simulation.torques",
     "simulate": "robolin.simulation.simulate",
     **dict.fromkeys(("JointLimits", "limits"), "robolin.analysis.limits"),
@@ -221,7 +224,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'robolin' has no attribute {name!r}")
-    value = getattr(import_module(_HOME.get(name, "robolin.api")), name)
+    value = getattr(import_module(_HOME.get(name, "robolin.api.arm_dynamics")), name)
     globals()[name] = value
     return value
 

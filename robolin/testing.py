@@ -19,18 +19,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robolin.arrays import Floats
+from robolin.checking.compare import Comparison, compared
+from robolin.checking.outcome import compared_lines
+from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
 from robolin.errors import UsageError
-from robolin.output.result import Array, Floats, Reference, Result, whole
-from robolin.storing.compare import Comparison, compared
-from robolin.storing.outcome import compared_lines
-from robolin.storing.stored import EXTENSIONS, open_stored
-from robolin.storing.tolerance import ALL, Tolerance, Tolerances, tolerances_in
+from robolin.files.stored import EXTENSIONS, open_stored
+from robolin.results.result import Array, Reference, Result, whole
 
 if TYPE_CHECKING:
     import pytest
 
     from robolin.arm import Arm
-    from robolin.output.provenance import Entry
+    from robolin.files.provenance import Entry
 
 __all__ = ["assert_matches"]
 
@@ -175,7 +176,7 @@ def _named(name: str, values: Floats, known: Mapping[str, Entry], arm: Arm | Non
 def _of_arm(name: str, values: Floats, arm: Arm) -> Array | None:
     from robolin.cli.answer import COLUMNS, axis_labels
     from robolin.dynamics.catalogue import ALGORITHMS
-    from robolin.output.units import unit_of
+    from robolin.quantities import unit_of
 
     shapes = {key: shape for a in ALGORITHMS.values() for key, shape in a.gives.items()}
     labels = tuple(axis_labels(arm, axis) for axis in shapes.get(name, ()))
@@ -222,7 +223,7 @@ def _fits(values: Floats, labels: tuple[tuple[str, ...], ...]) -> bool:
 
 
 def _store(result: Result, path: Path, close: Tolerances | None) -> None:
-    from robolin.output.write import FILE_WRITERS
+    from robolin.files.write import FILE_WRITERS
 
     form = path.suffix.lower()[1:]
     for name, values in result.stored():

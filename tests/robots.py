@@ -13,7 +13,7 @@ import numpy as np
 
 import robolin
 from robolin.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose, Wrench
-from robolin.description.build import build
+from robolin.description.building.build_arm import build
 from robolin.description.bundled import bundled_names
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 

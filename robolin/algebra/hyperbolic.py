@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from robolin.algebra.compare import Scalar, if_less
+from robolin.algebra.comparison import Scalar, if_less
 from robolin.algebra.trigonometry import nearest_whole
 
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")

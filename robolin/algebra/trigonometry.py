@@ -9,7 +9,7 @@ Polynomials are minimax fits of (sin r - r)/r³ and (cos r - 1 + r²/2)/r⁴ in 
 
 from __future__ import annotations
 
-from robolin.algebra.compare import Scalar, if_less
+from robolin.algebra.comparison import Scalar, if_less
 
 LARGEST_ANGLE = 2.0**20
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.checks import Array, array_of, require_arm, require_tree
 from robolin.errors import RobolinError
-from robolin.evaluate import How, evaluate
+from robolin.evaluation.evaluate import How, evaluate
+from robolin.input_checks import Array, array_of, require_arm, require_tree
 
 # exact derivatives leave flat arms with 1e-14 and less; arms that people build have 0.02 and more
 FLAT_BELOW = 1e-8

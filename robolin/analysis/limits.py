@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm, Link
-from robolin.checks import Array, array_of, require_arm
 from robolin.errors import RobolinError
+from robolin.input_checks import Array, array_of, require_arm
 
 Quantity = Literal["position", "velocity", "effort"]
 QUANTITIES: tuple[Quantity, ...] = ("position", "velocity", "effort")

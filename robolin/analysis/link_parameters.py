@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import ORIGIN, Arm, Inertia, Link, Vector3
-from robolin.checks import Array
-from robolin.dynamics.regressor import COLUMNS
+from robolin.dynamics.inverse.regressor import COLUMNS
 from robolin.errors import RobolinError, UsageError
-from robolin.rotations import apply
+from robolin.geometry.rotations import apply
+from robolin.input_checks import Array
 
 OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from robolin.algebra.axes import Shape
 from robolin.algebra.chain import Chain
-from robolin.dynamics.articulated_bodies import articulated_bodies
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.dynamics.conventional import forward_model_conventional
-from robolin.dynamics.kinematics import place_links
-from robolin.dynamics.linearize_forward import forward_model
-from robolin.dynamics.linearize_forward_columns import forward_model_columns
-from robolin.dynamics.linearize_forward_tree import forward_model_tree
+from robolin.dynamics.forward.conventional import forward_model_conventional
+from robolin.dynamics.forward.linearize_forward import forward_model
+from robolin.dynamics.forward.linearize_forward_columns import forward_model_columns
+from robolin.dynamics.forward.linearize_forward_tree import forward_model_tree
+from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 from robolin.engine.counting import Cost, count
 from robolin.engine.parameters import Parameters
 

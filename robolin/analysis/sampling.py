@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robolin.arm import Arm, Joint
-from robolin.checks import Array
+from robolin.input_checks import Array
 
 # how far to either side a joint is looked at: all angles there are, half a metre where a slide has
 # no limits, and no further than ten where it has

@@ -20,14 +20,14 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robolin.analysis.identification import regressor
 from robolin.analysis.link_parameters import Payload, changes, natural_map, natural_names
-from robolin.analysis.nominal import Nominal, Torques, first_row, nominal_motion, per_row
-from robolin.analysis.regressor import regressor
-from robolin.api import LinearizedForward, linearize_forward
+from robolin.analysis.nominal_motion import Nominal, Torques, first_row, nominal_motion, per_row
+from robolin.api.arm_dynamics import LinearizedForward, linearize_forward
 from robolin.arm import Arm
-from robolin.checks import Array
-from robolin.configuration import kinematic_block
-from robolin.evaluate import How
+from robolin.evaluation.evaluate import How
+from robolin.geometry.configuration import kinematic_block
+from robolin.input_checks import Array
 
 _AT_ONCE = 64 * 1024 * 1024
 

@@ -11,18 +11,18 @@ import numpy as np
 
 from robolin.algebra.axes import Axis, Shape
 from robolin.arm import Arm
-from robolin.cli.flags import recorded
+from robolin.cli.flags.flag import recorded
+from robolin.cli.flags.loop_flags import NO_LOOPS, Loops
+from robolin.cli.flags.model_flags import Model
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.state_flags import State
 from robolin.cli.loop_answer import TITLES, closed_arrays, closed_changes, closed_state, fully
-from robolin.cli.loop_flags import NO_LOOPS, Loops
-from robolin.cli.model_flags import Model
 from robolin.cli.motion import Motion, Run, Torque, Values, typed_motion
-from robolin.cli.output_flags import Output
-from robolin.cli.state_flags import State
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluate import KINEMATIC, Method, algorithm_name, evaluate
-from robolin.kinematics.axes import of_real_links
-from robolin.output.result import Array, Result
-from robolin.output.units import unit_of
+from robolin.evaluation.evaluate import KINEMATIC, Method, algorithm_name, evaluate
+from robolin.kinematics.frame_axes import of_real_links
+from robolin.quantities import unit_of
+from robolin.results.result import Array, Result
 
 # angular part first
 SPATIAL = ("rx", "ry", "rz", "x", "y", "z")

@@ -9,7 +9,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.cli.motion import Values
 from robolin.errors import RobolinError
-from robolin.evaluate import How, complaint_of, evaluate_rows
+from robolin.evaluation.evaluate import How, complaint_of, evaluate_rows
 
 
 @dataclass(frozen=True)

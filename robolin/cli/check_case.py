@@ -9,18 +9,18 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from robolin.ahead import result_of
+from robolin.background import result_of
+from robolin.checking import rounding
+from robolin.checking.compare import Comparison, compared
+from robolin.checking.outcome import Outcome
+from robolin.checking.tolerance import Tolerances, tolerances_in
 from robolin.cli.check_run import Asked, Inputs, asked_by, changed_model, compared_with, store
 from robolin.errors import RobolinError
-from robolin.storing import rounding
-from robolin.storing.compare import Comparison, compared
-from robolin.storing.outcome import Outcome
-from robolin.storing.stored import open_stored
-from robolin.storing.tolerance import Tolerances, tolerances_in
+from robolin.files.stored import open_stored
 
 if TYPE_CHECKING:
-    from robolin.storing.stored_file import StoredFile
-    from robolin.storing.suite import Case
+    from robolin.checking.suite import Case
+    from robolin.files.stored_file import StoredFile
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from robolin.cli.flags import FILES, OUTPUT, label_of
+from robolin.cli.flags.flag import FILES, OUTPUT, label_of
+from robolin.cli.flags.output_flags import Output
 from robolin.cli.group import VERBS, group, invoke
-from robolin.cli.output_flags import Output
 from robolin.errors import FileError, RobolinError, UsageError
 
 if TYPE_CHECKING:
-    from robolin.output.result import Flow, Result
-    from robolin.storing.compare import Comparison
-    from robolin.storing.stored_file import StoredFile
-    from robolin.storing.suite import Flag
-    from robolin.storing.tolerance import Tolerances
+    from robolin.checking.compare import Comparison
+    from robolin.checking.suite import Flag
+    from robolin.checking.tolerance import Tolerances
+    from robolin.files.stored_file import StoredFile
+    from robolin.results.result import Flow, Result
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class Inputs:
 
 def flags_of(verb: str) -> dict[str, Flag] | None:
     """The flags that say what a verb answers; None for one whose answer cannot be stored."""
-    from robolin.storing.suite import Flag
+    from robolin.checking.suite import Flag
 
     command = _command(verb)
     if command is None:
@@ -89,8 +89,8 @@ def compared_with(
     stored: StoredFile, asked: Asked, how: list[str], close: Tolerances
 ) -> Comparison:
     """The answer as it is now beside the stored one."""
-    from robolin.output.result import Result, require_finite, whole
-    from robolin.storing.compare import compared
+    from robolin.checking.compare import compared
+    from robolin.results.result import Result, require_finite, whole
 
     def compare(_: Output, answer: Result | Flow) -> Comparison:
         if isinstance(answer, Result):
@@ -103,10 +103,10 @@ def compared_with(
 
 def changed_model(stored: StoredFile, asked: Asked) -> Comparison | None:
     """What differs about the arm where its question cannot be answered, as far as is known."""
+    from robolin.checking.compare import Comparison
+    from robolin.checking.model_changes import model_changes
     from robolin.description.load import figures
-    from robolin.output.meta import plain
-    from robolin.storing.compare import Comparison
-    from robolin.storing.model_changes import model_changes
+    from robolin.files.meta import plain
 
     before = stored.meta["model"]
     try:
@@ -133,8 +133,8 @@ def store(asked: Asked, path: Path, how: list[str], close: Tolerances) -> None:
 
 def keep(out: Output, answer: Result | Flow, close: Tolerances) -> None:
     """Write an answer as a reference, with the way from there to the files it came from."""
-    from robolin.output.result import Reference, Result, require_finite, whole
-    from robolin.storing.rounding import SAID, from_a_library
+    from robolin.checking.rounding import SAID, from_a_library
+    from robolin.results.result import Reference, Result, require_finite, whole
 
     if out.path is None:
         hint = "-o FILE.npz, or .csv, .json or .parquet"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from robolin.cli.check_run import flags_of
 
 if TYPE_CHECKING:
-    from robolin.storing.suite import Case
+    from robolin.checking.suite import Case
 
 
 def suite_cases(path: str | None) -> list[Case]:
     """The cases of a suite file, or of the nearest one if none is named."""
-    from robolin.storing.suite import find_suite, read_suite
+    from robolin.checking.suite import find_suite, read_suite
 
     if path is None:
         # shown as people would type it

@@ -10,13 +10,13 @@ import numpy as np
 from robolin.analysis.curvature import Curvature, curvature, independent_symbols
 from robolin.arm import Arm
 from robolin.cli.answer import arm_inputs
-from robolin.cli.flags import recorded
-from robolin.cli.model_flags import Model
-from robolin.cli.output_flags import Output
-from robolin.cli.sample_flags import Looked, Samples, looked_at
-from robolin.cli.state_flags import State
-from robolin.output.result import Array, Result
-from robolin.output.units import unit_of
+from robolin.cli.flags.flag import recorded
+from robolin.cli.flags.model_flags import Model
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.sample_flags import Looked, Samples, looked_at
+from robolin.cli.flags.state_flags import State
+from robolin.quantities import unit_of
+from robolin.results.result import Array, Result
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = import_module(f"robolin.cli.{cmd_name.replace('-', '_')}")
+        module = import_module(f"robolin.cli.verbs.{cmd_name.replace('-', '_')}_verb")
         command: click.Command = module.command
         return command
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from robolin.analysis.limits import ClosestApproach, JointLimits
 from robolin.cli.answer import Question, answer
-from robolin.cli.limits_report import csv_part, document, parts, unlimited
-from robolin.cli.model_flags import Model
+from robolin.cli.flags.model_flags import Model
+from robolin.cli.flags.output_flags import Output, standard_output
+from robolin.cli.flags.state_flags import State
 from robolin.cli.motion import Values
-from robolin.cli.output_flags import Output, standard_output
-from robolin.cli.report import Report
-from robolin.cli.state_flags import State
-from robolin.output.result import Flow, Result
+from robolin.cli.reports.limits_report import csv_part, document, parts, unlimited
+from robolin.cli.reports.report import Report
+from robolin.results.result import Flow, Result
 
 EXCEEDED = 1
 

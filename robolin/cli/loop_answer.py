@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from robolin.api.closed_loops import close, close_change
 from robolin.arm import Arm
-from robolin.cli.loop_flags import Loops
-from robolin.cli.motion import Floats, Values
-from robolin.loops.assembly import assemble
+from robolin.arrays import Floats
+from robolin.cli.flags.loop_flags import Loops
+from robolin.cli.motion import Values
+from robolin.loops.assemble import assemble
+from robolin.loops.closed_rows import FULL
 from robolin.loops.closures import row_names
-from robolin.loops.functions import close, close_change
-from robolin.loops.rows import FULL
-from robolin.output.result import Array
-from robolin.output.units import unit_of
+from robolin.quantities import unit_of
+from robolin.results.result import Array
 
 TITLES = {
     "kkt": "closed loops: tree and closures in one system, O(n³)",

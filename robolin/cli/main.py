@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from robolin.cli.mapper import exit_code_of
+from robolin.cli.exit_codes import exit_code_of
 from robolin.cli.messages import say
 from robolin.version import __version__
 

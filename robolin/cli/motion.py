@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from robolin.arm import Arm
-from robolin.cli.state_flags import HOLD, State
+from robolin.arrays import Floats
+from robolin.cli.flags.state_flags import HOLD, State
 from robolin.errors import UsageError
 
-Floats = npt.NDArray[np.float64]
 Values = Mapping[str, Floats]
 Torque = Literal["zero", "hold"]
 # an algorithm by name on these values, each of shape (n,) or (rows, n)

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from robolin.analysis.identification import identifiable, public_columns
 from robolin.analysis.link_parameters import parameters
-from robolin.analysis.regressor import identifiable, public_columns
 from robolin.arm import Arm
 from robolin.cli.answer import Question, answer, arm_inputs
-from robolin.cli.flags import recorded
-from robolin.cli.model_flags import Model
+from robolin.cli.flags.flag import recorded
+from robolin.cli.flags.model_flags import Model
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.sample_flags import Samples, looked_at
+from robolin.cli.flags.state_flags import State
 from robolin.cli.motion import Values
-from robolin.cli.output_flags import Output
-from robolin.cli.sample_flags import Samples, looked_at
-from robolin.cli.state_flags import State
 from robolin.errors import UsageError
-from robolin.output.result import Array, Result
+from robolin.results.result import Array, Result
 
 SI = "SI"
 

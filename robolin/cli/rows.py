@@ -9,19 +9,19 @@ from pathlib import PurePath
 
 import numpy as np
 
-from robolin.ahead import ahead
 from robolin.arm import Arm
+from robolin.background import ahead
 from robolin.cli.answer import Question, arm_inputs, arrays_of, condition, contract_of
 from robolin.cli.batches import Batch
-from robolin.cli.flags import recorded
+from robolin.cli.flags.flag import recorded
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.state_flags import NAN, State
 from robolin.cli.loop_answer import closed_state
 from robolin.cli.motion import WORDS, Motion, read_motion, wanted
-from robolin.cli.output_flags import Output
-from robolin.cli.progress import RowProgress, watched
-from robolin.cli.state_flags import NAN, State
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.evaluate import FEW_STATES, How
-from robolin.output.result import Ending, Flow, Result
+from robolin.evaluation.evaluate import FEW_STATES, How
+from robolin.results.result import Ending, Flow, Result
+from robolin.terminal.progress import RowProgress, watched
 from robolin.trajectory.read import TrajectoryStream, open_trajectory, pieces
 from robolin.trajectory.trajectory import Chunk
 

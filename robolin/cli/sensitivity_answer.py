@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from robolin.analysis.nominal import rising, torque_history
+from robolin.analysis.nominal_motion import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.arm import Arm
 from robolin.cli.answer import arm_inputs
-from robolin.cli.flags import recorded
-from robolin.cli.model_flags import Model
-from robolin.cli.output_flags import Output
-from robolin.cli.sensitivity_flags import Changes
+from robolin.cli.flags.flag import recorded
+from robolin.cli.flags.model_flags import Model
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.sensitivity_flags import Changes
 from robolin.errors import RobolinError, UsageError
-from robolin.output.result import Array, Result
-from robolin.output.units import unit_of
+from robolin.quantities import unit_of
+from robolin.results.result import Array, Result
 from robolin.trajectory.read import read_trajectory
 from robolin.trajectory.trajectory import Trajectory
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.cli.flags import recorded
-from robolin.cli.output_flags import Output
-from robolin.output.result import Array, Floats, Result
-from robolin.output.top_rows import SHOWN
-from robolin.output.units import unit_of
+from robolin.arrays import Floats
+from robolin.cli.flags.flag import recorded
+from robolin.cli.flags.output_flags import Output
+from robolin.quantities import unit_of
+from robolin.results.result import Array, Result
 from robolin.simulation.simulate import Task
-from robolin.simulation.simulation import Simulation
+from robolin.simulation.simulated_motion import Simulation
+from robolin.terminal.top_rows import SHOWN
 
 _VECTORS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
 _ENERGIES = ("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov")

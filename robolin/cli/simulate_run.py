@@ -8,15 +8,15 @@ from typing import cast
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.arrays import Floats
 from robolin.cli.answer import arm_inputs
+from robolin.cli.flags.loop_flags import Loops
+from robolin.cli.flags.model_flags import Model
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.simulate_flags import Clock, Drive, Start
 from robolin.cli.loop_answer import closed_state
-from robolin.cli.loop_flags import Loops
-from robolin.cli.model_flags import Model
-from robolin.cli.output_flags import Output
-from robolin.cli.simulate_flags import Clock, Drive, Start
 from robolin.cli.simulate_report import Report, describe
 from robolin.errors import RobolinError, UsageError
-from robolin.output.result import Floats
 from robolin.simulation.equations import Form
 from robolin.simulation.simulate import Task
 from robolin.simulation.simulate import run as simulated

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, Unpack
 
 from robolin.arm import Arm
-from robolin.description.build import build
+from robolin.description.building.build_arm import build
+from robolin.description.building.keywords import Keywords, model_options
+from robolin.description.building.options import ModelOptions
 from robolin.description.bundled import bundled_names, bundled_path
 from robolin.description.figures import figures_of
-from robolin.description.keywords import Keywords, model_options
 from robolin.description.model import Finding, Reading
-from robolin.description.options import ModelOptions
 from robolin.description.structure import quoted
-from robolin.description.validate import validate
+from robolin.description.validate.validate import validate
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
 
 Source = str | os.PathLike[str]
@@ -59,7 +59,7 @@ def load_with(source: Source, options: ModelOptions) -> Arm:
 
 def from_urdfpy(urdf: Any, **options: Unpack[Keywords]) -> Arm:
     """The arm in an object that urdfpy or urchin loaded, under the same options as `load`."""
-    from robolin.description.urdfpy_objects import read_urdfpy
+    from robolin.description.urdf.urdfpy_objects import read_urdfpy
 
     return arm_of(read_urdfpy(urdf), model_options(options))
 
@@ -213,9 +213,9 @@ def _sniffed(text: bytes) -> str:
 def _reader(kind: str) -> Callable[[bytes, str], Reading]:
     """Imported on use: YAML is needed for YAML files only."""
     if kind == "urdf":
-        from robolin.description.urdf import read_urdf
+        from robolin.description.urdf.urdf_reader import read_urdf
 
         return read_urdf
-    from robolin.description.yaml_arm import read_yaml
+    from robolin.description.yaml.yaml_arm import read_yaml
 
     return read_yaml

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from robolin.arm import Mimic
-from robolin.description.freedoms import coordinate_names, group_kind
+from robolin.description.building.freedoms import coordinate_names, group_kind
 from robolin.description.model import Finding, JointEntry, LinkEntry, Place
 
 ONE_NUMBER = ("revolute", "continuous", "prismatic")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from robolin.arm import Mimic
-from robolin.description.freedoms import coordinate_names
+from robolin.description.building.freedoms import coordinate_names
 from robolin.description.model import Description, JointEntry
 from robolin.description.structure import composed_mimic
 

@@ -7,42 +7,42 @@ from dataclasses import dataclass
 
 from robolin.algebra.axes import MATRIX, NUMBER, VECTOR, Shape
 from robolin.algebra.chain import Chain
-from robolin.dynamics.conventional import (
+from robolin.dynamics.diagonal.diagonalize import diagonalize
+from robolin.dynamics.diagonal.diagonalize_unnormalized import diagonalize_unnormalized
+from robolin.dynamics.diagonal.forward_diagonalized import (
+    forward_diagonalized,
+    forward_diagonalized_unnormalized,
+)
+from robolin.dynamics.diagonal.rate_control import inverse_from_rest, rate_control
+from robolin.dynamics.diagonal.undiagonalize import undiagonalize, undiagonalize_unnormalized
+from robolin.dynamics.forward.conventional import (
     forward_conventional,
     inverse_conventional,
     linearize_forward_conventional,
 )
-from robolin.dynamics.coriolis_matrix import coriolis_matrix
-from robolin.dynamics.diagonalize import diagonalize
-from robolin.dynamics.diagonalize_unnormalized import diagonalize_unnormalized
-from robolin.dynamics.energy import energy, power
-from robolin.dynamics.forward_bias_free import forward_bias_free, forward_bias_free_links
-from robolin.dynamics.forward_diagonalized import (
-    forward_diagonalized,
-    forward_diagonalized_unnormalized,
-)
-from robolin.dynamics.forward_dynamics import forward_dynamics
-from robolin.dynamics.forward_three_sweeps import forward_three_sweeps
-from robolin.dynamics.frame_derivatives import frame_derivatives
-from robolin.dynamics.frame_motion import frame_motion, link_accelerations, tip_acceleration
-from robolin.dynamics.innovations_factors import innovations_factors, inverse_by_factors
-from robolin.dynamics.inverse_dynamics import inverse_dynamics
-from robolin.dynamics.jacobian import jacobian
-from robolin.dynamics.linearize_forward import linearize_forward
-from robolin.dynamics.linearize_forward_columns import linearize_forward_columns
-from robolin.dynamics.linearize_forward_tree import linearize_forward_tree
-from robolin.dynamics.linearize_inverse import linearize_inverse
-from robolin.dynamics.mass_matrix import mass_matrix
-from robolin.dynamics.mass_matrix_derivative import mass_matrix_derivative
-from robolin.dynamics.mass_matrix_second_derivative import mass_matrix_second_derivative
-from robolin.dynamics.operational_space import operational_space, operational_space_inverse
-from robolin.dynamics.perturb_forward import perturb_forward
-from robolin.dynamics.perturb_forward_articulated import perturb_forward_articulated
-from robolin.dynamics.perturb_forward_conventional import perturb_forward_conventional
-from robolin.dynamics.perturb_inverse import perturb_inverse
-from robolin.dynamics.rate_control import inverse_from_rest, rate_control
-from robolin.dynamics.regressor import COLUMNS, regressor
-from robolin.dynamics.undiagonalize import undiagonalize, undiagonalize_unnormalized
+from robolin.dynamics.forward.forward_bias_free import forward_bias_free, forward_bias_free_links
+from robolin.dynamics.forward.forward_dynamics import forward_dynamics
+from robolin.dynamics.forward.forward_three_sweeps import forward_three_sweeps
+from robolin.dynamics.forward.linearize_forward import linearize_forward
+from robolin.dynamics.forward.linearize_forward_columns import linearize_forward_columns
+from robolin.dynamics.forward.linearize_forward_tree import linearize_forward_tree
+from robolin.dynamics.forward.perturb_forward import perturb_forward
+from robolin.dynamics.forward.perturb_forward_articulated import perturb_forward_articulated
+from robolin.dynamics.forward.perturb_forward_conventional import perturb_forward_conventional
+from robolin.dynamics.frames.frame_derivatives import frame_derivatives
+from robolin.dynamics.frames.frame_motion import frame_motion, link_accelerations, tip_acceleration
+from robolin.dynamics.frames.jacobian import jacobian
+from robolin.dynamics.frames.operational_space import operational_space, operational_space_inverse
+from robolin.dynamics.inverse.inverse_dynamics import inverse_dynamics
+from robolin.dynamics.inverse.linearize_inverse import linearize_inverse
+from robolin.dynamics.inverse.perturb_inverse import perturb_inverse
+from robolin.dynamics.inverse.regressor import COLUMNS, regressor
+from robolin.dynamics.links.energy import energy, power
+from robolin.dynamics.mass_matrix.coriolis_matrix import coriolis_matrix
+from robolin.dynamics.mass_matrix.innovations_factors import innovations_factors, inverse_by_factors
+from robolin.dynamics.mass_matrix.mass_matrix import mass_matrix
+from robolin.dynamics.mass_matrix.mass_matrix_derivative import mass_matrix_derivative
+from robolin.dynamics.mass_matrix.mass_matrix_second_derivative import mass_matrix_second_derivative
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robolin.arm import IDENTITY, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
-from robolin.rotations import matmul, rotate, transpose, turned_rotary
+from robolin.geometry.rotations import matmul, rotate, transpose, turned_rotary
 
 
 @dataclass(frozen=True, slots=True)

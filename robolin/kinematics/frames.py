@@ -7,10 +7,10 @@ from dataclasses import replace
 from math import isfinite
 
 from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3
-from robolin.checks import require_arm
 from robolin.description.structure import did_you_mean, quoted
 from robolin.errors import UsageError
-from robolin.rotations import compose
+from robolin.geometry.rotations import compose
+from robolin.input_checks import require_arm
 
 # places that are kept in mind with an arm before all are forgotten
 MOST = 64

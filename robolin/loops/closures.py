@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from robolin.arm import Arm, Frame
-from robolin.loops.kinematics import (
+from robolin.loops.loop_kinematics import (
     Array,
     Moved,
     cross,

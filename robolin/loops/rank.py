@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from robolin.loops.kinematics import Array
+from robolin.loops.loop_kinematics import Array
 
 Mask = npt.NDArray[np.bool_]
 

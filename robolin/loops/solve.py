@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.evaluate import LoopMethod
-from robolin.loops.kinematics import Array
+from robolin.evaluation.evaluate import LoopMethod
+from robolin.loops.loop_kinematics import Array
 
 Solution = tuple[Array, Array]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from robolin.operator_algebra.expression import Expression, Identity, Product, Sum, Transposed
 from robolin.operator_algebra.graph import Carry, Input, Local, Node, Total
-from robolin.operator_algebra.plan import ANY_ORDER, TIP_TO_BASE, Plan, Sweep
 from robolin.operator_algebra.primitives import Block, Named, Primitive, Recursion, Shift
 from robolin.operator_algebra.spaces import Layout
+from robolin.operator_algebra.sweeps import ANY_ORDER, TIP_TO_BASE, Plan, Sweep
 
 LOOPS = {TIP_TO_BASE: "k = 1, 2, …, n", ANY_ORDER: "for every k"}
 

@@ -20,7 +20,7 @@ from robolin.errors import RobolinError
 from robolin.operator_algebra.spaces import Array, Space
 
 if TYPE_CHECKING:
-    from robolin.operator_algebra.plan import Plan, Sweep
+    from robolin.operator_algebra.sweeps import Plan, Sweep
 
 
 class Expression:
@@ -47,7 +47,7 @@ class Expression:
         """A product of operators, or the operator applied to a vector or a matrix of columns."""
         if isinstance(other, Expression):
             return product((self, other))
-        from robolin.operator_algebra.plan import applied
+        from robolin.operator_algebra.sweeps import applied
 
         return applied(self, other)
 
@@ -112,7 +112,7 @@ class Expression:
     @cached_property
     def plan(self) -> Plan:
         """The sweeps that apply the operator."""
-        from robolin.operator_algebra.plan import planned
+        from robolin.operator_algebra.sweeps import planned
 
         return planned(self)
 
@@ -122,7 +122,7 @@ class Expression:
 
     def dense(self) -> Array:
         """The matrix, formed by applying the operator to every unit vector."""
-        from robolin.operator_algebra.plan import dense
+        from robolin.operator_algebra.sweeps import dense
 
         return dense(self)
 
@@ -134,7 +134,7 @@ class Expression:
 
     def operations(self) -> dict[str, int]:
         """How many multiplications and additions it takes to apply the operator to a vector."""
-        from robolin.operator_algebra.plan import operations
+        from robolin.operator_algebra.sweeps import operations
 
         return operations(self)
 

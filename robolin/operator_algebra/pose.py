@@ -7,8 +7,8 @@ from functools import cached_property
 
 from robolin.algebra.scalar import Vector, sqrt
 from robolin.algebra.vectors import add, rotate
-from robolin.dynamics.articulated_bodies import Articulated, articulated_bodies
-from robolin.dynamics.kinematics import Links, place_links
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 from robolin.engine.parameters import PlaceRow, parameters_of
 from robolin.engine.run import no_inertia
 from robolin.errors import RobolinError, UsageError

@@ -12,13 +12,13 @@ from robolin.algebra.chain import Scalars, Slots
 from robolin.algebra.inertias import gyroscopic, half_of, outer_half, times_half
 from robolin.algebra.vectors import ZERO3, add, force_cross, scale, sub
 from robolin.arm import Arm
-from robolin.checks import array_of, require_arm, require_sound, require_tree
-from robolin.dynamics.diagonal_rates import articulated_rates
-from robolin.dynamics.motion import Velocities, velocities
-from robolin.dynamics.step_one import StepOne, step_one
+from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
+from robolin.dynamics.links.link_motion import Velocities, velocities
+from robolin.dynamics.links.nominal_terms import StepOne, step_one
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
 from robolin.errors import RobolinError, UsageError
+from robolin.input_checks import array_of, require_arm, require_sound, require_tree
 from robolin.operator_algebra.pose import PoseOperators
 from robolin.operator_algebra.primitives import (
     ARTICULATED,

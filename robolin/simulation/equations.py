@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.checks import Array
-from robolin.configuration import coordinates_of, embedded, embedded_rates, grouped
 from robolin.errors import UsageError
-from robolin.evaluate import How, evaluate
+from robolin.evaluation.evaluate import How, evaluate
+from robolin.geometry.configuration import coordinates_of, embedded, embedded_rates, grouped
+from robolin.input_checks import Array
 from robolin.simulation.torques import Torque
 
 Form = Literal["rates", "xi", "nu"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from robolin.checks import Array
 from robolin.errors import RobolinError
+from robolin.input_checks import Array
 from robolin.simulation.schedule import Schedule
 
 # what SciPy calls them

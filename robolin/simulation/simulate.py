@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.checks import Array, array_of, batch_of, require_arm, require_sound, suspects
 from robolin.errors import UsageError
-from robolin.evaluate import FEW_STATES, Engine, How, evaluate
-from robolin.simulation.control import Controller, PoseControl, RateControl, controller_of
+from robolin.evaluation.evaluate import FEW_STATES, Engine, How, evaluate
+from robolin.input_checks import Array, array_of, batch_of, require_arm, require_sound, suspects
+from robolin.simulation.controllers import Controller, PoseControl, RateControl, controller_of
 from robolin.simulation.equations import (
     Accelerations,
     Equations,
@@ -24,7 +24,7 @@ from robolin.simulation.equations import (
 )
 from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
 from robolin.simulation.schedule import Integrator, Schedule, scheduled
-from robolin.simulation.simulation import Simulation, stacked
+from robolin.simulation.simulated_motion import Simulation, stacked
 from robolin.simulation.torques import (
     AnyTorque,
     Holding,
@@ -118,7 +118,7 @@ def run(task: Task, q: ArrayLike, qd: ArrayLike, tau: AnyTorque) -> Simulation:
 
 def _on_closures(task: Task, q: Array, qd: Array) -> Task:
     """The task on the tree of an arm with loops, kept on their closures."""
-    from robolin.loops.simulation import driven
+    from robolin.loops.closed_motion import driven
 
     how = _how(task, prod(q.shape[:-1]))
     loops = driven(task.arm, q, qd, how, task.baumgarte, task.schedule.fixed)

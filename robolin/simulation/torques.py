@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.checks import Array, array_of
 from robolin.errors import RobolinError
-from robolin.evaluate import How, evaluate
+from robolin.evaluation.evaluate import How, evaluate
+from robolin.input_checks import Array, array_of
 
 TorqueFunction = Callable[[float, Array, Array], ArrayLike]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.errors import RobolinError
-from robolin.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
+from robolin.geometry.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
 
 ANGLES = ("rx", "ry", "rz")
 PARTS = ("qx", "qy", "qz", "qw")

@@ -13,15 +13,16 @@ from typing import BinaryIO
 
 import numpy as np
 
+from robolin.arrays import Floats
 from robolin.errors import FileError, RobolinError, UsageError
+from robolin.files.csv.csv_reader import csv_sheet
+from robolin.files.csv.line_reader import count
+from robolin.files.npz.npz_reader import npz_sheet
+from robolin.files.parquet.parquet_reader import parquet_sheet
+from robolin.files.table_file import Block, Sheet, Wish
 from robolin.trajectory.columns import Matched, match
-from robolin.trajectory.csv_sheet import csv_sheet
-from robolin.trajectory.npz_sheet import npz_sheet
 from robolin.trajectory.orientation import angles
-from robolin.trajectory.parquet_sheet import parquet_sheet
-from robolin.trajectory.sheet import Block, Sheet, Wish
-from robolin.trajectory.tape import count
-from robolin.trajectory.trajectory import Chunk, Floats, Trajectory
+from robolin.trajectory.trajectory import Chunk, Trajectory
 
 EXTENSIONS = (".csv", ".parquet", ".npz")
 # how many rows are read at once: many, unless they are wide

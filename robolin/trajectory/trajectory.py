@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
+from robolin.arrays import Floats, Mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robolin.evaluate import ready
+from robolin.evaluation.evaluate import ready
 from robolin.verification.algorithms import answering
 from robolin.verification.checks import Check, Verdict, not_applicable, not_run
 from robolin.verification.subject import Subject

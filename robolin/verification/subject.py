@@ -14,7 +14,7 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.engine.direct import Shortfall
 from robolin.errors import RobolinError
-from robolin.evaluate import algorithm_name
+from robolin.evaluation.evaluate import algorithm_name
 from robolin.verification.bodies import lost_and_borne, weight_torque
 from robolin.verification.checks import (
     OF_ACCELERATIONS,

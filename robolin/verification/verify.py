@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.checks import require_arm
 from robolin.engine.run import no_inertia
 from robolin.errors import UsageError
+from robolin.input_checks import require_arm
 from robolin.verification.algorithms import algorithms
 from robolin.verification.checks import Array, Check, not_applicable
 from robolin.verification.derivatives import derivatives

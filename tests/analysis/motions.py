@@ -10,7 +10,7 @@ import numpy as np
 
 import robolin
 from robolin.arm import Arm, Inertia
-from robolin.configuration import advanced
+from robolin.geometry.configuration import advanced
 
 Torque = Callable[[float], np.ndarray]
 

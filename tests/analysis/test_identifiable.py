@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.analysis.regressor import RANK_BELOW, _told
+from robolin.analysis.identification import RANK_BELOW, _told
 from robolin.analysis.sampling import random_motions
 from tests.robots import random_arm
 
@@ -86,7 +86,7 @@ def test_a_share_of_one_can_be_told_from_torques() -> None:
 
 def test_rows_at_once_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long motion is taken in parts; what it tells does not depend on their size."""
-    import robolin.analysis.regressor as module
+    import robolin.analysis.identification as module
 
     arm = robolin.load("panda")
     motions = random_motions(arm, 40)

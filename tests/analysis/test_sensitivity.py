@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.analysis.nominal import nominal_motion
+from robolin.analysis.nominal_motion import nominal_motion
 from robolin.arm import Arm, Inertia
-from robolin.configuration import advanced, difference
-from robolin.description.merge import merged
-from robolin.rotations import apply
+from robolin.description.building.merge import merged
+from robolin.geometry.configuration import advanced, difference
+from robolin.geometry.rotations import apply
 from tests.analysis.motions import Motion, Swing, moved, pushed, rebuilt, simulated, swing
 from tests.robots import random_arm, with_follower, with_wrench
 

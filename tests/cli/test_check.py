@@ -13,10 +13,10 @@ from time import process_time
 import numpy as np
 import pytest
 
+from robolin.checking.annotations import junit
+from robolin.checking.outcome import Outcome
 from robolin.description.bundled import bundled_path
-from robolin.output.npz import read_npz
-from robolin.storing.annotations import junit
-from robolin.storing.outcome import Outcome
+from robolin.files.npz.stored_npz import read_npz
 from tests.cli.command import START, Ran, answered, environment, process, robolin
 
 STATE = ("--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from robolin.cli.count import VERBS
+from robolin.cli.verbs.count_verb import VERBS
 from tests.cli.command import answered, robolin
 
 # a slide, and a hinge that follows it

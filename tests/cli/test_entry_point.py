@@ -23,7 +23,7 @@ print(json.dumps([name for name in sys.modules]), file=sys.stderr)
 # stops while the first bytes of a file are on disk, as a signal in the middle of writing would
 STOPPED_WRITING = """
 import os, signal, sys, time
-import robolin.output.{module} as writer
+import robolin.files.{module} as writer
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def half(result, stream):
@@ -136,7 +136,10 @@ def test_a_closed_stdout_is_an_error_and_not_a_lost_answer() -> None:
 @pytest.mark.parametrize("name, code", [("SIGTERM", 143), ("SIGINT", 130)])
 @pytest.mark.parametrize(
     "module, function, file",
-    [("csv_file", "write_csv_to", "out.csv"), ("json_file", "write_json_to", "out.json")],
+    [
+        ("csv.csv_writer", "write_csv_to", "out.csv"),
+        ("json.json_writer", "write_json_to", "out.json"),
+    ],
 )
 def test_a_signal_leaves_no_half_written_file(
     name: str, code: int, module: str, function: str, file: str, tmp_path: Path

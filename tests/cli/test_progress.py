@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from robolin.cli import progress
-from robolin.cli.progress import RowProgress, watched
+from robolin.terminal import progress
+from robolin.terminal.progress import RowProgress, watched
 
 
 class Terminal(io.StringIO):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from robolin.description.bundled import bundled_path
-from robolin.output.npz import read_npz
+from robolin.files.npz.stored_npz import read_npz
 from tests.cli.command import answered, robolin
 
 

@@ -15,8 +15,8 @@ import polars
 import pytest
 
 import robolin as library
-from robolin.output.npz import read_npz
-from robolin.trajectory import csv_sheet
+from robolin.files.csv import csv_reader as csv_sheet
+from robolin.files.npz.stored_npz import read_npz
 from tests.cli.command import START, answered, environment, python, robolin
 
 JOINTS = ("shoulder", "elbow")

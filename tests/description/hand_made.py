@@ -11,7 +11,7 @@ import numpy as np
 from robolin.arm import Arm, Inertia, Pose, Rotary, Vector3
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 from robolin.description.structure import composed_mimic
-from robolin.rotations import rotation_from_rpy
+from robolin.geometry.rotations import rotation_from_rpy
 
 FILE = "arm.urdf"
 KINDS = ("revolute", "continuous", "prismatic", "fixed")

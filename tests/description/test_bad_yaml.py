@@ -7,9 +7,9 @@ from time import perf_counter
 
 import pytest
 
-from robolin.description import yaml_nodes
 from robolin.description.reading_ids import READING_IDS
-from robolin.description.yaml_arm import read_yaml
+from robolin.description.yaml import yaml_nodes
+from robolin.description.yaml.yaml_arm import read_yaml
 from tests.description.bad_urdf import BadFile
 from tests.description.bad_yaml import BAD_YAML, TABLE, VALID, arm, damping, edited, table
 

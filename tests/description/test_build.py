@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from robolin.arm import Group, Inertia, Limits, Mimic, Pose, Wrench
-from robolin.description.build import build
-from robolin.description.merge import inertia_about, merged, placed, turn_about, unit
-from robolin.description.options import ModelOptions, Payload
+from robolin.description.building.build_arm import build
+from robolin.description.building.merge import inertia_about, merged, placed, turn_about, unit
+from robolin.description.building.options import ModelOptions, Payload
 from robolin.errors import RobolinError
 from tests.description.hand_made import (
     arm_poses,

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from robolin.arm import Inertia, Limits, Mimic, Wrench
-from robolin.description.build import build
-from robolin.description.contract import figure, grouped
-from robolin.description.options import ModelOptions, Payload
+from robolin.description.building.build_arm import build
+from robolin.description.building.contract import figure, grouped
+from robolin.description.building.options import ModelOptions, Payload
 from tests.description.hand_made import describe, joint
 
 KEYS = [

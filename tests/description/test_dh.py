@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from robolin.arm import Inertia
-from robolin.description.build import build
+from robolin.description.building.build_arm import build
 from robolin.description.model import Description, JointEntry
-from robolin.description.yaml_arm import read_yaml
+from robolin.description.yaml.yaml_arm import read_yaml
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 

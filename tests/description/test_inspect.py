@@ -7,11 +7,11 @@ import json
 import pytest
 
 from robolin.arm import Inertia, Limits, Mimic
-from robolin.description.build import build
-from robolin.description.inspect import inspection, tree_lines
+from robolin.description.building.build_arm import build
+from robolin.description.building.options import ModelOptions
 from robolin.description.load import load, read
 from robolin.description.model import Finding, Place, Reading
-from robolin.description.options import ModelOptions
+from robolin.description.overview import inspection, tree_lines
 from robolin.errors import RobolinError
 from tests.description.hand_made import describe, joint, random_tree
 

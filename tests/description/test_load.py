@@ -13,10 +13,10 @@ import pytest
 
 from robolin.arm import Wrench
 from robolin.description import bundled
+from robolin.description.building.keywords import model_options
+from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.bundled import bundled_about, bundled_names, bundled_path
-from robolin.description.keywords import model_options
 from robolin.description.load import LARGEST_FILE, from_urdfpy, load, load_with, read
-from robolin.description.options import ModelOptions, Payload
 from robolin.errors import FileError, RobolinError, UsageError
 
 URDF = """<robot name="one">

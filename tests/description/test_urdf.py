@@ -12,8 +12,8 @@ import pytest
 
 from robolin.arm import IDENTITY, Inertia, Limits, Mimic, Pose
 from robolin.description.model import Description, JointEntry, Place
-from robolin.description.urdf import read_urdf
-from robolin.rotations import (
+from robolin.description.urdf.urdf_reader import read_urdf
+from robolin.geometry.rotations import (
     apply,
     compose,
     matmul,

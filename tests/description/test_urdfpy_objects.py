@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from robolin.description.model import Reading
-from robolin.description.urdf import read_urdf
-from robolin.description.urdfpy_objects import read_urdfpy
+from robolin.description.urdf.urdf_reader import read_urdf
+from robolin.description.urdf.urdfpy_objects import read_urdfpy
 from robolin.errors import RobolinError
 
 TEXT = """<robot name="arm">

@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 
 from robolin.arm import Inertia, Limits, Mimic, Pose
-from robolin.description.build import build
-from robolin.description.inertia_checks import (
+from robolin.description.building.build_arm import build
+from robolin.description.load import read
+from robolin.description.model import Finding, Place, Reading
+from robolin.description.reading_ids import READING_IDS
+from robolin.description.validate.inertia_checks import (
     decimal_point_repairs,
     positive,
     possible,
@@ -21,11 +24,8 @@ from robolin.description.inertia_checks import (
     radius_of_gyration,
     triangle_shortfall,
 )
-from robolin.description.load import read
-from robolin.description.model import Finding, Place, Reading
-from robolin.description.reading_ids import READING_IDS
-from robolin.description.validate import validate
-from robolin.description.validation_ids import VALIDATION_IDS
+from robolin.description.validate.validate import validate
+from robolin.description.validate.validation_ids import VALIDATION_IDS
 from tests.description.hand_made import cloud, describe, inertia_of, joint, random_tree
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -9,7 +9,7 @@ import pytest
 
 from robolin.arm import IDENTITY, Inertia, Limits, Mimic
 from robolin.description.model import Description
-from robolin.description.yaml_arm import read_yaml
+from robolin.description.yaml.yaml_arm import read_yaml
 from tests.description.bad_yaml import VALID, damping, edited
 
 FULL = """\

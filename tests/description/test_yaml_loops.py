@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import robolin
-from robolin.description.yaml_arm import read_yaml
+from robolin.description.yaml.yaml_arm import read_yaml
 from tests.description.bad_urdf import BadFile
 
 GOOD = """\

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from robolin.cli.group import group as robolin
 from robolin.description.reading_ids import READING_IDS
-from robolin.description.validation_ids import VALIDATION_IDS
+from robolin.description.validate.validation_ids import VALIDATION_IDS
 from tests.docs.console import ANYTHING, environment, printed
 from tests.docs.console import commands as console_commands
 from tests.docs.finding_fixes import FIXES

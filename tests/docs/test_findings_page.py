@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from robolin.description.reading_ids import READING_IDS
-from robolin.description.validation_ids import VALIDATION_IDS
+from robolin.description.validate.validation_ids import VALIDATION_IDS
 from tests.docs.finding_fixes import FIXES
 from tests.docs.generate import findings_page
 from tests.docs.pages import DOCS, ROOT

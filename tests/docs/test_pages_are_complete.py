@@ -8,7 +8,7 @@ import pytest
 
 import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluate import CONVENTIONAL_UP_TO
+from robolin.evaluation.evaluate import CONVENTIONAL_UP_TO
 from tests.docs.pages import DOCS, ROOT, pages
 
 ALGEBRAIC = [
@@ -42,10 +42,10 @@ def test_every_algorithm_is_listed(name: str) -> None:
     """docs/algorithms.md says which verb runs each algorithm, and the file it names exists."""
     page = (DOCS / "algorithms.md").read_text("utf-8")
     row = next((line for line in page.splitlines() if f"`{name}`" in line), "")
-    file = re.search(r"`(\w+\.py)`", row)
+    file = re.search(r"`([\w/]+)\.py`", row)
 
     assert file, f"no row for {name}"
-    assert ALGORITHMS[name].run.__module__ == f"robolin.dynamics.{file[1].removesuffix('.py')}"
+    assert ALGORITHMS[name].run.__module__ == f"robolin.dynamics.{file[1].replace('/', '.')}"
 
 
 def test_where_methods_cross_is_told_as_it_is() -> None:

@@ -81,7 +81,8 @@ def test_every_place_is_there(paper: str) -> None:
 
 def test_places_that_are_not_there_are_noticed() -> None:
     """A misspelt operator, algorithm, module or function is an error."""
-    for place in ("op.phii", "inverze", "robolin.nowhere.f", "robolin.dynamics.step_one.step_two"):
+    misspelt = "robolin.dynamics.links.nominal_terms.step_two"
+    for place in ("op.phii", "inverze", "robolin.nowhere.f", misspelt):
         with pytest.raises((AttributeError, KeyError, ImportError)):
             resolved(place)
 

@@ -12,7 +12,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.description.bundled import bundled_path
-from robolin.quaternions import matrix_of, quaternion_from_rpy
+from robolin.geometry.quaternions import matrix_of, quaternion_from_rpy
 from tests.dynamics.running import gap, gap_by_state
 from tests.robots import random_states
 

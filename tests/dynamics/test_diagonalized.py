@@ -18,9 +18,9 @@ from robolin.algebra.chain import Chain
 from robolin.algebra.inertias import articulated_times
 from robolin.algebra.vectors import dot
 from robolin.arm import Arm
-from robolin.dynamics.articulated_bodies import articulated_bodies
-from robolin.dynamics.diagonal_rates import articulated_rates
-from robolin.dynamics.kinematics import place_links
+from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
+from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
 from tests.dynamics.running import gap

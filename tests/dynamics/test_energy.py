@@ -7,7 +7,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.evaluate import evaluate
+from robolin.evaluation.evaluate import evaluate
 from tests.dynamics.running import complex_step_along, gap
 from tests.dynamics.world import kinetic_energy, potential_energy
 from tests.robots import (

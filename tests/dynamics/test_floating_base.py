@@ -13,10 +13,10 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.configuration import advanced
 from robolin.description.bundled import bundled_path
-from robolin.quaternions import matrix_of, quaternion_from_rpy
-from robolin.rotations import rotation_from_rpy
+from robolin.geometry.configuration import advanced
+from robolin.geometry.quaternions import matrix_of, quaternion_from_rpy
+from robolin.geometry.rotations import rotation_from_rpy
 from tests.dynamics.running import gap_by_state
 from tests.robots import PUBLISHED, States, random_states
 

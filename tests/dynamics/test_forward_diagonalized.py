@@ -7,7 +7,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.evaluate import evaluate
+from robolin.evaluation.evaluate import evaluate
 from tests.dynamics.running import complex_step_along, gap, gap_by_state
 from tests.robots import (
     WRENCH_MODELS,

@@ -14,7 +14,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.evaluate import LETTERS, algorithm_name
+from robolin.evaluation.evaluate import LETTERS, algorithm_name
 from tests.dynamics.running import gap, gap_by_state, run_on
 from tests.dynamics.world import STEP, placed
 from tests.robots import (

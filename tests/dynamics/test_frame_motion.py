@@ -15,7 +15,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm, Frame, Wrench
-from robolin.configuration import advanced
+from robolin.geometry.configuration import advanced
 from robolin.kinematics.frames import at_frame
 from tests.dynamics.running import STEP, complex_step, gap, run_on
 from tests.dynamics.world import frame_in_world

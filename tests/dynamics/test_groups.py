@@ -12,14 +12,14 @@ import pytest
 
 import robolin
 from robolin.arm import HERE, Arm
-from robolin.configuration import advanced, kinematic_block
-from robolin.description.freedoms import taken_apart
+from robolin.description.building.freedoms import taken_apart
 from robolin.description.model import JointEntry, Place
 from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
-from robolin.engine.kernels import host_width
+from robolin.engine.compiled.kernels import host_width
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import run
-from robolin.kinematics.axes import of_real_links
+from robolin.geometry.configuration import advanced, kinematic_block
+from robolin.kinematics.frame_axes import of_real_links
 from tests.dynamics.running import gap, gap_by_state, run_on
 from tests.engine.on_lanes import on_lanes
 from tests.robots import TOOL, WRENCH_MODELS, grouped_arm, named, random_states, with_wrench
@@ -157,7 +157,7 @@ def test_the_tangent_of_a_moving_arm_turns(arm: Arm) -> None:
 
     By differences of q ⊕ h q̇ with a small δ: 1e-6 of the largest entry.
     """
-    from robolin.configuration import difference
+    from robolin.geometry.configuration import difference
 
     s = random_states(arm, 1, seed=4)
     q, qd, delta, h = s.q[0], s.qd[0], 1e-5 * s.dq[0], 1e-5
@@ -289,7 +289,7 @@ def test_lanes_have_the_same_bits(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(ONE_FREEDOM & {*ALGORITHMS}))
 def test_what_was_not_shown_for_groups_is_refused(name: str) -> None:
     """An algorithm for joints with one freedom says which joint has more, and a way out."""
-    from robolin.evaluate import algorithm_name
+    from robolin.evaluation.evaluate import algorithm_name
 
     with pytest.raises(robolin.RobolinError) as caught:
         algorithm_name(ARMS[2], name)

@@ -7,7 +7,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.evaluate import evaluate
+from robolin.evaluation.evaluate import evaluate
 from tests.dynamics.running import complex_step, gap
 from tests.robots import independent, named, random_arm, random_states, sample_arms, with_follower
 

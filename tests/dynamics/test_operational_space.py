@@ -16,7 +16,7 @@ import robolin
 from robolin.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.counting import count
-from robolin.engine.generic import generic_chain
+from robolin.engine.generic_chain import generic_chain
 from robolin.engine.parameters import parameters_of
 from robolin.kinematics.frames import at_frame
 from tests.dynamics.running import gap, gap_by_state

@@ -17,9 +17,9 @@ import numpy as np
 from robolin.algebra.axes import sizes
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled import prepared, recipe_for
-from robolin.engine.entry_text import COUNTER_STRIDE
-from robolin.engine.kernels import kernel_for
+from robolin.engine.compiled.entry_text import COUNTER_STRIDE
+from robolin.engine.compiled.kernels import kernel_for
+from robolin.engine.compiled.plan import prepared, recipe_for
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run
 from tests.robots import random_arm, with_follower

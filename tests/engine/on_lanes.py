@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import Algorithm
-from robolin.engine.compiled import Plan, prepared, recipe_for
+from robolin.engine.compiled.plan import Plan, prepared, recipe_for
 from robolin.engine.parameters import parameters_of as parameters
 
 WIDTHS = (2, 4, 8)

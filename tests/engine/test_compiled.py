@@ -11,7 +11,7 @@ import robolin
 from robolin.arm import Arm, Frame, Inertia, Joint, Link, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluate import FEW_STATES, evaluate, evaluate_rows
+from robolin.evaluation.evaluate import FEW_STATES, evaluate, evaluate_rows
 from tests.cli.command import python
 from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
 from tests.robots import named, random_arm, random_states
@@ -355,7 +355,7 @@ def test_results_written_past_the_caches_are_the_same(
     plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"], width)
     expected = {name: a.copy() for name, a in plan.many(given, (rows,), jobs=1)[0].items()}
     plan.many([values + 0.5 for values in given], (rows,), jobs=1)
-    monkeypatch.setattr("robolin.engine.compiled.TOO_MANY_TO_CACHE", 0)
+    monkeypatch.setattr("robolin.engine.compiled.plan.TOO_MANY_TO_CACHE", 0)
     for jobs, chunk in ((1, None), (2, 8)):
         found, complaints = plan.many(given, (rows,), jobs, chunk)
         assert not complaints.any()

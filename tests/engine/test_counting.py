@@ -12,7 +12,7 @@ import pytest
 from robolin.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.analysis.operation_counts import VERBS, operation_counts, value_at
 from robolin.engine.counting import Cost, count
-from robolin.engine.generic import generic_chain
+from robolin.engine.generic_chain import generic_chain
 
 Formula = Callable[[int], Fraction | int]
 

@@ -20,9 +20,9 @@ import pytest
 import robolin
 from robolin.algebra.axes import VECTOR
 from robolin.dynamics.catalogue import ALGORITHMS, Algorithm
-from robolin.engine import kernel_cache, kernels
-from robolin.engine.compiled import prepared, recipe_for
-from robolin.engine.kernels import Recipe
+from robolin.engine.compiled import kernel_cache, kernels
+from robolin.engine.compiled.kernels import Recipe
+from robolin.engine.compiled.plan import prepared, recipe_for
 from robolin.engine.parameters import parameters_of as parameters
 from tests.cli.command import START, environment
 from tests.engine.on_lanes import on_lanes

@@ -17,9 +17,9 @@ import pytest
 import robolin
 from robolin.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.compiled.trace import NEIGHBOURS
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run
-from robolin.engine.traced import NEIGHBOURS
 from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
 from tests.robots import TOOL, WRENCH_MODELS, named, random_arm, with_follower
 

@@ -16,7 +16,7 @@ import pytest
 
 from robolin.arm import Inertia
 from robolin.description.model import Description
-from robolin.description.yaml_arm import read_yaml
+from robolin.description.yaml.yaml_arm import read_yaml
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 QN = np.array([0, pi / 4, pi, 0, pi / 4, 0])

@@ -12,7 +12,7 @@ import pytest
 import robolin
 from robolin.engine.counting import CountingChain, cost_of
 from robolin.engine.direct import DirectChain
-from robolin.engine.generic import generic_chain
+from robolin.engine.generic_chain import generic_chain
 from robolin.engine.parameters import parameters_of
 from robolin.operator_algebra.robot import Operators
 from tests.operator_algebra.reading import carried_out

@@ -11,7 +11,7 @@ import pytest
 import robolin
 from robolin.analysis.curvature import independent_symbols
 from robolin.arm import Arm
-from robolin.simulation.control import Steering
+from robolin.simulation.controllers import Steering
 from tests.dynamics.world import STEP, frame_in_world
 from tests.operator_algebra.subjects import EXACT, Subject, apart
 from tests.operator_algebra.test_diagonalized import ell, m

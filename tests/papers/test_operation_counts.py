@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from robolin.analysis.operation_counts import PUBLISHED, operation_counts, value_at
-from robolin.engine.generic import generic_chain
+from robolin.engine.generic_chain import generic_chain
 from tests.operator_algebra.subjects import apart
 
 WRONG = 1e-3

@@ -7,7 +7,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.simulation.control import Steering
+from robolin.simulation.controllers import Steering
 from tests.dynamics.running import gap
 from tests.dynamics.world import STEP, frame_in_world
 from tests.robots import TOOL, random_arm, random_states

@@ -8,11 +8,11 @@ import polars
 import pytest
 
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.output.csv_file import write_csv
-from robolin.output.npz_file import write_npz
-from robolin.output.parquet_file import write_parquet
-from robolin.output.result import Array, Result, whole
-from robolin.trajectory import csv_sheet
+from robolin.files.csv import csv_reader as csv_sheet
+from robolin.files.csv.csv_writer import write_csv
+from robolin.files.npz.npz_writer import write_npz
+from robolin.files.parquet.parquet_writer import write_parquet
+from robolin.results.result import Array, Result, whole
 from robolin.trajectory.read import read_trajectory
 
 ARM = ("shoulder", "elbow")

@@ -8,9 +8,9 @@ import polars
 import pytest
 
 from robolin.errors import FileError, RobolinError
-from robolin.trajectory import csv_sheet
+from robolin.files.csv import csv_reader as csv_sheet
+from robolin.files.csv.line_reader import Tape
 from robolin.trajectory.read import open_trajectory, read_trajectory
-from robolin.trajectory.tape import Tape
 
 ARM = ("shoulder", "elbow")
 

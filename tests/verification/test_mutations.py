@@ -16,7 +16,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled import Plan
+from robolin.engine.compiled.plan import Plan
 from robolin.engine.parameters import Parameters, parameters_of
 from robolin.verification import running
 from robolin.verification.algorithms import algorithms

@@ -1,0 +1,149 @@
+"""Torques as a linear function of the parameters of links and joints, and which of them count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.analysis.link_parameters import parameters
+from robolin.arm import IDENTITY, Arm, Matrix3
+from robolin.engine.parameters import axis_to_z
+from robolin.evaluation.evaluate import How, evaluate
+from robolin.geometry.rotations import transpose, turned_rotary
+from robolin.input_checks import Array, array_of, batch_of, require_arm
+
+# a singular value below this share of the largest is told by no torque sensor; angles that a file
+# rounds to five digits make parameters count by 1e-6 that do not in truth
+RANK_BELOW = 1e-5
+
+_ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Regressor:
+    """τ = matrix · parameters + offset.
+
+    matrix:     Y of shape (..., n, p)
+    parameters: π of shape (p,), as the arm has them
+    names:      `link/mass`, `link/mx`, …, `joint/damping`, …, in the order of the columns
+    offset:     what external wrenches take, of shape (..., n)
+    """
+
+    matrix: Array
+    parameters: Array
+    names: tuple[str, ...]
+    offset: Array
+
+
+@dataclass(frozen=True)
+class Identifiable:
+    """Which parameters the torques of some motions can tell.
+
+    rank:      how many numbers they determine: of parameters, or of sums of them
+    share:     per parameter, 1 if it is determined by itself, 0 if it has no effect at all, and
+               in between if only sums with others are; the shares add up to the rank
+    condition: the largest singular value of the stacked regressor, its columns brought to length
+               one, beside the smallest that counts: how well the motions excite what they do
+    """
+
+    rank: int
+    share: Array
+    names: tuple[str, ...]
+    condition: float
+
+
+def regressor(
+    arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, qdd: ArrayLike = 0.0, **how: Unpack[How]
+) -> Regressor:
+    """The regressor of inverse dynamics for a motion, in the axes of the description's links."""
+    require_arm(arm)
+    motion = {"q": q, "qd": qd, "qdd": qdd}
+    listed = parameters(arm)
+    found = evaluate(arm, "regressor", motion, **how)["regressor"]
+    return Regressor(
+        matrix=public_columns(arm, found),
+        parameters=np.array([p.value for p in listed]),
+        names=tuple(p.label for p in listed),
+        offset=_offset(arm, motion, how, found.shape[:-2]),
+    )
+
+
+def public_columns(arm: Arm, found: Array) -> Array:
+    """What the algorithm gives, (..., n, links, 13), as columns of the parameters, (..., n, p)."""
+    turned = found.copy()
+    for i, link in enumerate(reversed(arm.links)):
+        _to_link_axes(axis_to_z(link.joint.axis), turned[..., i, :])
+    flat = turned.reshape(*found.shape[:-2], -1)
+    return np.ascontiguousarray(flat[..., [p.place for p in parameters(arm)]])
+
+
+def identifiable(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    qdd: ArrayLike = 0.0,
+    tolerance: float = RANK_BELOW,
+    **how: Unpack[How],
+) -> Identifiable:
+    """What the torques of these motions, taken together, tell about the parameters.
+
+    tolerance: the share of the largest singular value below which a combination counts for nothing
+    """
+    arrays = {
+        name: array_of(arm, name, value) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))
+    }
+    batch = batch_of(arrays)
+    rows = [np.broadcast_to(a, (*batch, arm.n)).reshape(-1, arm.n) for a in arrays.values()]
+    names = tuple(p.label for p in parameters(arm))
+    triangle = np.zeros((0, len(names)))
+    for first in range(0, len(rows[0]), _ROWS_AT_ONCE):
+        part = (values[first : first + _ROWS_AT_ONCE] for values in rows)
+        Y = regressor(arm, *part, **how).matrix
+        # only the triangle of all rows so far is kept: it has the same singular values
+        stacked = np.concatenate([triangle, Y.reshape(-1, len(names))])
+        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    return _told(triangle, names, tolerance)
+
+
+def _told(stacked: Array, names: tuple[str, ...], tolerance: float) -> Identifiable:
+    """Rank and shares from singular vectors, every column brought to length one."""
+    length = np.linalg.norm(stacked, axis=0)
+    # a column that is rounding beside its neighbours has no effect
+    counts = length > tolerance * length.max(initial=0.0)
+    unit = np.where(counts, stacked / np.where(counts, length, 1.0), 0.0)
+    _, sizes, directions = np.linalg.svd(unit, full_matrices=False)
+    rank = int(np.sum(sizes > tolerance * sizes.max(initial=0.0)))
+    share = np.where(counts, np.sum(directions[:rank] ** 2, axis=0), 0.0)
+    condition = float(sizes[0] / sizes[rank - 1]) if rank else 0.0
+    return Identifiable(rank, share, names, condition)
+
+
+def _to_link_axes(turn: Matrix3, columns: Array) -> None:
+    """Turn a link's columns, in place, from axes with the joint along z to the link's own."""
+    if turn != IDENTITY:
+        moments, rotary = columns[..., 1:4], columns[..., 4:10]
+        columns[..., 1:4] = np.einsum("...a,ab->...b", moments, _turned_vectors(turn)) + 0.0
+        columns[..., 4:10] = np.einsum("...a,ab->...b", rotary, _turned_rotaries(turn)) + 0.0
+
+
+def _turned_vectors(turn: Matrix3) -> Array:
+    """s in the algorithm's axes from s in the link's: s' = Eᵀ s."""
+    return np.reshape(turn, (3, 3)).T
+
+
+def _turned_rotaries(turn: Matrix3) -> Array:
+    """The same for xx xy xz yy yz zz: J' = Eᵀ J E, column by column."""
+    back = transpose(turn)
+    return np.array([turned_rotary(back, (a, b, c, d, e, f)) for a, b, c, d, e, f in np.eye(6)]).T
+
+
+def _offset(arm: Arm, motion: dict[str, ArrayLike], how: How, shape: tuple[int, ...]) -> Array:
+    """What the wrenches take: the torques with them less those without."""
+    if not arm.wrenches:
+        return np.zeros(shape)
+    loose = replace(arm, wrenches=())
+    with_them, without = (evaluate(a, "inverse", motion, **how)["tau"] for a in (arm, loose))
+    return with_them - without

@@ -1,0 +1,190 @@
+"""A nominal motion cut into steps: its state at the begin, the middle and the end of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import How, evaluate
+from robolin.geometry.configuration import advanced, difference, kinematic_block
+from robolin.input_checks import Array, array_of, require_arm
+
+Torques = Literal["continuous", "stepwise"]
+TORQUES = ("continuous", "stepwise")
+
+
+@dataclass(frozen=True)
+class Nominal:
+    """A motion of several rows, or some steps of it.
+
+    time:       shape (rows,), of the whole motion
+    step:       how long each step takes, of shape (steps,)
+    q, qd, tau: shape (steps, 3, n), at the begin, the middle and the end of each step
+    """
+
+    time: Array
+    step: Array
+    q: Array
+    qd: Array
+    tau: Array
+
+    @property
+    def rows(self) -> int:
+        return len(self.time)
+
+    def some(self, steps: slice) -> Nominal:
+        """Only these steps."""
+        q, qd, tau = self.q[steps], self.qd[steps], self.tau[steps]
+        return Nominal(self.time, self.step[steps], q, qd, tau)
+
+    def at_stages(self, values: Array, torques: Torques) -> Array:
+        """Values by row, (rows, n), at the stages of every step, (steps, 3, n)."""
+        begin, end = values[:-1], values[1:] if torques == "continuous" else values[:-1]
+        return np.stack([begin, 0.5 * (begin + end), end], axis=1)
+
+
+def nominal_motion(
+    arm: Arm,
+    time: ArrayLike,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike | None,
+    qdd: ArrayLike | None,
+    torques: Torques,
+    how: How,
+) -> Nominal:
+    """The motion that rows of time, q, q̇ and either τ or q̈ describe; τ counts if both are there.
+
+    With h the step, 0 its begin and 1 its end, cubics give the motion in its middle,
+        q = ½ (q₀ + q₁) + h/8 (q̇₀ - q̇₁)     q̇ = ½ (q̇₀ + q̇₁) + h/8 (q̈₀ - q̈₁)
+        q̈ = 3/(2h) (q̇₁ - q̇₀) - ¼ (q̈₀ + q̈₁)
+    each with an error that falls as h⁴.
+    """
+    require_arm(arm)
+    _require_known(arm, torques)
+    moments = rising(time)
+    rows = len(moments)
+    q_rows, qd_rows = per_row(arm, "q", q, rows), per_row(arm, "qd", qd, rows)
+    (q0, q1), (v0, v1) = (_ends(values) for values in (q_rows, qd_rows))
+    if tau is not None:
+        tau0, tau1 = _ends(per_row(arm, "tau", tau, rows))
+        tau1 = tau1 if torques == "continuous" else tau0
+        a0 = evaluate(arm, "forward", {"q": q0, "qd": v0, "tau": tau0}, **how)["qdd"]
+        a1 = evaluate(arm, "forward", {"q": q1, "qd": v1, "tau": tau1}, **how)["qdd"]
+    elif qdd is not None:
+        a0, a1 = _ends(per_row(arm, "qdd", qdd, rows))
+        tau0 = evaluate(arm, "inverse", {"q": q0, "qd": v0, "qdd": a0}, **how)["tau"]
+        tau1 = evaluate(arm, "inverse", {"q": q1, "qd": v1, "qdd": a1}, **how)["tau"]
+    else:
+        raise UsageError("the motion needs its torques tau or its accelerations qdd")
+
+    step = np.diff(moments)
+    h = step[:, None]
+    q_mid = _half_way(arm, h, q0, q1, v0, v1)
+    v_mid = 0.5 * (v0 + v1) + 0.125 * h * (a0 - a1)
+    a_mid = 1.5 * (v1 - v0) / h - 0.25 * (a0 + a1)
+    tau_mid = evaluate(arm, "inverse", {"q": q_mid, "qd": v_mid, "qdd": a_mid}, **how)["tau"]
+    stages = ((q0, q_mid, q1), (v0, v_mid, v1), (tau0, tau_mid, tau1))
+    return Nominal(moments, step, *(np.stack(each, axis=1) for each in stages))
+
+
+def _half_way(arm: Arm, h: Array, q0: Array, q1: Array, v0: Array, v1: Array) -> Array:
+    """The configuration in the middle of a step, on the way ξ from q₀ to q₁ = q₀ ⊕ δ.
+
+    ξ = ½ δ + h/8 (ξ̇₀ - ξ̇₁) with ξ̇₀ = q̇₀ and, for a body that turns,
+    ξ̇₁ = q̇₁ + ½ δ x q̇₁ as far as the order needs it; else ξ̇₁ = q̇₁
+    """
+    delta = difference(arm, q0, q1)
+    rate = v1
+    if arm.groups:
+        # the block is -δ x, for the joints where that is not zero
+        rate = v1 - 0.5 * np.einsum("...ij,...j->...i", kinematic_block(arm, delta), v1)
+    return advanced(arm, q0, 0.5 * delta + 0.125 * h * (v0 - rate))
+
+
+def per_row(arm: Arm, name: str, value: ArrayLike, rows: int) -> Array:
+    """Values of shape (rows, n); those of one row stand for all."""
+    array = _finite(arm, name, value)
+    if array.ndim > 2 or (array.ndim == 2 and len(array) != rows):
+        shape = "x".join(str(size) for size in array.shape)
+        hint = f"one row of {arm.n} values for each, or one for all"
+        raise RobolinError(f"{name} is {shape}, the motion has {rows} rows", hint=hint)
+    return np.broadcast_to(array, (rows, arm.n))
+
+
+def first_row(arm: Arm, name: str, value: ArrayLike) -> Array:
+    """Values of shape (n,), for the beginning of a motion."""
+    array = _finite(arm, name, value)
+    if array.ndim > 1:
+        hint = "it changes the first row only"
+        raise RobolinError(f"{name} has {array.ndim} axes, not one", hint=hint)
+    return array
+
+
+def _finite(arm: Arm, name: str, value: ArrayLike) -> Array:
+    array = array_of(arm, name, value)
+    finite = np.isfinite(array)
+    if not finite.all():
+        place = np.argwhere(~finite)[0]
+        row = f" in row {place[0] + 1}" if len(place) > 1 else ""
+        joint = arm.joint_names[int(place[-1])]
+        raise RobolinError(f"{name} is not finite at joint '{joint}'{row}")
+    return array
+
+
+def _ends(values: Array) -> tuple[Array, Array]:
+    return values[:-1], values[1:]
+
+
+def rising(time: ArrayLike, where: str = "") -> Array:
+    """The times of two rows and more, each later than the one before; `where` has them."""
+    moments = np.asarray(time, dtype=float)
+    if moments.ndim != 1 or len(moments) < 2:
+        hint = "one row is a state: linearize-forward answers for it"
+        raise RobolinError("a motion has at least two rows", where=where, hint=hint)
+    later = np.diff(moments) > 0.0
+    if not later.all():
+        row = int(np.argmin(later))
+        raise RobolinError(
+            f"time does not go on from row {row + 1} ({moments[row]:g} s) to row {row + 2} "
+            f"({moments[row + 1]:g} s)",
+            where=where,
+            hint="rows must be in the order of time",
+        )
+    return moments
+
+
+def _require_known(arm: Arm, torques: str) -> None:
+    if torques not in TORQUES:
+        hint = f"they are {' or '.join(TORQUES)}"
+        raise UsageError(f"torques cannot be '{torques}'", hint=hint)
+    if arm.loops:
+        raise RobolinError(
+            f"the linearized model along a motion does not cover loop '{arm.loops[0].name}'",
+            where=arm.source,
+            hint="--open-loops leaves out the closures",
+        )
+
+
+def torque_history(time: Array, given_time: Array | None, tau: Array, where: str = "") -> Array:
+    """Torques of another file, (rows, n), at the times of a motion; in between they are linear."""
+    if given_time is None:
+        if len(tau) != len(time):
+            message = f"{len(tau)} rows of torques without time, but the motion has {len(time)}"
+            hint = "add a column 'time', or one row for each"
+            raise RobolinError(message, where=where, hint=hint)
+        return tau
+    moments = rising(given_time, where)
+    if time[0] < moments[0] or time[-1] > moments[-1]:
+        raise RobolinError(
+            f"the torques do not last as long as the motion: they have {moments[0]:g} s to "
+            f"{moments[-1]:g} s, the motion {time[0]:g} s to {time[-1]:g} s",
+            where=where,
+            hint="add rows of zeros before and after",
+        )
+    return np.stack([np.interp(time, moments, column) for column in tau.T], axis=1)

@@ -1,0 +1,66 @@
+"""Outcomes for machines of continuous integration: GitHub's annotations and JUnit's XML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from robolin.checking.outcome import Outcome, counted, told
+
+
+def github(outcomes: Sequence[Outcome], everything: bool = False) -> str:
+    """One workflow command for each result that is not the same, and a last line that counts."""
+    lines = []
+    for outcome in outcomes:
+        if outcome.status == "same" and not everything:
+            continue
+        level = "notice" if outcome.status == "same" else "error"
+        title = f"robolin check: {outcome.name} {outcome.status}"
+        text = "\n".join(told(outcome, everything)) or outcome.status
+        place = f"file={_property(outcome.path)},title={_property(title)}"
+        lines.append(f"::{level} {place}::{_message(text)}")
+    return "".join(f"{line}\n" for line in (*lines, counted(outcomes)))
+
+
+def junit(outcomes: Sequence[Outcome], everything: bool = False) -> str:
+    """A JUnit document with one test case for each result."""
+    failures = sum(outcome.status in ("differs", "updated") for outcome in outcomes)
+    errors = sum(outcome.status == "refused" for outcome in outcomes)
+    total = sum(outcome.seconds for outcome in outcomes)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name="robolin check" tests="{len(outcomes)}" failures="{failures}" '
+        f'errors="{errors}" time="{total:.3f}">',
+    ]
+    for outcome in outcomes:
+        lines += _testcase(outcome, everything)
+    return "".join(f"{line}\n" for line in (*lines, "</testsuite>"))
+
+
+def _testcase(outcome: Outcome, everything: bool) -> list[str]:
+    name, kind = _attribute(outcome.name), _attribute(outcome.question or "robolin")
+    head = f'  <testcase name={name} classname={kind} time="{outcome.seconds:.3f}"'
+    if outcome.status == "same":
+        return [f"{head}/>"]
+    tag = "error" if outcome.status == "refused" else "failure"
+    lines = told(outcome, everything) or [outcome.status]
+    text = escape(_plain("\n".join(lines)))
+    message = _attribute(lines[0])
+    return [f"{head}>", f"    <{tag} message={message}>{text}</{tag}>", "  </testcase>"]
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_plain(text))
+
+
+def _plain(text: str) -> str:
+    """The text without characters that XML has no place for."""
+    return "".join(c if c == "\n" or c.isprintable() else "?" for c in text)
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

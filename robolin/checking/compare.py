@@ -1,0 +1,219 @@
+"""A result beside a stored one, block by block as it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robolin.arrays import Floats
+from robolin.background import ahead, close
+from robolin.checking.differences import Difference, Ledger
+from robolin.checking.entry_units import entry_units
+from robolin.checking.model_changes import Change, model_changes
+from robolin.checking.tolerance import Tolerances
+from robolin.files.meta import plain
+from robolin.files.provenance import Blocks, Entry
+from robolin.files.stored_file import StoredFile
+from robolin.results.result import Ending, Flow, Result
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a result and a stored one differ in.
+
+    entries:   every entry of every array that both have, the largest difference first
+    structure: what else is different about the results, in sentences
+    changes:   what is different about the models
+    notes:     inputs that are not the same files any more
+    contract:  what is said differently about what went into the numbers
+    strict:    whether a changed model is a difference even where no number shows it
+    """
+
+    entries: tuple[Difference, ...]
+    structure: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    contract: tuple[str, ...] = ()
+    strict: bool = True
+
+    @property
+    def beyond(self) -> tuple[Difference, ...]:
+        """The entries that are further off than allowed."""
+        return tuple(entry for entry in self.entries if entry.beyond)
+
+    @property
+    def same(self) -> bool:
+        return not (self.structure or self.beyond or (self.strict and self.changes))
+
+
+def compared(flow: Flow, stored: StoredFile, tolerances: Tolerances) -> Comparison:
+    """Every number of a result beside the stored one; damage to that is an error."""
+    with closing(ahead(stored.blocks())) as blocks:
+        desk = _Desk(stored, tolerances, _Shelf(blocks))
+        try:
+            for part in flow.parts:
+                desk.add(part)
+        finally:
+            close(flow.parts)
+        # the digests are looked at behind the last row
+        desk.shelf.finish()
+    ending = flow.ending(desk.rows or 1)
+    changes = _model_changes(stored.meta["model"], ending.model)
+    entries = [d for ledger in desk.ledgers.values() for d in ledger.differences(desk.batch)]
+    return Comparison(
+        entries=tuple(sorted(entries, key=lambda d: (not d.beyond, -d.weight))),
+        structure=tuple(desk.structure()),
+        changes=changes,
+        notes=tuple(_notes(stored.meta, ending)),
+        contract=tuple(_contract(stored.meta, ending)),
+        strict=tolerances.exact,
+    )
+
+
+@dataclass
+class _Desk:
+    """Where parts of the result and rows of the stored one are laid side by side."""
+
+    stored: StoredFile
+    tolerances: Tolerances
+    shelf: _Shelf
+    rows: int = 0
+    ledgers: dict[str, Ledger] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    first: Result | None = None
+
+    @property
+    def batch(self) -> bool:
+        return self.stored.meta["rows"] is not None
+
+    def add(self, part: Result) -> None:
+        """Compare a part with the stored rows that belong to it."""
+        if self.first is None:
+            self.first = part
+            self._set_up(part)
+        count = part.batch
+        if (count is not None) == self.batch:
+            block = self.shelf.take(count)
+            for name, values in part.stored():
+                if name in self.ledgers and name in block:
+                    held = block[name]
+                    fitting = values if count is None else values[: len(held)]
+                    self.ledgers[name].add(held, fitting, self.rows + 1)
+        self.rows += count or 0
+
+    def _set_up(self, part: Result) -> None:
+        found = {array.name: array for array in part.arrays}
+        for entry in self.stored.entries:
+            if entry.name == "time":
+                comparable = part.time is not None
+            else:
+                comparable = entry.name in found and found[entry.name].labels == entry.labels
+            if comparable:
+                units = entry_units(entry, self.stored.meta["model"])
+                tolerance = self.tolerances.of(entry.name)
+                self.ledgers[entry.name] = Ledger(entry, tolerance, units)
+
+    def structure(self) -> Iterator[str]:
+        """How the results differ beside their numbers."""
+        assert self.first is not None, "a result has at least one part"
+        part, meta = self.first, self.stored.meta
+        if part.verb != meta["verb"]:
+            yield f"verb: {meta['verb']} → {part.verb}"
+        yield from _options(meta["options"], plain(part.options))
+        if list(part.joints) != meta["joints"]:
+            yield f"joints: {', '.join(meta['joints'])} → {', '.join(part.joints)}"
+        if self.batch != (part.batch is not None):
+            yield "one state beside the rows of a trajectory"
+        elif self.batch and self.rows != meta["rows"]:
+            yield f"rows: {meta['rows']} → {self.rows}"
+        yield from self._arrays(part, self.stored.entries)
+
+    def _arrays(self, part: Result, entries: tuple[Entry, ...]) -> Iterator[str]:
+        now = {name for name, _ in part.stored()}
+        before = {entry.name for entry in entries}
+        yield from (f"array {name}: not there any more" for name in sorted(before - now))
+        yield from (f"array {name}: not stored" for name in sorted(now - before))
+        for name in sorted(before & now - set(self.ledgers)):
+            yield f"array {name}: its rows or columns have other names"
+        units = {array.name: array.unit for array in part.arrays} | {"time": "s"}
+        for entry in entries:
+            if entry.name in now and units[entry.name] != entry.unit:
+                yield f"array {entry.name}: its unit was {entry.unit}, now {units[entry.name]}"
+
+
+class _Shelf:
+    """Rows of a stored result, taken as many at a time as are wanted."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self._blocks = blocks
+        self._held: Mapping[str, Floats] = {}
+        self._used = 0
+
+    def take(self, count: int | None) -> Mapping[str, Floats]:
+        """The next so many rows of every array, fewer at the end; everything for None."""
+        if count is None:
+            return next(self._blocks, {})
+        pieces: list[Mapping[str, Floats]] = []
+        while count > 0:
+            left = len(next(iter(self._held.values()), ())) - self._used
+            if left <= 0:
+                held = next(self._blocks, None)
+                if held is None:
+                    break
+                self._held, self._used = held, 0
+                continue
+            some = min(left, count)
+            rows = slice(self._used, self._used + some)
+            pieces.append({name: values[rows] for name, values in self._held.items()})
+            self._used += some
+            count -= some
+        if len(pieces) == 1:
+            return pieces[0]
+        names = pieces[0] if pieces else ()
+        return {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
+
+    def finish(self) -> None:
+        """Read what is left, so that all of it is verified."""
+        for _ in self._blocks:
+            pass
+
+
+def _options(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    for key in [*old, *(key for key in new if key not in old)]:
+        before, after = (_said(options.get(key)) for options in (old, new))
+        if before != after:
+            yield f"option {key}: {before} → {after}"
+
+
+def _said(value: Any) -> str:
+    if value is None or value is False:
+        return "not given"
+    if isinstance(value, list):
+        return " and ".join(map(str, value))
+    return "given" if value is True else str(value)
+
+
+def _model_changes(old: Any, new: Any) -> tuple[Change, ...]:
+    return model_changes(old, plain(new)) if old and new else ()
+
+
+def _notes(meta: Mapping[str, Any], ending: Ending) -> Iterator[str]:
+    """Inputs whose content is another than it was."""
+    now = dict(ending.inputs)
+    for name, digest in meta["inputs"].items():
+        if now.get(name, digest) != digest:
+            yield f"input {name} has changed"
+        elif name not in now:
+            yield f"input {name} is not used any more"
+    yield from (f"input {name} is new" for name in now if name not in meta["inputs"])
+
+
+def _contract(meta: Mapping[str, Any], ending: Ending) -> Iterator[str]:
+    contract = plain(ending.contract)
+    for key, said in meta["contract"].items():
+        if key in contract and contract[key] != said and key not in ("joints", "ignored"):
+            yield f"{key}: {_said(said)} → {_said(contract[key])}"

@@ -1,0 +1,156 @@
+"""Numbers beside stored numbers: for every entry of every array, the row where it is worst."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf, isfinite, isnan
+
+import numpy as np
+
+from robolin.arrays import Floats
+from robolin.checking.distinguishing_digits import percent, told_apart
+from robolin.checking.tolerance import Tolerance
+from robolin.files.provenance import Entry
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One entry of an array, in the row where it is furthest beyond what is allowed.
+
+    row:    counted from 1, None where there is one state; the first where all rows agree
+    rows:   how many rows are beyond what is allowed
+    weight: the gap as a share of the largest number of the array nearby, to order them by
+    """
+
+    array: str
+    entry: str
+    unit: str
+    row: int | None
+    stored: float
+    found: float
+    tolerance: Tolerance
+    rows: int
+    weight: float
+
+    @property
+    def beyond(self) -> bool:
+        return self.rows > 0
+
+    @property
+    def relative(self) -> float:
+        """The gap as a share of the stored number."""
+        gap = _gap(self.stored, self.found)
+        if gap == 0.0:
+            return 0.0
+        return gap / abs(self.stored) if self.stored and isfinite(gap) else inf
+
+    @property
+    def values(self) -> tuple[str, str]:
+        return told_apart(self.stored, self.found)
+
+    @property
+    def change(self) -> str:
+        """The gap in per cent of the stored number, or by itself where that is 0."""
+        if self.stored == 0.0 or isnan(self.stored) or isnan(self.found):
+            return f"by {_gap(self.stored, self.found):.2g}"
+        return percent(self.relative)
+
+    @property
+    def allowed(self) -> str:
+        """What the tolerance comes to here."""
+        if self.tolerance.exact:
+            return "nothing"
+        if self.tolerance.atol == 0.0:
+            return percent(self.tolerance.rtol)
+        most = self.tolerance.atol + self.tolerance.rtol * abs(self.stored)
+        return f"{most:.2g} {self.unit}"
+
+    def __str__(self) -> str:
+        stored, found = self.values
+        where = "" if self.row is None else f"row {self.row}, "
+        more = f", {self.rows} rows like it" if self.rows > 1 else ""
+        return (
+            f"{where}{self.entry}: {stored} → {found} {self.unit}, {self.change}, "
+            f"allowed {self.allowed}{more}"
+        )
+
+
+@dataclass
+class Ledger:
+    """The worst row of each entry of one array, as rows are compared."""
+
+    entry: Entry
+    tolerance: Tolerance
+    units: list[str]
+    scale: float = 0.0
+    excess: Floats = field(init=False)
+    row: Floats = field(init=False)
+    stored: Floats = field(init=False)
+    found: Floats = field(init=False)
+    rows: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        size = len(self.entry.column_names())
+        self.excess = np.full(size, -inf)
+        self.row, self.stored, self.found, self.rows = (np.zeros(size) for _ in range(4))
+
+    def add(self, stored: Floats, found: Floats, first: int) -> None:
+        """Compare some rows; `first` is the number of the first of them."""
+        size = len(self.excess)
+        stored, found = (
+            np.ascontiguousarray(values, dtype=np.float64).reshape(-1, size)
+            for values in (stored, found)
+        )
+        if first == 1 and len(stored):
+            # stands for all rows until one differs
+            self.row[:], self.stored[:], self.found[:] = 1, stored[0], found[0]
+        # nearly always everything is as it was
+        if not np.array_equal(stored.view(np.uint64), found.view(np.uint64)):
+            self._look_closely(stored, found, first)
+
+    def _look_closely(self, stored: Floats, found: Floats, first: int) -> None:
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = np.abs(found - stored)
+            excess = gap - (self.tolerance.atol + self.tolerance.rtol * np.abs(stored))
+        # what is missing, or infinite, is close to nothing but itself
+        excess[np.isnan(excess)] = inf
+        excess[(stored == found) | (np.isnan(stored) & np.isnan(found))] = -inf
+        self.rows += (excess > 0.0).sum(axis=0)
+        finite = np.abs(stored[np.isfinite(stored)])
+        self.scale = max(self.scale, float(finite.max(initial=0.0)))
+
+        rows = excess.argmax(axis=0)
+        columns = np.arange(len(rows))
+        worst = excess[rows, columns]
+        worse = worst > self.excess
+        self.excess[worse] = worst[worse]
+        self.row[worse] = rows[worse] + first
+        self.stored[worse] = stored[rows, columns][worse]
+        self.found[worse] = found[rows, columns][worse]
+
+    def differences(self, batch: bool) -> list[Difference]:
+        """Every entry, also those that never differed."""
+        return [
+            self._difference(i, name, batch) for i, name in enumerate(self.entry.column_names())
+        ]
+
+    def _difference(self, i: int, name: str, batch: bool) -> Difference:
+        stored, found = float(self.stored[i]), float(self.found[i])
+        gap = _gap(stored, found)
+        return Difference(
+            array=self.entry.name,
+            entry=name,
+            unit=self.units[i],
+            row=int(self.row[i]) if batch else None,
+            stored=stored,
+            found=found,
+            tolerance=self.tolerance,
+            rows=int(self.rows[i]),
+            weight=inf if isnan(gap) else gap / (self.scale or 1.0),
+        )
+
+
+def _gap(stored: float, found: float) -> float:
+    """How far apart two numbers are; NaN, which stands for no answer, is not far from itself."""
+    same = stored == found or (isnan(stored) and isnan(found))
+    return 0.0 if same else abs(found - stored)

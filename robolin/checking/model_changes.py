@@ -1,0 +1,218 @@
+"""What differs between two models: parts added, removed and renamed, and every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import atan2, hypot
+from typing import Any, TypeGuard
+
+from robolin.checking.distinguishing_digits import percent, told_apart
+
+Figures = Mapping[str, Any]
+Parts = Mapping[str, Figures]
+
+_XYZ = ("x", "y", "z")
+_COMPONENTS: Mapping[str, Sequence[str]] = {
+    "com": _XYZ,
+    "axis": _XYZ,
+    "origin": _XYZ,
+    "gravity": _XYZ,
+    "inertia": ("xx", "xy", "xz", "yy", "yz", "zz"),
+    "rotation": ("roll", "pitch", "yaw"),
+}
+_UNITS = {
+    "mass": "kg",
+    "com": "m",
+    "inertia": "kg·m²",
+    "origin": "m",
+    "rotation": "rad",
+    "gravity": "m/s²",
+}
+_TURNING = {
+    "damping": "N·m·s/rad",
+    "friction": "N·m",
+    "armature": "kg·m²",
+    "lower limit": "rad",
+    "upper limit": "rad",
+    "velocity limit": "rad/s",
+    "effort limit": "N·m",
+    "mimic offset": "rad",
+}
+_SLIDING = {
+    "damping": "N·s/m",
+    "friction": "N",
+    "armature": "kg",
+    "lower limit": "m",
+    "upper limit": "m",
+    "velocity limit": "m/s",
+    "effort limit": "N",
+    "mimic offset": "m",
+}
+_KINDS = {"links": "link", "joints": "joint", "loops": "loop"}
+# names of other parts, which may have been renamed
+_REFERENCES: Mapping[str, Mapping[str, str]] = {
+    "links": {},
+    "joints": {"parent": "links", "child": "links", "mimic": "joints"},
+    "loops": {"first link": "links", "second link": "links"},
+}
+# angles are worked out from a matrix: what is smaller may be rounding
+_ROUNDING = 1e-14
+_STRAIGHT = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing two models differ in.
+
+    quantity: 'mass', 'com x', …, or 'added', 'removed', 'renamed'
+    old, new: numbers or words; None where a model has none
+    """
+
+    part: str
+    name: str
+    quantity: str
+    old: float | str | None = None
+    new: float | str | None = None
+    unit: str = ""
+
+    @property
+    def relative(self) -> float | None:
+        """The change of a number as a share of its old value, None where that means nothing."""
+        if not (_is_number(self.old) and _is_number(self.new)) or not self.old:
+            return None
+        return (self.new - self.old) / abs(self.old)
+
+    @property
+    def values(self) -> tuple[str, str]:
+        """Old and new as text."""
+        if _is_number(self.old) and _is_number(self.new):
+            return told_apart(self.old, self.new)
+        old, new = (_shown(value) for value in (self.old, self.new))
+        return old, new
+
+    @property
+    def share(self) -> str:
+        """The relative change as text."""
+        relative = self.relative
+        return "" if relative is None else f"{'+' * (relative > 0)}{percent(relative)}"
+
+    def __str__(self) -> str:
+        subject = f"{self.part} {self.name}"
+        if self.quantity in ("added", "removed"):
+            return f"{subject}: {self.quantity}"
+        old, new = self.values
+        if self.quantity == "renamed":
+            return f"{subject}: renamed to {new}"
+        unit = f" {self.unit}" if self.unit and self.new is not None else ""
+        share = f" ({self.share})" if self.share else ""
+        return f"{subject}: {self.quantity} {old} → {new}{unit}{share}"
+
+
+def model_changes(old: Figures, new: Figures) -> tuple[Change, ...]:
+    """Everything that differs between the figures of two models."""
+    renamed = {kind: _renames(old[kind], new[kind], kind) for kind in _KINDS}
+    found = list(_figures("arm", old["arm"].get("name", ""), _whole(old, renamed), new["arm"]))
+    for kind, word in _KINDS.items():
+        before, after, names = old[kind], new[kind], renamed[kind]
+        for name, figures in before.items():
+            if names.get(name, name) not in after:
+                found.append(Change(word, name, "removed"))
+                continue
+            now = names.get(name, name)
+            if now != name:
+                found.append(Change(word, name, "renamed", name, now))
+            expected = _with_new_names(figures, kind, renamed)
+            found += _figures(word, now, expected, after[now])
+        taken = {names.get(name, name) for name in before}
+        found += [Change(word, name, "added") for name in after if name not in taken]
+    return tuple(found)
+
+
+def _renames(before: Parts, after: Parts, kind: str) -> dict[str, str]:
+    """Parts that are gone and parts that are new, paired where all their numbers agree."""
+    gone = [name for name in before if name not in after]
+    fresh = [name for name in after if name not in before]
+    pairs = {}
+    for name in gone:
+        numbers = _numbers(before[name], kind)
+        same = next((other for other in fresh if _numbers(after[other], kind) == numbers), None)
+        if same is not None:
+            fresh.remove(same)
+            pairs[name] = same
+    return pairs
+
+
+def _numbers(figures: Figures, kind: str) -> dict[str, Any]:
+    return {key: value for key, value in figures.items() if key not in _REFERENCES[kind]}
+
+
+def _with_new_names(
+    figures: Figures, kind: str, renamed: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any]:
+    """The figures as they would be if nothing but names had changed."""
+    references = _REFERENCES[kind]
+    return {
+        key: renamed[references[key]].get(value, value) if key in references else value
+        for key, value in figures.items()
+    }
+
+
+def _whole(old: Figures, renamed: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    arm = dict(old["arm"])
+    return arm | {"root": renamed["links"].get(arm.get("root", ""), arm.get("root"))}
+
+
+def _figures(part: str, name: str, old: Figures, new: Figures) -> Iterator[Change]:
+    """The figures of one part that differ, component by component."""
+    # a joint that was fixed had no units of its own
+    moving = new if old.get("type") == "fixed" else old
+    words = _SLIDING if moving.get("type") == "prismatic" else _TURNING
+    for key in [*old, *(key for key in new if key not in old)]:
+        before, after = old.get(key), new.get(key)
+        if before == after:
+            continue
+        kind = key.rpartition(" ")[2] if key.rpartition(" ")[2] in _COMPONENTS else key
+        unit = _UNITS.get(kind) or words.get(key, "")
+        if kind in _COMPONENTS:
+            yield from _components(part, name, key, kind, before or [], after or [], unit)
+        elif (key in words and "limit" not in key) or key == "mass":
+            # what is left out is 0
+            yield Change(part, name, key, before or 0.0, after or 0.0, unit)
+        else:
+            yield Change(part, name, key, before, after, unit)
+
+
+def _components(
+    part: str, name: str, key: str, kind: str, before: list[float], after: list[float], unit: str
+) -> Iterator[Change]:
+    shown = key.removesuffix("rotation") + "origin" if kind == "rotation" else key
+    if kind == "rotation":
+        olds, news = (_angles(matrix or _STRAIGHT) for matrix in (before, after))
+    else:
+        length = len(_COMPONENTS[kind])
+        olds, news = before or [0.0] * length, after or [0.0] * length
+    pairs = list(zip(_COMPONENTS[kind], olds, news, strict=True))
+    least = _ROUNDING if kind == "rotation" else 0.0
+    told = [(which, old, new) for which, old, new in pairs if abs(new - old) > least]
+    if not told:
+        # a turn so small that its angles do not show it
+        yield Change(part, name, f"{shown} rotation", str(before), str(after))
+    for which, old, new in told:
+        yield Change(part, name, f"{shown} {which}", old, new, unit)
+
+
+def _angles(R: Sequence[float]) -> list[float]:
+    """Roll, pitch and yaw of a row-major rotation; yaw is 0 where only their sum is defined."""
+    level = hypot(R[0], R[3])
+    if level < 1e-12:
+        return [atan2(-R[5], R[4]), atan2(-R[6], level), 0.0]
+    return [atan2(R[7], R[8]), atan2(-R[6], level), atan2(R[3], R[0])]
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _shown(value: float | str | None) -> str:
+    return "none" if value is None else f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,153 @@
+"""What checking stored results came to, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Literal
+
+from robolin.checking.compare import Comparison
+from robolin.checking.differences import Difference
+from robolin.checking.model_changes import Change
+from robolin.errors import RobolinError
+
+Status = Literal["same", "differs", "updated", "refused"]
+
+FOUND_SOMETHING = 1
+SHOWN_AT_MOST = 20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What checking one stored result found.
+
+    name:     of the case, or the path of the stored result
+    question: the verb and the arm, as far as they are known
+    comparison: what differs; beside an error, what is known to differ about the model
+    """
+
+    name: str
+    path: str
+    status: Status
+    question: str = ""
+    comparison: Comparison | None = None
+    error: RobolinError | None = None
+    seconds: float = 0.0
+
+    @property
+    def exit_code(self) -> int:
+        if self.error is not None:
+            # a question that makes no sense any more is no wrong usage of this command
+            return max(self.error.exit_code, RobolinError.exit_code)
+        return 0 if self.status == "same" else FOUND_SOMETHING
+
+
+def exit_code_of(outcomes: Sequence[Outcome]) -> int:
+    """The gravest of all: what could not be checked weighs more than what differs."""
+    return max((outcome.exit_code for outcome in outcomes), default=0)
+
+
+def reasons(comparison: Comparison) -> Iterator[str]:
+    """Everything but the numbers: other questions, other inputs, other models."""
+    yield from comparison.structure
+    yield from comparison.notes
+    yield from map(str, comparison.changes)
+    if not comparison.same:
+        yield from comparison.contract
+
+
+def told(outcome: Outcome, everything: bool = False) -> list[str]:
+    """An outcome in lines: why it was refused, or what differs, the largest difference first."""
+    problems = outcome.error.parts if outcome.error is not None else ()
+    lines = [line for part in problems for line in str(part).splitlines()]
+    if outcome.comparison is not None:
+        lines += compared_lines(outcome.comparison, everything)
+    return lines
+
+
+def compared_lines(comparison: Comparison, everything: bool = False) -> list[str]:
+    """A comparison in lines."""
+    shown, left = shown_entries(comparison, everything)
+    lines = [*reasons(comparison), *map(str, shown)]
+    if left:
+        lines.append(f"… {left} more entr{'y' if left == 1 else 'ies'} differ; --all shows them")
+    return lines
+
+
+def shown_entries(comparison: Comparison, everything: bool) -> tuple[tuple[Difference, ...], int]:
+    """The entries to show, and how many more there are."""
+    if everything:
+        return comparison.entries, 0
+    beyond = comparison.beyond
+    return beyond[:SHOWN_AT_MOST], max(len(beyond) - SHOWN_AT_MOST, 0)
+
+
+def counted(outcomes: Sequence[Outcome]) -> str:
+    """How many there were of each kind."""
+    kinds = ("same", "differs", "updated", "refused")
+    counts = {kind: sum(o.status == kind for o in outcomes) for kind in kinds}
+    told = [f"{count} {kind}" for kind, count in counts.items() if count]
+    return f"{len(outcomes)} checked: {', '.join(told) or 'nothing'}"
+
+
+def document(outcomes: Sequence[Outcome], everything: bool = False) -> dict[str, Any]:
+    """The outcomes in plain JSON types."""
+    return {"checked": len(outcomes), "cases": [_plain(o, everything) for o in outcomes]}
+
+
+def _plain(outcome: Outcome, everything: bool) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "name": outcome.name,
+        "file": outcome.path,
+        "question": outcome.question,
+        "status": outcome.status,
+        "seconds": round(outcome.seconds, 4),
+    }
+    if outcome.error is not None:
+        said["errors"] = [
+            {"where": part.where, "message": part.message, "hint": part.hint}
+            for part in outcome.error.parts
+        ]
+    if (comparison := outcome.comparison) is not None:
+        entries = comparison.entries if everything else comparison.beyond
+        said |= {
+            "differences": [_plain_entry(entry) for entry in entries],
+            "structure": list(comparison.structure),
+            "notes": list(comparison.notes),
+            "contract": list(comparison.contract),
+            "model": [plain_change(change) for change in comparison.changes],
+        }
+    return said
+
+
+def _plain_entry(entry: Difference) -> dict[str, Any]:
+    return {
+        "array": entry.array,
+        "entry": entry.entry,
+        "row": entry.row,
+        "stored": _number(entry.stored),
+        "found": _number(entry.found),
+        "unit": entry.unit,
+        "relative": _number(entry.relative),
+        "rtol": entry.tolerance.rtol,
+        "atol": entry.tolerance.atol,
+        "rows": entry.rows,
+    }
+
+
+def plain_change(change: Change) -> dict[str, Any]:
+    """A change of a model in plain JSON types."""
+    return {
+        "part": change.part,
+        "name": change.name,
+        "quantity": change.quantity,
+        "old": change.old,
+        "new": change.new,
+        "unit": change.unit,
+        "relative": change.relative,
+    }
+
+
+def _number(value: float) -> float | str:
+    return value if isfinite(value) else str(value)

@@ -1,0 +1,260 @@
+"""The suite file: which questions a project asks, and where the answers are stored.
+
+    [[case]]
+    name = "holding"
+    verb = "inverse"
+    arm = "arm.urdf"
+    state = { q = [0.3, -0.7], qd = { elbow = 0.5 } }
+    options = { payload = "tool:1.5", no-damping = true }
+    stored = "stored/holding.npz"
+    tolerances = { tau = { rtol = 1e-9 } }
+
+Paths are meant from the folder of the suite file.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from robolin.checking.tolerance import ALL, Tolerance, Tolerances
+from robolin.checking.toml_lines import line_of
+from robolin.errors import FileError, RobolinError, raise_all
+
+SUITE, PROJECT = "robolin.toml", "pyproject.toml"
+# what a suite has in a pyproject stands under these
+_TOOL = ("tool", "robolin")
+
+_TOP = ("case", "rtol", "atol")
+_CASE = (
+    *("name", "verb", "arm", "state", "trajectory", "options"),
+    *("stored", "rtol", "atol", "tolerances"),
+)
+_NEEDED = ("verb", "arm", "stored")
+_TEXTS = (*_NEEDED, "name", "trajectory")
+_TOLERANCE = ("rtol", "atol")
+_PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
+
+
+class Flag(NamedTuple):
+    """What a suite has to know about a flag of a verb."""
+
+    takes_file: bool = False
+    repeats: bool = False
+
+
+# verb -> its flags without dashes; None for a verb that is unknown or has no result
+FlagsOf = Callable[[str], Mapping[str, Flag] | None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question of a suite, as a command line, and where its answer is stored.
+
+    words: flags and their values; the paths among them are complete
+    """
+
+    name: str
+    verb: str
+    arm: str
+    words: tuple[str, ...]
+    stored: Path
+    tolerances: Tolerances | None
+    where: str
+
+
+def find_suite(folder: Path) -> Path:
+    """The suite file of a folder or of the nearest one above it."""
+    for place in (folder, *folder.parents):
+        if (place / SUITE).is_file():
+            return place / SUITE
+        if (place / PROJECT).is_file() and _has_suite(place / PROJECT):
+            return place / PROJECT
+    raise FileError(
+        f"no {SUITE} here or in a folder above, and no [tool.robolin] in a {PROJECT}",
+        where=str(folder),
+        hint="name stored results to check, or describe them in a suite file: see docs/ci.md",
+    )
+
+
+def read_suite(path: Path, flags_of: FlagsOf) -> tuple[Case, ...]:
+    """The cases of a suite file; everything wrong with it is reported at once."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"could not read: {reason}", where=str(path)) from error
+    return _Reader(path, text, flags_of).cases()
+
+
+def _has_suite(path: Path) -> bool:
+    try:
+        return "robolin" in tomllib.loads(path.read_text("utf-8")).get("tool", {})
+    except (OSError, ValueError):
+        return False
+
+
+class _Reader:
+    """The text of a suite file, and what was found wrong with it so far."""
+
+    def __init__(self, path: Path, text: str, flags_of: FlagsOf) -> None:
+        self._path, self._text, self._flags_of = path, text, flags_of
+        self._prefix: tuple[str, ...] = _TOOL if path.name == PROJECT else ()
+        self._problems: list[RobolinError] = []
+
+    def cases(self) -> tuple[Case, ...]:
+        table = self._table()
+        self._require_keys(table, _TOP, ())
+        general = self._tolerance(table, ())
+        entries = table.get("case", [])
+        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+            self._wrong(("case",), "cases are tables", "begin each with a line [[case]]")
+            entries = []
+        found = [case for i, e in enumerate(entries) if (case := self._case(e, i, general))]
+        self._require_different(found)
+        raise_all(self._problems)
+        if not found:
+            hint = "begin one with a line [[case]]: see docs/ci.md"
+            raise RobolinError("there is no case", where=str(self._path), hint=hint)
+        return tuple(found)
+
+    def _table(self) -> Mapping[str, Any]:
+        try:
+            table: Any = tomllib.loads(self._text)
+        except tomllib.TOMLDecodeError as error:
+            place = _PLACE.search(str(error))
+            where = f"{self._path}:{place[1]}:{place[2]}" if place else str(self._path)
+            message = _PLACE.sub("", str(error))
+            raise RobolinError(f"not TOML: {message}", where=where) from error
+        for key in self._prefix:
+            table = table.get(key, {}) if isinstance(table, dict) else {}
+        return table if isinstance(table, dict) else {}
+
+    def _case(self, entry: Mapping[str, Any], i: int, general: Tolerance | None) -> Case | None:
+        at = ("case", i)
+        before = len(self._problems)
+        self._require_keys(entry, _CASE, at)
+        for key in _CASE:
+            if key in _NEEDED and key not in entry:
+                self._wrong(at, f"a case needs {key}", f'for example {key} = "…"')
+            elif key in _TEXTS and not isinstance(entry.get(key, ""), str):
+                self._wrong((*at, key), f"{key} has to be a text", "put it into quotes")
+        tolerances = self._tolerances(entry, at, general)
+        if len(self._problems) > before:
+            return None
+        words = tuple(self._words(entry, at))
+        return Case(
+            name=entry.get("name", Path(entry["stored"]).stem),
+            verb=entry["verb"],
+            arm=self._file(entry["arm"]),
+            words=words,
+            stored=self._path.parent / entry["stored"],
+            tolerances=tolerances,
+            where=self._where(at),
+        )
+
+    def _words(self, entry: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[str]:
+        """State, trajectory and options as they would be typed."""
+        known = self._flags_of(entry["verb"])
+        if known is None:
+            self._wrong((*at, "verb"), f"there is no verb '{entry['verb']}' with results to store")
+            return
+        for section in ("state", "options"):
+            values = entry.get(section, {})
+            if not isinstance(values, dict):
+                self._wrong((*at, section), f"{section} has to be a table", "q = [0, 0.5]")
+                continue
+            for flag, value in values.items():
+                if flag not in known:
+                    where = (*at, section, flag)
+                    self._wrong(where, f"{entry['verb']} has no --{flag}", _meant(flag, [*known]))
+                    continue
+                if known[flag].takes_file and isinstance(value, str):
+                    value = str(self._path.parent / value)
+                yield from _typed(flag, value, known[flag].repeats)
+        if "trajectory" in entry:
+            yield f"--trajectory={self._path.parent / entry['trajectory']}"
+
+    def _file(self, name: str) -> str:
+        """An arm by its path from the suite; a bare name that is no file there stays a name."""
+        path = self._path.parent / name
+        return name if Path(name).name == name and not path.exists() else str(path)
+
+    def _tolerances(
+        self, entry: Mapping[str, Any], at: tuple[str | int, ...], general: Tolerance | None
+    ) -> Tolerances | None:
+        own = self._tolerance(entry, at) or general
+        by_name = {} if own is None else {ALL: own}
+        named = entry.get("tolerances", {})
+        if not isinstance(named, dict) or not all(isinstance(v, dict) for v in named.values()):
+            hint = "tolerances = { tau = { rtol = 1e-9 } }"
+            self._wrong((*at, "tolerances"), "tolerances are a table of tables", hint)
+            return None
+        for array, values in named.items():
+            self._require_keys(values, _TOLERANCE, (*at, "tolerances", array))
+            found = self._tolerance(values, (*at, "tolerances", array))
+            if found is not None:
+                by_name[array] = found
+        return Tolerances(by_name) if by_name else None
+
+    def _tolerance(self, table: Mapping[str, Any], at: tuple[str | int, ...]) -> Tolerance | None:
+        given = {key: table[key] for key in _TOLERANCE if key in table}
+        for key, value in given.items():
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not number or not 0 <= value < float("inf"):
+                self._wrong((*at, key), f"{value!r} is no tolerance", "a number, 0 or more")
+                return None
+        return Tolerance(**given) if given else None
+
+    def _require_keys(
+        self, table: Mapping[str, Any], known: Sequence[str], at: tuple[str | int, ...]
+    ) -> None:
+        for key in table:
+            if key not in known:
+                self._wrong((*at, key), f"there is no key '{key}'", _meant(key, known))
+
+    def _require_different(self, cases: Sequence[Case]) -> None:
+        for what in ("name", "stored"):
+            seen: dict[Any, Case] = {}
+            for case in cases:
+                other = seen.setdefault(getattr(case, what), case)
+                if other is not case:
+                    message = f"two cases have the {what} '{getattr(case, what)}'"
+                    hint = f"the other one is at {other.where}"
+                    self._problems.append(RobolinError(message, where=case.where, hint=hint))
+
+    def _where(self, at: tuple[str | int, ...]) -> str:
+        line = line_of(self._text, (*self._prefix, *at))
+        return f"{self._path}:{line}" if line else str(self._path)
+
+    def _wrong(self, at: tuple[str | int, ...], message: str, hint: str = "") -> None:
+        self._problems.append(RobolinError(message, where=self._where(at), hint=hint))
+
+
+def _typed(flag: str, value: Any, repeats: bool) -> Iterator[str]:
+    """A value of the suite file as one or several words of a command line."""
+    if value is True:
+        yield f"--{flag}"
+    elif isinstance(value, list) and repeats:
+        for item in value:
+            yield from _typed(flag, item, False)
+    elif value is not False:
+        yield f"--{flag}={_text(value)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={_text(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return ",".join(map(_text, value))
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    close = get_close_matches(word, known, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"

@@ -1,0 +1,169 @@
+"""Where the answer goes and how much is said beside it: the output flags as one object."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from robolin.cli.flags.flag import OUTPUT, bundled, flag
+from robolin.cli.flags.model_flags import file_name
+from robolin.cli.messages import say
+from robolin.errors import FileError
+
+if TYPE_CHECKING:
+    from robolin.results.result import Flow, Result
+
+COLORS = ("auto", "always", "never")
+
+
+def color_flag(text: str) -> click.Option:
+    """Whether there are colours; `text` says where."""
+    return flag(
+        "--color",
+        section=OUTPUT,
+        type=click.Choice(COLORS),
+        default="auto",
+        show_default=True,
+        help=text,
+    )
+
+
+def count_flag(name: str, text: str) -> click.Option:
+    """How many of something, at least one."""
+    return flag(name, section=OUTPUT, type=click.IntRange(min=1), metavar="N", help=text)
+
+
+# what a command that runs another one gets the answer with, instead of having it written
+Taker = Callable[["Output", "Result | Flow"], None]
+
+
+@dataclass(frozen=True)
+class Output:
+    """How a result is written."""
+
+    path: str | None = None
+    form: str | None = None
+    precision: int = 6
+    color: str = "auto"
+    quiet: bool = False
+    verbose: bool = False
+    jobs: int | None = None
+    chunk_rows: int | None = None
+    taker: Taker | None = None
+
+    def require_target(self) -> None:
+        """Refuse a file that could not be written, before anything is computed for it."""
+        from robolin.files.write import require_target
+
+        if self.path is not None:
+            require_target(self.path, self.form)
+
+    def form_written(self) -> str:
+        """The form the answer will have."""
+        from robolin.files.write import format_of
+
+        if self.path is not None:
+            return format_of(self.path, self.form)
+        if self.taker is not None:
+            # all of it, as a file would have it
+            return "npz"
+        return self.form or ("table" if standard_output().isatty() else "csv")
+
+    def fills_terminal(self) -> bool:
+        """Whether rows appear on the terminal as they come, so that nothing else may."""
+        on_terminal = self.path is None and standard_output().isatty()
+        return on_terminal and self.form_written() != "table"
+
+    def write(self, result: Result | Flow) -> None:
+        """Hand the result to whoever asked for it, else to the writer that fits."""
+        from robolin.files.write import write
+
+        if self.taker is not None:
+            self.taker(self, result)
+            return
+        write(
+            result,
+            path=self.path,
+            fmt=self.form,
+            precision=self.precision,
+            color=self.color,
+            stream=sys.stdout if self.path else standard_output(),
+        )
+
+    def note(self, *texts: str) -> None:
+        """Say something on stderr that is worth knowing, unless asked to be quiet."""
+        self._say("note", texts)
+
+    def warn(self, *texts: str) -> None:
+        """Say something on stderr that is likely to be a mistake, unless asked to be quiet."""
+        self._say("warning", texts)
+
+    def _say(self, kind: str, texts: Iterable[str]) -> None:
+        if not self.quiet:
+            for text in texts:
+                say(kind, text)
+
+
+def standard_output() -> TextIO:
+    """The stream for answers; a closed one is an error, not a lost answer."""
+    if sys.stdout is None:
+        raise FileError("standard output is closed", hint="-o FILE writes to a file instead")
+    return sys.stdout
+
+
+_FLAGS = [
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        help="Write to a file: .csv, .json, .npz or .parquet picks the format.",
+    ),
+    flag(
+        "--format",
+        "form",
+        section=OUTPUT,
+        type=click.Choice(("table", "csv", "json")),
+        help="Form of the answer on standard output.  "
+        "[default: table on a terminal, csv into a pipe]",
+    ),
+    flag(
+        "--precision",
+        section=OUTPUT,
+        type=click.IntRange(1, 17),
+        default=6,
+        show_default=True,
+        metavar="N",
+        help="Significant digits in tables; files have them all.",
+    ),
+    color_flag("Colours in tables."),
+    count_flag(
+        "--jobs",
+        text="Threads that compute a trajectory.  [default: one per processor]",
+    ),
+    count_flag(
+        "--chunk-rows",
+        text="Rows to compute at once.  [default: 4 MB of results, 64 to 16384 rows]",
+    ),
+    flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
+    flag(
+        "-v",
+        "--verbose",
+        section=OUTPUT,
+        is_flag=True,
+        help="More notes: the condition of M, for results that divide by it.",
+    ),
+]
+
+
+def _output(path: str | None, **settings: Any) -> Output:
+    taker: Taker | None = click.get_current_context().obj
+    return Output(path and file_name(path), **settings, taker=taker)
+
+
+output_options = bundled("out", _FLAGS, _output)

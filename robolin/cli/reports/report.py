@@ -1,0 +1,204 @@
+"""Answers in words and tables rather than arrays: plain in a pipe, rich on a terminal, or JSON."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import click
+
+from robolin.cli.flags.flag import OUTPUT, bundled, flag
+from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.output_flags import color_flag, standard_output
+from robolin.cli.messages import printable
+from robolin.errors import UsageError
+
+EXTENSIONS = {".json": "json", ".txt": "table"}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table; a column of numbers stands to the right."""
+
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    numbers: frozenset[str] = frozenset()
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Text that is shown as it stands."""
+
+    lines: Sequence[str]
+    title: str = ""
+
+
+Part = Sheet | Lines
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where a report goes, and in which form."""
+
+    path: str | None = None
+    form: str = "table"
+    color: str = "auto"
+
+    def write(self, parts: Sequence[Part], document: Any) -> None:
+        """Show the parts, or the document behind them as JSON."""
+        if self.path is not None:
+            text = _json(document) if self.form == "json" else plain(parts)
+            _write_file(self.path, text)
+            return
+        stream = standard_output()
+        terminal = stream.isatty()
+        if self.form == "json":
+            text = _json(document)
+        elif terminal or self.color == "always":
+            text = _drawn(parts, _width(terminal), self._colored(terminal))
+        else:
+            text = plain(parts)
+        _write_text(text, terminal)
+
+    def write_text(self, text: str) -> None:
+        """Write a text that has its form already."""
+        if self.path is not None:
+            _write_file(self.path, text)
+        else:
+            _write_text(text, standard_output().isatty())
+
+    def _colored(self, terminal: bool) -> bool:
+        if self.color == "auto":
+            return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        return self.color == "always"
+
+
+_FLAGS = [
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        help="Write to a file: .json or .txt picks the format.",
+    ),
+    flag(
+        "--format",
+        "form",
+        section=OUTPUT,
+        type=click.Choice(("table", "json")),
+        help="Form of the answer.  [default: table]",
+    ),
+    color_flag("Colours on standard output."),
+]
+
+
+def _report(path: str | None, form: str | None, color: str) -> Report:
+    if path is None:
+        return Report(None, form or "table", color)
+    extension = PurePath(file_name(path)).suffix.lower()
+    says = EXTENSIONS.get(extension)
+    if says is None:
+        hint = f"use {' or '.join(EXTENSIONS)}"
+        raise UsageError("the extension does not say what to write", where=path, hint=hint)
+    if form not in (None, says):
+        hint = "leave out --format: the extension picks the form"
+        raise UsageError(f"the extension says {says}, --format says {form}", where=path, hint=hint)
+    return Report(path, says, color)
+
+
+report_options = bundled("report", _FLAGS, _report)
+
+
+def plain(parts: Sequence[Part]) -> str:
+    """The parts as text that any pipe can take: nothing cut, nothing wrapped."""
+    blocks = []
+    for part in parts:
+        lines = [part.title] if part.title else []
+        lines += part.lines if isinstance(part, Lines) else _columns(part)
+        blocks.append("".join(f"{printable(line).rstrip()}\n" for line in lines))
+    return "\n".join(blocks)
+
+
+def _columns(sheet: Sheet) -> list[str]:
+    lines = [sheet.header, *sheet.rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            text.rjust(width) if name in sheet.numbers else text.ljust(width)
+            for text, width, name in zip(line, widths, sheet.header, strict=True)
+        )
+        for line in lines
+    ]
+
+
+def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
+    from rich.text import Text
+
+    from robolin.terminal.console import console_of, drawn_on
+
+    console = console_of(width, color)
+    for i, part in enumerate(parts):
+        if i:
+            console.print()
+        if part.title:
+            console.print(Text(printable(part.title), style="bold"))
+        if isinstance(part, Lines):
+            for line in part.lines:
+                console.print(Text(printable(line)), soft_wrap=True)
+        else:
+            console.print(_table(part))
+    return drawn_on(console)
+
+
+def _table(sheet: Sheet) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, pad_edge=False)
+    for i, name in enumerate(sheet.header):
+        table.add_column(
+            name,
+            justify="right" if name in sheet.numbers else "left",
+            style="cyan" if i == 0 else "",
+            overflow="fold",
+        )
+    for row in sheet.rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    return table
+
+
+def _width(terminal: bool) -> int:
+    return shutil.get_terminal_size().columns if terminal else 10_000
+
+
+def _json(document: Any) -> str:
+    import json
+
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _write_file(path: str, text: str) -> None:
+    from robolin.files.atomic import replacing
+
+    with replacing(path) as stream:
+        stream.write(text.encode())
+
+
+def _write_text(text: str, terminal: bool) -> None:
+    """A terminal gets what it can show, a pipe the same bytes everywhere."""
+    stream = standard_output()
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(text)
+        return
+    stream.flush()
+    encoding = (stream.encoding or "utf-8") if terminal else "utf-8"
+    buffer.write(text.encode(encoding, errors="replace"))
+    stream.flush()

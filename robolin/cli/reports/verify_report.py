@@ -1,0 +1,170 @@
+"""How a verification is shown: one page, or JSON with every number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from textwrap import wrap
+from typing import Any
+
+from robolin.cli.reports.report import Lines, Part, Sheet
+from robolin.verification.checks import WHY, Check
+from robolin.verification.verify import Verification
+
+WIDTH = 100
+
+
+def parts(found: Verification) -> list[Part]:
+    """What was compared, what was not and why, and the verdict on the last line."""
+    compared = [check for check in found.checks if check.error is not None]
+    plain = [check for check in compared if check.family != "digits"]
+    shown: list[Part] = [Lines([_head(found)]), _sheet(plain)]
+    if exact := [check for check in compared if check.family == "digits"]:
+        shown.append(Lines(_digits(exact), "right digits, told by 50-digit arithmetic"))
+    if absent := list(_absent(found)):
+        shown.append(Lines(absent, "not compared"))
+    if found.comparison is not None:
+        shown.append(Lines(_accounted(found), f"against {found.comparison.peer}"))
+    shown.append(Lines(_worst(found), "worst"))
+    reasons = dict.fromkeys(check.why for check in compared)
+    shown.append(Lines([f"{why}: {WHY[why]}" for why in reasons], "bounds"))
+    shown.append(Lines(_verdict(found)))
+    return shown
+
+
+def _head(found: Verification) -> str:
+    low, high = (_number(float(x)) for x in (found.condition.min(), found.condition.max()))
+    count = len(found.joints)
+    return (
+        f"{found.arm}: {count} joint{'s' * (count != 1)}, {len(found.condition)} states inside "
+        f"its limits (seed {found.seed}), cond(M) {low} to {high}"
+    )
+
+
+def _sheet(checks: list[Check]) -> Sheet:
+    header = ("check", "what", "error", "bound", "by", "state", "verdict")
+    rows = [
+        (
+            check.family,
+            check.name,
+            _number(check.error),
+            _number(check.bound),
+            check.why,
+            str(check.state),
+            check.verdict if check.verdict == "passed" else check.verdict.upper(),
+        )
+        for check in checks
+    ]
+    return Sheet(header, rows, frozenset(("error", "bound", "state")))
+
+
+def _digits(checks: list[Check]) -> list[str]:
+    """The fewest right digits of each result, over all algorithms that give it."""
+    fewest: dict[str, float] = {}
+    for check in checks:
+        for told in check.detail.split(", "):
+            name, _, digits = told.rpartition(" ")
+            fewest[name] = min(float(digits), fewest.get(name, float("inf")))
+    text = ", ".join(f"{name} {digits:.1f}" for name, digits in fewest.items())
+    return wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _absent(found: Verification) -> Iterator[str]:
+    """What was not compared, gathered by reason."""
+    reasons: dict[str, list[str]] = {}
+    for check in found.checks:
+        if check.error is None:
+            reasons.setdefault(f"{check.verdict}: {check.detail}", []).append(check.name)
+    for reason, names in reasons.items():
+        yield reason
+        lines = wrap("; ".join(names), WIDTH - 4, break_long_words=False, break_on_hyphens=False)
+        yield from (f"    {line}" for line in lines)
+
+
+def _accounted(found: Verification) -> list[str]:
+    assert found.comparison is not None
+    said = [f"{name}: {what}" for name, what in found.comparison.accounted.items()]
+    return [f"model: {found.comparison.read}", *said] if found.comparison.read else said
+
+
+def _worst(found: Verification) -> list[str]:
+    worst = found.worst
+    if worst.state is None:
+        return ["nothing could be compared"]
+    share = worst.share
+    used = f"{share:.1%} of its bound" if isfinite(share) else "out of its bound"
+    lines = [
+        f"{worst.family}, {worst.name}: {_number(worst.error)}, {used}, in state {worst.state}"
+    ]
+    for name, values in found.state(worst.state).items():
+        text = ", ".join(f"{value:.6g}" for value in values)
+        lines += wrap(
+            f"{name} = {text}", WIDTH, initial_indent="    ", subsequent_indent="        "
+        )
+    return lines
+
+
+def _verdict(found: Verification) -> list[str]:
+    lines = [f"defect: {text}" for text in found.defects]
+    lines += [
+        f"out of bounds: {check.family}, {check.name} {check.detail}" for check in found.failed
+    ]
+    done = sum(check.error is not None for check in found.checks)
+    out = len(found.failed)
+    if found.passed:
+        return [f"passed: {done} checks within bounds"]
+    summary = [f"{out} of {done} checks out of bounds"] if out else [f"{done} checks within bounds"]
+    if found.defects:
+        summary.append(f"{len(found.defects)} defect{'s' * (len(found.defects) != 1)} of the arm")
+    return [*lines, f"FAILED: {', '.join(summary)}" if out else f"DEFECT: {', '.join(summary)}"]
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    if not isfinite(value):
+        return "infinite"
+    return f"{value:.1e}" if value else "0"
+
+
+def document(found: Verification) -> dict[str, Any]:
+    """Everything, for machines."""
+    comparison = found.comparison
+    return {
+        "arm": found.arm,
+        "joints": list(found.joints),
+        "samples": len(found.condition),
+        "seed": found.seed,
+        "passed": found.passed,
+        "defects": list(found.defects),
+        "condition": [_finite(float(x)) for x in found.condition],
+        "checks": [_entry(check) for check in found.checks],
+        "worst": _entry(found.worst),
+        "bounds": dict(WHY),
+        "against": None
+        if comparison is None
+        else {
+            "peer": comparison.peer,
+            "model": comparison.read,
+            "accounted": dict(comparison.accounted),
+        },
+        "states": [found.state(i) for i in range(len(found.condition))],
+    }
+
+
+def _entry(check: Check) -> dict[str, Any]:
+    return {
+        "family": check.family,
+        "name": check.name,
+        "verdict": check.verdict,
+        "error": None if check.error is None else _finite(check.error),
+        "bound": None if check.bound is None else _finite(check.bound),
+        "why": check.why,
+        "state": check.state,
+        "detail": check.detail,
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if isfinite(value) else None

@@ -1,0 +1,208 @@
+"""robolin check: stored results beside what their questions are answered with now."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+import click
+
+from robolin.cli.flags.flag import METHOD, OUTPUT, Verb, bundled, flag
+from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.output_flags import color_flag, count_flag
+from robolin.cli.reports.report import Report
+from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from robolin.checking.outcome import Outcome
+    from robolin.cli.check_case import How
+
+_FORMS = ("table", "json", "github", "junit")
+_EXTENSIONS = {".txt": "table", ".json": "json", ".xml": "junit"}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be checked, how closely, and where the report goes."""
+
+    stored: tuple[str, ...]
+    against: str | None
+    rtol: float | None
+    atol: float | None
+    update: bool
+    suite: str | None
+    model: str | None
+    root: str | None
+    everything: bool
+    form: str | None
+    path: str | None
+    color: str
+    jobs: int | None
+    chunk_rows: int | None
+
+    def how(self) -> How:
+        from robolin.checking.tolerance import same_for_all
+        from robolin.cli.check_case import How
+        from robolin.cli.check_run import Inputs
+
+        root = None if self.root is None else Path(file_name(self.root))
+        numbers = (("--jobs", self.jobs), ("--chunk-rows", self.chunk_rows))
+        flags = tuple(f"{name}={number}" for name, number in numbers if number)
+        close = same_for_all(self.rtol, self.atol)
+        return How(Inputs(self.model, root), close, flags, self.update)
+
+    def report(self) -> Report:
+        if self.path is None:
+            return Report(None, self.form or "table", self.color)
+        says = _EXTENSIONS.get(PurePath(file_name(self.path)).suffix.lower())
+        if self.form is None and says is None:
+            hint = f"use {', '.join(_EXTENSIONS)}, or say --format"
+            message = "the extension does not say what to write"
+            raise UsageError(message, where=self.path, hint=hint)
+        return Report(self.path, self.form or says or "table", self.color)
+
+    def require_sense(self) -> None:
+        """Refuse flags that cannot go together."""
+        if self.stored and self.suite:
+            hint = "name stored results, or a suite"
+            raise UsageError("cannot go together with STORED", where="--suite", hint=hint)
+        if self.against is not None and (len(self.stored) != 1 or self.update):
+            problem = "leaves nothing to --update" if self.update else "takes one STORED file"
+            hint = "robolin check BEFORE --against AFTER"
+            raise UsageError(problem, where=f"--against={self.against}", hint=hint)
+        for name, given in (("--model", self.model), ("--root", self.root)):
+            if given is not None and self.against is not None:
+                hint = "--against runs nothing"
+                raise UsageError("has no effect here", where=f"{name}={given}", hint=hint)
+        if self.root is not None and not self.stored:
+            hint = "paths of a suite start in its own folder"
+            raise UsageError("has no effect on a suite", where=f"--root={self.root}", hint=hint)
+
+
+_PARAMS = [
+    click.Argument(["stored"], nargs=-1, metavar="[STORED]..."),
+    flag(
+        "--against",
+        section=METHOD,
+        metavar="FILE",
+        help="Compare with another stored result and run nothing.",
+    ),
+    flag(
+        "--rtol",
+        section=METHOD,
+        type=float,
+        metavar="R",
+        help="Allow |now - stored| up to R |stored|.  [default: as stored, else 0]",
+    ),
+    flag(
+        "--atol",
+        section=METHOD,
+        type=float,
+        metavar="A",
+        help="Allow |now - stored| up to A, in the array's unit.  [default: as stored, else 0]",
+    ),
+    flag(
+        "--update",
+        section=METHOD,
+        is_flag=True,
+        help="Store anew what differs, and exit with 1 if anything did.",
+    ),
+    flag(
+        "--suite",
+        section=METHOD,
+        metavar="FILE",
+        help="The suite to check if no STORED is named.  "
+        "[default: robolin.toml or pyproject.toml, here or above]",
+    ),
+    flag(
+        "--model",
+        section=METHOD,
+        metavar="ARM",
+        help="The arm to run on, in place of the recorded one.",
+    ),
+    flag(
+        "--root",
+        section=METHOD,
+        metavar="FOLDER",
+        help="Where recorded paths start.  [default: the folder of the stored result]",
+    ),
+    flag(
+        "--all",
+        "everything",
+        section=OUTPUT,
+        is_flag=True,
+        help="Show every entry, also those that agree.",
+    ),
+    flag(
+        "--format",
+        "form",
+        section=OUTPUT,
+        type=click.Choice(_FORMS),
+        help="Form of the report.  [default: table]",
+    ),
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        help="Write the report to a file: .txt, .json or .xml (JUnit) picks the form.",
+    ),
+    color_flag("Colours on standard output."),
+    count_flag(
+        "--jobs",
+        text="Threads, for several results and for the rows of each.  [default: one per processor]",
+    ),
+    count_flag(
+        "--chunk-rows",
+        text="Rows to compute at once.  [default: 4 MB of results, 64 to 16384 rows]",
+    ),
+]
+
+
+@click.command("check", cls=Verb)
+@bundled("wish", _PARAMS, Wish)
+def command(wish: Wish) -> None:
+    """Stored results beside what their questions are answered with now.
+
+    Runs the verb recorded in each STORED file again, on model and inputs as they are now, and
+    compares every number; without STORED, all cases of the suite.  The numbers have to be the
+    very same, unless tolerances are given here, in the suite or with the stored result.
+
+    Exits with 1 if anything differs, and with 3 if a stored file is damaged or of another format.
+
+    \b
+    Example:
+      robolin check holding.npz
+      robolin check before.npz --against after.npz --rtol 1e-9
+      robolin check --format github
+    """
+    from robolin.checking.outcome import exit_code_of
+    from robolin.cli.check_case import checked_side_by_side
+    from robolin.cli.reports.check_report import write
+
+    wish.require_sense()
+    report = wish.report()
+    outcomes = checked_side_by_side(_checks(wish), wish.jobs or os.cpu_count() or 1)
+    write(report, outcomes, wish.everything)
+    click.get_current_context().exit(exit_code_of(outcomes))
+
+
+def _checks(wish: Wish) -> list[Callable[[], Outcome]]:
+    """What there is to check, each to be run by itself."""
+    from robolin.cli.check_case import check_case, check_file, check_pair
+    from robolin.cli.check_suite import suite_cases
+
+    how = wish.how()
+    if wish.against is not None:
+        return [partial(check_pair, file_name(wish.stored[0]), file_name(wish.against), how)]
+    if wish.stored:
+        return [partial(check_file, file_name(name), how) for name in dict.fromkeys(wish.stored)]
+    cases = suite_cases(wish.suite)
+    if wish.model is not None:
+        cases = [replace(case, arm=wish.model) for case in cases]
+    return [partial(check_case, case, how) for case in cases]

@@ -1,0 +1,105 @@
+"""robolin inspect: an arm laid open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from robolin.cli.flags.flag import Verb
+from robolin.cli.flags.model_flags import Model, model_options
+from robolin.cli.reports.report import Lines, Part, Report, Sheet, report_options
+
+_FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+
+
+@click.command("inspect", cls=Verb)
+@model_options
+@report_options
+def command(model: Model, report: Report) -> None:
+    """An arm laid open: tree, joints, masses and the contract.
+
+    Shows what every other verb would work on under the same model flags, and what of the file it
+    would leave aside.
+
+    \b
+    Example:
+      robolin inspect panda
+      robolin inspect arm.urdf --tip tool0 --lock gripper=0 --format json
+    """
+    from robolin.description.overview import inspection
+
+    reading = model.reading()
+    found = inspection(reading, model.arm(reading))
+    report.write(list(_parts(found)), found)
+
+
+def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
+    joints = "joint" if found["n"] == 1 else "joints"
+    yield Lines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
+    yield Lines(found["tree"], "Tree")
+    yield Sheet(
+        ("joint", "kind", *_FIGURES, "follows"),
+        [_joint(row) for row in found["joints"]],
+        frozenset(_FIGURES),
+        "Joints, base to tip",
+    )
+    yield Sheet(
+        ("link", "joint", "mass", "merged into it"),
+        [_link(row) for row in found["links"]],
+        frozenset({"mass"}),
+        "Moving links, base to tip",
+    )
+    if found["loops"]:
+        yield Sheet(
+            ("loop", "kind", "first", "second", "equations"),
+            [tuple(str(value) for value in row.values()) for row in found["loops"]],
+            frozenset({"equations"}),
+            "Closures of loops",
+        )
+    mass = found["mass"]
+    yield Lines(
+        [
+            f"{_figure(mass['total'])} kg in total, {_figure(mass['moving'])} kg moving, "
+            f"{_figure(mass['base'])} kg on the base"
+        ],
+        "Mass",
+    )
+    yield Sheet(
+        ("key", "says"),
+        [(key, _phrase(value)) for key, value in found["contract"].items()],
+        title="Contract",
+    )
+    if text := _findings(found["findings"]):
+        yield Lines([text], "Findings")
+
+
+def _shape(found: Mapping[str, Any]) -> str:
+    return "a serial chain" if found["serial"] else "a tree"
+
+
+def _joint(row: Mapping[str, Any]) -> tuple[str, ...]:
+    mimic = row["mimic"]
+    figures = [_figure(row[key]) for key in _FIGURES]
+    follows = mimic["leader"] if mimic else ""
+    return (row["name"], row["kind"], *figures, follows)
+
+
+def _link(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return row["name"], row["joint"], _figure(row["mass"]), ", ".join(row["merged"])
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _phrase(value: str | Sequence[str]) -> str:
+    if isinstance(value, str):
+        return value
+    return ", ".join(value) or "none"
+
+
+def _findings(counts: Mapping[str, int]) -> str:
+    parts = [f"{n} {level}{'s' * (n != 1)}" for level, n in counts.items() if n]
+    return f"{', '.join(parts)}; `robolin validate` lists them" if parts else ""

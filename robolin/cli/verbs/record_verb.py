@@ -1,0 +1,132 @@
+"""robolin record: a result stored for others to be checked against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.cli.flags.flag import METHOD, Verb, flag, label_of
+from robolin.errors import RobolinError, UsageError, raise_all
+
+if TYPE_CHECKING:
+    from robolin.checking.tolerance import Tolerances
+    from robolin.cli.flags.output_flags import Output
+
+# `--suite` without a file behind it
+_NEAREST = "<nearest>"
+
+
+_FLAGS = [
+    flag(
+        "--rtol",
+        section=METHOD,
+        type=float,
+        metavar="R",
+        help="Later results may differ by R |stored|; before VERB if that has such a flag itself.  "
+        "[default: 0]",
+    ),
+    flag(
+        "--atol",
+        section=METHOD,
+        type=float,
+        metavar="A",
+        help="Later results may differ by A, in the unit of the array; before VERB likewise.  "
+        "[default: 0]",
+    ),
+    flag(
+        "--suite",
+        section=METHOD,
+        is_flag=False,
+        flag_value=_NEAREST,
+        metavar="[FILE]",
+        help="Store every result of the suite that is missing.  "
+        "[default: robolin.toml or pyproject.toml, here or above]",
+    ),
+]
+_WORDS = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[VERB ARM [OPTIONS]]")
+
+
+class Recording(Verb):
+    """A command whose words are another one; what that calls by the same name stays its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from robolin.cli.check_run import flags_of
+
+        for i, word in enumerate(args):
+            if (flags := flags_of(word)) is not None:
+                if any(label_of(flag) in flags for flag in _FLAGS):
+                    args = [*args[: i + 1], "--", *args[i + 1 :]]
+                break
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "record",
+    cls=Recording,
+    params=[_WORDS, *_FLAGS],
+    context_settings={"ignore_unknown_options": True},
+)
+def command(
+    words: tuple[str, ...], rtol: float | None, atol: float | None, suite: str | None
+) -> None:
+    """A result stored for others to be checked against.
+
+    Runs VERB with its own options, -o FILE among them, and stores the result together with its
+    tolerances and the way from there to the files it was computed from.  `robolin check FILE`
+    asks the same question again and compares.
+
+    \b
+    Example:
+      robolin record inverse panda --q panda_joint4=-90deg -o holding.npz
+      robolin record forward arm.urdf --trajectory motion.csv -o motion.npz --rtol 1e-9
+      robolin record --suite
+    """
+    from robolin.checking.tolerance import Tolerances, same_for_all
+
+    close = same_for_all(rtol, atol)
+    if suite is None:
+        _record(words, close or Tolerances({}))
+    elif words or close:
+        hint = "the suite says what to ask and how close results must come"
+        raise UsageError("goes alone", where="--suite", hint=hint)
+    else:
+        _record_suite(None if suite == _NEAREST else suite)
+
+
+def _record(words: tuple[str, ...], close: Tolerances) -> None:
+    from robolin.cli.check_run import flags_of, keep
+    from robolin.cli.group import invoke
+
+    if not words:
+        hint = "for example: robolin record inverse panda -o holding.npz"
+        raise UsageError("which VERB is to be recorded?", where="robolin record", hint=hint)
+    if flags_of(words[0]) is None:
+        message = f"'{words[0]}' is no verb with results to store"
+        raise UsageError(message, where="robolin record", hint="`robolin --help` lists the verbs")
+
+    def taken(out: Output, answer: Any) -> None:
+        keep(out, answer, close)
+
+    invoke(words, taken)
+
+
+def _record_suite(path: str | None) -> None:
+    from robolin.checking.tolerance import Tolerances
+    from robolin.cli.check_case import asked_in, in_case
+    from robolin.cli.check_run import store
+    from robolin.cli.check_suite import suite_cases
+
+    cases = suite_cases(path)
+    missing = [case for case in cases if not case.stored.exists()]
+    problems: list[RobolinError] = []
+    for case in missing:
+        case.stored.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            store(asked_in(case), case.stored, [], case.tolerances or Tolerances({}))
+        except RobolinError as error:
+            problems += [in_case(case, part) for part in error.parts]
+        else:
+            click.echo(f"recorded {case.name}: {case.stored}")
+    raise_all(problems)
+    click.echo(f"{len(missing)} recorded, {len(cases) - len(missing)} there already")

@@ -1,0 +1,88 @@
+"""robolin sensitivity: how a motion changes with its beginning, its torques and the arm."""
+
+from __future__ import annotations
+
+import click
+
+from robolin.cli.flags.flag import METHOD, STATE, Verb, bundled, flag
+from robolin.cli.flags.model_flags import Model, model_options
+from robolin.cli.flags.output_flags import Output, output_options
+from robolin.cli.flags.sensitivity_flags import Changes, changes_of
+
+_FLAGS = [
+    flag(
+        "--trajectory",
+        section=STATE,
+        metavar="FILE",
+        required=True,
+        help="The motion: a .csv, .parquet or .npz file, or - for CSV on standard input, with "
+        "time, positions, velocities, and efforts or accelerations.",
+    ),
+    flag(
+        "--torques",
+        section=STATE,
+        type=click.Choice(("continuous", "stepwise")),
+        default="continuous",
+        show_default=True,
+        help="How the efforts go from row to row; 'stepwise' holds each until the next row.",
+    ),
+    flag(
+        "--perturb",
+        section=STATE,
+        multiple=True,
+        metavar="KEY=VALUES",
+        help="Change the first row, dq=VALUES or dqd=VALUES, or all efforts, dtau=VALUES; "
+        "repeatable.",
+    ),
+    flag(
+        "--perturb-torque",
+        section=STATE,
+        metavar="FILE",
+        help="Change the efforts by those of this file, in between its rows by what is in between.",
+    ),
+    flag(
+        "--parameter",
+        section=STATE,
+        multiple=True,
+        metavar="NAME=CHANGE",
+        help="Change a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz; or a "
+        "joint: JOINT/damping, /armature, /friction; repeatable, or with commas.",
+    ),
+    flag(
+        "--payload-change",
+        section=STATE,
+        multiple=True,
+        metavar="LINK:MASS[@X,Y,Z]",
+        help="Add a small point mass to a link, at a place in its frame; repeatable.",
+    ),
+    flag(
+        "--matrices",
+        section=METHOD,
+        is_flag=True,
+        help="Answer with all sensitivities: dx_dx0, dx_dtau and dx_dparameters, with x the "
+        "positions and velocities.",
+    ),
+]
+
+
+@click.command("sensitivity", cls=Verb)
+@model_options
+@bundled("changes", _FLAGS, changes_of)
+@output_options
+def command(model: Model, changes: Changes, out: Output) -> None:
+    """How a motion changes with its beginning, its torques and the arm.
+
+    Integrates the linearized model along the motion in a file, and answers with dq and dqd in
+    every row: to first order what simulating again would change.  A mass changes with its center
+    and the inertia about it in place; torques stay as they are in the file, also where a
+    controller had chosen them.
+
+    \b
+    Example:
+      robolin sensitivity arm.urdf --trajectory motion.csv --parameter forearm/mass=0.1
+      robolin sensitivity arm.urdf --trajectory motion.csv --perturb dq=elbow=1deg -o change.csv
+      robolin sensitivity arm.urdf --trajectory motion.csv --matrices -o all.npz
+    """
+    from robolin.cli.sensitivity_answer import answer_sensitivity
+
+    answer_sensitivity(model, changes, out)

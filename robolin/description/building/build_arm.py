@@ -1,0 +1,227 @@
+"""A description and a choice of options become an arm.
+
+Fixed and locked joints disappear: their links are merged into the moving link that carries
+them and live on as frames.  The moving links are numbered against the public walk, so that
+children come before parents and every subtree is a contiguous range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from robolin.arm import (
+    PARTS,
+    Arm,
+    Frame,
+    Group,
+    Inertia,
+    Joint,
+    JointKind,
+    Link,
+    Pose,
+    Vector3,
+)
+from robolin.description.building.contract import contract_of
+from robolin.description.building.freedoms import (
+    FLOATING_BASE,
+    coordinate_names,
+    floated,
+    floating_problems,
+    group_kind,
+    taken_apart,
+)
+from robolin.description.building.loop_frames import loop_problems, loops_of
+from robolin.description.building.merge import NOTHING, merged, placed, standing, unit
+from robolin.description.building.option_checks import value_problems
+from robolin.description.building.options import ModelOptions
+from robolin.description.building.selection import (
+    Selection,
+    movement_problems,
+    public_order,
+    select,
+    selection_problems,
+)
+from robolin.description.figures import figures_of
+from robolin.description.model import Description, JointEntry
+from robolin.description.tree import Tree, tree_of
+from robolin.errors import RobolinError, raise_all
+from robolin.geometry.rotations import apply, compose, inverse
+
+STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
+DEFAULTS = ModelOptions()
+
+
+def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
+    """The arm that a description is under the given options."""
+    if options.floating_base:
+        raise_all([*floating_problems(description)])
+        description = floated(description)
+    tree = tree_of(description)
+    raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
+    selection = select(tree, options)
+    joint_names, order_problems = public_order(tree, selection, options.joints)
+    raise_all([*movement_problems(tree, selection, options), *order_problems])
+
+    frames = _frames(tree, selection)
+    if options.floating_base and options.base:
+        frames = _seen_from(options.base, frames)
+    raise_all(list(loop_problems(tree, selection, frames, options)))
+    arm = Arm(
+        name=description.name,
+        links=_links(tree, selection, frames, options),
+        frames=frames,
+        joint_names=joint_names,
+        groups=_groups(selection, frames),
+        floating_base=options.floating_base,
+        still_joints=_still(tree, selection),
+        gravity=options.gravity or description.gravity or STANDARD_GRAVITY,
+        damping=options.damping,
+        friction_velocity=options.friction_velocity,
+        wrenches=tuple(options.wrenches),
+        loops=loops_of(tree, frames, options)[0],
+        figures=figures_of(description),
+        tip=_tip(tree, frames, options),
+        source=description.source,
+        digest=description.digest,
+    )
+    return replace(arm, contract=contract_of(tree, selection, options, arm))
+
+
+def _tip(tree: Tree, frames: Mapping[str, Frame], options: ModelOptions) -> Frame | None:
+    """The frame chosen as the tip, or the only moving link that nothing hangs on."""
+    if options.tip:
+        return frames[options.tip]
+    parents, root = {joint.parent for joint in tree.joints}, frames[tree.description.root]
+    ends = [
+        frame for name, frame in frames.items() if name not in parents and frame.link != root.link
+    ]
+    return ends[0] if len(ends) == 1 else None
+
+
+def _still(tree: Tree, selection: Selection) -> tuple[str, ...]:
+    """Joints that could move but are locked or off the chain."""
+    moving = {joint.name for joint in selection.moving}
+    movable = (joint.name for joint in tree.joints if joint.kind != "fixed")
+    return tuple(name for name in movable if name not in moving)
+
+
+def _frames(tree: Tree, selection: Selection) -> dict[str, Frame]:
+    """Every link of the description on the moving link, or the base, that carries it."""
+    last = sum(len(coordinate_names(joint)) for joint in selection.moving)
+    number, k = {}, last + 1
+    for joint in selection.moving:
+        k -= len(coordinate_names(joint))
+        number[joint.child] = k
+    root = tree.description.root
+    frames = {root: Frame(root, last + 1)}
+    for joint in tree.joints:
+        if joint.child in number:
+            frames[joint.child] = Frame(joint.child, number[joint.child])
+        else:
+            carrier = frames[joint.parent]
+            pose = standing(joint, selection.standing.get(joint.name, 0.0))
+            frames[joint.child] = Frame(joint.child, carrier.link, compose(carrier.pose, pose))
+    return frames
+
+
+def _seen_from(base: str, frames: Mapping[str, Frame]) -> dict[str, Frame]:
+    """The frames with those on the floating body placed from the link chosen as its base."""
+    body, back = frames[base].link, inverse(frames[base].pose)
+    moved = {
+        name: Frame(name, body, compose(back, frame.pose)) if frame.link == body else frame
+        for name, frame in frames.items()
+    }
+    return {**moved, base: Frame(base, body)}
+
+
+def _links(
+    tree: Tree, selection: Selection, frames: Mapping[str, Frame], options: ModelOptions
+) -> tuple[Link, ...]:
+    """The moving links from tip to base, each with all it carries."""
+    bodies = _bodies(tree, frames, options)
+    carried: dict[int, list[str]] = {}
+    for frame in frames.values():
+        carried.setdefault(frame.link, []).append(frame.name)
+    links = []
+    for joint in reversed(selection.moving):
+        k = frames[joint.child].link
+        inboard = frames[joint.parent]
+        *inner, outermost = _joints(tree, joint, inboard.pose, options.armature)
+        chosen = options.base if options.floating_base and joint.name == FLOATING_BASE else None
+        name = chosen or joint.child
+        link = Link(
+            name=name,
+            joint=outermost,
+            parent=k + 1 if inner else inboard.link,
+            inertia=_body(joint, bodies.get(k, [])),
+            merged=tuple(other for other in carried[k] if other != name),
+        )
+        links.append(link)
+        links.extend(_weightless(inner, k, inboard.link))
+    return tuple(links)
+
+
+def _weightless(inner: Sequence[Joint], body: int, inboard: int) -> Iterator[Link]:
+    """The links that stand for all but the outermost freedom of a joint, outermost first."""
+    for k, joint in enumerate(reversed(inner), start=body + 1):
+        innermost = k == body + len(inner)
+        yield Link(joint.name, joint, inboard if innermost else k + 1, NOTHING)
+
+
+def _groups(selection: Selection, frames: Mapping[str, Frame]) -> tuple[Group, ...]:
+    """The joints with several freedoms, in public order, with the links that stand for them."""
+    groups = []
+    for joint in selection.moving:
+        if kind := group_kind(joint):
+            body = frames[joint.child].link
+            innermost = body + len(PARTS[kind]) - 1
+            groups.append(Group(joint.name, kind, tuple(range(innermost, body - 1, -1))))
+    return tuple(groups)
+
+
+def _bodies(
+    tree: Tree, frames: Mapping[str, Frame], options: ModelOptions
+) -> dict[int, list[Inertia]]:
+    """What each numbered link is made of, in that link's frame: own, merged and payload."""
+    bodies: dict[int, list[Inertia]] = {}
+    for entry in tree.description.links:
+        if entry.inertia is not None:
+            frame = frames[entry.name]
+            bodies.setdefault(frame.link, []).append(placed(entry.inertia, frame.pose))
+    for payload in options.payload:
+        frame = frames[payload.frame]
+        point = Inertia(payload.mass, apply(frame.pose, payload.position))
+        bodies.setdefault(frame.link, []).append(point)
+    return bodies
+
+
+def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
+    try:
+        return merged(parts)
+    except ZeroDivisionError as error:
+        message = f"the masses that joint '{joint.name}' carries add up to zero"
+        hint = "a mass below zero cancels the others; check the masses merged into this link"
+        raise RobolinError(message, where=str(joint.place), hint=hint) from error
+
+
+def _joints(
+    tree: Tree, joint: JointEntry, carrier: Pose, armature: Mapping[str, float]
+) -> Iterator[Joint]:
+    """A joint placed on the moving link that carries its parent, as one or several that move."""
+    pose = compose(carrier, joint.pose)
+    if kind := group_kind(joint):
+        yield from taken_apart(joint, kind, pose, armature)
+        return
+    yield Joint(
+        name=joint.name,
+        kind=cast(JointKind, joint.kind),
+        pose=pose,
+        axis=unit(joint.axis),
+        limits=joint.limits,
+        damping=joint.damping,
+        friction=joint.friction,
+        armature=armature.get(joint.name, joint.armature),
+        mimic=tree.mimic.get(joint.name),
+    )

@@ -1,0 +1,241 @@
+"""What an arm includes and leaves out, in words: the contract that every result carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from robolin.arm import Arm, Joint, Mimic, Wrench
+from robolin.description.building.options import ModelOptions, Payload
+from robolin.description.building.selection import Selection, stranding
+from robolin.description.model import JointEntry
+from robolin.description.tree import Tree
+
+NAMED_AT_MOST = 8
+
+_WRENCH_MODELS = {
+    "follower": "in the link's axes at its origin, turning with it",
+    "dead": "in world axes at the link's origin",
+    "world": "in world axes about the world's origin",
+}
+
+
+def contract_of(
+    tree: Tree, selection: Selection, options: ModelOptions, arm: Arm
+) -> dict[str, Any]:
+    """The contract in the order it is printed; every value is text or a list of texts."""
+    joints = [link.joint for link in reversed(arm.links)]
+    root = tree.description.root
+    return {
+        "arm": f"{arm.name} ({PurePath(arm.source).name})" if arm.source else arm.name,
+        "joints": list(arm.joint_names),
+        "gravity": _gravity(arm, options.floating_base),
+        "base": _base(options, root),
+        "tip": f"link '{options.tip}'; joints off the chain are rigid"
+        if options.tip
+        else "whole tree",
+        "locked": _locked(tree, selection),
+        "mimic": "; ".join(_rule(j.name, j.mimic) for j in joints if j.mimic) or "none",
+        "fixed": _fixed(tree),
+        "damping": _damping(joints, arm.damping),
+        "friction": _friction(joints, arm.friction_velocity),
+        "armature": grouped({joint.name: joint.armature for joint in joints}) or "none",
+        "payload": "; ".join(map(_payload, options.payload)) or "none",
+        "wrench": "; ".join(_wrench(wrench, arm) for wrench in arm.wrenches) or "none",
+        **_loops(tree, options, arm),
+        **_freedoms(arm),
+        "inertial_frame": _inertial_frame(arm, root, options.floating_base),
+        "units": "SI: rad, m, s, kg, N, N·m",
+        "ignored": list(tree.description.ignored),
+        "notes": [*tree.description.notes, *_notes(tree, selection, options, arm)],
+    }
+
+
+def figure(value: float) -> str:
+    """A number in as few digits as bring it back exactly."""
+    return repr(value + 0.0).removesuffix(".0")
+
+
+def grouped(values: Mapping[str, float]) -> str:
+    """The values that are not zero, joints of one value together; '' when all are zero."""
+    groups: dict[float, list[str]] = {}
+    for name, value in values.items():
+        if value:
+            groups.setdefault(value, []).append(name)
+    return ", ".join(_group(value, names, len(values)) for value, names in groups.items())
+
+
+def _group(value: float, names: Sequence[str], count: int) -> str:
+    if len(names) == 1:
+        return f"{names[0]} {figure(value)}"
+    if len(names) == count:
+        return f"{figure(value)} on all {count} joints"
+    if len(names) > NAMED_AT_MOST:
+        return f"{figure(value)} on {len(names)} of {count} joints"
+    return f"{figure(value)} on {' and '.join([', '.join(names[:-1]), names[-1]])}"
+
+
+def _figures(values: Sequence[float]) -> str:
+    return ", ".join(map(figure, values))
+
+
+def _gravity(arm: Arm, floats: bool) -> str:
+    if not any(arm.gravity):
+        return "none"
+    axes = "the world's axes" if floats else "the root link's axes"
+    return f"{_figures(arm.gravity)} m/s² in {axes}"
+
+
+def _base(options: ModelOptions, root: str) -> str:
+    base = options.base
+    if options.floating_base:
+        return "floating: joint 'base' between the world and " + (
+            f"link '{base}'; joints inboard of it are rigid and what they carry moves along"
+            if base
+            else "the root link"
+        )
+    if base is None or base == root:
+        return f"link '{root}', the root"
+    return (
+        f"link '{base}'; joints inboard of it are rigid, "
+        f"gravity and world wrenches stay in the axes of the root link '{root}'"
+    )
+
+
+def _locked(tree: Tree, selection: Selection) -> str:
+    """Where the joints stand that could move, the ones off the chain at zero together."""
+    standing = selection.standing
+    at_zero = [name for name in selection.off_chain if standing[name] == 0.0]
+    told = [name for name in standing if name not in at_zero]
+    texts = [_standing(tree.by_name[name], standing[name], tree.mimic) for name in told]
+    if at_zero:
+        texts.append(f"off the chain, at 0: {', '.join(at_zero)}")
+    return ", ".join(texts) or "none"
+
+
+def _standing(joint: JointEntry, position: float, mimic: Mapping[str, Mimic]) -> str:
+    text = f"{joint.name} {figure(position)} {'m' if joint.kind == 'prismatic' else 'rad'}"
+    return f"{text} (follows {mimic[joint.name].leader})" if joint.name in mimic else text
+
+
+def _rule(follower: str, rule: Mimic) -> str:
+    factors = {1.0: "", -1.0: "-"}
+    text = f"{follower} = {factors.get(rule.ratio, f'{figure(rule.ratio)} · ')}{rule.leader}"
+    if rule.offset:
+        text += f" {'+' if rule.offset > 0 else '-'} {figure(abs(rule.offset))}"
+    return text
+
+
+def _fixed(tree: Tree) -> str:
+    count = sum(joint.kind == "fixed" for joint in tree.joints)
+    return f"{count} fixed joint{'s' * (count != 1)} merged" if count else "none"
+
+
+def _damping(joints: Sequence[Joint], applied: bool) -> str:
+    values = grouped({joint.name: joint.damping for joint in joints})
+    if not values:
+        return "none in the description"
+    return f"applied: {values}" if applied else f"ignored (asked for): {values}"
+
+
+def _friction(joints: Sequence[Joint], velocity: float | None) -> str:
+    values = grouped({joint.name: joint.friction for joint in joints})
+    if not values:
+        return "none in the description"
+    if velocity is None:
+        return (
+            f"Coulomb friction in the description, not applied (no --friction-velocity): {values}"
+        )
+    return f"applied, smoothed as μ tanh(q̇/{figure(velocity)}): {values}"
+
+
+def _payload(payload: Payload) -> str:
+    place = f" at {_figures(payload.position)} m" if any(payload.position) else ""
+    return f"{figure(payload.mass)} kg on link '{payload.frame}'{place}"
+
+
+def _wrench(wrench: Wrench, arm: Arm) -> str:
+    model = f"{wrench.model}: {_WRENCH_MODELS[wrench.model]}"
+    return (
+        f"on link '{wrench.frame}' force {_figures(wrench.force)} N, "
+        f"moment {_figures(wrench.moment)} N·m, "
+        f"{'borne by the base' if _stands(wrench.frame, arm) else model}"
+    )
+
+
+def _loops(tree: Tree, options: ModelOptions, arm: Arm) -> dict[str, str]:
+    """A line for descriptions that have loops, none for the others."""
+    if not tree.description.loops:
+        return {}
+    moving = {loop.name for loop in arm.loops}
+    texts = []
+    for loop in tree.description.loops:
+        text = f"{loop.name} ({loop.kind}: '{loop.first.link}' on '{loop.second.link}')"
+        texts.append(text if loop.name in moving else f"{text}, closed by joints that stand still")
+    if options.open_loops:
+        return {"loops": f"open (asked for): {', '.join(x.name for x in tree.description.loops)}"}
+    return {"loops": "closed: " + "; ".join(texts)}
+
+
+def _stands(link: str, arm: Arm) -> bool:
+    """Whether no moving joint carries the link."""
+    return arm.frames[link].link == arm.base
+
+
+def _freedoms(arm: Arm) -> dict[str, str]:
+    """A line for arms whose joints have several freedoms, none for the others."""
+    told = [
+        f"{group.name} is {group.kind}: positions "
+        + ("roll, pitch, yaw and x, y, z" if group.kind == "floating" else "x, y and the angle")
+        + f" from its joint frame; velocities, accelerations, efforts and changes"
+        f" in the axes of link '{arm.link(group.body).name}'"
+        for group in arm.groups
+    ]
+    return {"freedoms": "; ".join(told)} if told else {}
+
+
+def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
+    """What the world is, and about which point the numbers are computed."""
+    on_base = [k for k, link in enumerate(arm.links, start=1) if link.parent == arm.base]
+    if len(on_base) == 1 and any(on_base[0] in group.links for group in arm.groups):
+        world = "fixed" if floats else f"root link '{root}'"
+        place = f"where link '{arm.link(arm.groups[0].body).name}' is"
+        return f"world = {world}; computed about {place}, which changes no result"
+    first = sum(link.parent == arm.base for link in arm.links)
+    place = "the first joint" if first == 1 else f"the middle of the {first} first joints"
+    return f"world = root link '{root}'; computed about {place}, which changes no result"
+
+
+def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) -> Iterator[str]:
+    """What a careful reader of the options would want to be told."""
+    moving = {joint.name for joint in selection.moving}
+    for name, position in options.lock.items():
+        limits = tree.by_name[name].limits
+        below = limits.lower is not None and position < limits.lower
+        above = limits.upper is not None and position > limits.upper
+        if tree.by_name[name].kind != "continuous" and (below or above):
+            yield f"joint '{name}' is locked at {figure(position)}, outside its limits"
+    for name in selection.off_chain:
+        if name in tree.mimic and tree.mimic[name].leader in moving:
+            leader = tree.mimic[name].leader
+            yield f"joint '{name}' follows '{leader}' but is off the chain: it stands still"
+    yield from (stranding(tree, name) for name in selection.stranded)
+    for name in options.armature:
+        if name not in moving and name not in arm.joint_names:
+            yield f"the armature given for joint '{name}' has no effect: it stands still"
+    yield from _idle_loads(options, arm)
+    if arm.friction_velocity is not None and not any(link.joint.friction for link in arm.links):
+        yield "the friction velocity has no effect: no moving joint has friction"
+
+
+def _idle_loads(options: ModelOptions, arm: Arm) -> Iterator[str]:
+    """Payloads and wrenches that no torque depends on."""
+    for payload in options.payload:
+        if payload.mass == 0.0:
+            yield f"the payload on link '{payload.frame}' weighs nothing"
+        elif _stands(payload.frame, arm):
+            yield f"the payload on link '{payload.frame}' has no effect: the base carries it"
+    for wrench in arm.wrenches:
+        if _stands(wrench.frame, arm):
+            yield f"the wrench on link '{wrench.frame}' has no effect: the base bears it"

@@ -1,0 +1,92 @@
+"""Joints with several freedoms, taken apart into one joint for each, and a base that floats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from math import hypot
+
+from robolin.arm import HERE, PARTS, GroupKind, Joint, JointKind, Pose, Vector3
+from robolin.description.building.merge import unit
+from robolin.description.model import Description, JointEntry, LinkEntry, Place
+from robolin.errors import RobolinError, UsageError
+
+FLOATING_BASE = "base"
+WORLD = "world"
+
+# the order in which users count the freedoms: turns before slides where all are there
+PUBLIC_PARTS: Mapping[GroupKind, tuple[str, ...]] = {
+    "floating": ("rx", "ry", "rz", "x", "y", "z"),
+    "planar": ("x", "y", "rz"),
+}
+
+
+def group_kind(joint: JointEntry) -> GroupKind | None:
+    """Which kind of several freedoms a joint has, if it has several."""
+    return joint.kind if joint.kind == "floating" or joint.kind == "planar" else None
+
+
+def coordinate_names(joint: JointEntry) -> tuple[str, ...]:
+    """The names of what moves: the joint itself, or its freedoms in public order."""
+    kind = group_kind(joint)
+    return tuple(f"{joint.name}:{part}" for part in PUBLIC_PARTS[kind]) if kind else (joint.name,)
+
+
+def taken_apart(
+    joint: JointEntry, kind: GroupKind, pose: Pose, armature: Mapping[str, float]
+) -> Iterator[Joint]:
+    """One joint for each freedom, from the innermost outward; only the first is placed."""
+    axes = _axes(joint, kind)
+    for part in PARTS[kind]:
+        name = f"{joint.name}:{part}"
+        turning: JointKind = "continuous" if joint.limits.lower is None else "revolute"
+        yield Joint(
+            name=name,
+            kind=turning if part in ("rx", "ry", "rz") else "prismatic",
+            pose=pose,
+            axis=axes[part[-1]],
+            limits=joint.limits,
+            damping=joint.damping,
+            friction=joint.friction,
+            armature=armature.get(name, armature.get(joint.name, joint.armature)),
+        )
+        pose = HERE
+
+
+def _axes(joint: JointEntry, kind: GroupKind) -> dict[str, Vector3]:
+    """x, y and z of a floating joint; of a planar one, turned the short way from z to its axis."""
+    if kind == "floating":
+        return {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+    a, b, c = normal = unit(joint.axis)
+    aside = hypot(a, b)
+    if aside == 0.0:
+        return {"x": (1.0, 0.0, 0.0), "y": (0.0, c, 0.0), "z": normal}
+    u, v, lost = a / aside, b / aside, 1.0 - c
+    x, y = (1.0 - lost * u * u, -lost * u * v, -a), (-lost * u * v, 1.0 - lost * v * v, -b)
+    return {"x": unit(x), "y": unit(y), "z": normal}
+
+
+def floated(description: Description) -> Description:
+    """The description with a floating joint between the world and what was its root."""
+    place = description.places.get("robot", Place(description.source))
+    names = {link.name for link in description.links}
+    world = WORLD if WORLD not in names else f"{WORLD} around {description.root}"
+    joint = JointEntry(FLOATING_BASE, "floating", world, description.root, place)
+    return replace(
+        description,
+        root=world,
+        links=(LinkEntry(world, place), *description.links),
+        joints=(joint, *description.joints),
+    )
+
+
+def floating_problems(description: Description) -> Iterator[RobolinError]:
+    """A joint of the description that is called what the floating base, or part of it, would be."""
+    taken = {FLOATING_BASE, *(f"{FLOATING_BASE}:{part}" for part in PARTS["floating"])}
+    for joint in description.joints:
+        if joint.name in taken:
+            yield UsageError(
+                f"floating base: there is a joint '{joint.name}' already",
+                where=str(joint.place),
+                hint="rename it in the robot file; the joint to the world takes this name",
+            )

@@ -1,0 +1,193 @@
+"""The keywords of `robolin.load` as model options: numbers, arrays and tuples made exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict, get_args
+
+from robolin.arm import ORIGIN, Vector3, Wrench, WrenchModel
+from robolin.description.building.options import ModelOptions, Payload
+from robolin.description.structure import did_you_mean, quoted
+from robolin.errors import UsageError, raise_all
+
+PayloadLike = Payload | tuple[str, float] | tuple[str, float, Sequence[float]]
+
+_PAYLOAD_HINT = "('tool0', 1.5) or ('tool0', 1.5, (0, 0, 0.1))"
+_NAME_HINT = "names are texts, written as in the robot file"
+
+
+class Keywords(TypedDict, total=False):
+    """What `load` takes beside the source."""
+
+    gravity: Sequence[float] | float | None
+    base: str | None
+    tip: str | None
+    lock: Mapping[str, float] | None
+    payload: PayloadLike | Sequence[PayloadLike] | None
+    wrench: Mapping[str, Sequence[float]] | None
+    wrench_frame: WrenchModel
+    damping: bool
+    friction_velocity: float | None
+    armature: Mapping[str, float] | None
+    joints: Sequence[str] | None
+    floating_base: bool
+    open_loops: bool
+    strict: bool
+
+
+def model_options(keywords: Keywords) -> ModelOptions:
+    """The options that the keywords stand for."""
+    _require_known(keywords)
+    velocity = keywords.get("friction_velocity")
+    return ModelOptions(
+        gravity=_gravity(keywords.get("gravity")),
+        base=_link("base", keywords.get("base")),
+        tip=_link("tip", keywords.get("tip")),
+        lock=_values("lock", keywords.get("lock")),
+        payload=_payloads(keywords.get("payload")),
+        wrenches=_wrenches(keywords.get("wrench"), keywords.get("wrench_frame", "follower")),
+        damping=_switch("damping", keywords.get("damping", True)),
+        friction_velocity=None if velocity is None else _number("friction_velocity", velocity),
+        armature=_values("armature", keywords.get("armature")),
+        joints=_joints(keywords.get("joints")),
+        floating_base=_switch("floating_base", keywords.get("floating_base", False)),
+        open_loops=_switch("open_loops", keywords.get("open_loops", False)),
+        strict=_switch("strict", keywords.get("strict", False)),
+    )
+
+
+def _require_known(keywords: Keywords) -> None:
+    known = list(Keywords.__annotations__)
+    raise_all(
+        [
+            UsageError(f"there is no option '{name}'", hint=did_you_mean(name, known))
+            for name in keywords
+            if name not in known
+        ]
+    )
+
+
+def _gravity(gravity: Sequence[float] | float | None) -> Vector3 | None:
+    """Three components, or one number that points downwards along -z."""
+    if gravity is None:
+        return None
+    if _is_row(gravity):
+        return _vector("gravity", gravity)
+    down = _number("gravity", gravity, hint="three components, or one number downwards")
+    if down < 0.0:
+        hint = f"a single number points downwards already: {-down}, or (0, 0, {down})"
+        raise UsageError(f"gravity: {down} would pull upwards", hint=hint)
+    return 0.0, 0.0, -down if down else 0.0
+
+
+def _payloads(payload: Any) -> tuple[Payload, ...]:
+    if payload is None:
+        return ()
+    if isinstance(payload, Payload) or (
+        _is_row(payload) and len(payload) and isinstance(payload[0], str)
+    ):
+        payload = [payload]
+    return tuple(_payload(item) for item in _row("payload", payload, _PAYLOAD_HINT))
+
+
+def _payload(item: Any) -> Payload:
+    if isinstance(item, Payload):
+        item = (item.frame, item.mass, item.position)
+    parts = _row("payload", item, _PAYLOAD_HINT)
+    if len(parts) not in (2, 3) or not isinstance(parts[0], str):
+        message = f"payload: {item!r} is not (link, mass[, position])"
+        raise UsageError(message, hint=_PAYLOAD_HINT)
+    position = _vector("payload", parts[2]) if len(parts) == 3 else ORIGIN
+    return Payload(parts[0], _number("payload", parts[1]), position)
+
+
+def _wrenches(
+    wrench: Mapping[str, Sequence[float]] | None, model: WrenchModel
+) -> tuple[Wrench, ...]:
+    known = get_args(WrenchModel)
+    if not isinstance(model, str) or model not in known:
+        message = f"wrench_frame: {model!r} is not one of {quoted(known)}"
+        raise UsageError(message, hint=did_you_mean(str(model), known))
+    hint = "fx, fy, fz, tx, ty, tz"
+    wrenches = []
+    for frame, load in _items("wrench", wrench):
+        numbers = [_number("wrench", value) for value in _row("wrench", load, hint)]
+        if len(numbers) != 6:
+            raise UsageError(f"wrench: '{frame}' has {len(numbers)} numbers, not 6", hint=hint)
+        fx, fy, fz, tx, ty, tz = numbers
+        wrenches.append(Wrench(frame, model, (fx, fy, fz), (tx, ty, tz)))
+    return tuple(wrenches)
+
+
+def _joints(joints: Sequence[str] | None) -> tuple[str, ...] | None:
+    if joints is None:
+        return None
+    hint = "a list of joint names"
+    if isinstance(joints, str):
+        raise UsageError(f"joints: {joints!r} is one text", hint=hint)
+    return tuple(_text("joints", name) for name in _row("joints", joints, hint))
+
+
+def _link(option: str, name: str | None) -> str | None:
+    return None if name is None else _text(option, name)
+
+
+def _values(option: str, values: Mapping[str, float] | None) -> dict[str, float]:
+    return {name: _number(option, value) for name, value in _items(option, values)}
+
+
+def _items(option: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str, Any]]:
+    if values is None:
+        return
+    if not isinstance(values, Mapping):
+        raise UsageError(f"{option}: {values!r} is not a mapping", hint="{'name': value, …}")
+    for name, value in values.items():
+        yield _text(option, name), value
+
+
+def _text(option: str, value: Any) -> str:
+    if isinstance(value, str):
+        return str(value)
+    raise UsageError(f"{option}: {value!r} is not a name", hint=_NAME_HINT)
+
+
+def _switch(option: str, value: Any) -> bool:
+    if _is_truth(value):
+        return bool(value)
+    raise UsageError(f"{option}: {value!r} is neither True nor False", hint="write True or False")
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether a value is True or False, Python's or NumPy's."""
+    return type(value).__name__ in ("bool", "bool_")
+
+
+def _is_row(value: Any) -> bool:
+    """Whether a value is a sequence or an array of at least one axis, not a text."""
+    indexed = hasattr(value, "__len__") and hasattr(value, "__getitem__")
+    flat = getattr(value, "ndim", 1) == 0
+    return indexed and not flat and not isinstance(value, str | bytes | Mapping)
+
+
+def _row(option: str, values: Any, hint: str) -> Sequence[Any]:
+    if not _is_row(values):
+        raise UsageError(f"{option}: {values!r} is not a sequence", hint=hint)
+    return list(values)
+
+
+def _vector(option: str, values: Any) -> Vector3:
+    hint = "three numbers: x, y, z"
+    numbers = [_number(option, value) for value in _row(option, values, hint)]
+    if len(numbers) != 3:
+        raise UsageError(f"{option}: {values!r} has {len(numbers)} numbers, not 3", hint=hint)
+    x, y, z = numbers
+    return x, y, z
+
+
+def _number(option: str, value: Any, hint: str = "a plain number, in SI units") -> float:
+    try:
+        if not (isinstance(value, str | bytes) or _is_truth(value)):
+            return float(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise UsageError(f"{option}: {value!r} is not a number", hint=hint)

@@ -1,0 +1,212 @@
+"""Which joints move and where the others stand, from lock, base and tip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from math import isfinite
+
+from robolin.description.building.freedoms import FLOATING_BASE, coordinate_names
+from robolin.description.building.options import ModelOptions
+from robolin.description.model import JointEntry
+from robolin.description.structure import ONE_NUMBER, did_you_mean, quoted
+from robolin.description.tree import Tree
+from robolin.errors import RobolinError, UsageError
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The moving joints, depth first, and where every other joint with a position stands.
+
+    Base and tip keep still, no lock having said where, the joints in `off_chain` and, with the
+    joints they follow, the ones in `stranded`, which are on the chain themselves.
+    """
+
+    moving: tuple[JointEntry, ...]
+    standing: Mapping[str, float]
+    off_chain: tuple[str, ...]
+    stranded: tuple[str, ...]
+
+
+def select(tree: Tree, options: ModelOptions) -> Selection:
+    """The moving joints; a follower stands still where a leader that stands still puts it."""
+    chain = _chain(tree, options)
+    moving: list[JointEntry] = []
+    standing: dict[str, float] = {}
+    off_chain: list[str] = []
+    stranded: list[str] = []
+    for joint in tree.joints:
+        rule = tree.mimic.get(joint.name)
+        leader = rule.leader if rule else joint.name
+        if joint.kind == "fixed":
+            continue
+        if joint.name in chain and leader in chain and leader not in options.lock:
+            moving.append(joint)
+        else:
+            position = options.lock.get(leader, 0.0)
+            standing[joint.name] = rule.ratio * position + rule.offset if rule else position
+            if leader not in options.lock:
+                (stranded if joint.name in chain else off_chain).append(joint.name)
+    return Selection(tuple(moving), standing, tuple(off_chain), tuple(stranded))
+
+
+def stranding(tree: Tree, name: str) -> str:
+    """Why a joint on the chain stands still although nobody locked it."""
+    leader = tree.mimic[name].leader
+    return f"joint '{name}' follows '{leader}', which is off the chain, so it stands still"
+
+
+def _chain(tree: Tree, options: ModelOptions) -> set[str]:
+    """The joints that base and tip leave free: outboard of one, inboard of the other."""
+    base = options.base or tree.description.root
+    free = {FLOATING_BASE} if options.floating_base else set()
+    if options.tip is not None:
+        path = takewhile(lambda joint: joint.child != base, tree.inboard(options.tip))
+        return free | {joint.name for joint in path}
+    outboard = {base}
+    for joint in tree.joints:
+        if joint.parent in outboard:
+            outboard.add(joint.child)
+            free.add(joint.name)
+    return free
+
+
+def selection_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
+    """What cannot be locked, and what cannot be base or tip."""
+    for name, position in options.lock.items():
+        yield from _lock_problems(tree, name, position, options.floating_base)
+    unknown = False
+    for option, link in (("base", options.base), ("tip", options.tip)):
+        if link is not None and link not in tree.links:
+            unknown = True
+            yield unknown_link(tree, option, link)
+    if options.base and options.tip and not unknown and options.base != options.tip:
+        ancestors = [joint.parent for joint in tree.inboard(options.tip)]
+        if options.base not in ancestors:
+            yield RobolinError(
+                f"tip: link '{options.tip}' is not outboard of the base '{options.base}'",
+                where=tree.description.source,
+                hint=f"from '{options.tip}' the way to the root goes over {quoted(ancestors)}",
+            )
+
+
+def _lock_problems(
+    tree: Tree, name: str, position: float, floating: bool
+) -> Iterator[RobolinError]:
+    joint = tree.by_name.get(name)
+    if joint is None:
+        yield unknown_joint(tree, "lock", name)
+        return
+    where = str(joint.place)
+    if joint.kind == "fixed":
+        message = f"lock: joint '{name}' is fixed; there is nothing to lock"
+        yield RobolinError(message, where=where, hint=f"remove '{name}' from lock")
+    elif joint.kind not in ONE_NUMBER:
+        message = f"lock: joint '{name}' is {joint.kind}: one number does not say where it stands"
+        ours = floating and name == FLOATING_BASE
+        yield RobolinError(message, where=where, hint=_start_at(joint, ours))
+    elif rule := tree.mimic.get(name):
+        message = f"lock: joint '{name}' follows '{rule.leader}' and has no position of its own"
+        yield RobolinError(message, where=where, hint=f"lock '{rule.leader}' instead")
+    if not isfinite(position):
+        yield UsageError(f"lock: {position} is no position for joint '{name}'")
+
+
+def movement_problems(
+    tree: Tree, selection: Selection, options: ModelOptions
+) -> Iterator[RobolinError]:
+    """Nothing that moves at all."""
+    if not selection.moving:
+        yield _nothing_moves(tree, selection, options)
+
+
+def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> RobolinError:
+    if all(joint.kind == "fixed" for joint in tree.joints):
+        why = "every joint is fixed"
+        hint = "an arm has at least one joint that moves, or floats: --floating-base"
+    elif selection.stranded:
+        why = stranding(tree, selection.stranded[0])
+        leader = tree.mimic[selection.stranded[0]].leader
+        hint = f"leave base or tip out, or choose them so that '{leader}' moves as well"
+    elif options.lock:
+        why = "every joint stands still"
+        hint = f"unlock one of {quoted(list(options.lock))}"
+        hint += ", or choose another base or tip" if options.base or options.tip else ""
+    else:
+        why = "there is no moving joint between base and tip"
+        hint = "choose another base or tip, or leave one out"
+    return RobolinError(f"nothing moves: {why}", where=tree.description.source, hint=hint)
+
+
+def _start_at(joint: JointEntry, floating: bool) -> str:
+    if floating:
+        return "leave out --floating-base, or choose another link with --base"
+    return (
+        f"--base {joint.child} starts the arm outboard of it and --tip {joint.parent} ends it "
+        "inboard; both hold the joint at zero"
+    )
+
+
+def public_order(
+    tree: Tree, selection: Selection, asked: Sequence[str] | None
+) -> tuple[tuple[str, ...], list[RobolinError]]:
+    """The independent joints in the order asked for, or else depth first."""
+    names = {j.name: coordinate_names(j) for j in selection.moving if j.name not in tree.mimic}
+    independent = tuple(name for several in names.values() for name in several)
+    if asked is None:
+        return independent, []
+    # a joint with several freedoms may be named as one
+    asked = [name for given in asked for name in names.get(given, (given,))]
+    source = tree.description.source
+    problems = [
+        _not_independent(tree, name, independent)
+        for name in dict.fromkeys(asked)
+        if name not in independent
+    ]
+    if twice := [name for name in dict.fromkeys(asked) if list(asked).count(name) > 1]:
+        hint = "name every joint once"
+        message = f"joints: {quoted(twice)} more than once"
+        problems.append(UsageError(message, where=source, hint=hint))
+    if missing := [name for name in independent if name not in asked]:
+        message = f"joints: {quoted(missing)} missing"
+        hint = "name every moving joint; one that should stand still is for lock"
+        problems.append(UsageError(message, where=source, hint=hint))
+    return tuple(asked), problems
+
+
+def _not_independent(tree: Tree, name: str, independent: Sequence[str]) -> RobolinError:
+    joint = tree.by_name.get(name)
+    if joint is None:
+        return unknown_joint(tree, "joints", name, independent)
+    rule = tree.mimic.get(name)
+    why = f"follows '{rule.leader}'" if rule else "does not move here"
+    hint = f"the joints to name are {quoted(independent)}"
+    return UsageError(f"joints: joint '{name}' {why}", where=str(joint.place), hint=hint)
+
+
+def unknown_joint(
+    tree: Tree, option: str, name: str, known: Sequence[str] | None = None
+) -> RobolinError:
+    """A joint named by an option that the description does not have."""
+    whole = tree.by_name.get(name.rpartition(":")[0])
+    if whole and name in coordinate_names(whole):
+        hint = f"'{name}' is a freedom of joint '{whole.name}', which moves as a whole"
+    elif name in tree.links:
+        joint = tree.above.get(name)
+        hint = f"'{name}' is a link"
+        hint += f"; the joint it hangs on is '{joint.name}'" if joint else ", the root"
+    else:
+        hint = did_you_mean(name, tree.by_name if known is None else known)
+    message = f"{option}: there is no joint '{name}'"
+    return UsageError(message, where=tree.description.source, hint=hint)
+
+
+def unknown_link(tree: Tree, option: str, name: str) -> RobolinError:
+    """A link named by an option that the description does not have."""
+    if joint := tree.by_name.get(name):
+        hint = f"'{name}' is a joint; the link it carries is '{joint.child}'"
+    else:
+        hint = did_you_mean(name, tree.links)
+    message = f"{option}: there is no link '{name}'"
+    return UsageError(message, where=tree.description.source, hint=hint)

@@ -1,0 +1,194 @@
+"""Single attributes and children of URDF elements, with every complaint written down.
+
+A value that cannot be read is complained about and replaced by its default, so that reading goes
+on to the next one; a description with an error in it is never used.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from robolin.arm import Vector3
+from robolin.description.model import Finding, Level, Place
+from robolin.description.xml.xml_tree import Element
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_WORD = re.compile(r"[^ \t\r\n]+")
+_XACRO = re.compile(r"\$[{(]")
+_BELONGS = {
+    "link": "robot",
+    "inertial": "link",
+    "mass": "inertial",
+    "inertia": "inertial",
+    "axis": "joint",
+    "limit": "joint",
+    "dynamics": "joint",
+    "mimic": "joint",
+    "parent": "joint",
+    "child": "joint",
+}
+XACRO_HINT = "expand it first: xacro file.xacro > file.urdf"
+
+
+class Notes:
+    """What is noticed while reading one file."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.findings: list[Finding] = []
+        self.ignored: Counter[str] = Counter()
+
+    def at(self, element: Element) -> Place:
+        return Place(self.source, element.line)
+
+    def add(self, what: str, level: Level, element: Element, message: str, hint: str = "") -> None:
+        self.findings.append(Finding(what, level, self.at(element), message, hint))
+
+    def error(self, what: str, element: Element, message: str, hint: str = "") -> None:
+        self.add(what, "error", element, message, hint)
+
+    def ignore(self, what: str) -> None:
+        self.ignored[what] += 1
+
+
+def children(
+    element: Element, owner: str, known: Sequence[str], notes: Notes
+) -> dict[str, Element]:
+    """The known children by tag, each of which may stand once; the others are ignored aloud."""
+    found: dict[str, Element] = {}
+    for child in element.children:
+        if child.tag not in known:
+            note_unknown(child, child.tag, f"<{child.tag}> in {owner}", known, notes)
+        elif child.tag in found:
+            message = f"{owner} has a second <{child.tag}>; the first is on line "
+            message += str(found[child.tag].line)
+            notes.error("duplicate-element", child, message, "keep one of the two")
+        else:
+            found[child.tag] = child
+    return found
+
+
+def check_attributes(element: Element, owner: str, known: Sequence[str], notes: Notes) -> None:
+    """Attributes nobody reads are listed as ignored, likely misspellings are warned about."""
+    for name in element.attributes:
+        if name not in known:
+            where = f"{element.tag} attribute {name}"
+            note_unknown(element, name, f"{owner}: {where}", known, notes, where)
+
+
+def note_unknown(
+    element: Element, name: str, what: str, known: Sequence[str], notes: Notes, listed: str = ""
+) -> None:
+    """Count something unread; warn where it looks like a known name misspelt."""
+    notes.ignore(listed or name)
+    meant = next((word for word in known if _misspelt(name, word)), None)
+    if meant:
+        notes.add("misspelt", "warning", element, f"{what} is ignored", f"did you mean '{meant}'?")
+    elif name == element.tag and name in _BELONGS:
+        hint = f"it belongs directly in <{_BELONGS[name]}>"
+        notes.add("misplaced-element", "warning", element, f"{what} is ignored", hint)
+
+
+@lru_cache(maxsize=1024)
+def _misspelt(name: str, word: str) -> bool:
+    """Whether a name is a word with letters swapped, in the wrong case, added or left out."""
+    name, word = name.lower(), word.lower()
+    if abs(len(name) - len(word)) > len(word) // 2:
+        return False
+    return sorted(name) == sorted(word) or SequenceMatcher(None, name, word).ratio() >= 0.8
+
+
+def name_of(element: Element, owner: str, notes: Notes, attribute: str = "name") -> str:
+    """A name that is there and not empty; '' after complaining."""
+    name = element.attributes.get(attribute)
+    what = f"{owner} has no {attribute}" if name is None else f"{owner} has an empty {attribute}"
+    hint = f'write <{element.tag} {attribute}="…">'
+    if name is None:
+        notes.error("name-missing", element, what, hint)
+    elif not name.strip():
+        notes.error("name-empty", element, what, hint)
+    elif _XACRO.search(name):
+        _unexpanded(element, f"{owner}: {attribute} {shown(name)}", notes)
+    else:
+        return name
+    return ""
+
+
+def number(
+    element: Element, attribute: str, owner: str, notes: Notes, *, required: bool = False
+) -> float | None:
+    """One finite number; None where the attribute is absent or unreadable."""
+    text = element.attributes.get(attribute)
+    what = f"{owner}: {element.tag} {attribute}"
+    if text is None:
+        if required:
+            hint = f'write <{element.tag} {attribute}="…"/>'
+            notes.error("missing-attribute", element, f"{what} is missing", hint)
+        return None
+    return _finite(text.strip(" \t\r\n"), f"{what} {shown(text)}", element, notes)
+
+
+def vector(
+    element: Element | None, attribute: str, owner: str, notes: Notes, default: Vector3
+) -> Vector3:
+    """Three finite numbers; the default where element or attribute is absent."""
+    text = element.attributes.get(attribute) if element else None
+    if element is None or text is None:
+        return default
+    what = f"{owner}: {element.tag} {attribute} {shown(text)}"
+    if _XACRO.search(text):
+        _unexpanded(element, what, notes)
+        return default
+    values = []
+    for word in _WORD.findall(text):
+        value = _finite(word, f"{what}: {shown(word)}", element, notes)
+        if value is None:
+            return default
+        values.append(value)
+    if len(values) != 3:
+        count = f"{len(values)} number{'' if len(values) == 1 else 's'}"
+        hint = f'three are needed, as in {attribute}="0 0 0.5"'
+        notes.error("wrong-count", element, f"{what} has {count}, not 3", hint)
+        return default
+    return values[0], values[1], values[2]
+
+
+def _finite(text: str, what: str, element: Element, notes: Notes) -> float | None:
+    if _NUMBER.fullmatch(text):
+        value = float(text)
+        if math.isfinite(value):
+            return value
+        notes.error("number-not-finite", element, f"{what} is too large", "is the exponent right?")
+    elif _NOT_FINITE.fullmatch(text):
+        hint = "write a finite number; a limit that is not known is left out"
+        notes.error("number-not-finite", element, f"{what} is not finite", hint)
+    elif _XACRO.search(text):
+        _unexpanded(element, what, notes)
+    else:
+        hint = "write a plain decimal such as 0.25 or 2.5e-1, in SI units"
+        if "," in text:
+            hint = "numbers are separated by spaces and have a decimal point, no commas"
+        notes.error("number-malformed", element, f"{what} is not a number", hint)
+    return None
+
+
+def _unexpanded(element: Element, what: str, notes: Notes) -> None:
+    notes.error("xacro-unexpanded", element, f"{what} is unexpanded xacro", XACRO_HINT)
+
+
+def shown(text: str, longest: int = 60) -> str:
+    """A value as it can be printed: in quotes, shortened, control characters spelt out."""
+    if not text.isprintable():
+        text = text.encode("unicode_escape").decode("ascii")
+    return f"'{text}'" if len(text) <= longest else f"'{text[:longest]}…'"
+
+
+def sorted_counts(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """'visual (12)', 'gazebo (3)', … in alphabetical order."""
+    return tuple(f"{what} ({count})" for what, count in sorted(counts.items()))

@@ -1,0 +1,249 @@
+"""URDF text to a description; meshes are never opened.
+
+All problems of a file are found in one reading, each at its line.  What the dynamics have no use
+for is counted in `Description.ignored`, gear reductions are noted, nothing is invented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import chain
+from typing import get_args
+
+from robolin.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
+from robolin.description.model import (
+    Description,
+    JointEntry,
+    Kind,
+    LinkEntry,
+    Place,
+    Reading,
+)
+from robolin.description.structure import check_structure, did_you_mean
+from robolin.description.urdf.transmissions import listed, reductions
+from robolin.description.urdf.urdf_fields import (
+    XACRO_HINT,
+    Notes,
+    check_attributes,
+    children,
+    name_of,
+    note_unknown,
+    number,
+    shown,
+    sorted_counts,
+    vector,
+)
+from robolin.description.xml.xml_tree import Element, parse_xml
+from robolin.geometry.rotations import rotation_from_rpy, turned_rotary
+
+KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+# what a joint of a kind has no use for
+USELESS = {"fixed": ("axis", "limit", "dynamics", "mimic"), "floating": ("axis",)}
+JOINT_PARTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
+DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)
+PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+def read_urdf(text: bytes, source: str) -> Reading:
+    """The description of a URDF file, None if there is any error, and all findings by line."""
+    robot, broken = parse_xml(text, source)
+    if robot is None:
+        return Reading(None, broken)
+    notes = Notes(source)
+    description = _robot(robot, notes, sha256(text).hexdigest())
+    findings = sorted(notes.findings, key=lambda finding: finding.place.line)
+    wrong = any(finding.level == "error" for finding in findings)
+    return Reading(None if wrong else description, findings)
+
+
+def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
+    if robot.tag != "robot":
+        _complain_about_root(robot, notes)
+        return None
+    if macros := [part for part in _read_parts(robot) if part.tag.startswith("xacro:")]:
+        message = f"unexpanded xacro: <{macros[0].tag}>"
+        message += f" and {len(macros) - 1} more elements" if len(macros) > 1 else ""
+        notes.error("xacro-unexpanded", macros[0], message, XACRO_HINT)
+        return None
+    name = name_of(robot, "the robot", notes)
+    known = ("name", "version", *(key for key in robot.attributes if key.startswith("xmlns")))
+    check_attributes(robot, "the robot", known, notes)
+    links = [_link(part, notes) for part in robot.children if part.tag == "link"]
+    joints = [_joint(part, notes) for part in robot.children if part.tag == "joint"]
+    transmissions = [part for part in robot.children if part.tag == "transmission"]
+    for part in robot.children:
+        if part.tag not in ("link", "joint", "transmission"):
+            what = f"<{part.tag}> in the robot"
+            note_unknown(part, part.tag, what, ("link", "joint", "transmission"), notes)
+    root, findings = check_structure(links, joints, notes.at(robot))
+    notes.findings += findings
+    return Description(
+        name=name,
+        links=tuple(links),
+        joints=tuple(joints),
+        root=root or "",
+        source=notes.source,
+        digest=digest,
+        ignored=(*sorted_counts(notes.ignored), *listed(transmissions)),
+        notes=reductions(transmissions),
+        places={"robot": notes.at(robot)},
+    )
+
+
+def _complain_about_root(root: Element, notes: Notes) -> None:
+    hints = {
+        "sdf": "this is an SDF file; convert it to URDF first",
+        "mujoco": "this is a MuJoCo (MJCF) file; a URDF file has <robot> outermost",
+    }
+    hint = hints.get(root.tag, 'a URDF file has <robot name="…"> outermost')
+    notes.error("not-a-robot", root, f"the outermost element is <{root.tag}>, not <robot>", hint)
+
+
+def _read_parts(robot: Element) -> Iterator[Element]:
+    """The elements in places that are read: in the robot, its links and its joints."""
+    for part in robot.children:
+        yield part
+        if part.tag in ("link", "joint"):
+            yield from chain(part.children, *(inner.children for inner in _inertials(part)))
+
+
+def _inertials(link: Element) -> list[Element]:
+    return [part for part in link.children if part.tag == "inertial"]
+
+
+def _link(element: Element, notes: Notes) -> LinkEntry:
+    name = name_of(element, "a link", notes)
+    owner = f"link {shown(name)}" if name else "a link"
+    check_attributes(element, owner, ("name",), notes)
+    inertial = children(element, owner, ("inertial",), notes).get("inertial")
+    if inertial is None:
+        return LinkEntry(name, notes.at(element))
+    return LinkEntry(name, notes.at(element), _inertia(inertial, owner, notes), notes.at(inertial))
+
+
+def _inertia(inertial: Element, owner: str, notes: Notes) -> Inertia:
+    """Mass, centre of mass and rotary inertia, the latter turned into the link's axes."""
+    check_attributes(inertial, owner, (), notes)
+    parts = children(inertial, f"inertial of {owner}", ("origin", "mass", "inertia"), notes)
+    mass = None
+    if "mass" in parts:
+        mass = number(parts["mass"], "value", owner, notes, required=True)
+        check_attributes(parts["mass"], owner, ("value",), notes)
+    else:
+        hint = 'write <mass value="…"/>, or remove <inertial> if the link weighs nothing'
+        notes.error("missing-element", inertial, f"{owner} has an <inertial> without <mass>", hint)
+    pose = _pose(parts.get("origin"), owner, notes)
+    rotary = _rotary(parts["inertia"], owner, notes) if "inertia" in parts else (0.0,) * 6
+    return Inertia(mass or 0.0, pose.translation, turned_rotary(pose.rotation, rotary))
+
+
+def _rotary(element: Element, owner: str, notes: Notes) -> Rotary:
+    check_attributes(element, owner, PRODUCTS, notes)
+    missing = [name for name in PRODUCTS if name not in element.attributes]
+    if missing:
+        message = f"{owner}: inertia has no {', '.join(missing)}"
+        hint = "all six are needed; write 0 for a product of inertia that vanishes"
+        notes.error("missing-attribute", element, message, hint)
+    xx, xy, xz, yy, yz, zz = (number(element, name, owner, notes) or 0.0 for name in PRODUCTS)
+    return xx, xy, xz, yy, yz, zz
+
+
+def _pose(origin: Element | None, owner: str, notes: Notes) -> Pose:
+    if origin is None:
+        return Pose()
+    check_attributes(origin, owner, ("xyz", "rpy"), notes)
+    roll, pitch, yaw = vector(origin, "rpy", owner, notes, ORIGIN)
+    return Pose(rotation_from_rpy(roll, pitch, yaw), vector(origin, "xyz", owner, notes, ORIGIN))
+
+
+def _joint(element: Element, notes: Notes) -> JointEntry:
+    name = name_of(element, "a joint", notes)
+    owner = f"joint {shown(name)}" if name else "a joint"
+    check_attributes(element, owner, ("name", "type"), notes)
+    kind = _kind(element, owner, notes)
+    parts = children(element, owner, JOINT_PARTS, notes)
+    places: dict[str, Place] = {tag: notes.at(part) for tag, part in parts.items()}
+    for tag in [tag for tag in USELESS.get(kind, ()) if tag in parts]:
+        notes.ignore(f"{tag} of a {kind} joint")
+        del parts[tag]
+    if element.attributes.get("type") in ("revolute", "prismatic") and "limit" not in parts:
+        message = f"{owner} is {kind} and has no <limit>"
+        notes.add("limit-missing", "note", element, message, "its range is taken as unknown")
+    damping, friction = _dynamics(parts.get("dynamics"), owner, notes)
+    return JointEntry(
+        name=name,
+        kind=kind,
+        parent=_end("parent", parts, element, owner, notes),
+        child=_end("child", parts, element, owner, notes),
+        place=notes.at(element),
+        pose=_pose(parts.get("origin"), owner, notes),
+        axis=_axis(parts.get("axis"), owner, notes),
+        limits=_limits(parts.get("limit"), owner, notes),
+        damping=damping,
+        friction=friction,
+        mimic=_mimic(parts.get("mimic"), owner, notes),
+        places=places,
+    )
+
+
+def _kind(element: Element, owner: str, notes: Notes) -> Kind:
+    """The joint's type; after complaining, revolute, so that nothing else looks wrong."""
+    text = element.attributes.get("type")
+    if text is None:
+        hint = "one of " + ", ".join(KINDS)
+        notes.error("missing-attribute", element, f"{owner} has no type", hint)
+    elif text not in KINDS:
+        message = f"{owner} has an unknown type {shown(text)}"
+        notes.error("unknown-joint-type", element, message, did_you_mean(text.lower(), KINDS))
+    return KINDS.get(text or "", "revolute")
+
+
+def _end(end: str, parts: dict[str, Element], joint: Element, owner: str, notes: Notes) -> str:
+    """The name of the parent or child link; '' after complaining."""
+    if end not in parts:
+        hint = f'write <{end} link="…"/> inside the joint'
+        notes.error("missing-element", joint, f"{owner} has no <{end}>", hint)
+        return ""
+    check_attributes(parts[end], owner, ("link",), notes)
+    return name_of(parts[end], f"<{end}> of {owner}", notes, "link")
+
+
+def _axis(element: Element | None, owner: str, notes: Notes) -> Vector3:
+    if element is None:
+        return DEFAULT_AXIS
+    check_attributes(element, owner, ("xyz",), notes)
+    if "xyz" not in element.attributes:
+        hint = 'write <axis xyz="0 0 1"/>'
+        notes.error("missing-attribute", element, f"{owner}: axis xyz is missing", hint)
+    axis = vector(element, "xyz", owner, notes, DEFAULT_AXIS)
+    if axis == ORIGIN:
+        message = f"{owner}: axis xyz {shown(element.attributes['xyz'])} has no direction"
+        notes.error("zero-axis", element, message, "a joint moves along or about a non-zero axis")
+    return axis
+
+
+def _limits(element: Element | None, owner: str, notes: Notes) -> Limits:
+    if element is None:
+        return Limits()
+    names = ("lower", "upper", "velocity", "effort")
+    check_attributes(element, owner, names, notes)
+    return Limits(*(number(element, name, owner, notes) for name in names))
+
+
+def _dynamics(element: Element | None, owner: str, notes: Notes) -> tuple[float, float]:
+    if element is None:
+        return 0.0, 0.0
+    check_attributes(element, owner, ("damping", "friction"), notes)
+    damping, friction = (number(element, name, owner, notes) for name in ("damping", "friction"))
+    return damping or 0.0, friction or 0.0
+
+
+def _mimic(element: Element | None, owner: str, notes: Notes) -> Mimic | None:
+    if element is None:
+        return None
+    check_attributes(element, owner, ("joint", "multiplier", "offset"), notes)
+    leader = name_of(element, f"<mimic> of {owner}", notes, "joint")
+    ratio = number(element, "multiplier", owner, notes)
+    offset = number(element, "offset", owner, notes)
+    return Mimic(leader, 1.0 if ratio is None else ratio, offset or 0.0)

@@ -1,0 +1,150 @@
+"""Robots that urdfpy or its fork urchin have already loaded, as descriptions.
+
+Both libraries give every link without <inertial> a mass of 1 kg with unit inertia and forget that
+they did.  The object cannot tell such a link from a real one, so the figures are kept and every
+link that has exactly them is warned about; reading the file itself avoids the question.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+from robolin.arm import IDENTITY, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
+from robolin.description.model import Description, Finding, JointEntry, LinkEntry, Place, Reading
+from robolin.description.structure import check_structure, quoted
+from robolin.errors import RobolinError
+from robolin.geometry.rotations import turned_rotary
+
+UNIT_ROTARY = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+INVENTED = Inertia(1.0, ORIGIN, UNIT_ROTARY)
+MOVING = ("revolute", "continuous", "prismatic", "planar", "floating")
+
+
+def read_urdfpy(urdf: Any) -> Reading:
+    """The description of a loaded `urdfpy.URDF` or `urchin.URDF`; places name the object only."""
+    library = type(urdf).__module__.partition(".")[0]
+    try:
+        place = Place(f"{library} object '{urdf.name}'")
+        links = [_link(link, place) for link in urdf.links]
+        joints = [_joint(joint, place) for joint in urdf.joints]
+    except (AttributeError, TypeError, ValueError) as error:
+        raise RobolinError(
+            f"the {type(urdf).__name__} is not a robot as urdfpy or urchin load it: {error}",
+            hint="pass what urdfpy.URDF.load or urchin.URDF.load returned, or load the file",
+        ) from error
+    root, findings = check_structure(links, joints, place)
+    findings += _unusable_numbers(links, joints, place)
+    broken = bool(findings)
+    findings += _invented(links, place)
+    description = Description(
+        name=urdf.name,
+        links=tuple(links),
+        joints=tuple(joints),
+        root=root or "",
+        source=place.file,
+        digest=sha256(repr((links, joints)).encode()).hexdigest(),
+        places={"robot": place},
+    )
+    return Reading(None if broken else description, findings)
+
+
+def _link(link: Any, place: Place) -> LinkEntry:
+    inertial = link.inertial
+    if inertial is None:
+        return LinkEntry(link.name, place)
+    rows = inertial.inertia if inertial.inertia is not None else [[0.0] * 3] * 3
+    pose = _pose(inertial.origin)
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = ([float(value) for value in row] for row in rows)
+    rotary = (xx, xy, xz, yy, yz, zz)
+    turned = rotary if pose.rotation == IDENTITY else turned_rotary(pose.rotation, rotary)
+    inertia = Inertia(float(inertial.mass), pose.translation, turned)
+    return LinkEntry(link.name, place, inertia, place)
+
+
+def _joint(joint: Any, place: Place) -> JointEntry:
+    kind = joint.joint_type
+    if kind not in MOVING:
+        pose = _pose(joint.origin)
+        return JointEntry(joint.name, kind, joint.parent, joint.child, place, pose)
+    limit, dynamics, mimic = joint.limit, joint.dynamics, joint.mimic
+    return JointEntry(
+        name=joint.name,
+        kind=kind,
+        parent=joint.parent,
+        child=joint.child,
+        place=place,
+        pose=_pose(joint.origin),
+        axis=_vector(joint.axis) if kind != "floating" else (1.0, 0.0, 0.0),
+        limits=_limits(limit) if limit else Limits(),
+        damping=_number(dynamics.damping) or 0.0 if dynamics else 0.0,
+        friction=_number(dynamics.friction) or 0.0 if dynamics else 0.0,
+        mimic=Mimic(mimic.joint, float(mimic.multiplier), float(mimic.offset)) if mimic else None,
+    )
+
+
+def _limits(limit: Any) -> Limits:
+    return Limits(*(_number(v) for v in (limit.lower, limit.upper, limit.velocity, limit.effort)))
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _vector(values: Any) -> Vector3:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
+
+
+def _pose(matrix: Any) -> Pose:
+    """A 4×4 homogeneous matrix as a pose; none is the identity."""
+    if matrix is None:
+        return Pose()
+    rows = [[float(value) for value in row] for row in matrix]
+    (a, b, c, x), (d, e, f, y), (g, h, i, z) = rows[:3]
+    return Pose((a, b, c, d, e, f, g, h, i), (x, y, z))
+
+
+def _invented(links: Sequence[LinkEntry], place: Place) -> list[Finding]:
+    """A warning that names the links whose inertia nobody may have written."""
+    names = [link.name for link in links if link.inertia == INVENTED]
+    if not names:
+        return []
+    message = f"the library that loaded this robot may have invented 1 kg for {quoted(names)}"
+    hint = "load the URDF file itself: a link without <inertial> then has no mass"
+    return [Finding("invented-inertia", "warning", place, message, hint)]
+
+
+def _unusable_numbers(
+    links: Sequence[LinkEntry], joints: Sequence[JointEntry], place: Place
+) -> list[Finding]:
+    """Numbers that the libraries let through and a file would have been refused for."""
+    findings = []
+    for link in links:
+        body = link.inertia or Inertia()
+        if not _all_finite(body.mass, *body.com, *body.rotary):
+            message = f"link '{link.name}': the inertial holds a number that is not finite"
+            findings.append(Finding("number-not-finite", "error", place, message))
+    for joint in joints:
+        limits = (
+            joint.limits.lower,
+            joint.limits.upper,
+            joint.limits.velocity,
+            joint.limits.effort,
+        )
+        known = [value for value in limits if value is not None]
+        follows = (joint.mimic.ratio, joint.mimic.offset) if joint.mimic else ()
+        numbers = (*joint.pose.rotation, *joint.pose.translation, *joint.axis, *known, *follows)
+        if not _all_finite(*numbers, joint.damping, joint.friction):
+            message = f"joint '{joint.name}' holds a number that is not finite"
+            findings.append(Finding("number-not-finite", "error", place, message))
+        if joint.axis == ORIGIN:
+            message = f"joint '{joint.name}' has an axis without direction"
+            findings.append(Finding("zero-axis", "error", place, message))
+    return findings
+
+
+def _all_finite(*numbers: float) -> bool:
+    return all(math.isfinite(number) for number in numbers)

@@ -1,0 +1,113 @@
+"""What is odd about a link's mass and inertia, whatever it is part of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from robolin.arm import Inertia
+from robolin.description.building.contract import figure
+from robolin.description.model import Finding, LinkEntry, Place
+from robolin.description.structure import quoted
+from robolin.description.validate.inertia_checks import (
+    decimal_point_repairs,
+    positive,
+    principal_moments,
+    radius_of_gyration,
+    triangle_shortfall,
+)
+from robolin.description.validate.validation_ids import finding
+
+LARGEST_RADIUS = 1.5
+SMALLEST_ODD_RADIUS = 0.1
+ODD_RATIO = 3.0
+REPEATED_AT_LEAST = 3
+PLACEHOLDER = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
+
+
+def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
+    """Everything to say about one link; `size` spans what is attached to it, None if unknown."""
+    if link.inertia is None:
+        return
+    body, place = link.inertia, link.inertia_place or link.place
+    yield from _mass_findings(link.name, body, place)
+    if body.rotary == PLACEHOLDER:
+        message = f"link '{link.name}': the inertia is 1, 1, 1 kg·m², which no one measured"
+        hint = "give the link's own figures, from CAD or from a box or cylinder of its size"
+        yield finding("placeholder-inertia", place, message, hint)
+    yield from _inertia_findings(link.name, body, place)
+    yield from _radius_findings(link.name, body, place, size)
+
+
+def _mass_findings(name: str, body: Inertia, place: Place) -> Iterator[Finding]:
+    if body.mass < 0.0:
+        message = f"link '{name}': the mass {figure(body.mass)} kg is below zero"
+        yield finding("negative-mass", place, message, f"did you mean {figure(-body.mass)}?")
+    elif body.mass == 0.0 and any(body.rotary):
+        message = f"link '{name}' has a moment of inertia but no mass"
+        hint = "give its mass, or set the inertia to zero if it is only a frame"
+        yield finding("inertia-without-mass", place, message, hint)
+    elif body.mass and not any(body.rotary):
+        message = f"link '{name}': {figure(body.mass)} kg without a moment of inertia"
+        hint = "fine for a point mass; otherwise give the inertia about the centre of mass"
+        yield finding("mass-without-inertia", place, message, hint)
+
+
+def _inertia_findings(name: str, body: Inertia, place: Place) -> Iterator[Finding]:
+    """At most one finding: an inertia that is not positive breaks the triangle as well."""
+    moments = principal_moments(body.rotary)
+    shown = ", ".join(f"{moment:.4g}" for moment in moments)
+    if not positive(moments):
+        message = f"link '{name}': the inertia is not positive; principal moments {shown} kg·m²"
+        hint = _repair(body, "no moment of inertia is below zero; check signs and decimal points")
+        yield finding("inertia-not-positive", place, message, hint)
+    elif short := triangle_shortfall(moments):
+        a, b, c = moments
+        message = (
+            f"link '{name}': the principal moments {shown} kg·m² belong to no body: "
+            f"{a:.4g} + {b:.4g} misses {c:.4g} by {short:.3g} ({100.0 * short / c:.3g} %)"
+        )
+        if body.mass > 0.0:
+            message += f"; radius of gyration {radius_of_gyration(body):.3g} m"
+        hint = _repair(body, "two moments always add up to the third or more; check the figures")
+        yield finding("triangle-inequality", place, message, hint)
+
+
+def _repair(body: Inertia, otherwise: str) -> str:
+    repairs = decimal_point_repairs(body.rotary)
+    return f"possible if {', or '.join(repairs[:3])}" if repairs else otherwise
+
+
+def _radius_findings(
+    name: str, body: Inertia, place: Place, size: float | None
+) -> Iterator[Finding]:
+    """A radius no link of an arm has, or one far beyond everything attached to the link.
+
+    Both bars are loose on purpose: 1.5 m is more than the reach of most arms, and a body seldom
+    has its mass three times as far out as its joints, frames and centre of mass are apart.
+    """
+    if body.mass <= 0.0:
+        return
+    radius = radius_of_gyration(body)
+    odd = size is not None and radius > max(SMALLEST_ODD_RADIUS, ODD_RATIO * size)
+    if radius > LARGEST_RADIUS or odd:
+        message = f"link '{name}': a radius of gyration of {radius:.3g} m from {body.mass:.4g} kg"
+        if size is not None:
+            message += f", where joints, frames and centre of mass span {size:.3g} m"
+        hint = "check the units (kg·m², not kg·mm² or kg·cm²) and the mass"
+        yield finding("radius-of-gyration", place, message, hint)
+
+
+def repeated_inertials(links: Sequence[LinkEntry]) -> Iterator[Finding]:
+    """Links that share one inertial to the last digit, which are copies more often than twins."""
+    groups: dict[Inertia, list[LinkEntry]] = {}
+    for link in links:
+        if link.inertia and any(link.inertia.rotary):
+            groups.setdefault(link.inertia, []).append(link)
+    for group in groups.values():
+        if len(group) >= REPEATED_AT_LEAST:
+            place = group[0].inertia_place or group[0].place
+            message = f"{len(group)} links have the same inertial: " + quoted(
+                [link.name for link in group]
+            )
+            hint = "fine for parts that are the same; otherwise give each link its own figures"
+            yield finding("repeated-inertial", place, message, hint)

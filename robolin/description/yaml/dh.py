@@ -1,0 +1,139 @@
+"""Denavit–Hartenberg tables as joints and links.
+
+    dh:
+      convention: standard | modified
+      base: base                       # the link the first row sits on
+      rows:
+        - {name: joint1, type: revolute, a: 0, alpha: 1.57, d: 0.4, theta: 0, link: link1}
+      tool: {link: tool, origin: {xyz: [0, 0, 0.1], rpy: [0, 0, 0]}}
+
+With q the joint's position, added to theta if it turns and to d if it slides, row i places the
+frame of its link in the frame of the row before:
+
+    standard   A(i) = Rz(theta) Tz(d) Tx(a) Rx(alpha)      joint i moves along z of frame i-1
+    modified   A(i) = Rx(alpha) Tx(a) Rz(theta) Tz(d)      joint i moves along z of frame i
+
+So in the modified convention a row holds alpha(i-1) and a(i-1), as Craig prints them.  Mass,
+centre of mass and inertia of a link are given in its frame i, in both conventions.
+
+A joint of the description moves its child about an axis through the child's own origin.  In
+the standard convention frame i lies off the axis of a turning joint by `a`; the joint then
+carries a massless frame '<link>@hinge' on the axis, and the link is fixed to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from math import cos, sin
+from typing import cast
+
+from robolin.arm import Matrix3, Pose, Vector3
+from robolin.description.model import JointEntry, Kind, LinkEntry
+from robolin.description.structure import did_you_mean
+from robolin.description.yaml.yaml_fields import Fields, fields_of, named
+from robolin.description.yaml.yaml_joint import MOTION_KEYS, Written, pose_of, with_motion
+from robolin.description.yaml.yaml_nodes import shown
+from robolin.geometry.rotations import compose, rotate, transpose
+
+DH_KEYS = ("convention", "base", "rows", "tool")
+CONVENTIONS = ("standard", "modified")
+DH_KINDS = ("revolute", "continuous", "prismatic", "fixed")
+ROW_KEYS = ("name", "type", "a", "alpha", "d", "theta", "link", *MOTION_KEYS)
+TOOL_KEYS = ("link", "origin")
+# besides a and alpha; the one that q adds to may be left out
+OTHER_PARAMETERS = {
+    "revolute": ("d",),
+    "continuous": ("d",),
+    "prismatic": ("theta",),
+    "fixed": ("d", "theta"),
+}
+Z: Vector3 = (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The four numbers of a row, at q = 0."""
+
+    a: float
+    alpha: float
+    d: float
+    theta: float
+
+    @property
+    def standard(self) -> Pose:
+        """Rz(theta) Tz(d) Tx(a) Rx(alpha)."""
+        return compose(_screw_z(self.theta, self.d), _screw_x(self.alpha, self.a))
+
+    @property
+    def modified(self) -> Pose:
+        """Rx(alpha) Tx(a) Rz(theta) Tz(d)."""
+        return compose(_screw_x(self.alpha, self.a), _screw_z(self.theta, self.d))
+
+
+def read_table(table: Fields, listed: Collection[str], written: Written) -> None:
+    """Add the joints of a table, from the base to the tool; `listed` are the links with mass."""
+    table.need("convention", hint="'standard' (distal) or 'modified' (Craig): they differ")
+    table.need("rows")
+    standard = table.choice("convention", CONVENTIONS, "unknown-convention") == "standard"
+    link = table.text("base") or "base"
+    for number, node in enumerate(table.items("rows"), start=1):
+        row = fields_of(node, named(node, "joint", number), ROW_KEYS, table.findings)
+        if row is not None:
+            joint = _joint(row, link, f"link{number}", listed)
+            _add_row(row, joint, standard, written)
+            link = joint.child
+    _add_tool(table, link, written)
+
+
+def _joint(row: Fields, parent: str, default: str, listed: Collection[str]) -> JointEntry:
+    kind = row.choice("type", DH_KINDS, "unknown-joint-type")
+    row.need("name", "type", "a", "alpha", *OTHER_PARAMETERS.get(kind, ()))
+    child = row.text("link") or default
+    if listed and kind != "fixed" and child not in listed:
+        message = f"{row.what} moves an unknown link {shown(child)}"
+        row.error("unknown-link", row.place("link"), message, did_you_mean(child, listed))
+        child = ""
+    places = {"child": row.place("link")}
+    kind = cast(Kind, kind or "revolute")
+    return JointEntry(row.text("name"), kind, parent, child, row.node.place, places=places)
+
+
+def _add_row(row: Fields, joint: JointEntry, standard: bool, written: Written) -> None:
+    """Add a row's joint and, where the link's frame lies off the joint's axis, its hinge."""
+    at_zero = Parameters(*(row.number(key) for key in ("a", "alpha", "d", "theta")))
+    turns = joint.kind in ("revolute", "continuous")
+    if standard and turns and at_zero.a and joint.child:
+        hinge, mount = f"{joint.child}@hinge", f"{joint.child}@mount"
+        fixed = replace(joint, name=mount, kind="fixed", parent=hinge, pose=at_zero.standard)
+        joint = replace(joint, child=hinge, axis=Z)
+        written.frames.append(LinkEntry(hinge, joint.place))
+        written.joints += [with_motion(joint, row, written), fixed]
+        return
+    pose = at_zero.standard if standard else at_zero.modified
+    axis = rotate(transpose(pose.rotation), Z) if standard else Z
+    written.joints.append(with_motion(replace(joint, pose=pose, axis=axis), row, written))
+
+
+def _add_tool(table: Fields, parent: str, written: Written) -> None:
+    tool = table.fields("tool", TOOL_KEYS)
+    if tool is None:
+        return
+    link = tool.text("link") or "tool"
+    places = {"child": tool.place("link")}
+    name = f"{link}@mount"
+    pose = pose_of(tool)
+    place = tool.node.place
+    written.joints.append(JointEntry(name, "fixed", parent, link, place, pose, places=places))
+
+
+def _screw_x(angle: float, distance: float) -> Pose:
+    c, s = cos(angle), sin(angle)
+    turn: Matrix3 = (1.0, 0.0, 0.0, 0.0, c, -s, 0.0, s, c)
+    return Pose(turn, (distance, 0.0, 0.0))
+
+
+def _screw_z(angle: float, distance: float) -> Pose:
+    c, s = cos(angle), sin(angle)
+    turn: Matrix3 = (c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0)
+    return Pose(turn, (0.0, 0.0, distance))

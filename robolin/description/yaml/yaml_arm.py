@@ -1,0 +1,190 @@
+"""The YAML format for arms: `robolin: 1`, a name, joints (or a `dh:` table) and links.
+
+    robolin: 1
+    name: two-link
+    gravity: [0, -9.81, 0]              # optional
+    joints:                             # base to tip
+      - {name: shoulder, type: revolute, parent: base, child: upper, axis: [0, 0, 1]}
+    links:
+      - {name: upper, mass: 1, com: [0.5, 0, 0], inertia: {ixx: 0, iyy: 0.1, izz: 0.1}}
+
+Units are SI.  A link's inertia is about its centre of mass, in the link's axes; left out, the
+link is a point mass, and without `mass` it is a massless frame.
+
+Which links must be listed: all but two kinds.  The parent of the first joint (the base) and a
+fixed joint's child that carries nothing (a tool frame) are massless frames without being
+listed, unless their name looks like a slip for a listed link that nothing carries.  Any other
+name is an unknown link: a misspelt one never becomes a massless body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from hashlib import sha256
+from typing import cast
+
+from robolin.arm import Inertia, Vector3
+from robolin.description.model import (
+    Description,
+    Finding,
+    JointEntry,
+    Kind,
+    LinkEntry,
+    Place,
+    Reading,
+)
+from robolin.description.structure import check_structure
+from robolin.description.yaml.dh import DH_KEYS, read_table
+from robolin.description.yaml.yaml_fields import Fields, fields_of, named
+from robolin.description.yaml.yaml_joint import KINDS, MOTION_KEYS, Written, pose_of, with_motion
+from robolin.description.yaml.yaml_loops import check_loops, read_loops
+from robolin.description.yaml.yaml_nodes import read_nodes, shown
+
+PROSE_KEYS = ("description", "source", "licence")
+ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links", "loops")
+JOINT_KEYS = ("name", "type", "parent", "child", "origin", "axis", *MOTION_KEYS)
+LINK_KEYS = ("name", "mass", "com", "inertia")
+MOMENT_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+FORMAT_VERSION = "1"
+
+
+def read_yaml(text: bytes, source: str) -> Reading:
+    """What a YAML arm says; `source` is the name that findings give the file."""
+    node, findings = read_nodes(text, source)
+    arm = fields_of(node, "the arm", ARM_KEYS, findings) if node else None
+    if arm is None:
+        return Reading(None, findings)
+    _check_version(arm)
+    arm.need("name")
+    links = _read_links(arm)
+    written = _read_joints(arm, [link.name for link in links if link.name])
+    links = [*_frames(links, written.joints), *links, *written.frames]
+    root = None
+    if arm.has("links") and (arm.has("joints") or arm.has("dh")):
+        root, structural = check_structure(links, written.joints, arm.node.place)
+        findings += structural
+    loops = read_loops(arm)
+    findings += check_loops(loops, links)
+    prose = {key: arm.text(key) for key in PROSE_KEYS}
+    description = Description(
+        name=arm.text("name"),
+        links=tuple(links),
+        joints=tuple(written.joints),
+        root=root or "",
+        source=source,
+        digest=sha256(text).hexdigest(),
+        gravity=arm.vector("gravity") if arm.has("gravity") else None,
+        loops=loops,
+        ignored=tuple(written.ignored),
+        notes=(f"source: {prose['source']}",) if prose["source"] else (),
+        places={key: arm.place(key) for key in ARM_KEYS if arm.has(key)},
+    )
+    findings.sort(key=_position)
+    sound = not any(finding.level == "error" for finding in findings)
+    return Reading(description if sound else None, findings)
+
+
+def _check_version(arm: Fields) -> None:
+    arm.need("robolin", hint="write 'robolin: 1' on the first line")
+    version = arm.text("robolin")
+    if version and version != FORMAT_VERSION:
+        message = f"the arm is written in format {shown(version)}; this robolin reads 1"
+        arm.error("format-version", arm.place("robolin"), message, "write 'robolin: 1'")
+
+
+def _read_joints(arm: Fields, listed: Collection[str]) -> Written:
+    written = Written()
+    if arm.has("dh") and arm.has("joints"):
+        message = "the arm has both 'joints' and 'dh'"
+        arm.error("joints-and-dh", arm.place("dh"), message, "give one of them")
+    elif not arm.has("dh"):
+        arm.need("joints", hint="list the joints from base to tip, or give a 'dh' table")
+    for number, node in enumerate(arm.items("joints"), start=1):
+        joint = fields_of(node, named(node, "joint", number), JOINT_KEYS, arm.findings)
+        if joint is not None:
+            written.joints.append(with_motion(_joint(joint), joint, written))
+    if table := arm.fields("dh", DH_KEYS):
+        read_table(replace(table, what="the table"), listed, written)
+    return written
+
+
+def _joint(fields: Fields) -> JointEntry:
+    """Where a joint sits and how it can move."""
+    fields.need("name", "type", "parent", "child")
+    kind = fields.choice("type", KINDS, "unknown-joint-type")
+    return JointEntry(
+        name=fields.text("name"),
+        kind=cast(Kind, kind or "revolute"),
+        parent=fields.text("parent"),
+        child=fields.text("child"),
+        place=fields.node.place,
+        pose=pose_of(fields),
+        axis=_axis(fields, kind),
+        places={key: fields.place(key) for key in ("parent", "child", "axis", "origin")},
+    )
+
+
+def _axis(fields: Fields, kind: str) -> Vector3:
+    """The axis, needed by a joint that moves and looked at unless the joint has none."""
+    axis = (1.0, 0.0, 0.0)
+    if kind in ("fixed", "floating"):
+        return axis
+    if kind:
+        fields.need("axis", hint="the direction it turns about or slides along: axis: [0, 0, 1]")
+    axis = fields.vector("axis", default=axis)
+    if not any(axis):
+        message = f"{fields.what}: axis is zero and has no direction"
+        fields.error("zero-axis", fields.place("axis"), message, "for example axis: [0, 0, 1]")
+    return axis
+
+
+def _read_links(arm: Fields) -> list[LinkEntry]:
+    arm.need("links", hint="list every link that has mass")
+    links = []
+    for number, node in enumerate(arm.items("links"), start=1):
+        link = fields_of(node, named(node, "link", number), LINK_KEYS, arm.findings)
+        if link is not None:
+            link.need("name")
+            links.append(_link(link))
+    return links
+
+
+def _link(fields: Fields) -> LinkEntry:
+    name, place = fields.text("name"), fields.node.place
+    given = [key for key in LINK_KEYS[1:] if fields.has(key)]
+    if not given:
+        return LinkEntry(name, place)
+    fields.need("mass", hint=f"'{given[0]}' is only for links with mass")
+    moments = fields.fields("inertia", MOMENT_KEYS)
+    if moments:
+        moments.need("ixx", "iyy", "izz", hint="about the centre of mass, in link axes")
+    xx, xy, xz, yy, yz, zz = (moments.number(key) if moments else 0.0 for key in MOMENT_KEYS)
+    inertia = Inertia(fields.number("mass"), fields.vector("com"), (xx, xy, xz, yy, yz, zz))
+    return LinkEntry(name, place, inertia, fields.place("inertia" if moments else given[0]))
+
+
+def _frames(links: Sequence[LinkEntry], joints: Sequence[JointEntry]) -> list[LinkEntry]:
+    """The massless frames that only joints name: the base and the ends of fixed joints."""
+    if not joints:
+        return []
+    parents = {joint.parent for joint in joints}
+    children = {joint.child for joint in joints}
+    listed = {link.name for link in links}
+    uncarried = listed - children
+    base = joints[0]
+    frames = {base.parent: base.at("parent")} if base.parent not in children else {}
+    for joint in joints:
+        if joint.kind == "fixed" and joint.child not in parents:
+            frames.setdefault(joint.child, joint.at("child"))
+    return [
+        LinkEntry(name, place)
+        for name, place in frames.items()
+        if name and name not in listed and not get_close_matches(name, uncarried, n=1)
+    ]
+
+
+def _position(finding: Finding) -> tuple[int, int]:
+    place: Place = finding.place
+    return place.line, place.column

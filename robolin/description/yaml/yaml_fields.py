@@ -1,0 +1,198 @@
+"""Typed access to the keys of a YAML mapping; whatever does not fit is noted, never raised.
+
+Every accessor returns a usable value, so a reader goes on to the next key and one pass finds
+all problems of a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, nan, pi, radians
+
+from robolin.arm import ORIGIN, Vector3
+from robolin.description.model import Finding, Level, Place
+from robolin.description.structure import did_you_mean, quoted
+from robolin.description.yaml.yaml_nodes import Node, shown
+
+_UNSIGNED = r"(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_NUMBER = re.compile(rf"[-+]?{_UNSIGNED}")
+_NOT_FINITE = re.compile(r"[-+]?\.?(nan|inf|infinity)", re.IGNORECASE)
+_DEGREES = re.compile(rf"([-+]?{_UNSIGNED}) ?(?:deg|°)")
+_PI = re.compile(rf"([-+]?)(?:({_UNSIGNED}) ?\* ?)?pi(?: ?/ ?({_UNSIGNED}))?")
+_KINDS = {"scalar": "a single value", "list": "a list", "mapping": "a mapping"}
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A mapping of the file, what it describes, and the findings its accessors add to."""
+
+    node: Node
+    what: str
+    findings: list[Finding]
+    prefix: str = ""
+
+    def has(self, key: str) -> bool:
+        return self.node.get(key) is not None
+
+    def place(self, key: str) -> Place:
+        """Where the value at a key stands, or the mapping itself if the key is not there."""
+        value = self.node.get(key)
+        return value.place if value else self.node.place
+
+    def error(self, rule: str, place: Place, message: str, hint: str = "") -> None:
+        self._note(rule, "error", place, message, hint)
+
+    def warning(self, rule: str, place: Place, message: str, hint: str = "") -> None:
+        self._note(rule, "warning", place, message, hint)
+
+    def need(self, *keys: str, hint: str = "") -> None:
+        """Complain about each of these keys that is not there."""
+        for key in keys:
+            if not self.has(key):
+                message = f"{self.what} has no '{self.prefix}{key}'"
+                self.error("missing-key", self.node.place, message, hint or f"add '{key}: …'")
+
+    def number(self, key: str, default: float = 0.0) -> float:
+        """A finite decimal number."""
+        value = self.maybe_number(key)
+        return default if value is None else value
+
+    def maybe_number(self, key: str) -> float | None:
+        """A finite decimal number, or None where the file gives none."""
+        value = self._value(key, "scalar", "a number")
+        return None if value is None else self._as_number(value, self.prefix + key)
+
+    def vector(self, key: str, default: Vector3 = ORIGIN) -> Vector3:
+        """A list of three numbers."""
+        value = self._value(key, "list", "a list of three numbers")
+        if value is None:
+            return default
+        name = self.prefix + key
+        if len(value.children) != 3:
+            message = f"{self.what}: {name} has {len(value.children)} values, not three"
+            self.error("wrong-count", value.place, message, f"write {key}: [x, y, z]")
+            return default
+        x, y, z = (self._as_number(item, f"{name}[{i}]") for i, item in enumerate(value.children))
+        return default if x is None or y is None or z is None else (x, y, z)
+
+    def text(self, key: str) -> str:
+        """A word or a line of text; empty where there is none."""
+        value = self._value(key, "scalar", "text")
+        if value is None:
+            return ""
+        text = " ".join(value.text.split())
+        if text and text.isprintable():
+            return text
+        problem = "has characters that cannot be shown" if text else "is blank"
+        message = f"{self.what}: {self.prefix}{key} {shown(value.text)} {problem}"
+        self.error("bad-text", value.place, message, "use letters, digits, '_' and '-'")
+        return ""
+
+    def choice(self, key: str, choices: Sequence[str], rule: str) -> str:
+        """One of a few words; empty where it is none of them, which breaks the given rule."""
+        word = self.text(key)
+        if not word or word in choices:
+            return word
+        message = f"{self.what}: {self.prefix}{key} is {shown(word)}, not one of {quoted(choices)}"
+        self.error(rule, self.place(key), message, did_you_mean(word, choices))
+        return ""
+
+    def fields(self, key: str, known: Sequence[str]) -> Fields | None:
+        """A mapping below this one, with only the known keys."""
+        value = self._value(key, "mapping", "a mapping")
+        if value is None:
+            return None
+        return fields_of(value, self.what, known, self.findings, f"{self.prefix}{key}.")
+
+    def items(self, key: str) -> Sequence[Node]:
+        """The items of a list."""
+        value = self._value(key, "list", "a list")
+        return value.children if value else ()
+
+    def _value(self, key: str, kind: str, expected: str) -> Node | None:
+        """The value at a key if it is there and of the right kind."""
+        value = self.node.get(key)
+        if value is None:
+            return None
+        return value if self._fits(value, self.prefix + key, kind, expected) else None
+
+    def _fits(self, value: Node, name: str, kind: str, expected: str) -> bool:
+        if value.empty:
+            message = f"{self.what}: {name} has no value, expected {expected}"
+            self.error("missing-value", value.place, message, "give a value or remove the key")
+        elif value.kind not in (kind, "refused"):
+            got = shown(value.text) if value.kind == "scalar" else _KINDS[value.kind]
+            message = f"{self.what}: {name} is {got}, not {expected}"
+            self.error("wrong-kind", value.place, message, _kind_hint(kind))
+        return value.kind == kind and not value.empty
+
+    def _as_number(self, value: Node, name: str) -> float | None:
+        if not self._fits(value, name, "scalar", "a number"):
+            return None
+        is_decimal = not value.quoted and _NUMBER.fullmatch(value.text)
+        number = float(value.text) if is_decimal else nan
+        if isfinite(number):
+            return number
+        message = f"{self.what}: {name} is {shown(value.text)}"
+        if is_decimal or _NOT_FINITE.fullmatch(value.text):
+            hint = "every number of an arm is finite; leave the key out where nothing is known"
+            self.error("number-not-finite", value.place, f"{message}, not a finite number", hint)
+        else:
+            hint = _number_hint(value)
+            self.error("number-malformed", value.place, f"{message}, not a decimal number", hint)
+        return None
+
+    def _note(self, rule: str, level: Level, place: Place, message: str, hint: str) -> None:
+        self.findings.append(Finding(rule, level, place, message, hint))
+
+
+def fields_of(
+    node: Node, what: str, known: Sequence[str], findings: list[Finding], prefix: str = ""
+) -> Fields | None:
+    """The keys of a node, with a complaint about each unknown one; None if it is no mapping."""
+    fields = Fields(node, what, findings, prefix)
+    if node.kind != "mapping":
+        if node.kind != "refused":
+            message = f"{what} is {_KINDS[node.kind]}, not a mapping"
+            fields.error("wrong-kind", node.place, message, _kind_hint("mapping"))
+        return None
+    for key, _ in node.pairs:
+        if key.kind == "scalar" and key.text not in known:
+            message = f"{what} has an unknown key {shown(prefix + key.text)}"
+            fields.error("unknown-key", key.place, message, did_you_mean(key.text, known))
+    return fields
+
+
+def named(node: Node, kind: str, number: int) -> str:
+    """What to call an item of a list in messages: by its name, else by its number from 1."""
+    name = node.get("name") if node.kind == "mapping" else None
+    if name and name.kind == "scalar" and not name.empty:
+        return f"{kind} {shown(name.text)}"
+    return f"{kind} number {number}"
+
+
+def _kind_hint(kind: str) -> str:
+    return {
+        "scalar": "write one value after the colon",
+        "list": "write [first, second, …], or one item per line after '- '",
+        "mapping": "write {key: value, …}, or one 'key: value' per line, indented",
+    }[kind]
+
+
+def _number_hint(value: Node) -> str:
+    """What the writer may have meant by something that is not a number."""
+    text = value.text.strip()
+    if value.quoted and _NUMBER.fullmatch(text):
+        return f"remove the quotes: {text}"
+    if match := _DEGREES.fullmatch(text):
+        return f"angles are in radians: {radians(float(match[1]))!r}"
+    if (match := _PI.fullmatch(text)) and float(match[3] or 1):
+        angle = float(match[2] or 1) * pi / float(match[3] or 1)
+        return f"write the number out: {-angle if match[1] == '-' else angle!r}"
+    if "_" in text and _NUMBER.fullmatch(text.replace("_", "")):
+        return f"write it without underscores: {text.replace('_', '')}"
+    if re.fullmatch(r"[-+]?0[0-9]+(\.[0-9]*)?", text):
+        return f"leading zeros can mean octal: write {text[0].strip('0')}{text.lstrip('-+0') or 0}"
+    return "write it like 0.5, -2 or 1e-3, in SI units"

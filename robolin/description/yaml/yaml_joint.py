@@ -1,0 +1,107 @@
+"""What a joint of a YAML arm can say besides where it sits: the same in `joints:` and `dh:`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from robolin.arm import IDENTITY, Limits, Mimic, Pose
+from robolin.description.model import JointEntry, LinkEntry, Place
+from robolin.description.yaml.yaml_fields import Fields
+from robolin.geometry.rotations import rotation_from_rpy
+
+KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "fixed")
+ORIGIN_KEYS = ("xyz", "rpy")
+LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
+MIMIC_KEYS = ("joint", "ratio", "offset")
+DYNAMICS_KEYS = ("damping", "friction", "armature", "rotor_inertia", "gear_ratio")
+MOTION_KEYS = ("limits", *DYNAMICS_KEYS, "mimic")
+
+
+@dataclass
+class Written:
+    """The joints of a file as they are read, frames made for them, and values set aside."""
+
+    joints: list[JointEntry] = field(default_factory=list)
+    frames: list[LinkEntry] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+
+def pose_of(fields: Fields) -> Pose:
+    """`origin: {xyz: …, rpy: …}`, each zero where it is left out."""
+    origin = fields.fields("origin", ORIGIN_KEYS)
+    if origin is None:
+        return Pose()
+    rotation = rotation_from_rpy(*origin.vector("rpy")) if origin.has("rpy") else IDENTITY
+    return Pose(rotation, origin.vector("xyz"))
+
+
+def with_motion(joint: JointEntry, fields: Fields, written: Written) -> JointEntry:
+    """The joint with its limits, damping, friction, armature and mimic rule."""
+    if joint.kind == "fixed":
+        _set_aside(fields, ("axis", *MOTION_KEYS), "a fixed joint does not move", written)
+        return joint
+    if joint.kind == "floating":
+        _set_aside(fields, ("axis",), "a floating joint moves along and about all axes", written)
+    return replace(
+        joint,
+        limits=_limits(fields, joint.kind == "continuous", written),
+        damping=fields.number("damping"),
+        friction=fields.number("friction"),
+        armature=_armature(fields),
+        mimic=_mimic(fields),
+        places={**joint.places, **_motion_places(fields)},
+    )
+
+
+def _limits(fields: Fields, endless: bool, written: Written) -> Limits:
+    limits = fields.fields("limits", LIMIT_KEYS)
+    if limits is None:
+        return Limits()
+    lower, upper, velocity, effort = (limits.maybe_number(key) for key in LIMIT_KEYS)
+    if endless:
+        why = "a continuous joint turns without end; type revolute has limits"
+        _set_aside(limits, ("lower", "upper"), why, written)
+        lower = upper = None
+    return Limits(lower, upper, velocity, effort)
+
+
+def _armature(fields: Fields) -> float:
+    """The rotor's inertia as the joint feels it: gear_ratio² · rotor_inertia."""
+    armature, inertia, ratio = (fields.maybe_number(key) for key in DYNAMICS_KEYS[2:])
+    given = [key for key in ("rotor_inertia", "gear_ratio") if fields.has(key)]
+    if not given:
+        return armature or 0.0
+    if fields.has("armature"):
+        message = f"{fields.what} has both 'armature' and '{given[0]}'"
+        hint = "armature is gear_ratio² · rotor_inertia: give it, or the two, not both"
+        fields.error("armature-twice", fields.place("armature"), message, hint)
+    fields.need("rotor_inertia", "gear_ratio", hint="gear_ratio is 1 for a direct drive")
+    if ratio == 0:
+        message = f"{fields.what}: gear_ratio is 0"
+        hint = "it is the turns of the rotor per turn of the joint"
+        fields.error("zero-gear-ratio", fields.place("gear_ratio"), message, hint)
+    return (ratio or 0.0) ** 2 * (inertia or 0.0)
+
+
+def _mimic(fields: Fields) -> Mimic | None:
+    rule = fields.fields("mimic", MIMIC_KEYS)
+    if rule is None:
+        return None
+    rule.need("joint", hint="name the joint it follows")
+    return Mimic(rule.text("joint"), rule.number("ratio", 1.0), rule.number("offset"))
+
+
+def _motion_places(fields: Fields) -> dict[str, Place]:
+    keys = [key for key in MOTION_KEYS if fields.has(key)]
+    dynamics = [key for key in DYNAMICS_KEYS if key in keys]
+    places = {{"limits": "limit"}.get(key, key): fields.place(key) for key in keys}
+    return {"dynamics": fields.place(dynamics[0]), **places} if dynamics else places
+
+
+def _set_aside(fields: Fields, keys: tuple[str, ...], why: str, written: Written) -> None:
+    """Warn about keys that have no meaning here, and list them as ignored."""
+    for key in filter(fields.has, keys):
+        name = fields.prefix + key
+        written.ignored.append(f"{fields.what}: {name}")
+        message = f"{fields.what}: {name} is ignored"
+        fields.warning("ignored-key", fields.place(key), message, why)

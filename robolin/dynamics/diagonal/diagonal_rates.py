@@ -1,0 +1,38 @@
+"""Algorithm 6.1: how articulated inertias change with the motion outboard of them."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Scalars, Slots
+from robolin.algebra.inertias import PLACE, articulated_times
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+
+
+def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars) -> Slots:
+    """λ̇ (21): the rate of P(k) due to the hinges outboard of k and k itself.
+
+    λ̇(k) = τ̄(k-1) λ̇(k-1) τ̄*(k-1) + X(k) + X*(k)           X(k) = S[H* q̇] P(k)
+    """
+    rate, handed = chain.slots(21), chain.sums(21)
+    for k in chain.tip_to_base():
+        turn = scale(links.H[k], qd[k])
+        rate[k] = add(handed[k], _turned(turn, art.P[k]))
+        handed.hand_inboard(k, _through_hinge(rate[k], links.H[k], art.G[k]))
+    return rate
+
+
+def _turned(twist: Vector, P: Vector) -> Vector:
+    """The upper triangle of S[twist] P + (S[twist] P)*."""
+    columns = [force_cross(twist, tuple(P[place] for place in row)) for row in PLACE]
+    return tuple(columns[j][i] + columns[i][j] for i in range(6) for j in range(i, 6))
+
+
+def _through_hinge(rate: Vector, H: Vector, G: Vector) -> Vector:
+    """τ̄ λ̇ τ̄* with τ̄ = I - G H: written as λ̇ - G y* - y G*, y = λ̇ H* - ½ (H λ̇ H*) G."""
+    along = articulated_times(rate, H)
+    y = sub(along, scale(G, dot(H, along) * 0.5))
+    return tuple(
+        rate[PLACE[i][j]] - (G[i] * y[j] + y[i] * G[j]) for i in range(6) for j in range(i, 6)
+    )

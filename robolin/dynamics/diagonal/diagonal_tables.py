@@ -1,0 +1,85 @@
+"""Tables 1 and 2: between ordinary and diagonalizing velocities and forces, both ways, O(n).
+
+normalized      ν = D^½ ξ        ε = D^-½ κ        `root` holds D^½
+un-normalized   ξ = (I + HφK)* q̇    κ = (I - HψK) τ     `root` is None
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.vectors import ZERO6, add, dot, scale
+from robolin.dynamics.inverse.inverse_dynamics import torques
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+
+
+def velocity_to_nu(
+    chain: Chain, links: Links, art: Articulated, root: Scalars | None, qd: Scalars, name: str
+) -> Scalars:
+    """Table 1, there: ξ(k) = q̇(k) + G* V(k+1);   V(k) = V(k+1) + H* q̇(k)."""
+    V, xi = chain.slots(6), chain.scalars()
+    V[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        inboard = V[chain.inboard(k)]
+        xi[k] = qd[k] + dot(art.G[k], inboard)
+        V[k] = add(inboard, scale(links.H[k], qd[k]))
+        chain.out(name, (k,), xi[k] * root[k] if root else xi[k])
+    return xi
+
+
+def nu_to_velocity(
+    chain: Chain, links: Links, art: Articulated, root: Scalars | None, nu: Scalars
+) -> Scalars:
+    """Table 1, back: q̇(k) = ξ(k) - G* V(k+1)."""
+    V, qd = chain.slots(6), chain.scalars()
+    V[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        inboard = V[chain.inboard(k)]
+        xi = nu[k] / root[k] if root else nu[k]
+        qd[k] = xi - dot(art.G[k], inboard)
+        V[k] = add(inboard, scale(links.H[k], qd[k]))
+        chain.out("qd", (k,), qd[k])
+    return qd
+
+
+def effort_to_epsilon(
+    chain: Chain, links: Links, art: Articulated, root: Scalars | None, effort: Scalars, name: str
+) -> None:
+    """Table 2, there: κ(k) = τ(k) - H z⁺(k-1);   z⁺(k) = z⁺(k-1) + G κ(k)."""
+    z_plus = chain.sums(6)
+    for k in chain.tip_to_base():
+        kappa = effort[k] - dot(links.H[k], z_plus[k])
+        z_plus.hand_inboard(k, add(z_plus[k], scale(art.G[k], kappa)))
+        chain.out(name, (k,), kappa / root[k] if root else kappa)
+
+
+def epsilon_to_effort(
+    chain: Chain, links: Links, art: Articulated, root: Scalars | None, epsilon: Scalars
+) -> Scalars:
+    """Table 2, back: τ(k) = κ(k) + H z⁺(k-1)."""
+    z_plus, effort = chain.sums(6), chain.scalars()
+    for k in chain.tip_to_base():
+        kappa = epsilon[k] * root[k] if root else epsilon[k]
+        effort[k] = kappa + dot(links.H[k], z_plus[k])
+        z_plus.hand_inboard(k, add(z_plus[k], scale(art.G[k], kappa)))
+    return effort
+
+
+def free_effort(chain: Chain, links: Links) -> Scalars:
+    """The torque that is left for motion: τ less weight, loads and friction."""
+    qd, tau, held = chain.given("qd"), chain.given("tau"), standing_effort(chain, links)
+    effort = chain.scalars()
+    for k in chain.tip_to_base():
+        effort[k] = tau[k] - held[k] - friction_loss(chain, k, qd[k])
+    return effort
+
+
+def standing_effort(chain: Chain, links: Links) -> Scalars:
+    """The torque that holds the arm still against weight and loads."""
+    chain.begin("tau")
+    still = chain.scalars()
+    for k in chain.tip_to_base():
+        still[k] = 0.0
+    torques(chain, links, still, still, chain.hold)
+    return chain.held_column("tau")

@@ -1,0 +1,69 @@
+"""Diagonalized dynamics: ν̇ + C(q, ν) = ε, in velocities whose mass matrix is the identity.
+
+ν = m* q̇        ε = m⁻¹ (τ - weight - loads - friction)        m = (I + HφK) D^½
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.inertias import articulated_times, rigid_times
+from robolin.algebra.scalar import sqrt
+from robolin.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
+from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
+from robolin.dynamics.diagonal.diagonal_tables import effort_to_epsilon, free_effort, velocity_to_nu
+from robolin.dynamics.links.link_motion import velocities
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
+
+
+def diagonalize(chain: Chain) -> None:
+    """ν, ε, C(q, ν), the factor m and D from q, q̇ and τ."""
+    links = place_links(chain)
+    art = articulated_bodies(chain, links)
+    qd, root = chain.given("qd"), root_of_D(chain, art)
+
+    velocity_to_nu(chain, links, art, root, qd, "nu")
+    effort_to_epsilon(chain, links, art, root, free_effort(chain, links), "epsilon")
+    coriolis_of_nu(chain, links, art, root, qd)
+    for j in chain.tip_to_base():
+        chain.out("D", (j,), art.D[j])
+        chain.out("m", (j, j), root[j])
+        column = scale(art.G[j], root[j])
+        for k in chain.inboard_of(j):
+            chain.out("m", (k, j), dot(links.H[k], column))
+
+
+def root_of_D(chain: Chain, art: Articulated) -> Scalars:
+    root = chain.scalars()
+    for k in chain.tip_to_base():
+        root[k] = sqrt(art.D[k])
+    return root
+
+
+def coriolis_of_nu(
+    chain: Chain, links: Links, art: Articulated, root: Scalars, qd: Scalars
+) -> None:
+    """Algorithm 7.1, with X = S[H* q̇] P.
+
+    y(k) = τ̄(k-1) [y(k-1) + λ̇(k-1) V(k-1)]
+           + 2 S[V] M V - (X - X*) V - λ̇ τ̄* V(k+1)
+    C(k) = ½ D^-½ H y(k)
+    """
+    V = velocities(chain, links, qd).V
+    rate = articulated_rates(chain, links, art, qd)
+    y_plus = chain.sums(6)
+    for k in chain.tip_to_base():
+        H, G, P, M = links.H[k], art.G[k], art.P[k], links.M[k]
+        inboard, turn = V[chain.inboard(k)], scale(H, qd[k])
+        free = sub(inboard, scale(H, dot(G, inboard)))
+
+        gyro = force_cross(V[k], rigid_times(M, V[k]))
+        skew = add(
+            force_cross(turn, articulated_times(P, V[k])),
+            articulated_times(P, motion_cross(turn, V[k])),
+        )
+        own = sub(add(gyro, gyro), add(skew, articulated_times(rate[k], free)))
+        y = add(y_plus[k], own)
+        passed = add(y, articulated_times(rate[k], V[k]))
+        y_plus.hand_inboard(k, sub(passed, scale(G, dot(H, passed))))
+        chain.out("coriolis", (k,), dot(H, y) * 0.5 / root[k])

@@ -1,0 +1,74 @@
+"""Forward dynamics in diagonalizing velocities: q̇ and ξ̇, or ν̇, in two sweeps, O(n).
+
+ξ = (I + HφK)* q̇        ν = D^½ ξ
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.inertias import articulated_times, rigid_times
+from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
+from robolin.dynamics.diagonal.diagonal_tables import nu_to_velocity
+from robolin.dynamics.diagonal.diagonalize import root_of_D
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_motion import base_acceleration, velocities
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
+
+
+def forward_diagonalized(chain: Chain) -> None:
+    """q̇ and ν̇ from q, ν and τ.
+
+    ν̇ = D^½ ξ̇ + ½ D^-½ Ḋ ξ        Ḋ = H λ̇ H*
+    """
+    links = place_links(chain)
+    art = articulated_bodies(chain, links)
+    nu, root, xi = chain.given("nu"), root_of_D(chain, art), chain.scalars()
+    for k in chain.tip_to_base():
+        xi[k] = nu[k] / root[k]
+    push, Dd = _pushes(chain, links, art, xi)
+    for k in chain.tip_to_base():
+        chain.out("nud", (k,), (push[k] + Dd[k] * xi[k] * 0.5) / root[k])
+
+
+def forward_diagonalized_unnormalized(chain: Chain) -> None:
+    """q̇ and ξ̇ from q, ξ and τ."""
+    links = place_links(chain)
+    art = articulated_bodies(chain, links)
+    push, _ = _pushes(chain, links, art, chain.given("xi"))
+    for k in chain.tip_to_base():
+        chain.out("xid", (k,), art.Dinv[k] * push[k])
+
+
+def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[Scalars, Scalars]:
+    """D ξ̇ and Ḋ; algorithm 8.1 with gravity, loads, losses and rotors.
+
+    base to tip   q̇(k) = ξ(k) - G* V(k+1)                 V(k) = V(k+1) + H* q̇
+    tip to base   z(k) = z⁺(k-1) + S[V] M V + M a0 + f0 + P c          c = Ḣ* q̇
+                  D ξ̇(k) = τ - H z + H λ̇ (V - H* ξ)
+                  z⁺(k) = z + G (τ - H z)
+
+    The last term of ξ̇ is Ġ* V(k+1): there Ġ = [λ̇ H* - G Ḋ + S[V(k+1)] P H*] / D, of which the
+    last part does no work on V(k+1), and V(k+1) - H* G* V(k+1) = V - H* ξ.
+    """
+    qd = nu_to_velocity(chain, links, art, None, xi)
+    tau, moving, a0 = chain.given("tau"), velocities(chain, links, qd), base_acceleration(chain)
+    rate, f0 = articulated_rates(chain, links, art, qd), outside_forces(chain, links)
+    push, Dd, z_plus = chain.scalars(), chain.scalars(), chain.sums(6)
+    for k in chain.tip_to_base():
+        V, H, M = moving.V[k], links.H[k], links.M[k]
+
+        # everything that weighs on link k once the hinges outboard are free
+        own = add(force_cross(V, rigid_times(M, V)), rigid_times(M, a0))
+        sped = articulated_times(art.P[k], scale(moving.Hd[k], qd[k]))
+        z = add(add(z_plus[k], with_outside(f0, k, own)), sped)
+        kappa = tau[k] - friction_loss(chain, k, qd[k]) - dot(H, z)
+        z_plus.hand_inboard(k, add(z, scale(art.G[k], kappa)))
+
+        # and what the hinge's own gain G changes by
+        turned = articulated_times(rate[k], H)
+        Dd[k] = dot(H, turned)
+        push[k] = kappa + dot(turned, sub(V, scale(H, xi[k])))
+    return push, Dd

@@ -1,0 +1,51 @@
+"""Articulated gyroscopic matrices P̂ and what follows from them, shared by Algorithms 5 and 6."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, Slots
+from robolin.algebra.inertias import articulated_times, half_of, half_times, outer_half, times_half
+from robolin.algebra.vectors import add, angular, force_cross, scale, sub, twice
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.links.nominal_terms import StepOne, doubled
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+
+
+class Gyroscopics(NamedTuple):
+    """Ĝ (3, its other half is zero), forces Y_A (6), Y_B (6) of unit δq̇ and δq, 2 Ḣ*, 2 Ṗ* (6)."""
+
+    Ghat: Slots
+    YA: Slots
+    YB: Slots
+    Hd2: Slots
+    Pd2: Slots
+
+
+def articulated_gyroscopics(
+    chain: Chain, links: Links, one: StepOne, art: Articulated
+) -> Gyroscopics:
+    """M̂ gathered as P is, through free hinges; its right half stays zero.
+
+    P̂(k) = τ̄(k-1) P̂(k-1) + M̂(k)                   τ̄ = I - G H
+    Ĝ(k) = P̂*(k) H* / D
+    Y_A  = 2 [P̂ H* + P Ḣ*]                         Y_B = 2 P̂ Ḣ* + P Ḧ* + S[H*] f
+    """
+    Ghat, YA, YB = chain.slots(3), chain.slots(6), chain.slots(6)
+    Hd2, Pd2 = doubled(chain, one)
+    Phat_plus = chain.sums(18)
+
+    for k in chain.tip_to_base():
+        H, P = links.H[k], art.P[k]
+        Phat = add(Phat_plus[k], half_of(one.Mhat[k]))
+        HPhat = times_half(H, Phat)
+        Ghat[k] = scale(HPhat, art.Dinv[k])
+        Phat_plus.hand_inboard(k, sub(Phat, outer_half(art.G[k], HPhat)))
+
+        YA[k] = add(half_times(Phat, twice(angular(H))), articulated_times(P, Hd2[k]))
+        YB[k] = add(
+            add(half_times(Phat, angular(Pd2[k])), articulated_times(P, one.Hdd[k])),
+            force_cross(H, one.f[k]),
+        )
+
+    return Gyroscopics(Ghat, YA, YB, Hd2, Pd2)

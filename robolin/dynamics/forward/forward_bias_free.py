@@ -1,0 +1,69 @@
+"""Forward dynamics in four sweeps: take all bias torques away first, then solve 𝓜 q̈ = τ', O(n).
+
+A gives the accelerations of the joints, B those of the links as well.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
+from robolin.algebra.scalar import Scalar
+from robolin.algebra.vectors import ZERO6, add, scale
+from robolin.dynamics.frames.tip_frame import at_point
+from robolin.dynamics.inverse.inverse_dynamics import torques
+from robolin.dynamics.links.link_motion import velocities
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.mass_matrix.apply_inverse_mass import response
+from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
+
+
+def forward_bias_free(chain: Chain) -> None:
+    """A: q̈ from q, q̇ and τ."""
+    bias_free(chain, place_links(chain))
+
+
+def forward_bias_free_links(chain: Chain) -> None:
+    """B: q̈, and the spatial acceleration of every link at its own origin.
+
+    base to tip   ζ(k) = ζ(k+1) + c(k)          a(k) = λ(k) + ζ(k)        with c = Ḣ* q̇
+
+    The base stands still, so that these are the accelerations seen from it; weight is in λ.
+    """
+    links, qd = place_links(chain), chain.given("qd")
+    lam = bias_free(chain, links)
+    Hd, zeta = velocities(chain, links, qd).Hd, chain.slots(6)
+    zeta[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        zeta[k] = add(zeta[chain.inboard(k)], scale(Hd[k], qd[k]))
+        a = at_point(add(lam[k], zeta[k]), links.p[k])
+        for i in range(6):
+            chain.out("link_acceleration", (k, i), a[i])
+
+
+def bias_free(chain: Chain, links: Links) -> Slots:
+    """q̈ as a result, and λ, what the links accelerate by on account of it.
+
+    τ' = τ - τ(q, q̇, q̈ = 0)                                two sweeps of Newton–Euler
+    tip to base   z(k) = τ̄ z(k-1) + G τ'(k-1)                ε = τ' - H z
+    base to tip   q̈(k) = ε/D - G* λ(k+1)                      λ(k) = λ(k+1) + H* q̈
+    """
+    tau, free = chain.given("tau"), chain.scalars()
+    bias = _bias_torques(chain, links)
+    for k in chain.tip_to_base():
+        free[k] = tau[k] - bias[k]
+    qdd, lam = response(chain, links, articulated_bodies(chain, links), free)
+    for k in chain.tip_to_base():
+        chain.out("qdd", (k,), qdd[k])
+    return lam
+
+
+def _bias_torques(chain: Chain, links: Links) -> Scalars:
+    """What it takes to move on without accelerating: Coriolis forces, weight, loads, friction."""
+    bias, still = chain.scalars(), chain.scalars()
+    for k in chain.tip_to_base():
+        still[k] = 0.0
+
+    def keep(name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
+        bias[index[0]] = value
+
+    torques(chain, links, chain.given("qd"), still, keep)
+    return bias

@@ -1,0 +1,60 @@
+"""Forward dynamics: the accelerations that torques cause (articulated bodies, O(n))."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.inertias import articulated_times, rigid_times
+from robolin.algebra.vectors import add, dot, force_cross, scale
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_motion import base_acceleration, velocities
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
+
+
+def forward_dynamics(chain: Chain) -> None:
+    """q̈ from q, q̇ and τ."""
+    nominal(chain)
+
+
+def nominal(chain: Chain) -> tuple[Links, Articulated, Scalars]:
+    """The same, and the links and articulated bodies that a linearization goes on with."""
+    links = place_links(chain)
+    art = articulated_bodies(chain, links)
+    qdd = hinge_accelerations(chain, links, art)
+    for k in chain.tip_to_base():
+        chain.out("qdd", (k,), qdd[k])
+    return links, art, qdd
+
+
+def hinge_accelerations(chain: Chain, links: Links, art: Articulated) -> Scalars:
+    """Two sweeps with the velocity terms carried along.
+
+    tip to base   z(k) = z⁺(k-1) + S[V] M V + f0       ε = τ - H z
+                  z⁺(k) = z + P c + G (ε - H P c)      with c = Ḣ* q̇
+    base to tip   q̈(k) = ε/D - G* (λ(k+1) + c)         λ(k) = λ(k+1) + H* q̈ + c
+    """
+    qd, tau = chain.given("qd"), chain.given("tau")
+    moving = velocities(chain, links, qd)
+    f0 = outside_forces(chain, links)
+    epsilon, qdd, c = chain.scalars(), chain.scalars(), chain.slots(6)
+
+    # innovations: the torque left over once everything outboard has taken its share
+    z_plus = chain.sums(6)
+    for k in chain.tip_to_base():
+        V, H, M = moving.V[k], links.H[k], links.M[k]
+        c[k] = scale(moving.Hd[k], qd[k])
+        gyro = force_cross(V, rigid_times(M, V))
+        z = add(z_plus[k], with_outside(f0, k, gyro))
+        epsilon[k] = tau[k] - friction_loss(chain, k, qd[k]) - dot(H, z)
+        share = scale(art.G[k], epsilon[k] - dot(art.PH[k], c[k]))
+        z_plus.hand_inboard(k, add(add(z, articulated_times(art.P[k], c[k])), share))
+
+    # accelerations, each hinge relieved of what the link inboard already does
+    lam = chain.slots(6)
+    lam[chain.base] = base_acceleration(chain)
+    for k in chain.base_to_tip():
+        carried = add(lam[chain.inboard(k)], c[k])
+        qdd[k] = art.Dinv[k] * epsilon[k] - dot(art.G[k], carried)
+        lam[k] = add(carried, scale(links.H[k], qdd[k]))
+    return qdd

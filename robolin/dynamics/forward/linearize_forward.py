@@ -1,0 +1,106 @@
+"""Algorithm 6: the linearized forward dynamics model of a serial chain, O(n²)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.inertias import (
+    ZERO_ARTICULATED,
+    articulated_times,
+    half_times,
+    outer_half,
+    times_half,
+)
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import add, angular, dot, scale, sub, twice
+from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
+from robolin.dynamics.forward.forward_dynamics import nominal
+from robolin.dynamics.forward.steady_loads import correct_for_steady_loads
+from robolin.dynamics.links.groups import correct_for_groups
+from robolin.dynamics.links.joint_friction import friction_slopes
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.links.nominal_terms import step_one
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+
+
+def linearize_forward(chain: Chain) -> None:
+    """q̈ at q, q̇, τ, and the model around it."""
+    forward_model(chain, *nominal(chain))
+
+
+def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) -> None:
+    """𝓜⁻¹, ∂q̈/∂q̇ = -A_C and ∂q̈/∂q = -B_C, row by row from the base to the tip.
+
+        Z = Λ(k+1) G        L = 1/D + G* Z = 𝓜⁻¹(k,k)         U = L H - Z*
+        Λ(k) = Λ(k+1) + H* U - Z H                            what Ω = ψ* H* D⁻¹ H ψ is made of
+
+    outboard, X = U at first, for j = k-1 … 1
+        𝓜⁻¹(k,j) = -X G(j)                                    X = X + 𝓜⁻¹(k,j) H(j)
+        A_C(k,j) = X Y_A(j)                                   B_C(k,j) = X Y_B(j)
+
+    inboard, W = G* at first, for j = k+1 … n
+        J(k) = J(k+1) + H* (Ĝ* - G* J(k+1))                   Q = 2 (Ĝ* - G* J(k+1))
+        E_A = 2 Ḣ* - Λ Y_A + 2 J H*                           E_B = Ḧ* - Λ Y_B + 2 J Ḣ*
+        A_C(k,j) = W E_A(j) + Q H*(j)                         B_C(k,j) = W E_B(j) + Q Ḣ*(j)
+        W = W - (W H*(j)) G*(j)
+    """
+    one = step_one(chain, links, qdd)
+    gyros = articulated_gyroscopics(chain, links, one, art)
+    chain.begin("dqdd_dtau")
+    slopes, Lam, J = friction_slopes(chain), chain.slots(21), chain.slots(18)
+    EA, EB, Minv = chain.slots(6), chain.slots(6), chain.held("dqdd_dtau")
+    Lam[chain.base], J[chain.base] = ZERO_ARTICULATED, (0.0,) * 18
+
+    for k in chain.base_to_tip():
+        up, H, G = chain.inboard(k), links.H[k], art.G[k]
+        Z = articulated_times(Lam[up], G)
+        L = art.Dinv[k] + dot(G, Z)
+        U = sub(scale(H, L), Z)
+        Lam[k] = add(Lam[up], _symmetric(H, U, Z))
+        Minv[k, k] = L
+        chain.out("dqdd_dtau", (k, k), L)
+        chain.out("dqdd_dqd", (k, k), -(dot(U, gyros.YA[k]) + L * slopes[k]))
+        chain.out("dqdd_dq", (k, k), -dot(U, gyros.YB[k]))
+
+        # links outboard of k push back through their own hinges
+        X = chain.cell(U)
+        for j in chain.outboard_of(k):
+            entry = -dot(X.value, art.G[j])
+            X.value = add(X.value, scale(links.H[j], entry))
+            Minv[j, k] = entry
+            chain.out("dqdd_dtau", (k, j), entry)
+            chain.out("dqdd_dtau", (j, k), entry)
+            chain.out("dqdd_dqd", (k, j), -(dot(X.value, gyros.YA[j]) + entry * slopes[j]))
+            chain.out("dqdd_dq", (k, j), -dot(X.value, gyros.YB[j]))
+
+        # links inboard of k carry it along
+        q_row = sub(gyros.Ghat[k], times_half(G, J[up]))
+        J[k] = add(J[up], outer_half(H, q_row))
+        Q = twice(q_row)
+        W = chain.cell(G)
+        for j in chain.inboard_of(k):
+            A = dot(W.value, EA[j]) + dot(Q, angular(links.H[j]))
+            chain.out("dqdd_dqd", (k, j), -(A + Minv[k, j] * slopes[j]))
+            chain.out("dqdd_dq", (k, j), -(dot(W.value, EB[j]) + dot(Q, angular(one.Pd[j]))))
+            W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
+
+        # what hinge k does to everything outboard of it
+        Hd2, Pd2 = gyros.Hd2[k], gyros.Pd2[k]
+        EA[k] = sub(
+            add(Hd2, half_times(J[k], twice(angular(H)))), articulated_times(Lam[k], gyros.YA[k])
+        )
+        EB[k] = sub(
+            add(one.Hdd[k], half_times(J[k], angular(Pd2))),
+            articulated_times(Lam[k], gyros.YB[k]),
+        )
+
+    correct_for_steady_loads(chain, links, art)
+    correct_for_groups(chain, links, art, one.f)
+
+
+def _symmetric(H: Vector, U: Vector, Z: Vector) -> Vector:
+    """The upper triangle of H* U - Z H, which is symmetric because U = L H - Z*."""
+    return tuple(
+        H[i] * (U[i] - Z[i]) if i == j else H[i] * U[j] - Z[i] * H[j]
+        for i in range(6)
+        for j in range(i, 6)
+    )

@@ -1,0 +1,112 @@
+"""The linearized forward dynamics model of a tree, O(n²): Algorithm 6 with branches.
+
+Algorithm 6 finds what reaches hinge k from links outboard of it by one recursion and what reaches
+it from inboard by another.  On a tree there are also links beside k, on other branches.  The
+response of the whole tree to a torque at k covers them together with the outboard ones.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
+from robolin.algebra.inertias import half_times, outer_half, times_half
+from robolin.algebra.vectors import ZERO6, add, angular, dot, scale, sub, twice
+from robolin.dynamics.forward.articulated_gyroscopics import Gyroscopics, articulated_gyroscopics
+from robolin.dynamics.forward.forward_dynamics import nominal
+from robolin.dynamics.forward.steady_loads import correct_for_steady_loads
+from robolin.dynamics.links.groups import correct_for_groups
+from robolin.dynamics.links.joint_friction import friction_slopes
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.links.nominal_terms import StepOne, step_one
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+
+
+def linearize_forward_tree(chain: Chain) -> None:
+    """q̈ at q, q̇, τ, and the model around it."""
+    forward_model_tree(chain, *nominal(chain))
+
+
+def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalars) -> None:
+    """𝓜⁻¹, ∂q̈/∂q̇ = -A_C and ∂q̈/∂q = -B_C, row by row.
+
+    every j     A_C(k,j) = λ(j) Y_A(j)                     B_C(k,j) = λ(j) Y_B(j)
+    j inboard   A_C(k,j) += W F_A(j) + Q H*(j)             B_C(k,j) += W F_B(j) + Q Ḣ*(j)
+                W = G* at first,  W = W - (W H*(j)) G*(j)
+
+    λ is the response to a unit torque at k.  By reciprocity it is also how hinge k responds to
+    a force on link j, which is all that a perturbation does unless j carries k.
+    """
+    one = step_one(chain, links, qdd)
+    gyros = articulated_gyroscopics(chain, links, one, art)
+    slopes = friction_slopes(chain)
+    along = _carried_along(chain, links, one, art, gyros)
+
+    for k in chain.tip_to_base():
+        # links that push on hinge k through the tree
+        _respond(chain, links, art, k, gyros, slopes)
+
+        # links that carry hinge k along
+        Q, W = twice(along.row[k]), chain.cell(art.G[k])
+        for j in chain.inboard_of(k):
+            A = dot(W.value, along.FA[j]) + dot(Q, angular(links.H[j]))
+            B = dot(W.value, along.FB[j]) + dot(Q, angular(one.Pd[j]))
+            chain.out_more("dqdd_dqd", (k, j), -A)
+            chain.out_more("dqdd_dq", (k, j), -B)
+            W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
+
+    correct_for_steady_loads(chain, links, art)
+    correct_for_groups(chain, links, art, one.f)
+
+
+class CarriedAlong(NamedTuple):
+    """Ĝ* - G* J (3) of every link, and what unit δq̇ and δq of its hinge do outboard: F_A, F_B."""
+
+    row: Slots
+    FA: Slots
+    FB: Slots
+
+
+def _carried_along(
+    chain: Chain, links: Links, one: StepOne, art: Articulated, gyros: Gyroscopics
+) -> CarriedAlong:
+    """J(k) = J(k+1) + H* (Ĝ* - G* J(k+1));   F_A = 2 Ḣ* + 2 J H*;   F_B = Ḧ* + 2 J Ḣ*."""
+    row, J, FA, FB = chain.slots(3), chain.slots(18), chain.slots(6), chain.slots(6)
+    J[chain.base] = (0.0,) * 18
+    for k in chain.base_to_tip():
+        up, H = chain.inboard(k), links.H[k]
+        row[k] = sub(gyros.Ghat[k], times_half(art.G[k], J[up]))
+        J[k] = add(J[up], outer_half(H, row[k]))
+        FA[k] = add(gyros.Hd2[k], half_times(J[k], twice(angular(H))))
+        FB[k] = add(one.Hdd[k], half_times(J[k], angular(gyros.Pd2[k])))
+    return CarriedAlong(row, FA, FB)
+
+
+def _respond(
+    chain: Chain, links: Links, art: Articulated, k: LinkNumber, gyros: Gyroscopics, slopes: Scalars
+) -> None:
+    """A unit torque at hinge k, and what it tells about every link.
+
+    inboard of k   ε(j) = -H z       z = z + G ε       ν = ε/D       from  z = G(k), ν = 1/D at k
+    base to tip    y(j) = ν - G* λ(j+1) = 𝓜⁻¹(k,j)                   λ(j) = λ(j+1) + H* y
+    """
+    nu, lam = chain.scalars(), chain.slots(6)
+    for j in chain.tip_to_base():
+        nu[j] = 0.0
+    nu[k] = art.Dinv[k]
+    z = chain.cell(art.G[k])
+    for j in chain.inboard_of(k):
+        epsilon = -dot(links.H[j], z.value)
+        nu[j] = art.Dinv[j] * epsilon
+        z.value = add(z.value, scale(art.G[j], epsilon))
+
+    lam[chain.base] = ZERO6
+    for j in chain.base_to_tip():
+        inboard = lam[chain.inboard(j)]
+        y = nu[j] - dot(art.G[j], inboard)
+        here = add(inboard, scale(links.H[j], y))
+        lam[j] = here
+        loss = y * slopes[j]
+        chain.out("dqdd_dtau", (k, j), y)
+        chain.out("dqdd_dqd", (k, j), -(dot(here, gyros.YA[j]) + loss))
+        chain.out("dqdd_dq", (k, j), -dot(here, gyros.YB[j]))

@@ -1,0 +1,61 @@
+"""Algorithm 5b: the change of acceleration for one small change of the motion, O(n).
+
+Forward dynamics with other inputs: the perturbed motion takes the place of the velocity terms.
+It needs no articulated gyroscopic matrices and so fewer operations than Algorithm 5.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.inertias import articulated_times, gyroscopic_times
+from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
+from robolin.dynamics.links.groups import own_turns, without_own
+from robolin.dynamics.links.joint_friction import friction_slope
+from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.loads import excess_turns, without_excess
+from robolin.dynamics.links.nominal_terms import step_one
+from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
+
+
+def perturb_forward(chain: Chain) -> None:
+    """δq̈ = 𝓜⁻¹ (δτ - A_D δq̇ - B_D δq) in three sweeps.
+
+    base to tip   v(k) = v(k+1) + H* δq̇ + Ḣ* δq           c(k) = 2 Ḣ* δq̇ + Ḧ* δq
+    tip to base   z(k) = z⁺(k-1) + 2 M̂ v + P c + S[H*] f δq
+                  ε(k) = δτ - H z                          z⁺(k) = z + G ε
+    base to tip   δq̈(k) = ε/D - G* λ(k+1)                  λ(k) = λ(k+1) + H* δq̈ + c
+    """
+    links = place_links(chain)
+    art = articulated_bodies(chain, links)
+    one = step_one(chain, links, chain.given("qdd"))
+    qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
+
+    # perturbed velocities, and the accelerations that come with them
+    v, c = chain.slots(6), chain.slots(6)
+    v[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        up, H, Hd = chain.inboard(k), links.H[k], one.Hd[k]
+        v[k] = add(v[up], add(scale(H, dqd[k]), scale(one.Pd[k], dq[k])))
+        c[k] = add(scale(Hd, dqd[k] + dqd[k]), scale(one.Hdd[k], dq[k]))
+    excess, own = excess_turns(chain, links, dq), own_turns(chain, links, one.f, dq)
+
+    # innovations
+    epsilon, z_plus = chain.scalars(), chain.sums(6)
+    for k in chain.tip_to_base():
+        H = links.H[k]
+        gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
+        turned = force_cross(scale(H, dq[k]), one.f[k])
+        z = add(z_plus[k], add(add(gyro, articulated_times(art.P[k], c[k])), turned))
+        z = without_excess(excess, k, z)
+        lost = friction_slope(chain, k, qd[k]) * dqd[k]
+        epsilon[k] = dtau[k] - lost - without_own(own, k, dot(H, z))
+        z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
+
+    # perturbed accelerations
+    lam = chain.slots(6)
+    lam[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        inboard = lam[chain.inboard(k)]
+        dqdd = art.Dinv[k] * epsilon[k] - dot(art.G[k], inboard)
+        lam[k] = add(inboard, add(scale(links.H[k], dqdd), c[k]))
+        chain.out("dqdd", (k,), dqdd)

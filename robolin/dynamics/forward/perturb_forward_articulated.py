@@ -1,0 +1,52 @@
+"""Algorithm 5 as the paper has it, through articulated gyroscopic matrices, O(n)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.vectors import ZERO6, add, angular, dot, scale
+from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
+from robolin.dynamics.links.groups import own_turns, without_own
+from robolin.dynamics.links.joint_friction import friction_slope
+from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.loads import excess_turns, without_excess
+from robolin.dynamics.links.nominal_terms import step_one
+from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
+
+
+def perturb_forward_articulated(chain: Chain) -> None:
+    """δq̈ in two sweeps once P̂ is known.
+
+    tip to base   z(k) = z⁺(k-1) + Y_A δq̇ + Y_B δq       ε(k) = δτ - H z        z⁺(k) = z + G ε
+    base to tip   ν(k) = ε/D - 2 Ĝ* v(k+1)                δq̈(k) = ν - G* λ(k+1)
+                  λ(k) = λ(k+1) + H* δq̈ + 2 Ḣ* δq̇ + Ḧ* δq
+                  v(k) = v(k+1) + H* δq̇ + Ḣ* δq
+    """
+    links = place_links(chain)
+    art = articulated_bodies(chain, links)
+    one = step_one(chain, links, chain.given("qdd"))
+    gyros = articulated_gyroscopics(chain, links, one, art)
+    qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
+
+    excess, own = excess_turns(chain, links, dq), own_turns(chain, links, one.f, dq)
+
+    # innovations
+    epsilon, z_plus = chain.scalars(), chain.sums(6)
+    for k in chain.tip_to_base():
+        z = add(z_plus[k], add(scale(gyros.YA[k], dqd[k]), scale(gyros.YB[k], dq[k])))
+        z = without_excess(excess, k, z)
+        slope = friction_slope(chain, k, qd[k])
+        felt = without_own(own, k, dot(links.H[k], z))
+        epsilon[k] = dtau[k] - slope * dqd[k] - felt
+        z_plus.hand_inboard(k, add(z, scale(art.G[k], epsilon[k])))
+
+    # perturbed accelerations
+    lam, v = chain.slots(6), chain.slots(6)
+    lam[chain.base] = v[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        up, H, Hd = chain.inboard(k), links.H[k], one.Hd[k]
+        gyro = dot(gyros.Ghat[k], angular(v[up]))
+        dqdd = art.Dinv[k] * epsilon[k] - (gyro + gyro) - dot(art.G[k], lam[up])
+        drift = add(scale(Hd, dqd[k] + dqd[k]), scale(one.Hdd[k], dq[k]))
+        lam[k] = add(lam[up], add(scale(H, dqdd), drift))
+        v[k] = add(v[up], add(scale(H, dqd[k]), scale(one.Pd[k], dq[k])))
+        chain.out("dqdd", (k,), dqdd)

@@ -1,0 +1,27 @@
+"""The share of dead and world loads in ∂q̈/∂q."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.vectors import dot
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.links.loads import excess_turn
+from robolin.dynamics.mass_matrix.apply_inverse_mass import accelerate
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+
+
+def correct_for_steady_loads(chain: Chain, links: Links, art: Articulated) -> None:
+    """∂q̈/∂q(·,c) += 𝓜⁻¹ [H(a) excess_turn(H*(c))], for a and c between the load and the base."""
+    for load in chain.loads:
+        if load.model == "follower":
+            continue
+        for c in chain.path_of(load.link):
+            excess = excess_turn(load, links, links.H[c])
+            push = chain.scalars()
+            for k in chain.tip_to_base():
+                push[k] = 0.0
+            for a in chain.path_of(load.link):
+                push[a] = dot(links.H[a], excess)
+            relief = accelerate(chain, links, art, push)
+            for k in chain.tip_to_base():
+                chain.out_more("dqdd_dq", (k, c), relief[k])

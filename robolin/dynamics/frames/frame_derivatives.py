@@ -1,0 +1,74 @@
+"""How the motion of a frame changes with the state: ∂V/∂q, ∂a/∂q̇ and ∂a/∂q, O(n).
+
+∂V/∂q̇ and ∂a/∂q̈ are the Jacobian itself.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, LinkNumber
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import add, cross, motion_cross, sub
+from robolin.dynamics.frames.frame_motion import motion_at_tip, weightless_motion
+from robolin.dynamics.frames.tip_frame import TipFrame, at_point, tip_frame
+from robolin.dynamics.links.link_motion import Motion
+from robolin.dynamics.links.link_poses import Links, place_links
+
+
+def frame_derivatives(chain: Chain) -> None:
+    """Derivatives of the spatial and of the classical motion of the frame at q, q̇, q̈.
+
+    Spatial vectors are referred to the place where the frame's point r is now, which stays:
+
+        δV = [δV_ang; δV_lin + δV_ang x r]            and δa alike
+
+    The classical ones follow the point, which moves by δr = H_lin + h x r with the joint:
+
+        δv = δV_lin + δV_ang x r + w x δr
+        δr̈ = δa_lin + δa_ang x r + ẇ x δr + δw x v + w x δv
+    """
+    links = place_links(chain, weighed=False)
+    moving, tip = weightless_motion(chain, links), tip_frame(chain, links)
+    V, a = motion_at_tip(moving, tip)
+    w, v, turning = V[:3], V[3:], a[:3]
+
+    for k in chain.path_of(tip.link):
+        J = at_point(links.H[k], tip.r)
+        h, dr = J[:3], J[3:]
+        dV_dq, da_dqd, da_dq = (
+            at_point(X, tip.r) for X in link_changes(chain, links, moving, tip, k)
+        )
+        _out_column(chain, "dspatial_velocity_dq", k, dV_dq)
+        _out_column(chain, "dspatial_acceleration_dqd", k, da_dqd)
+        _out_column(chain, "dspatial_acceleration_dq", k, da_dq)
+
+        # the same for a point that moves along
+        dw, dv = dV_dq[:3], add(dV_dq[3:], cross(w, dr))
+        spun = add(da_dqd[3:], add(cross(h, v), cross(w, dr)))
+        carried = add(cross(turning, dr), add(cross(dw, v), cross(w, dv)))
+        _out_column(chain, "dtwist_dq", k, dw + dv)
+        _out_column(chain, "dclassical_acceleration_dqd", k, da_dqd[:3] + spun)
+        _out_column(chain, "dclassical_acceleration_dq", k, da_dq[:3] + add(da_dq[3:], carried))
+
+
+def link_changes(
+    chain: Chain, links: Links, moving: Motion, tip: TipFrame, k: LinkNumber
+) -> tuple[Vector, Vector, Vector]:
+    """By how much V and a of the frame's link change with q, q̇ of joint k.
+
+    A joint carries along all that is outboard of it; p is the link it sits on.
+
+    ∂V/∂q = Ṗ* - V x H*      ∂a/∂q̇ = Ḣ* + Ṗ* - V x H*      ∂a/∂q = P̈* - V x Ṗ* - a x H*
+    Ṗ* = V(p) x H*           P̈* = a(p) x H* + V(p) x Ṗ*
+    """
+    H, p = links.H[k], chain.carrier(k)
+    V, a = moving.V[tip.link], moving.alpha[tip.link]
+    Pd = motion_cross(moving.V[p], H)
+    Pdd = add(motion_cross(moving.alpha[p], H), motion_cross(moving.V[p], Pd))
+    dV_dq = sub(Pd, motion_cross(V, H))
+    da_dqd = add(moving.Hd[k], dV_dq)
+    return dV_dq, da_dqd, sub(Pdd, add(motion_cross(V, Pd), motion_cross(a, H)))
+
+
+def _out_column(chain: Chain, name: str, k: LinkNumber, X: Vector) -> None:
+    for i in range(6):
+        chain.out(name, (i, k), X[i])

@@ -1,0 +1,70 @@
+"""How frames and links move: velocity, spatial and classical acceleration, O(n).
+
+Spatial acceleration is the rate of the spatial velocity at a place that stands still, the papers'
+a.  Classical acceleration is that of the point which moves along, what a camera sees.  Both are in
+world axes, and neither contains weight: a link that stands still does not accelerate.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import ZERO6, add, scale
+from robolin.dynamics.frames.tip_frame import (
+    TipFrame,
+    at_point,
+    classical,
+    out_pose,
+    out_spatial,
+    tip_frame,
+)
+from robolin.dynamics.links.link_motion import Motion, velocities
+from robolin.dynamics.links.link_poses import Links, place_links
+
+
+def frame_motion(chain: Chain) -> None:
+    """Pose, twist and both accelerations of the frame from q, q̇ and q̈."""
+    links = place_links(chain)
+    tip = tip_frame(chain, links)
+    V, a = motion_at_tip(weightless_motion(chain, links), tip)
+    out_pose(chain, tip)
+    out_spatial(chain, "twist", V)
+    out_spatial(chain, "spatial_acceleration", a)
+    out_spatial(chain, "classical_acceleration", classical(V, a))
+
+
+def tip_acceleration(chain: Chain) -> None:
+    """Both accelerations of the frame alone."""
+    links = place_links(chain)
+    V, a = motion_at_tip(weightless_motion(chain, links), tip_frame(chain, links))
+    out_spatial(chain, "tip_acceleration", a)
+    out_spatial(chain, "tip_classical_acceleration", classical(V, a))
+
+
+def link_accelerations(chain: Chain) -> None:
+    """Both accelerations of every link at its own origin: [ẇ; a + ẇ x p] and [ẇ; p̈]."""
+    links = place_links(chain)
+    moving = weightless_motion(chain, links)
+    for k in chain.base_to_tip():
+        p = links.p[k]
+        a = at_point(moving.alpha[k], p)
+        seen = classical(at_point(moving.V[k], p), a)
+        for i in range(6):
+            chain.out("link_acceleration", (k, i), a[i])
+            chain.out("link_classical_acceleration", (k, i), seen[i])
+
+
+def motion_at_tip(moving: Motion, tip: TipFrame) -> tuple[Vector, Vector]:
+    """Velocity and spatial acceleration of the frame, referred to its point."""
+    return at_point(moving.V[tip.link], tip.r), at_point(moving.alpha[tip.link], tip.r)
+
+
+def weightless_motion(chain: Chain, links: Links) -> Motion:
+    """V, Ḣ* and a of every link from a base that stands still: a(k) = a(k+1) + H* q̈ + Ḣ* q̇."""
+    qd, qdd = chain.given("qd"), chain.given("qdd")
+    moving, a = velocities(chain, links, qd), chain.slots(6)
+    a[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        driven = add(scale(links.H[k], qdd[k]), scale(moving.Hd[k], qd[k]))
+        a[k] = add(a[chain.inboard(k)], driven)
+    return Motion(moving.V, moving.Hd, a)

@@ -1,0 +1,113 @@
+"""The arm as it feels at one frame: Λ a + μ = F, with Λ⁻¹ = J 𝓜⁻¹ J* found without J or 𝓜, O(n).
+
+a is the classical acceleration of the frame, F a wrench that something applies to it there.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Slots
+from robolin.algebra.inertias import PLACE, ZERO_ARTICULATED, articulated_times, rank_one
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import ZERO6, add, dot, scale, sub
+from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
+from robolin.dynamics.frames.tip_frame import (
+    TipFrame,
+    at_point,
+    classical,
+    out_rotation,
+    out_spatial,
+    tip_frame,
+)
+from robolin.dynamics.links.link_motion import velocities
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
+
+# a pivot below this share of what it was before elimination is a direction the arm cannot move in
+LOST_RANK = 1e-10
+
+INVERSE, INERTIA = "operational_inertia_inverse", "operational_inertia"
+
+
+def operational_space_inverse(chain: Chain) -> None:
+    """Λ⁻¹, and the acceleration a without F, from q, q̇ and τ: they exist in every state."""
+    operational_inverse(chain)
+
+
+def operational_space(chain: Chain) -> None:
+    """Λ as well, and μ = -Λ a for the a that comes about without F."""
+    inverse, free = operational_inverse(chain)
+    inertia = symmetric_inverse(chain, INERTIA, inverse)
+    _out_symmetric(chain, INERTIA, inertia)
+    out_spatial(chain, "bias_wrench", tuple(-x for x in articulated_times(inertia, free)))
+
+
+def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:
+    """Λ⁻¹ (21) and the free acceleration (6), given out and for further use.
+
+    Λ⁻¹ = T Λ(k) T*, with Λ(k) of the frame's link and T what brings a motion to its point.
+    """
+    links = place_links(chain)
+    art, tip = articulated_bodies(chain, links), tip_frame(chain, links)
+    Lam = link_responses(chain, links, art)[tip.link]
+    columns = [at_point(tuple(Lam[place] for place in row), tip.r) for row in PLACE]
+    rows = [at_point(tuple(column[i] for column in columns), tip.r) for i in range(6)]
+    inverse = tuple(rows[i][j] for i in range(6) for j in range(i, 6))
+    free = _free_acceleration(chain, links, art, tip)
+
+    _out_symmetric(chain, INVERSE, inverse)
+    out_spatial(chain, "free_acceleration", free)
+    out_rotation(chain, tip)
+    return inverse, free
+
+
+def link_responses(chain: Chain, links: Links, art: Articulated) -> Slots:
+    """How every link gives way to a force on itself, the diagonal of ψ* H* D⁻¹ H ψ.
+
+    Λ(k) = τ̄* Λ(k+1) τ̄ + H* D⁻¹ H        from  Z = Λ(k+1) G,  L = 1/D + G* Z,  U = L H - Z*:
+         = Λ(k+1) + H* U - Z H
+    """
+    Lam = chain.slots(21)
+    Lam[chain.base] = ZERO_ARTICULATED
+    for k in chain.base_to_tip():
+        up, H, G = chain.inboard(k), links.H[k], art.G[k]
+        Z = articulated_times(Lam[up], G)
+        U = sub(scale(H, art.Dinv[k] + dot(G, Z)), Z)
+        Lam[k] = sub(add(Lam[up], rank_one(H, U)), rank_one(Z, H))
+    return Lam
+
+
+def _free_acceleration(chain: Chain, links: Links, art: Articulated, tip: TipFrame) -> Vector:
+    """J q̈ + J̇ q̇ with the q̈ that the torques and loads there are cause."""
+    qd, qdd = chain.given("qd"), hinge_accelerations(chain, links, art)
+    moving, a = velocities(chain, links, qd), chain.cell(ZERO6)
+    for k in chain.path_of(tip.link):
+        driven = add(scale(links.H[k], qdd[k]), scale(moving.Hd[k], qd[k]))
+        a.value = add(a.value, driven)
+    return classical(at_point(moving.V[tip.link], tip.r), at_point(a.value, tip.r))
+
+
+def symmetric_inverse(chain: Chain, name: str, A: Vector) -> Vector:
+    """The inverse of a positive symmetric 6x6 matrix (21), swept pivot by pivot in place.
+
+    a(i,j) = a(i,j) - a(i,k) a(k,j) / a(k,k)     a(i,k) = a(i,k) / a(k,k)     a(k,k) = -1 / a(k,k)
+    """
+    a = list(A)
+    for k in range(6):
+        own = PLACE[k][k]
+        pivot = 1.0 / chain.regular(name, a[own], A[own] * LOST_RANK)
+        column = [a[PLACE[i][k]] for i in range(6)]
+        others = [i for i in range(6) if i != k]
+        for i in others:
+            factor = column[i] * pivot
+            for j in others:
+                if j >= i:
+                    a[PLACE[i][j]] = a[PLACE[i][j]] - factor * column[j]
+            a[PLACE[i][k]] = factor
+        a[own] = -pivot
+    return tuple(-x for x in a)
+
+
+def _out_symmetric(chain: Chain, name: str, A: Vector) -> None:
+    for i in range(6):
+        for j in range(6):
+            chain.out(name, (i, j), A[PLACE[i][j]])

@@ -1,0 +1,61 @@
+"""The frame that a question is about, and spatial vectors brought to its point.
+
+All vectors of the recursions are referred to the inertial frame's own origin.  Seen from another
+point r, a motion X = [a; b] is [a; b + a x r]: for a velocity, how the point of the body moves that
+is at r now; for a spatial acceleration, its rate at a place that stands still.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, LinkNumber
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import add, cross, rotate, rotate_rotation
+from robolin.dynamics.links.link_poses import Links
+
+
+class TipFrame(NamedTuple):
+    """The link it is on, its rotation R (9), and its point r (3) from the inertial frame."""
+
+    link: LinkNumber
+    R: Vector
+    r: Vector
+
+
+def tip_frame(chain: Chain, links: Links) -> TipFrame:
+    """R = R(k) axes and r = p(k) + R(k) point, on link k."""
+    tip = chain.tip
+    R, p = links.R[tip.link], links.p[tip.link]
+    return TipFrame(tip.link, rotate_rotation(R, tip.axes), add(p, rotate(R, tip.point)))
+
+
+def at_point(X: Vector, r: Vector) -> Vector:
+    """The motion X, referred to the point r."""
+    return X[:3] + add(X[3:], cross(X[:3], r))
+
+
+def classical(V: Vector, a: Vector) -> Vector:
+    """[ẇ; r̈] of the point that V = [w; v] and a = [ẇ; …] are referred to: r̈ has w x v besides."""
+    return a[:3] + add(a[3:], cross(V[:3], V[3:]))
+
+
+def out_spatial(chain: Chain, name: str, X: Vector) -> None:
+    """A spatial vector as a result."""
+    for i in range(6):
+        chain.out(name, (i,), X[i])
+
+
+def out_pose(chain: Chain, tip: TipFrame) -> None:
+    """Where the frame is in the root frame of the description."""
+    position = add(tip.r, chain.origin)
+    for i in range(3):
+        chain.out("position", (i,), position[i])
+    out_rotation(chain, tip)
+
+
+def out_rotation(chain: Chain, tip: TipFrame) -> None:
+    """The frame's axes as the columns of a matrix."""
+    for i in range(3):
+        for j in range(3):
+            chain.out("rotation", (i, j), tip.R[3 * i + j])

@@ -1,0 +1,62 @@
+"""Inverse dynamics: the torques that a motion needs (recursive Newton–Euler, O(n))."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from robolin.algebra.chain import Chain, LinkNumber, Put, Scalars
+from robolin.algebra.inertias import newton_euler, rigid_times
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import add, dot, force_cross
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_motion import motion
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import outside_forces, with_outside
+
+
+def inverse_dynamics(chain: Chain) -> None:
+    """τ from q, q̇ and q̈; each body is looked at in its own axes, which needs no M(k)."""
+    links, qd, qdd = place_links(chain, weighed=False), chain.given("qd"), chain.given("qdd")
+    moving = motion(chain, links, qd, qdd)
+
+    def inertial(k: LinkNumber) -> Vector:
+        return newton_euler(links.R[k], links.p[k], chain.body(k), moving.V[k], moving.alpha[k])
+
+    _sum_up(chain, links, inertial, qd, qdd, chain.out)
+
+
+def torques(chain: Chain, links: Links, qd: Scalars, qdd: Scalars, put: Put) -> None:
+    """The same where the inertias M(k) are there already."""
+    moving = motion(chain, links, qd, qdd)
+
+    def inertial(k: LinkNumber) -> Vector:
+        M, V = links.M[k], moving.V[k]
+        return add(rigid_times(M, moving.alpha[k]), force_cross(V, rigid_times(M, V)))
+
+    _sum_up(chain, links, inertial, qd, qdd, put)
+
+
+def _sum_up(
+    chain: Chain,
+    links: Links,
+    inertial: Callable[[LinkNumber], Vector],
+    qd: Scalars,
+    qdd: Scalars,
+    put: Put,
+) -> None:
+    """Newton–Euler: forces are summed from the tip to the base.
+
+    f(k) = f(k-1) + M(k) a(k) + S[V(k)] M(k) V(k) + f0(k)
+    τ(k) = H(k) f(k) + armature q̈(k) + friction
+    """
+    f0 = outside_forces(chain, links)
+    f = chain.sums(6)
+
+    for k in chain.tip_to_base():
+        # what link k itself needs, and everything it carries
+        transmitted = add(f[k], with_outside(f0, k, inertial(k)))
+        f.hand_inboard(k, transmitted)
+
+        # only the part along the hinge is the motor's
+        along = dot(links.H[k], transmitted)
+        put("tau", (k,), along + chain.armature(k) * qdd[k] + friction_loss(chain, k, qd[k]))

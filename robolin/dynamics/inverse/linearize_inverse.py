@@ -1,0 +1,81 @@
+"""Algorithm 2: the linearized inverse dynamics model 𝓜, A_D, B_D, O(n · depth)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Put
+from robolin.algebra.inertias import gyroscopic_times, gyroscopic_transpose_times, rigid_times
+from robolin.algebra.vectors import add, angular, dot, force_cross, twice
+from robolin.dynamics.links.groups import take_back_own
+from robolin.dynamics.links.joint_friction import friction_slope
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import excess_turn
+from robolin.dynamics.links.nominal_terms import StepOne, doubled, step_one
+
+
+def linearize_inverse(chain: Chain) -> None:
+    """𝓜 = ∂τ/∂q̈, A_D = ∂τ/∂q̇ and B_D = ∂τ/∂q at q, q̇, q̈."""
+    links = place_links(chain)
+    inverse_model(
+        chain, links, step_one(chain, links, chain.given("qdd")), chain.out, chain.out_more
+    )
+
+
+def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put) -> None:
+    """Composite bodies with their gyroscopic matrices, projected on every hinge inboard.
+
+    R(k)  = R(k-1) + M(k)                      R̂(k) = R̂(k-1) + M̂(k)
+    X     = R H*                               X̂    = 2 R̂* H*
+    X_A   = 2 [R Ḣ* + R̂ H*]                    X_B  = R Ḧ* + 2 R̂ Ḣ* + S[H*] f
+
+    𝓜(j,k) = H(j) X      A_D(j,k) = H(j) X_A                       B_D(j,k) = H(j) X_B
+                         A_D(k,j) = X* 2 Ḣ*(j) + X̂* H*(j)          B_D(k,j) = X* Ḧ*(j) + X̂* Ḣ*(j)
+    """
+    qd = chain.given("qd")
+    Hd2, Pd2 = doubled(chain, one)
+
+    R, Rhat = chain.sums(10), chain.sums(12)
+    X, Xhat, XA, XB = (chain.slots(size) for size in (6, 3, 6, 6))
+    for k in chain.tip_to_base():
+        H, Hdd = links.H[k], one.Hdd[k]
+        composite, gyro = add(R[k], links.M[k]), add(Rhat[k], one.Mhat[k])
+        R.hand_inboard(k, composite)
+        Rhat.hand_inboard(k, gyro)
+
+        # forces that unit perturbations of hinge k need
+        X[k] = rigid_times(composite, H)
+        Xhat[k] = twice(gyroscopic_transpose_times(gyro, H))
+        XA[k] = add(rigid_times(composite, Hd2[k]), gyroscopic_times(gyro, twice(angular(H))))
+        unturned = add(rigid_times(composite, Hdd), gyroscopic_times(gyro, angular(Pd2[k])))
+
+        put("mass_matrix", (k, k), dot(H, X[k]) + chain.armature(k))
+        put("dtau_dqd", (k, k), dot(H, XA[k]) + friction_slope(chain, k, qd[k]))
+        put("dtau_dq", (k, k), dot(H, unturned))
+
+        # the transmitted force turns with hinge k, which only hinges inboard feel
+        XB[k] = add(unturned, force_cross(H, one.f[k]))
+
+    # columns: what hinges inboard feel of hinge k
+    for k, j in chain.inboard_pairs():
+        Hj, entry = links.H[j], dot(links.H[j], X[k])
+        put("mass_matrix", (j, k), entry)
+        put("mass_matrix", (k, j), entry)
+        put("dtau_dqd", (j, k), dot(Hj, XA[k]))
+        put("dtau_dq", (j, k), dot(Hj, XB[k]))
+
+    # rows: what hinge k feels of hinges inboard
+    for k, j in chain.inboard_pairs():
+        put("dtau_dqd", (k, j), dot(X[k], Hd2[j]) + dot(Xhat[k], angular(links.H[j])))
+        put("dtau_dq", (k, j), dot(X[k], one.Hdd[j]) + dot(Xhat[k], angular(one.Pd[j])))
+
+    _loads_that_do_not_turn(chain, links, more)
+    take_back_own(chain, links, one.f, more)
+
+
+def _loads_that_do_not_turn(chain: Chain, links: Links, more: Put) -> None:
+    """Take back what the recursion turned too much: B_D(a,c) -= H(a) excess_turn(H*(c))."""
+    for load in chain.loads:
+        if load.model != "follower":
+            for c in chain.path_of(load.link):
+                excess = excess_turn(load, links, links.H[c])
+                for a in chain.path_of(load.link):
+                    more("dtau_dq", (a, c), -dot(links.H[a], excess))

@@ -1,0 +1,50 @@
+"""Algorithm 1: the change of torque for one small change of the motion, O(n)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Put, Scalars
+from robolin.algebra.inertias import gyroscopic_times, rigid_times
+from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
+from robolin.dynamics.links.groups import own_turns, without_own
+from robolin.dynamics.links.joint_friction import friction_slope
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import excess_turns, without_excess
+from robolin.dynamics.links.nominal_terms import step_one
+
+
+def perturb_inverse(chain: Chain) -> None:
+    """δτ from q, q̇, q̈ and small changes of them."""
+    torque_changes(chain, place_links(chain), chain.given("dqdd"), chain.out)
+
+
+def torque_changes(chain: Chain, links: Links, dqdd: Scalars, put: Put) -> None:
+    """δτ = 𝓜 δq̈ + A_D δq̇ + B_D δq without forming a matrix.
+
+    base to tip   z(k) = z(k+1) + H* δq̈ + 2 Ḣ* δq̇ + Ḧ* δq       v(k) = v(k+1) + H* δq̇ + Ḣ* δq
+    tip to base   e(k) = e(k-1) + M z + 2 M̂ v + S[H*] f δq        δτ(k) = H e
+    """
+    one = step_one(chain, links, chain.given("qdd"))
+    qd, dq, dqd = (chain.given(name) for name in ("qd", "dq", "dqd"))
+
+    # perturbed accelerations and velocities
+    z, v = chain.slots(6), chain.slots(6)
+    z[chain.base] = v[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        up, H, Hd = chain.inboard(k), links.H[k], one.Hd[k]
+        driven = add(scale(H, dqdd[k]), scale(Hd, dqd[k] + dqd[k]))
+        z[k] = add(z[up], add(driven, scale(one.Hdd[k], dq[k])))
+        v[k] = add(v[up], add(scale(H, dqd[k]), scale(one.Pd[k], dq[k])))
+
+    # perturbed forces
+    e, excess = chain.sums(6), excess_turns(chain, links, dq)
+    own = own_turns(chain, links, one.f, dq)
+    for k in chain.tip_to_base():
+        H = links.H[k]
+        gyro = gyroscopic_times(one.Mhat[k], twice(angular(v[k])))
+        turned = force_cross(scale(H, dq[k]), one.f[k])
+        change = add(e[k], add(add(rigid_times(links.M[k], z[k]), gyro), turned))
+        change = without_excess(excess, k, change)
+        e.hand_inboard(k, change)
+        slope = friction_slope(chain, k, qd[k])
+        dtau = dot(H, change) + chain.armature(k) * dqdd[k] + slope * dqd[k]
+        put("dtau", (k,), without_own(own, k, dtau))

@@ -1,0 +1,73 @@
+"""The regressor Y of inverse dynamics, τ = Y π with π the parameters of links and joints, O(n²)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.scalar import Vector, tanh
+from robolin.algebra.vectors import add, cross, dot
+from robolin.dynamics.links.link_motion import motion
+from robolin.dynamics.links.link_poses import place_links
+
+# per link: mass, first moment (3), J (6), in its frame; per joint: damping, armature, friction
+COLUMNS = 13
+DAMPING, ARMATURE, FRICTION = 10, 11, 12
+
+
+def regressor(chain: Chain) -> None:
+    """Y(j; k): what unit parameters of link k, and of the joint inboard of it, take from hinge j.
+
+    With angular velocity w, angular acceleration α and classical acceleration c = b + w x u of
+    link k, all in its own axes and at its own origin, its mass m, first moment s and J need
+
+        f = [s x c + J α + w x J w;  m c + α x s + w x (w x s)]
+
+    and hinge j, seen from the same place as H*(j) = [e; x], feels H(j) f:
+
+        m   x·c
+        s   c x e + x x α + (x x w) x w
+        J   e* J α + (e x w)* J w
+    """
+    links = place_links(chain)
+    qd, qdd = chain.given("qd"), chain.given("qdd")
+    moving = motion(chain, links, qd, qdd)
+
+    for k in chain.tip_to_base():
+        # how link k moves, as seen from itself
+        R, p = links.R[k], links.p[k]
+        w, u = _seen_from(R, p, moving.V[k])
+        alpha, b = _seen_from(R, p, moving.alpha[k])
+        c = add(b, cross(w, u))
+
+        # what each of its parameters then takes from every hinge inboard
+        for j in chain.path_of(k):
+            e, x = _seen_from(R, p, links.H[j])
+            turning = add(cross(x, alpha), cross(cross(x, w), w))
+            moments = add(cross(c, e), turning)
+            rotary = add(_products(e, alpha), _products(cross(e, w), w))
+            for i, value in enumerate((dot(x, c), *moments, *rotary)):
+                chain.out("regressor", (j, k, i), value)
+
+        # a joint's own losses and its rotor concern no other joint
+        chain.out("regressor", (k, k, DAMPING), qd[k])
+        chain.out("regressor", (k, k, ARMATURE), qdd[k])
+        if chain.friction_velocity is not None:
+            chain.out("regressor", (k, k, FRICTION), tanh(qd[k] / chain.friction_velocity))
+
+
+def _seen_from(R: Vector, p: Vector, X: Vector) -> tuple[Vector, Vector]:
+    """A motion X = [a; b] about the inertial frame as [R* a; R* (b + a x p)]."""
+    a, b = X[:3], add(X[3:], cross(X[:3], p))
+    columns = (R[0::3], R[1::3], R[2::3])
+    return tuple(dot(x, a) for x in columns), tuple(dot(x, b) for x in columns)
+
+
+def _products(a: Vector, b: Vector) -> Vector:
+    """∂(a* J b)/∂J, entry by entry: xx xy xz yy yz zz."""
+    return (
+        a[0] * b[0],
+        a[0] * b[1] + a[1] * b[0],
+        a[0] * b[2] + a[2] * b[0],
+        a[1] * b[1],
+        a[1] * b[2] + a[2] * b[1],
+        a[2] * b[2],
+    )

@@ -1,0 +1,49 @@
+"""Energies of the arm, and the power that reaches it from outside."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.inertias import rigid_times
+from robolin.algebra.vectors import add, dot, scale
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_motion import velocities
+from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.loads import outside_forces
+
+
+def energy(chain: Chain) -> None:
+    """Kinetic and potential energy from q and q̇; a mass at the root frame's origin has none.
+
+    kinetic    ½ Σ V* M V + ½ Σ armature q̇²
+    potential  - Σ m g·c
+    """
+    links, qd = place_links(chain), chain.given("qd")
+    V = velocities(chain, links, qd).V
+    sums = chain.cell((0.0, 0.0))
+    for k in chain.tip_to_base():
+        twice, weight = sums.value
+        M, rotor = links.M[k], chain.armature(k) * qd[k] * qd[k]
+        first_moment = add(M[1:4], scale(chain.origin, M[0]))
+        twice = twice + (dot(V[k], rigid_times(M, V[k])) + rotor)
+        sums.value = (twice, weight + dot(chain.gravity, first_moment))
+    twice, weight = sums.value
+    chain.out("kinetic_energy", (), twice * 0.5)
+    chain.out("potential_energy", (), weight * -1.0)
+
+
+def power(chain: Chain) -> None:
+    """The power from q, q̇ and τ that torques and loads feed in, less what friction takes.
+
+    Σ q̇ (τ - loss(q̇)) - Σ V* f0
+    """
+    qd, tau = chain.given("qd"), chain.given("tau")
+    fed = chain.cell((0.0,))
+    for k in chain.tip_to_base():
+        fed.value = (fed.value[0] + qd[k] * (tau[k] - friction_loss(chain, k, qd[k])),)
+    if chain.loads:
+        links = place_links(chain)
+        V, f0 = velocities(chain, links, qd).V, outside_forces(chain, links)
+        assert f0 is not None, "there are loads"
+        for k in chain.tip_to_base():
+            fed.value = (fed.value[0] - dot(V[k], f0[k]),)
+    chain.out("power", (), fed.value[0])

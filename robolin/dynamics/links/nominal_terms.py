@@ -1,0 +1,61 @@
+"""Step 1 of every linearization: motion, hinge rates, gyroscopic matrices, transmitted forces."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, Scalars, Slots
+from robolin.algebra.inertias import gyroscopic, gyroscopic_times, rigid_times
+from robolin.algebra.vectors import add, angular, motion_cross, twice
+from robolin.dynamics.links.groups import carried_rates
+from robolin.dynamics.links.link_motion import motion
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.links.loads import outside_forces, with_outside
+
+
+class StepOne(NamedTuple):
+    """Ḣ* (6), Ṗ* (6), Ḧ* (6), M̂ (12), and the wrench f (6) that reaches each link from inboard.
+
+    Ṗ* is Ḣ* itself unless joints have several freedoms; then Ḣ* stands for ½ (Ḣ* + Ṗ*) and
+    Ḧ* for P̈*, as dynamics/links/groups.py says.
+    """
+
+    Hd: Slots
+    Pd: Slots
+    Hdd: Slots
+    Mhat: Slots
+    f: Slots
+
+
+def step_one(chain: Chain, links: Links, qdd: Scalars) -> StepOne:
+    """The nominal motion and the forces that go with it.
+
+    Ḣ*(k) = V(k) x H*(k)                   Ḧ*(k) = a(k) x H*(k) + V(k) x Ḣ*(k)
+    f(k)  = f(k-1) + M(k) a(k) + M̂(k) V(k) + f0(k)
+    """
+    moving = motion(chain, links, chain.given("qd"), qdd)
+    Hdd, Mhat, f = chain.slots(6), chain.slots(12), chain.slots(6)
+    f0, handed = outside_forces(chain, links), chain.sums(6)
+
+    for k in chain.tip_to_base():
+        H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]
+        if not chain.grouped:
+            Hdd[k] = add(motion_cross(alpha, H), motion_cross(V, moving.Hd[k]))
+        Mhat[k] = gyroscopic(M, V)
+        own = add(rigid_times(M, alpha), gyroscopic_times(Mhat[k], angular(V)))
+        f[k] = add(handed[k], with_outside(f0, k, own))
+        handed.hand_inboard(k, f[k])
+
+    if chain.grouped:
+        return StepOne(*carried_rates(chain, links, *moving), Mhat, f)
+    return StepOne(moving.Hd, moving.Hd, Hdd, Mhat, f)
+
+
+def doubled(chain: Chain, one: StepOne) -> tuple[Slots, Slots]:
+    """2 Ḣ* and 2 Ṗ* of every link."""
+    Hd2, Pd2 = chain.slots(6), chain.slots(6)
+    for k in chain.tip_to_base():
+        Hd2[k] = twice(one.Hd[k])
+        if chain.grouped:
+            Pd2[k] = twice(one.Pd[k])
+    return Hd2, Pd2 if chain.grouped else Hd2

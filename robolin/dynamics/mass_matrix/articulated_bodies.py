@@ -1,0 +1,60 @@
+"""Articulated-body inertias and the innovations factors of the mass matrix, O(n)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, Scalars, Slots
+from robolin.algebra.inertias import articulated_from, articulated_times, rank_one
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.vectors import add, dot, scale, sub
+from robolin.dynamics.links.link_poses import Links
+
+
+class Articulated(NamedTuple):
+    """P (21), its hinge column P H* (6), D and 1/D, and the gain G (6) of every link."""
+
+    P: Slots
+    PH: Slots
+    D: Scalars
+    Dinv: Scalars
+    G: Slots
+
+
+def articulated_bodies(chain: Chain, links: Links) -> Articulated:
+    """What a link and all it carries weigh when the hinges outboard are free.
+
+    P(k) = P⁺(k-1) + M(k)
+    D(k) = H(k) P(k) H*(k) + armature
+    G(k) = P(k) H*(k) / D(k)
+    P⁺(k) = P(k) - G(k) [P(k) H*(k)]*      = τ̄(k) P(k),  the hinge k now free as well
+    """
+    P, PH, G = chain.slots(21), chain.slots(6), chain.slots(6)
+    D, Dinv = chain.scalars(), chain.scalars()
+    P_plus, R = chain.sums(21), chain.sums(10)
+
+    for k in chain.tip_to_base():
+        H = links.H[k]
+        P[k] = add(P_plus[k], articulated_from(links.M[k]))
+        PH[k] = articulated_times(P[k], H)
+
+        # inertia about the hinge itself; without any, a torque would accelerate it without bound
+        frozen = add(R[k], links.M[k])
+        R.hand_inboard(k, frozen)
+        about_hinge = dot(H, PH[k]) + chain.armature(k)
+        D[k] = chain.positive(k, about_hinge, partial(without_cancellation, frozen, H))
+        Dinv[k] = 1.0 / D[k]
+        G[k] = scale(PH[k], Dinv[k])
+        P_plus.hand_inboard(k, sub(P[k], rank_one(G[k], PH[k])))
+
+    return Articulated(P, PH, D, Dinv, G)
+
+
+def without_cancellation(frozen: Vector, H: Vector) -> Scalar:
+    """The size D would have if the hinges outboard were frozen and nothing cancelled.
+
+    Everything that D is computed from has this size, so rounding leaves errors in proportion.
+    """
+    m, J = frozen[0], frozen[4:]
+    return dot(tuple(h * h for h in H), (J[0], J[3], J[5], m, m, m))

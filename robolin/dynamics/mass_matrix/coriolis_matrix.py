@@ -1,0 +1,39 @@
+"""The Coriolis matrix that fits ∂𝓜/∂q: C = ½ A_D, with 𝓜̇ - 2 C skew-symmetric, O(n · depth)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.inertias import (
+    gyroscopic,
+    gyroscopic_times,
+    gyroscopic_transpose_times,
+    rigid_times,
+)
+from robolin.algebra.vectors import add, angular, dot
+from robolin.dynamics.links.link_motion import velocities
+from robolin.dynamics.links.link_poses import place_links
+
+
+def coriolis_matrix(chain: Chain) -> None:
+    """The A_D of Algorithm 2 without its factor 2, from q and q̇ alone.
+
+    X = R H*       X̂ = R̂* H*       X_C = R Ḣ* + R̂ H*
+    C(j,k) = H(j) X_C              C(k,j) = X* Ḣ*(j) + X̂* H*(j)
+    """
+    links = place_links(chain)
+    moving = velocities(chain, links, chain.given("qd"))
+    R, Rhat = chain.sums(10), chain.sums(12)
+    for k in chain.tip_to_base():
+        H = links.H[k]
+        composite = add(R[k], links.M[k])
+        gyro = add(Rhat[k], gyroscopic(links.M[k], moving.V[k]))
+        R.hand_inboard(k, composite)
+        Rhat.hand_inboard(k, gyro)
+
+        X, Xhat = rigid_times(composite, H), gyroscopic_transpose_times(gyro, H)
+        XC = add(rigid_times(composite, moving.Hd[k]), gyroscopic_times(gyro, angular(H)))
+        chain.out("coriolis_matrix", (k, k), dot(H, XC))
+        for j in chain.inboard_of(k):
+            chain.out("coriolis_matrix", (j, k), dot(links.H[j], XC))
+            back = dot(X, moving.Hd[j]) + dot(Xhat, angular(links.H[j]))
+            chain.out("coriolis_matrix", (k, j), back)

@@ -1,0 +1,36 @@
+"""Mass matrix from composite-body inertias, O(n · depth)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Put
+from robolin.algebra.inertias import rigid_times
+from robolin.algebra.vectors import add, dot
+from robolin.dynamics.links.link_poses import Links, place_links
+
+
+def mass_matrix(chain: Chain) -> None:
+    """𝓜 from q."""
+    composite_bodies(chain, place_links(chain), chain.out)
+
+
+def composite_bodies(chain: Chain, links: Links, put: Put) -> None:
+    """Everything outboard of a hinge, frozen into one body, projected on the hinges that feel it.
+
+    R(k)   = R(k-1) + M(k)
+    x(k)   = R(k) H*(k)
+    𝓜(j,k) = H(j) x(k)                     for j = k and every hinge inboard of k
+    """
+    R = chain.sums(10)
+
+    for k in chain.tip_to_base():
+        # freeze the hinges outboard of k: their links move as one rigid body
+        composite = add(R[k], links.M[k])
+        R.hand_inboard(k, composite)
+        x = rigid_times(composite, links.H[k])
+
+        # the force that unit acceleration of k needs, on every hinge that feels it
+        put("mass_matrix", (k, k), dot(links.H[k], x) + chain.armature(k))
+        for j in chain.inboard_of(k):
+            entry = dot(links.H[j], x)
+            put("mass_matrix", (j, k), entry)
+            put("mass_matrix", (k, j), entry)

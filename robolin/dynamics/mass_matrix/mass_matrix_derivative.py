@@ -1,0 +1,46 @@
+"""∂𝓜/∂q, entry by entry, from composite bodies, O(n³)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, LinkNumber
+from robolin.algebra.inertias import rigid_times
+from robolin.algebra.scalar import Scalar
+from robolin.algebra.vectors import add, dot, motion_cross
+from robolin.dynamics.links.link_poses import place_links
+
+
+def mass_matrix_derivative(chain: Chain) -> None:
+    """How 𝓜(j,k) = H(j) R(k) H*(k) changes when hinge i moves, for j inboard of k or k itself.
+
+    i outboard of k, or k:        -[H*(i) x H*(j)] · R(i) H*(k) - [H*(i) x H*(k)] · R(i) H*(j)
+    i between j and k:            -[H*(i) x H*(j)] · R(k) H*(k)
+    any other i:                  0, since H(j), R(k) and H(k) then move as one body
+    """
+    links = place_links(chain)
+    R, handed = chain.slots(10), chain.sums(10)
+    for k in chain.tip_to_base():
+        R[k] = add(handed[k], links.M[k])
+        handed.hand_inboard(k, R[k])
+
+    H = links.H
+    for k in chain.tip_to_base():
+        # the diagonal entry sees only hinges that move a part of the composite body
+        for i in chain.subtree_of(k):
+            seen = dot(motion_cross(H[i], H[k]), rigid_times(R[i], H[k]))
+            chain.out("dmass_matrix_dq", (k, k, i), -(seen + seen))
+
+        x = rigid_times(R[k], H[k])
+        for j in chain.inboard_of(k):
+            for i in chain.subtree_of(k):
+                seen_from_j = dot(motion_cross(H[i], H[j]), rigid_times(R[i], H[k]))
+                seen_from_k = dot(motion_cross(H[i], H[k]), rigid_times(R[i], H[j]))
+                _out_both(chain, j, k, i, -(seen_from_j + seen_from_k))
+
+            # hinges that move all of it against hinge j
+            for i in chain.between(k, j):
+                _out_both(chain, j, k, i, -dot(motion_cross(H[i], H[j]), x))
+
+
+def _out_both(chain: Chain, j: LinkNumber, k: LinkNumber, i: LinkNumber, value: Scalar) -> None:
+    chain.out("dmass_matrix_dq", (j, k, i), value)
+    chain.out("dmass_matrix_dq", (k, j, i), value)

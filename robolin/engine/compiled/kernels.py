@@ -1,0 +1,184 @@
+"""Kernels: an algorithm traced, compiled for this machine, and kept for next time."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from robolin.algebra.axes import Shape
+from robolin.engine.compiled import kernel_cache
+from robolin.engine.compiled.kernel_text import trace
+from robolin.engine.compiled.layout import Variant
+from robolin.errors import UsageError
+
+_POINTER, _WHOLE = ctypes.c_void_p, ctypes.c_int64
+_KNOWN = (*[_POINTER] * 8, _WHOLE, _WHOLE)
+_CALL = ctypes.CFUNCTYPE(None, *_KNOWN, _WHOLE, _WHOLE)
+_SHARE = ctypes.CFUNCTYPE(_WHOLE, *_KNOWN, *[_WHOLE] * 3, _POINTER, _POINTER)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a kernel is made from: an algorithm with its inputs and results, for one variant."""
+
+    name: str
+    run: Any
+    needs: tuple[str, ...]
+    gives: tuple[tuple[str, Shape], ...]
+    variant: Variant
+    width: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Machine code, and how much scratch memory it wants.
+
+    call:  for a range of rows
+    share: for the pieces that a thread claims, as told in `entry_text`
+    """
+
+    call: Any
+    share: Any
+    scratch_vectors: int
+    tables: int
+    width: int
+    keep_alive: Any
+
+
+_kernels: dict[tuple[str, Variant, int], Kernel] = {}
+_lock = Lock()
+
+
+def kernel_for(recipe: Recipe) -> Kernel:
+    """The kernel from memory, from the cache folder, or compiled now."""
+    key = (recipe.name, recipe.variant, recipe.width)
+    kernel = _kernels.get(key)
+    if kernel is None:
+        with _lock:
+            kernel = _kernels.get(key) or _load_or_compile(recipe)
+            _kernels[key] = kernel
+    return kernel
+
+
+def loaded(name: str, variant: Variant, width: int) -> bool:
+    """Whether a kernel is in memory already, so that calling it costs nothing more."""
+    return (name, variant, width) in _kernels
+
+
+def _load_or_compile(recipe: Recipe) -> Kernel:
+    key = _key(recipe)
+    stored = kernel_cache.read(key)
+    if stored is None:
+        stored = _compiled(recipe)
+        kernel_cache.write(key, stored)
+    return _linked(stored, recipe.width)
+
+
+def _compiled(recipe: Recipe) -> bytes:
+    """The kernel's object code behind one line that says what memory it needs."""
+    text, scratch, tables = trace(
+        recipe.run, recipe.needs, dict(recipe.gives), recipe.variant, recipe.width
+    )
+    head = json.dumps({"scratch": scratch, "tables": tables}).encode()
+    return head + b"\n" + object_code(text)
+
+
+def object_code(text: str) -> bytes:
+    """Assembly to machine code: optimized, but with no liberty taken with the arithmetic."""
+    llvm = _llvm()
+    module = llvm.parse_assembly(text)
+    machine = _machine()
+    options = llvm.PipelineTuningOptions(speed_level=2)
+    # the lanes are the vectors already; looking for more only takes time
+    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_unrolling = options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def _linked(stored: bytes, width: int) -> Kernel:
+    llvm = _llvm()
+    head, _, code = stored.partition(b"\n")
+    needs = json.loads(head)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    call = _CALL(engine.get_function_address("call"))
+    share = _SHARE(engine.get_function_address("share"))
+    return Kernel(call, share, needs["scratch"], needs["tables"], width, engine)
+
+
+@cache
+def _llvm() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+def _machine() -> Any:
+    # not to be kept: a machine remembers the alignment of the stack of the first text it is given
+    llvm = _llvm()
+    target = llvm.Target.from_default_triple()
+    # fused multiply-add would round once where the source rounds twice
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+    )
+
+
+@cache
+def host_width() -> int:
+    """Doubles per vector register of this machine: 8, 4 or 2, or what ROBOLIN_WIDTH asks for."""
+    asked = os.environ.get("ROBOLIN_WIDTH")
+    if asked:
+        if asked not in ("2", "4", "8"):
+            hint = "2, 4 or 8; it changes no result"
+            raise UsageError(f"'{asked}' is no width of a kernel", where="ROBOLIN_WIDTH", hint=hint)
+        return int(asked)
+    features = _llvm().get_host_cpu_features()
+    if features.get("avx512f"):
+        return 8
+    return 4 if features.get("avx") else 2
+
+
+def _key(recipe: Recipe) -> str:
+    """Everything the machine code depends on.
+
+    The traced text follows from the sources of the algorithm, so their digest stands for it:
+    a kernel in the cache then needs no tracing.
+    """
+    llvm = _llvm()
+    parts = {
+        "sources": _sources_digest(),
+        "algorithm": recipe.name,
+        "variant": asdict(recipe.variant),
+        "width": recipe.width,
+        "llvm": llvm.llvm_version_info,
+        "triple": llvm.get_default_triple(),
+        "cpu": llvm.get_host_cpu_name(),
+        "features": llvm.get_host_cpu_features().flatten(),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def _sources_digest() -> str:
+    package = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    for room in ("algebra", "dynamics", "engine"):
+        for source in sorted((package / room).rglob("*.py")):
+            place = source.relative_to(package).as_posix()
+            digest.update(place.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()

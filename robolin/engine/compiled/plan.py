@@ -1,0 +1,234 @@
+"""Running kernels: memory for them, rows shared out among threads, complaints brought back."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from math import prod
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robolin.algebra.axes import sizes
+from robolin.engine.compiled.buffer_pool import SpareMemory
+from robolin.engine.compiled.entry_text import COUNTER_STRIDE
+from robolin.engine.compiled.kernels import Recipe, host_width, kernel_for
+from robolin.engine.compiled.layout import Variant, doubles_of, variant_of, wholes_of
+from robolin.engine.compiled.thread_pool import together
+from robolin.engine.direct import first_of_subtrees
+from robolin.engine.parameters import Parameters
+
+Array = Any
+
+# the least work worth a thread, and what a thread claims at once, in numbers of results
+WORTH_A_THREAD, PIECE = 4096, 1024
+
+# numbers of results that no cache holds until somebody looks at them: 64 MB
+TOO_MANY_TO_CACHE = 1 << 23
+
+# numbers in a cache line
+LINE = 8
+
+_byte_in = ctypes.c_char.from_buffer
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One arm in the form kernels read it; made once per arm."""
+
+    n: int
+    m: int
+    variant: Variant
+    doubles: Array
+    wholes: Array
+
+
+class Room(NamedTuple):
+    """Memory for the results of many rows: where each of them starts in a block, in numbers."""
+
+    block: Array
+    address: int
+    starts: list[int]
+    sizes: list[int]
+
+
+def prepared(parameters: Parameters) -> Prepared:
+    parents = [0, *(row.parent for row in parameters.links)]
+    return Prepared(
+        parameters.n,
+        len(parameters.order),
+        variant_of(parameters),
+        doubles_of(parameters),
+        wholes_of(parameters, first_of_subtrees(parents)),
+    )
+
+
+def recipe_for(name: str, algorithm: Any, arm: Prepared, width: int | None = None) -> Recipe:
+    gives = tuple(algorithm.gives.items())
+    wide = width or host_width()
+    return Recipe(name, algorithm.run, algorithm.needs, gives, arm.variant, wide)
+
+
+class Plan:
+    """A kernel for one arm, with everything worked out that does not depend on the state."""
+
+    def __init__(self, arm: Prepared, recipe: Recipe) -> None:
+        self._arm, self._kernel = arm, kernel_for(recipe)
+        self._needs = len(recipe.needs)
+        self._shapes = {name: sizes(shape, arm.m, arm.n) for name, shape in recipe.gives}
+        self._row_sizes = [prod(shape) for shape in self._shapes.values()]
+        self._starts = [0, *accumulate(self._row_sizes)]
+        m, width = arm.m, recipe.width
+        self._parts = [
+            (name, slice(start, stop), shape)
+            for (name, shape), start, stop in zip(
+                self._shapes.items(), self._starts, self._starts[1:], strict=False
+            )
+        ]
+        self._memory_sizes = (
+            self._kernel.scratch_vectors * (arm.n + 2) * width,
+            self._kernel.tables * (m + 1) ** 2 * width,
+            sum(self._row_sizes) * width,
+        )
+        self._fixed = (_address(arm.doubles), _address(arm.wholes))
+        self._inputs = ctypes.c_int64 * (2 * len(recipe.needs))
+        # addresses, and whether to write past the caches
+        self._outputs = ctypes.c_int64 * (len(recipe.gives) + 1)
+        self._local = threading.local()
+        self._spare = SpareMemory()
+
+    def one(self, values: Sequence[Array | float]) -> tuple[dict[str, Array], Array]:
+        """Results of one state: floats for all joints, or arrays (m,), in the algorithm's order."""
+        desk = self._desk()
+        for row, value in zip(desk.block, values, strict=True):
+            row[...] = value
+        results = np.empty(self._starts[-1] + 1)
+        address = _address(results)
+        for i, start in enumerate(self._starts[:-1]):
+            desk.outputs[i] = address + 8 * start
+        arm, places = self._arm, (desk.inputs, desk.outputs, address + 8 * self._starts[-1])
+        self._kernel.call(*self._fixed, *places, *self._memory(), arm.n, arm.m, 0, 1)
+        arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
+        return arrays, results[-1:]
+
+    def _desk(self) -> Any:
+        """What a thread needs to put one state on, laid out once."""
+        found = getattr(self._local, "desk", None)
+        if found is None:
+            block = np.empty((self._needs, self._arm.m))
+            rows = (x for row in block for x in (_address(row), 0))
+            found = SimpleNamespace(
+                block=block, inputs=self._inputs(*rows), outputs=self._outputs()
+            )
+            self._local.desk = found
+        return found
+
+    def many(
+        self,
+        inputs: Sequence[Array],
+        batch: tuple[int, ...],
+        jobs: int | None = None,
+        chunk: int | None = None,
+    ) -> tuple[dict[str, Array], Array]:
+        """Results for every row, and for each row the joint it complains of, or 0.
+
+        Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same in every row.
+        """
+        rows, kernel = prod(batch), self._kernel
+        room = self._room_for(rows)
+        known = self._known(inputs, room)
+        workers = jobs or cores()
+        if not chunk:
+            workers = min(workers, rows * self._starts[-1] // WORTH_A_THREAD)
+            if workers <= 1:
+                kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, rows)
+                return self._results_in(room, batch)
+        piece = chunk or self._whole_blocks(-(-PIECE // self._starts[-1]))
+        bounds = [min(self._whole_blocks(rows * w // workers), rows) for w in range(workers)]
+        regions = (ctypes.c_int64 * (workers + 1))(*bounds, rows)
+        # rows claimed in every region, and rows done in all of them
+        counters = [0] * (COUNTER_STRIDE * workers + 1)
+        counters[:-1:COUNTER_STRIDE] = bounds
+        claimed = (ctypes.c_int64 * len(counters))(*counters)
+
+        def work(worker: int) -> bool:
+            sizes = (self._arm.n, self._arm.m, piece, worker, workers)
+            return bool(kernel.share(*known, *self._memory(), *sizes, regions, claimed))
+
+        results: tuple[dict[str, Array], Array] = together(
+            work,
+            workers,
+            holding=(inputs, room),
+            meanwhile=lambda: self._results_in(room, batch),
+        )
+        return results
+
+    def _whole_blocks(self, rows: int) -> int:
+        """So many rows, and as many more as make the last block whole."""
+        width = self._kernel.width
+        return -(-rows // width) * width
+
+    def _room_for(self, rows: int) -> Room:
+        """A piece of memory for all results and the rows' complaints, each on a cache line."""
+        sizes = [*(rows * size for size in self._row_sizes), rows]
+        wanted = [_whole_lines(size) for size in sizes]
+        block = self._spare.piece(sum(wanted) + LINE)
+        address = _address(block)
+        starts = [*accumulate(wanted, initial=-(address // 8) % LINE)]
+        return Room(block, address, starts[:-1], sizes)
+
+    def _results_in(self, room: Room, batch: tuple[int, ...]) -> tuple[dict[str, Array], Array]:
+        """The results there by name, and the complaints."""
+        *parts, complaints = (
+            room.block[start : start + size]
+            for start, size in zip(room.starts, room.sizes, strict=True)
+        )
+        shapes = zip(self._shapes.items(), parts, strict=True)
+        return {name: part.reshape(batch + shape) for (name, shape), part in shapes}, complaints
+
+    def _known(self, inputs: Sequence[Array], room: Room) -> tuple[Any, ...]:
+        """What a kernel is told whichever rows and whoever it is called for."""
+        m = self._arm.m
+        at_in = (x for each in inputs for x in (_address(each), m if each.ndim > 1 else 0))
+        *places, complaints = (room.address + 8 * start for start in room.starts)
+        past_caches = sum(room.sizes[:-1]) > TOO_MANY_TO_CACHE
+        return *self._fixed, self._inputs(*at_in), self._outputs(*places, past_caches), complaints
+
+    def _memory(self) -> tuple[int, int, int]:
+        """Scratch, tables and staging for this thread, each on a boundary of 64 bytes."""
+        found: tuple[int, int, int] | None = getattr(self._local, "places", None)
+        if found is None:
+            padded = [_whole_lines(size) for size in self._memory_sizes]
+            self._local.memory = np.zeros(sum(padded) + LINE)
+            start = -(-_address(self._local.memory) // 64) * 64
+            found = (start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1]))
+            self._local.places = found
+        return found
+
+
+@cache
+def cores() -> int:
+    """The processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _whole_lines(numbers: int) -> int:
+    """So many numbers, and as many more as make the last cache line whole."""
+    return -(-numbers // LINE) * LINE
+
+
+def _address(array: Array) -> int:
+    try:
+        # three times as quick as NumPy's own answer, but only for memory that may be written to
+        return ctypes.addressof(_byte_in(array))
+    except (TypeError, ValueError):
+        address: int = array.ctypes.data
+        return address

@@ -1,0 +1,166 @@
+"""CSV with a header line; every complaint names the line and the column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import chain, islice
+from typing import BinaryIO
+
+import numpy as np
+
+from robolin.arrays import Floats
+from robolin.background import ahead
+from robolin.errors import RobolinError
+from robolin.files.csv.csv_records import Table, lines_of, number, records, table
+from robolin.files.csv.line_reader import Lines, Tape, count
+from robolin.files.table_file import Block, Sheet, Wish, raise_first
+
+# below this many bytes the time to import polars is longer than the time it saves
+_LARGE_FILE = 2_000_000
+_SMALLEST_BLOCK = 1 << 18
+
+
+def csv_sheet(
+    stream: BinaryIO, file: str, size: int | None, most_rows: Callable[[], int | None]
+) -> Sheet:
+    """Read the header at once and the numbers on request."""
+    tape = Tape(stream, max(_LARGE_FILE, 1))
+    text = CsvText(tape, file)
+    return Sheet(text.names, text.blocks, size, most_rows, tape.digest)
+
+
+class CsvText:
+    """A tape whose first line, read already, names the columns."""
+
+    def __init__(self, tape: Tape, file: str) -> None:
+        self._tape, self._file = tape, file
+        self._lines = tape.lines()
+        start = next(self._lines)
+        data = start.data
+        head, end, _ = data.partition(b"\n")
+        if b"\r" in head.rstrip(b"\r"):
+            # lines end as they did on old Macs
+            data = data.replace(b"\r", b"\n")
+            head, end, _ = data.partition(b"\n")
+        self.names = _header(head, data, file)
+        self._large = not start.last or len(data) > _LARGE_FILE
+        self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
+        tape.size = _SMALLEST_BLOCK
+
+    def blocks(self, wish: Wish) -> Iterator[Block]:
+        """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
+        with closing(ahead(self._lines)) as further:
+            rows = 0
+            for lines in chain([self._start], further):
+                if not lines.data:
+                    continue
+                if b'"' in lines.data:
+                    # what is quoted may contain line ends, so that blocks cannot be told apart
+                    yield from self._quoted(chain([lines], further), lines.first, wish, rows)
+                    return
+                block = self._block(lines, wish, rows)
+                if found := len(block.values):
+                    rows += found
+                    self._tape.size = max(_SMALLEST_BLOCK, wish.rows * len(lines.data) // found)
+                    yield block
+
+    def _block(self, lines: Lines, wish: Wish, rows: int) -> Block:
+        values = _fast(lines.data, len(self.names), wish) if self._large else None
+        if values is not None:
+            return Block(values, _lazy_place(lines, self._file, rows), lines.reached)
+        texts = lines_of(lines.data, self._file, lines.first)
+        found = list(records(texts, self._file, lines.first))
+        read = table(found, self.names, wish, self._file)
+        self._require_none(read, lines.last)
+        return Block(read.values, _place(read.lines, self._file, rows), lines.reached)
+
+    def _quoted(
+        self, further: Iterable[Lines], first: int, wish: Wish, rows: int
+    ) -> Iterator[Block]:
+        """Everything from here on cell by cell, with quotes that may span lines and blocks."""
+        reached, last = 0, False
+
+        def texts() -> Iterator[str]:
+            nonlocal reached, last
+            for lines in further:
+                reached, last = lines.reached, lines.last
+                yield from lines_of(lines.data, self._file, lines.first)
+
+        found = records(texts(), self._file, first)
+        while some := list(islice(found, wish.rows)):
+            read = table(some, self.names, wish, self._file)
+            self._require_none(read, last)
+            yield Block(read.values, _place(read.lines, self._file, rows), reached)
+            rows += len(some)
+
+    def _require_none(self, read: Table, last: bool) -> None:
+        """Refuse a table with problems; what lies behind it is not read any more."""
+        if read.problems:
+            so_far = "" if last else f" up to line {read.lines[-1]}"
+            raise_first(read.problems, self._file, so_far)
+
+
+def _header(head: bytes, start: bytes, file: str) -> list[str]:
+    if not start.strip():
+        raise RobolinError(
+            "the file is empty", where=file, hint="the first line has to name the columns"
+        )
+    lines = list(lines_of(head, file))
+    found = next(records(lines, file), (1, []))[1] if head.strip() else []
+    names = [name.strip() for name in found]
+    if not names or all(number(name) is not None for name in names):
+        raise RobolinError(
+            "the header with the column names is missing",
+            where=f"{file}:1",
+            hint="start with a line such as time,<joint>/position,<joint>/velocity",
+        )
+    if len(names) == 1 and (other := next((c for c in ";\t" if c in lines[0]), "")):
+        raise RobolinError(
+            f"columns are separated by {'tabs' if other == chr(9) else 'semicolons'}",
+            where=f"{file}:1",
+            hint="separate columns with commas, and write numbers with a decimal point",
+        )
+    return names
+
+
+def _fast(data: bytes, width: int, wish: Wish) -> Floats | None:
+    """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
+    import polars
+
+    if not data.isascii():
+        return None
+    # polars sees a row in a blank line at the end
+    body = data if data[-3:-1].strip() else data.rstrip()
+    if not body:
+        return None
+    read = [str(i) for i in wish.indices]
+    schema = {str(i): polars.Float64 if str(i) in read else polars.String for i in range(width)}
+    try:
+        lazy = polars.scan_csv(body, has_header=False, schema=schema, quote_char=None)
+        values = lazy.select(read).collect().to_numpy()
+    except polars.exceptions.PolarsError:
+        return None
+    last_is_read = width - 1 in wish.indices
+    # a row that is too short lacks its last cell, which is unseen in a column that nobody reads
+    if not last_is_read and count(body, b",") != len(values) * (width - 1):
+        return None
+    if np.isfinite(values).all():
+        return values
+    # a blank line in a single column, or a last cell that is not there, looks like a gap
+    return values if wish.gaps and count(body, b",") == len(values) * (width - 1) > 0 else None
+
+
+def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:
+    return lambda row: f"{file}:{lines[row]}, row {rows + row + 1}"
+
+
+def _lazy_place(lines: Lines, file: str, rows: int) -> Callable[[int], str]:
+    """Places of the rows of a block, found out only if somebody asks."""
+
+    def place(row: int) -> str:
+        texts = lines.data.split(b"\n")
+        filled = [lines.first + i for i, text in enumerate(texts) if text.strip(b"\r")]
+        return _place(filled, file, rows)(row)
+
+    return place

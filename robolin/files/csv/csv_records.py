@@ -1,0 +1,101 @@
+"""CSV cell by cell: slower than a parser of numbers, but every complaint has line and column."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from robolin.arrays import Floats
+from robolin.errors import RobolinError
+from robolin.files.table_file import Wish
+
+Record = tuple[int, list[str]]
+
+_NO_NUMBER = float("nan")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Records as numbers, the line of each, and everything wrong with them."""
+
+    values: Floats
+    lines: Sequence[int]
+    problems: Sequence[RobolinError]
+
+
+def lines_of(data: bytes, file: str, first: int = 1) -> Iterator[str]:
+    """The lines of a block whose first line has this number, ends of lines kept."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = first + data.count(b"\n", 0, error.start)
+        raise RobolinError(
+            "this is not UTF-8 text", where=f"{file}:{line}", hint="save the file as CSV in UTF-8"
+        ) from error
+    return io.StringIO(text, newline="")
+
+
+def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]:
+    """Every record that is not a blank line, with the number of its last line."""
+    reader = csv.reader(lines, strict=True)
+    try:
+        for cells in reader:
+            if cells:
+                yield first - 1 + reader.line_num, cells
+    except csv.Error as error:
+        raise RobolinError(
+            f"not well-formed CSV: {error}",
+            where=f"{file}:{first - 1 + reader.line_num}",
+            hint="look for a quotation mark that is not closed",
+        ) from error
+
+
+def table(found: Sequence[Record], names: Sequence[str], wish: Wish, file: str) -> Table:
+    """The cells that are asked for as numbers."""
+    problems: list[RobolinError] = []
+    values = np.full((len(found), len(wish.indices)), _NO_NUMBER)
+    for row, (line, cells) in enumerate(found):
+        where = f"{file}:{line}"
+        if len(cells) != len(names):
+            message = f"{len(cells)} cells where the header has {len(names)}"
+            problems.append(RobolinError(message, where=where))
+            continue
+        for place, i in enumerate(wish.indices):
+            value = number(cells[i])
+            if value is not None:
+                values[row, place] = value
+            elif not (wish.gaps and _is_gap(cells[i])):
+                problems.append(RobolinError(_complaint(cells[i], names[i]), where=where))
+    return Table(values, [line for line, _ in found], problems)
+
+
+def number(cell: str) -> float | None:
+    """The finite number a cell holds, or None."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    # Python itself would read 1_000
+    return value if isfinite(value) and "_" not in cell else None
+
+
+def _is_gap(cell: str) -> bool:
+    """Whether the cell says that there is no number, rather than something we cannot read."""
+    if not cell.strip():
+        return True
+    try:
+        return not isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _complaint(cell: str, column: str) -> str:
+    if not cell.strip():
+        return f"the cell in column '{column}' is empty"
+    shown = cell if len(cell) <= 40 else f"{cell[:37]}…"
+    return f"'{shown}' in column '{column}' is not a finite number"

@@ -1,0 +1,148 @@
+"""Where a result comes from: enough to understand it, to check it and to run it again.
+
+Nothing here depends on when, where or by whom it was computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from robolin.arrays import Floats
+from robolin.background import close
+from robolin.results.result import Array, Ending, Flow, Result
+from robolin.version import __version__
+
+FORMAT = 2
+# stands for the joints among the names along an axis
+JOINTS = "joints"
+
+
+class Tally:
+    """What the numbers of a result decide, added up part by part: rows, shapes and digests."""
+
+    def __init__(self) -> None:
+        self.rows: int | None = None
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        self._digests: dict[str, Any] = {}
+        self._last: Result | None = None
+
+    @property
+    def last(self) -> Result:
+        """The part counted in last: names and labels are the same in all of them."""
+        assert self._last is not None, "a result has at least one part"
+        return self._last
+
+    def passing(self, parts: Iterable[Result]) -> Iterator[Result]:
+        """The parts, each of them counted in."""
+        try:
+            for part in parts:
+                self.add(part)
+                yield part
+        finally:
+            close(parts)
+
+    def add(self, part: Result) -> None:
+        """Count a part in."""
+        self._last = part
+        if part.batch is not None:
+            self.rows = (self.rows or 0) + part.batch
+        for name, values in part.stored():
+            shape = values.shape if part.batch is None else (self.rows or 0, *values.shape[1:])
+            self.shapes[name] = shape
+            self._digests.setdefault(name, hashlib.sha256()).update(_bytes(values))
+
+    def meta(self, flow: Flow) -> dict[str, Any]:
+        """The provenance of the result that has passed, in plain JSON types."""
+        digests = {name: digest.hexdigest() for name, digest in self._digests.items()}
+        return _meta(self, flow.ending(self.rows or 1), digests)
+
+    def meta_text(self, flow: Flow) -> str:
+        """The provenance as one line of JSON, the same for the same result."""
+        return json.dumps(self.meta(flow), ensure_ascii=False, allow_nan=False)
+
+
+def _meta(tally: Tally, ending: Ending, digests: Mapping[str, str]) -> dict[str, Any]:
+    part = tally.last
+    described = {array.name: _described(array, part.joints) for array in part.arrays}
+    described["time"] = {"unit": "s", "axes": [], "column": None}
+    return sealed(
+        {
+            "format": FORMAT,
+            "robolin": __version__,
+            **_role(ending),
+            "verb": part.verb,
+            "options": plain(dict(sorted(part.options.items()))),
+            "inputs": {PurePath(name).name: d for name, d in sorted(ending.inputs.items())},
+            "contract": plain(ending.contract),
+            "model": plain(ending.model),
+            "joints": list(part.joints),
+            "rows": tally.rows,
+            "arrays": {
+                name: {**described[name], "shape": list(shape), "sha256": digests[name]}
+                for name, shape in tally.shapes.items()
+            },
+        }
+    )
+
+
+def _role(ending: Ending) -> dict[str, Any]:
+    """Whether others are checked against the result, and then how."""
+    if ending.reference is None:
+        return {"role": "result"}
+    reference = ending.reference
+    tolerances, files = plain(reference.tolerances), plain(reference.files)
+    return {"role": "reference", "tolerances": tolerances, "files": files}
+
+
+def _described(array: Array, joints: tuple[str, ...]) -> dict[str, Any]:
+    """Unit and names of an array's entries; an axis that is the joints does not repeat them."""
+    axes = [JOINTS if labels == joints else list(labels) for labels in array.labels]
+    return {"unit": array.unit, "axes": axes, "column": array.column}
+
+
+def sealed(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The provenance with a SHA-256 of itself at the end."""
+    return {**meta, "sha256": meta_digest(meta)}
+
+
+def meta_digest(meta: Mapping[str, Any]) -> str:
+    """SHA-256 of the provenance, its own digest aside, however it is laid out."""
+    told = {key: value for key, value in meta.items() if key != "sha256"}
+    text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    # what a damaged file holds need not be text
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def array_digest(values: Floats) -> str:
+    """SHA-256 of the numbers as little-endian float64, last axis fastest."""
+    return hashlib.sha256(_bytes(values)).hexdigest()
+
+
+def _bytes(values: Floats) -> memoryview:
+    return np.ascontiguousarray(values, dtype="<f8").data
+
+
+def plain(value: Any) -> Any:
+    """The value in JSON's own types; a path keeps only its last part, infinity becomes a word."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(item) for item in value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, PurePath):
+        return value.name
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise TypeError(f"{type(value).__name__} has no place in a result's provenance")

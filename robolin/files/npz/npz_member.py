@@ -1,0 +1,107 @@
+"""One array inside an NPZ archive, read a few rows at a time."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robolin.arrays import Floats
+from robolin.errors import RobolinError
+
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError, OSError),
+    *(ValueError, LookupError, RuntimeError, ArithmeticError, AttributeError, TypeError),
+)
+_HEADERS: dict[tuple[int, int], Any] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+@dataclass(frozen=True)
+class Member:
+    """An array that has not been read yet: its type, its shape and where to find it."""
+
+    archive: zipfile.ZipFile
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    columns_first: bool
+
+    @property
+    def rows(self) -> int:
+        return self.shape[0]
+
+    def reader(self, opened: ExitStack) -> Callable[[int], Floats]:
+        """A function that returns the next so many rows as float64, of shape (rows, columns)."""
+        width = 1 if len(self.shape) == 1 else self.shape[1]
+        if not self.columns_first or width == 1:
+            stream = self._opened(opened)
+            return lambda rows: self._next(stream, rows * width).reshape(rows, width)
+        # one stream per column, each of them a column further into the array
+        streams = [self._opened(opened) for _ in range(width)]
+        for i, stream in enumerate(streams):
+            _skip(stream, i * self.rows * self.dtype.itemsize)
+        return lambda rows: np.column_stack([self._next(stream, rows) for stream in streams])
+
+    def whole(self) -> npt.NDArray[Any]:
+        """The array at once, for what is small."""
+        with self.archive.open(f"{self.name}.npy") as stream:
+            return np.lib.format.read_array(stream, allow_pickle=False)
+
+    def _opened(self, opened: ExitStack) -> IO[bytes]:
+        stream = opened.enter_context(self.archive.open(f"{self.name}.npy"))
+        _header(stream)
+        return stream
+
+    def _next(self, stream: IO[bytes], count: int) -> Floats:
+        data = stream.read(count * self.dtype.itemsize)
+        return np.frombuffer(data, self.dtype, count).astype(np.float64, copy=False)
+
+
+def members(archive: zipfile.ZipFile) -> dict[str, Member]:
+    """Every array of the archive by name; none of the numbers has been read."""
+    found = {}
+    for entry in archive.namelist():
+        if entry.endswith(".npy"):
+            with archive.open(entry) as stream:
+                shape, columns_first, dtype = _header(stream)
+            name = entry.removesuffix(".npy")
+            found[name] = Member(archive, name, dtype, shape, columns_first)
+    return found
+
+
+@contextmanager
+def archive_errors(file: str) -> Iterator[None]:
+    """Whatever goes wrong inside an archive is the archive's fault."""
+    try:
+        yield
+    except RobolinError:
+        raise
+    except _DAMAGE as error:
+        raise RobolinError(
+            "not an NPZ archive of plain arrays, or a damaged one",
+            where=file,
+            hint="write it with numpy.savez(file, q=…, qd=…, joints=[…])",
+        ) from error
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    shape, columns_first, dtype = _HEADERS[version](stream)
+    if dtype.hasobject:
+        raise ValueError("objects are not numbers")
+    return shape, columns_first, dtype
+
+
+def _skip(stream: IO[bytes], size: int) -> None:
+    while size > 0:
+        size -= len(stream.read(min(size, 1 << 20))) or size

@@ -1,0 +1,97 @@
+"""NPZ files with arrays q, qd, qdd, tau of shape (rows, n), and optionally `joints` and `time`."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import BinaryIO
+
+import numpy as np
+
+from robolin.errors import RobolinError, raise_all
+from robolin.files.npz.npz_member import Member, archive_errors, members
+from robolin.files.table_file import Block, Sheet, Wish, counted_place, digest_of, require_finite
+from robolin.trajectory.columns import WORDS, native
+
+
+def npz_sheet(stream: BinaryIO, file: str, joints: Sequence[str]) -> Sheet:
+    """Name every column as a CSV would: by its joint, or by its number without `joints`."""
+    with archive_errors(file):
+        found = members(zipfile.ZipFile(stream))
+        named = _joint_names(found, file)
+    parts = {name: found[name] for name in (*WORDS, "time") if name in found}
+    width = len(joints) if named is None else len(named)
+    _require_shapes(parts, width, file)
+
+    columns: list[tuple[Member, int]] = []
+    names: list[str] = []
+    for name, member in parts.items():
+        many = 1 if name == "time" else width
+        columns += [(member, i) for i in range(many)]
+        if name == "time":
+            names.append(name)
+        elif named is None:
+            names += [f"{name}[{i}]" for i in range(width)]
+        else:
+            names += [native(name, joint) for joint in named]
+    rows = next((member.rows for member in parts.values()), 0)
+
+    def blocks(wish: Wish) -> Iterator[Block]:
+        chosen = [columns[i] for i in wish.indices]
+        for block in _blocks(chosen, rows, wish.rows, file):
+            if not wish.gaps:
+                require_finite(block, [names[i] for i in wish.indices], file, None)
+            yield block
+
+    return Sheet(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
+
+
+def _blocks(
+    chosen: Sequence[tuple[Member, int]], rows: int, at_once: int, file: str
+) -> Iterator[Block]:
+    with ExitStack() as opened, archive_errors(file):
+        wanted = {member.name: member for member, _ in chosen}
+        readers = {name: member.reader(opened) for name, member in wanted.items()}
+        for first in range(0, rows, at_once):
+            count = min(at_once, rows - first)
+            parts = {name: read(count) for name, read in readers.items()}
+            values = np.stack([parts[member.name][:, i] for member, i in chosen], axis=1)
+            yield Block(values, counted_place(file, first), first + count)
+
+
+def _joint_names(found: Mapping[str, Member], file: str) -> list[str] | None:
+    joints = found.get("joints")
+    if joints is None:
+        return None
+    if len(joints.shape) != 1 or joints.dtype.kind != "U":
+        raise RobolinError(
+            "'joints' has to be a list of names",
+            where=file,
+            hint="one name per column of q, as text",
+        )
+    return [str(name) for name in joints.whole()]
+
+
+def _require_shapes(parts: Mapping[str, Member], width: int, file: str) -> None:
+    problems = [
+        RobolinError(f"'{name}' {problem}", where=file, hint=f"expected shape (rows, {width})")
+        for name, member in parts.items()
+        if (problem := _shape_problem(member, width))
+    ]
+    raise_all(problems)
+    lengths = {name: member.rows for name, member in parts.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {rows}" for name, rows in lengths.items())
+        raise RobolinError(f"the arrays differ in their number of rows: {listed}", where=file)
+
+
+def _shape_problem(member: Member, width: int) -> str:
+    shape = member.shape
+    if member.dtype.kind not in "iuf":
+        return f"holds {member.dtype}, not real numbers"
+    if member.name == "time":
+        return "" if len(shape) == 1 else f"has shape {shape} instead of (rows,)"
+    if len(shape) != 2 or shape[1] != width:
+        return f"has shape {shape}"
+    return ""

@@ -1,0 +1,76 @@
+"""Parquet files, read by polars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+
+from robolin.errors import RobolinError
+from robolin.files.table_file import (
+    Block,
+    Sheet,
+    Wish,
+    counted_place,
+    digest_of,
+    raise_first,
+    require_finite,
+)
+
+if TYPE_CHECKING:
+    from polars import DataFrame, LazyFrame, Schema
+
+
+def parquet_sheet(stream: BinaryIO, path: str, file: str) -> Sheet:
+    """Look at the names and types; columns that nobody asks for may hold anything."""
+    import polars
+
+    try:
+        lazy = polars.scan_parquet(path, glob=False, hive_partitioning=False)
+        schema = lazy.collect_schema()
+        rows: int = lazy.select(polars.len()).collect().item()
+    except polars.exceptions.PolarsError as error:
+        raise _damaged(file) from error
+    names = schema.names()
+
+    def blocks(wish: Wish) -> Iterator[Block]:
+        chosen = [names[i] for i in wish.indices]
+        _require_numbers(schema, chosen, file)
+        first = 0
+        for frame in _frames(lazy.select(chosen), wish.rows, file):
+            values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
+            block = Block(values, counted_place(file, first), first + len(values))
+            if not wish.gaps:
+                empty = frame.select(polars.all().is_null()).to_numpy()
+                require_finite(block, chosen, file, empty)
+            first += len(values)
+            yield block
+
+    return Sheet(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
+
+
+def _frames(lazy: LazyFrame, rows: int, file: str) -> Iterator[DataFrame]:
+    import polars
+
+    try:
+        yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
+    except polars.exceptions.PolarsError as error:
+        raise _damaged(file) from error
+
+
+def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:
+    raise_first(
+        (
+            RobolinError(f"the column '{name}' holds {schema[name]}, not numbers", where=file)
+            for name in chosen
+            if not schema[name].is_numeric()
+        ),
+        file,
+    )
+
+
+def _damaged(file: str) -> RobolinError:
+    return RobolinError(
+        "not a Parquet file, or a damaged one", where=file, hint="write it again, or use CSV or NPZ"
+    )

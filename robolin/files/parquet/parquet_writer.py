@@ -1,0 +1,122 @@
+"""Parquet: the columns of the CSV, with the provenance inside the file under the key `robolin`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import struct
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from threading import Event
+from typing import IO, TYPE_CHECKING, Any
+
+from robolin.background import ahead, apart, close
+from robolin.errors import FileError
+from robolin.files.atomic import is_stream, replacing
+from robolin.files.meta import Tally
+from robolin.results.result import Flow, flat
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+# the same rows give the same groups of rows, and so the same bytes, however they come
+_NUMBERS_PER_GROUP = 1 << 21
+_READ_AT_ONCE = 1 << 22
+
+# the provenance and, in hexadecimal digits, a CRC-32 of the file with zeros in their place
+META, CHECKSUM, UNCHECKED = "robolin", "robolin.crc32", "0" * 8
+_CHECKSUM = re.compile(CHECKSUM.encode() + rb"[^0-9a-f]{1,4}([0-9a-f]{8})")
+_TAIL = 8
+
+
+def write_parquet(flow: Flow, path: str | Path) -> None:
+    """Write the table as one Parquet file, group of rows by group of rows."""
+    with replacing(path) as stream:
+        if is_stream(path):
+            # the checksum is put in last, which a pipe does not allow
+            with tempfile.TemporaryFile() as held:
+                _write_parquet_to(flow, held, path)
+                held.seek(0)
+                shutil.copyfileobj(held, stream, _READ_AT_ONCE)
+        else:
+            _write_parquet_to(flow, stream, path)
+
+
+def _write_parquet_to(flow: Flow, stream: IO[bytes], path: str | Path) -> None:
+    import polars
+    from polars.io.plugins import register_io_source
+
+    tally = Tally()
+    leave = Event()
+    parts = ahead(tally.passing(flow.parts))
+    with ExitStack() as leaving:
+        leaving.callback(close, parts)
+        first = next(parts)
+        names = flat(first)[0]
+        said: list[str] = []
+
+        def frames(*_: Any) -> Iterator[DataFrame]:
+            for part in chain([first], parts):
+                if leave.is_set():
+                    return
+                yield polars.from_numpy(flat(part)[1], schema=names, orient="row")
+            said.append(tally.meta_text(flow))
+
+        lazy = register_io_source(frames, schema=dict.fromkeys(names, polars.Float64))
+        # the metadata are asked for when all rows have been written
+        sink = partial(
+            lazy.sink_parquet,
+            stream,
+            row_group_size=max(_NUMBERS_PER_GROUP // len(names), 1),
+            maintain_order=True,
+            metadata=lambda _: {META: said[0], CHECKSUM: UNCHECKED},
+        )
+        try:
+            apart(sink, leave)
+        except polars.exceptions.PolarsError as error:
+            raise FileError(f"could not write: {error}", where=str(path)) from error
+    place = checksum_place(stream)
+    assert place is not None, "the checksum was given a place"
+    stream.seek(place)
+    stream.write(checksum_but_for(stream, place))
+
+
+def checksum_place(stream: IO[bytes]) -> int | None:
+    """Where in a Parquet file its checksum stands, None if there is no such place."""
+    size = stream.seek(0, os.SEEK_END)
+    if size < _TAIL:
+        return None
+    stream.seek(size - _TAIL)
+    length, end = struct.unpack("<I4s", stream.read(_TAIL))
+    start = size - _TAIL - length
+    if end != b"PAR1" or start < 0:
+        return None
+    stream.seek(start)
+    found = list(_CHECKSUM.finditer(stream.read(length)))
+    # names inside the provenance, which comes first, may look like it
+    return start + found[-1].start(1) if found else None
+
+
+def checksum_but_for(stream: IO[bytes], place: int) -> bytes:
+    """The digits that belong at this place; the stream is left there."""
+    stream.seek(0)
+    total = 0
+    for size in _pieces(place):
+        total = zlib.crc32(stream.read(size), total)
+    total = zlib.crc32(UNCHECKED.encode(), total)
+    stream.seek(place + len(UNCHECKED))
+    while piece := stream.read(_READ_AT_ONCE):
+        total = zlib.crc32(piece, total)
+    stream.seek(place)
+    return f"{total:08x}".encode()
+
+
+def _pieces(size: int) -> Iterator[int]:
+    for done in range(0, size, _READ_AT_ONCE):
+        yield min(_READ_AT_ONCE, size - done)

@@ -1,0 +1,111 @@
+"""What a stored result says of itself, read back and found to be as it was written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from robolin.arrays import Floats
+from robolin.errors import FileError, RobolinError
+from robolin.files.meta import FORMAT, JOINTS, meta_digest
+from robolin.results.result import Array
+
+Meta = Mapping[str, Any]
+Blocks = Iterator[Mapping[str, Floats]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One array as the provenance describes it; `shape` has the rows first where there are any."""
+
+    name: str
+    labels: tuple[tuple[str, ...], ...]
+    unit: str
+    column: str | None
+    shape: tuple[int, ...]
+    sha256: str
+
+    def array(self, values: Floats) -> Array:
+        """The array with some of its rows."""
+        return Array(self.name, values, self.labels, self.unit, self.column)
+
+    def column_names(self) -> list[str]:
+        """The names its entries have as columns of a table."""
+        return ["time"] if self.name == "time" else self.array(np.empty(0)).column_names()
+
+
+def open_bytes(path: str | Path) -> BinaryIO:
+    """A stored file, open for reading."""
+    try:
+        return open(path, "rb")
+    except FileNotFoundError as error:
+        raise FileError("no such file", where=str(path), hint="check the path") from error
+    except OSError as error:
+        raise FileError(f"could not read: {error.strerror or error}", where=str(path)) from error
+
+
+def damaged(where: str, message: str) -> RobolinError:
+    """The error for a stored result that is not as it was written."""
+    return RobolinError(message, where=where, hint="compute the file again from its inputs")
+
+
+def provenance(text: str | bytes, where: str, what: str = "its 'meta'") -> dict[str, Any]:
+    """The provenance in a JSON text; `what` names it in messages."""
+    try:
+        return require_intact(json.loads(text), where, what)
+    except (ValueError, RecursionError) as error:
+        raise damaged(where, f"{what} is not JSON") from error
+
+
+def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str, Any]:
+    """The provenance, if it is of a format we know and has not been changed."""
+    if not isinstance(meta, dict) or not (
+        isinstance(meta.get("arrays"), dict) and isinstance(meta.get("joints"), list)
+    ):
+        raise damaged(where, f"{what} does not describe the arrays")
+    if meta.get("format") != FORMAT:
+        found = meta.get("format")
+        message = f"stored in format {found!r}; robolin here reads format {FORMAT}"
+        raise RobolinError(message, where=where, hint="compute the file again with this robolin")
+    if meta.get("sha256") != meta_digest(meta):
+        raise damaged(where, f"{what} was changed after it was stored")
+    return meta
+
+
+def entries_of(meta: Meta) -> tuple[Entry, ...]:
+    """The arrays in the order they are stored."""
+    joints = tuple(meta["joints"])
+    return tuple(
+        Entry(
+            name=name,
+            labels=tuple(joints if axis == JOINTS else tuple(axis) for axis in said["axes"]),
+            unit=said["unit"],
+            column=said["column"],
+            shape=tuple(said["shape"]),
+            sha256=said["sha256"],
+        )
+        for name, said in meta["arrays"].items()
+    )
+
+
+def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
+    """The same blocks, digested as they pass; what was changed is an error after the last one."""
+    entries = entries_of(meta)
+    digests = {entry.name: hashlib.sha256() for entry in entries}
+    rows = 0
+    for block in blocks:
+        for name, values in block.items():
+            digests[name].update(np.ascontiguousarray(values, dtype="<f8").data)
+        rows += 0 if meta["rows"] is None else len(next(iter(block.values())))
+        yield block
+    if meta["rows"] not in (None, rows):
+        raise damaged(where, f"it has {rows} rows, and was stored with {meta['rows']}")
+    for entry in entries:
+        if digests[entry.name].hexdigest() != entry.sha256:
+            raise damaged(where, f"the array '{entry.name}' was changed after it was stored")

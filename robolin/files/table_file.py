@@ -1,0 +1,102 @@
+"""What every file format looks like to the reader: named columns, numbers block by block."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import BinaryIO
+
+import numpy as np
+
+from robolin.arrays import Floats, Mask
+from robolin.errors import RobolinError, raise_all
+
+_REPORTED_AT_MOST = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some consecutive rows of a file: values of shape (rows, columns asked for).
+
+    place:   where a row of the block stands, for messages
+    reached: how far into the file the block reaches, in the units of the sheet's `size`
+    """
+
+    values: Floats
+    place: Callable[[int], str]
+    reached: int
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Which columns to read, and about how many rows at a time.
+
+    gaps: let empty cells and numbers that are not finite through, as NaN
+    """
+
+    indices: Sequence[int]
+    rows: int
+    gaps: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A file's column names, and a function that reads some of them.
+
+    Cells that are no numbers are errors with their place, but only in columns asked for.
+
+    size:      how large the file is, in bytes or rows, if that can be told
+    most_rows: a number of rows it surely does not exceed, if that can be told
+    digest:    SHA-256 of the file, once all blocks have been read
+    """
+
+    names: Sequence[str]
+    blocks: Callable[[Wish], Iterator[Block]]
+    size: int | None
+    most_rows: Callable[[], int | None]
+    digest: Callable[[], str]
+
+
+def raise_first(problems: Iterable[RobolinError], file: str, read_so_far: str = "") -> None:
+    """Raise the problems of one file as one error, the many after the first few only counted.
+
+    read_so_far: said beside the count if the rest of the file has not been looked at
+    """
+    rest = iter(problems)
+    shown = list(islice(rest, _REPORTED_AT_MOST))
+    if more := sum(1 for _ in rest):
+        shown.append(RobolinError(f"and {more} more such problems{read_so_far}", where=file))
+    raise_all(shown)
+
+
+def require_finite(block: Block, names: Sequence[str], file: str, empty: Mask | None) -> None:
+    """Refuse a block with a cell that is `empty`, NaN or infinite, by its row."""
+    values = block.values
+    if np.isfinite(values).all():
+        return
+
+    def problem(row: int, i: int) -> RobolinError:
+        if empty is not None and empty[row, i]:
+            message = f"the cell in column '{names[i]}' is empty"
+        else:
+            message = f"'{values[row, i]}' in column '{names[i]}' is not a finite number"
+        return RobolinError(message, where=block.place(row))
+
+    bad = np.argwhere(~np.isfinite(values)).tolist()
+    raise_first((problem(row, i) for row, i in bad), file)
+
+
+def digest_of(stream: BinaryIO) -> str:
+    """SHA-256 of a file that can be read again from its beginning."""
+    stream.seek(0)
+    digest = hashlib.sha256()
+    while piece := stream.read(1 << 20):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def counted_place(file: str, first: int) -> Callable[[int], str]:
+    """Places of rows in a file without lines: counted from 1, `first` of them before."""
+    return lambda row: f"{file}, row {first + row + 1}"

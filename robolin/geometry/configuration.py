@@ -1,0 +1,214 @@
+"""Where an arm is, when some of its joints have several freedoms: q as a point of a curved space.
+
+A floating joint keeps roll, pitch and yaw in q because they read well and are three.  Velocities
+are those of the body in its own axes, so q̇ is not the rate of q there.  Here q turns into numbers
+whose rate is smooth everywhere (a unit quaternion for every floating joint), steps are taken
+along a twist of the body, and the way from one configuration to another is told as such a twist.
+On arms whose joints have one freedom each, every function is the plain thing: identity, sum,
+difference.
+
+All functions work on any leading axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm, Group
+from robolin.geometry.quaternions import (
+    bent,
+    matrix_of,
+    product,
+    quaternion_from_rpy,
+    quaternion_from_turn,
+    rpy_from_quaternion,
+    turn_from_quaternion,
+    unbent,
+)
+from robolin.input_checks import array_of, require_arm
+
+Array = Any
+
+TURNS, SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
+
+
+def grouped(arm: Arm) -> bool:
+    """Whether some joint has several freedoms."""
+    return bool(arm.groups)
+
+
+def embedded(arm: Arm, q: ArrayLike) -> Array:
+    """q (..., n) as numbers (..., n + floating joints) that never jump: y.
+
+    y is q with the roll, pitch and yaw of each floating joint replaced by the qx, qy, qz of its
+    unit quaternion; the qw of these joints come last, one for each.
+    """
+    q = np.array(q, dtype=float)
+    quaternions = [
+        (places, quaternion_from_rpy(q[..., places])) for places in _turns_of_floating(arm)
+    ]
+    for places, quaternion in quaternions:
+        q[..., places] = quaternion[..., :3]
+    last = [quaternion[..., 3:] for _, quaternion in quaternions]
+    return np.concatenate([q, *last], axis=-1)
+
+
+def coordinates_of(arm: Arm, y: ArrayLike) -> Array:
+    """q (..., n) of the numbers that `embedded` gives; quaternions may have any length."""
+    y = np.asarray(y, dtype=float)
+    q = y[..., : arm.n].copy()
+    for i, places in enumerate(_turns_of_floating(arm)):
+        q[..., places] = rpy_from_quaternion(_quaternion(arm, y, i, places))
+    return q
+
+
+def embedded_rates(arm: Arm, y: ArrayLike, qd: ArrayLike) -> Array:
+    """dy/dt (..., n + floating joints) for velocities q̇ (..., n)."""
+    y, qd = np.asarray(y, dtype=float), np.asarray(qd, dtype=float)
+    batch = np.broadcast_shapes(y.shape[:-1], qd.shape[:-1])
+    rates = np.zeros((*batch, y.shape[-1]))
+    rates[..., : arm.n] = qd
+    i = 0
+    for group in arm.groups:
+        at = _places(arm, group)
+        if group.kind == "planar":
+            rates[..., at["xy"]] = _turned(y[..., at["rz"]], qd[..., at["xy"]])
+            continue
+        quaternion = _quaternion(arm, y, i, at["turns"])
+        spin = qd[..., at["turns"]]
+        pure = np.concatenate([spin, np.zeros((*spin.shape[:-1], 1))], axis=-1)
+        turning = 0.5 * product(quaternion, pure)
+        rates[..., at["turns"]] = turning[..., :3]
+        rates[..., arm.n + i] = turning[..., 3]
+        rates[..., at["slides"]] = _rotated(matrix_of(quaternion), qd[..., at["slides"]])
+        i += 1
+    return rates
+
+
+def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Array:
+    """q ⊕ δ: where the arm is after moving by δ, a constant twist of the body for each group."""
+    start, change = _checked(arm, q=q, delta=delta)
+    after = start + change
+    for group in arm.groups:
+        at = _places(arm, group)
+        if group.kind == "planar":
+            step = bent_in_plane(change[..., at["rz"]], change[..., at["xy"]])
+            after[..., at["xy"]] = start[..., at["xy"]] + _turned(start[..., at["rz"]], step)
+            continue
+        turn, slide = change[..., at["turns"]], change[..., at["slides"]]
+        before = quaternion_from_rpy(start[..., at["turns"]])
+        moved = _rotated(matrix_of(before), bent(turn, slide))
+        after[..., at["slides"]] = start[..., at["slides"]] + moved
+        after[..., at["turns"]] = rpy_from_quaternion(product(before, quaternion_from_turn(turn)))
+    return after
+
+
+def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Array:
+    """The δ with q0 ⊕ δ = q1, by the shorter turn where a body turned freely."""
+    start, end = _checked(arm, q0=q0, q1=q1)
+    delta = end - start
+    for group in arm.groups:
+        at = _places(arm, group)
+        if group.kind == "planar":
+            way = _turned(-start[..., at["rz"]], delta[..., at["xy"]])
+            delta[..., at["xy"]] = unbent_in_plane(delta[..., at["rz"]], way)
+            continue
+        before = quaternion_from_rpy(start[..., at["turns"]])
+        back = before * np.array([-1.0, -1.0, -1.0, 1.0])
+        turn = turn_from_quaternion(product(back, quaternion_from_rpy(end[..., at["turns"]])))
+        way = _rotated(matrix_of(back), delta[..., at["slides"]])
+        delta[..., at["turns"]] = turn
+        delta[..., at["slides"]] = unbent(turn, way)
+    return delta
+
+
+def kinematic_block(arm: Arm, qd: ArrayLike) -> Array:
+    """The (..., n, n) of d(δq)/dt = δq̇ + block δq: -crm(v) for groups, zero for other joints."""
+    (rates,) = _checked(arm, qd=qd)
+    block = np.zeros((*rates.shape, arm.n))
+    for group in arm.groups:
+        at = arm.places(group)
+        twist = [rates[..., at[part]] if part in at else 0.0 for part in TURNS + SLIDES]
+        for row, column, sign, i in _MOTION_CROSS:
+            if row in at and column in at:
+                block[..., at[row], at[column]] -= sign * twist[i]
+    return block
+
+
+def _checked(arm: Arm, **values: ArrayLike) -> list[Array]:
+    """What users give for all joints, as arrays (..., n)."""
+    require_arm(arm)
+    return [array_of(arm, name, value) for name, value in values.items()]
+
+
+def _cross_entries() -> tuple[tuple[str, str, float, int], ...]:
+    """crm([w; u]) = [[w~, 0], [u~, w~]]: row, column, sign, and which number of the twist."""
+    entries = []
+    for i in range(3):
+        for a, b, sign in ((1, 2, -1.0), (2, 1, 1.0)):
+            row, column = (i + a) % 3, (i + b) % 3
+            entries.append((TURNS[row], TURNS[column], sign, i))
+            entries.append((SLIDES[row], SLIDES[column], sign, i))
+            entries.append((SLIDES[row], TURNS[column], sign, 3 + i))
+    return tuple(entries)
+
+
+_MOTION_CROSS = _cross_entries()
+
+
+def _places(arm: Arm, group: Group) -> Mapping[str, Any]:
+    """Places in q: of the turns and slides together, and of the parts a planar joint has."""
+    at = arm.places(group)
+    if group.kind == "planar":
+        return {"xy": [at["x"], at["y"]], "rz": at["rz"]}
+    return {"turns": [at[part] for part in TURNS], "slides": [at[part] for part in SLIDES]}
+
+
+def _turns_of_floating(arm: Arm) -> list[list[int]]:
+    return [_places(arm, group)["turns"] for group in arm.groups if group.kind == "floating"]
+
+
+def _quaternion(arm: Arm, y: Array, i: int, places: list[int]) -> Array:
+    """The i-th quaternion, brought to length one."""
+    x, y_, z, w = (*(y[..., place] for place in places), y[..., arm.n + i])
+    quaternion = np.stack([x, y_, z, w], axis=-1)
+    return quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+
+
+def _rotated(R: Array, v: Array) -> Array:
+    return np.einsum("...ij,...j->...i", R, v)
+
+
+def _turned(angle: Array, v: Array) -> Array:
+    """Vectors of the plane, turned."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack([c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1]], axis=-1)
+
+
+def bent_in_plane(angle: Array, v: Array) -> Array:
+    """Where one ends by walking along v while turning steadily by an angle."""
+    a, b = _sine_over(angle), _versine_over(angle)
+    return np.stack([a * v[..., 0] - b * v[..., 1], b * v[..., 0] + a * v[..., 1]], axis=-1)
+
+
+def unbent_in_plane(angle: Array, way: Array) -> Array:
+    """The v whose walk, turning steadily by an angle, ends at `way`."""
+    a, b = _sine_over(angle), _versine_over(angle)
+    size = a * a + b * b
+    x, y = way[..., 0], way[..., 1]
+    return np.stack([(a * x + b * y) / size, (a * y - b * x) / size], axis=-1)
+
+
+def _sine_over(angle: Array) -> Array:
+    """sin(x) / x."""
+    return np.sinc(angle / np.pi)
+
+
+def _versine_over(angle: Array) -> Array:
+    """(1 - cos(x)) / x, without loss where x is small."""
+    half = 0.5 * angle
+    return np.sin(half) * np.sinc(half / np.pi)

@@ -1,0 +1,94 @@
+"""Arms with closed loops in motion: accelerations, and what keeps the closures from drifting.
+
+Integrated accelerations keep L q̈ = c, so the gaps themselves grow slowly with rounding and step
+size.  Either every step ends with a projection onto the closures, or Baumgarte's terms draw the
+gaps shut all the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import How, LoopMethod, evaluate
+from robolin.input_checks import Array
+from robolin.loops.assemble import assemble
+from robolin.loops.closed_forward import Baumgarte, Mechanism, opened
+
+
+@dataclass(frozen=True)
+class LoopMotion:
+    """q̈ (..., n) of an arm with loops, for states that may have drifted off their closures."""
+
+    arm: Arm
+    how: How
+    method: LoopMethod = "null-space"
+    baumgarte: Baumgarte | None = None
+
+    def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
+        batch = q.shape[:-1]
+        n = self.arm.n
+        q, qd, tau = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x in (q, qd, tau))
+        mechanism = Mechanism(self.arm, q, qd, tau, self.method, self.how)
+        pushed = mechanism.pushed(self.baumgarte)
+        if pushed.stuck.any():
+            raise RobolinError(
+                "the closures contradict each other: the linkage has run into a dead point",
+                hint="no motion is determined there; begin elsewhere, or end before",
+            )
+        return pushed.qdd.reshape((*batch, n))
+
+
+@dataclass(frozen=True)
+class Projection:
+    """q and q̇ (..., n) brought back onto the closures."""
+
+    arm: Arm
+
+    def __call__(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        found = assemble(self.arm, q.reshape(-1, self.arm.n), qd.reshape(-1, self.arm.n))
+        return found.q.reshape(q.shape), found.qd.reshape(qd.shape)
+
+
+@dataclass(frozen=True)
+class Driven:
+    """What a simulation needs to know of an arm with loops: its tree, and what constrains it."""
+
+    tree: Arm
+    accelerations: LoopMotion
+    project: Projection | None
+
+
+def driven(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike,
+    how: How,
+    baumgarte: tuple[float, float] | None = None,
+    fixed_steps: bool = True,
+) -> Driven:
+    """The arm ready to be simulated from a state that is closed.
+
+    baumgarte: alpha and beta in 1/s, in place of a projection after each step
+    """
+    # a state that is open, or that no motion belongs to, is an error here
+    evaluate(arm, "forward", {"q": q, "qd": qd, "tau": 0.0})
+    if baumgarte is None and not fixed_steps:
+        hint = "give baumgarte=(alpha, beta), for example (10, 10), or take steps of fixed size"
+        raise UsageError("closures are projected after steps of fixed size only", hint=hint)
+    terms = None if baumgarte is None else _terms(baumgarte)
+    how = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+    project = Projection(arm) if terms is None else None
+    return Driven(opened(arm), LoopMotion(arm, how, baumgarte=terms), project)
+
+
+def _terms(baumgarte: tuple[float, float]) -> Baumgarte:
+    alpha, beta = (float(each) for each in baumgarte)
+    if not (0.0 <= alpha < np.inf and 0.0 <= beta < np.inf):
+        hint = "alpha = beta lets gaps die out as fast as they can without swinging"
+        raise UsageError(f"baumgarte: {alpha:g}, {beta:g} are not two rates ≥ 0", hint=hint)
+    return Baumgarte(alpha, beta)

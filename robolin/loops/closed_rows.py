@@ -1,0 +1,230 @@
+"""What the verbs answer on an arm with closed loops, row by row, and what is wrong with a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import How, evaluate, evaluate_rows
+from robolin.input_checks import Array, array_of, batch_of, require_sound, require_tree, suspects
+from robolin.loops.closed_forward import Mechanism, Pushed, opened
+from robolin.loops.closures import row_names
+from robolin.loops.solve import METHODS
+
+Arrays = dict[str, Array]
+
+# metres, radians, and the same per second, by which a state may miss its closures
+TOLERANCE = 1e-6
+
+STATE = ("q", "qd", "tau")
+CHANGES = ("dq", "dqd", "dtau")
+NEEDS = {
+    "forward": STATE,
+    "linearize-forward": STATE,
+    "perturb-forward": (*STATE, *CHANGES),
+    "loop-forces": STATE,
+    "linearize-loops": STATE,
+    # the torque that keeps every joint's acceleration, closures bearing nothing
+    "hold": ("q", "qd", "qdd"),
+}
+FORWARD = ("qdd",)
+LINEARIZED = ("qdd", "dqdd_dtau", "dqdd_dqd", "dqdd_dq")
+
+# what a command asks for, and the fuller answer that arms with loops have
+FULL = {"forward": "loop-forces", "linearize-forward": "linearize-loops"}
+
+CLOSE = "--close least brings a state onto its closures, as robolin.close does"
+CLOSE_CHANGE = (
+    "--close JOINTS keeps the changes of those and lets the others follow, "
+    "as robolin.close_change does"
+)
+
+
+class Trouble(IntEnum):
+    """Why a state has no answer, the first that holds."""
+
+    NONE = 0
+    UNSOUND = 1
+    OPEN = 2
+    OPENING = 3
+    LOOSE = 4
+    STUCK = 5
+    TEARING = 6
+    TOO_LARGE = 7
+
+
+def closed_rows(
+    arm: Arm, verb: str, values: Mapping[str, ArrayLike], how: How
+) -> tuple[Arrays, Array]:
+    """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
+    if verb not in NEEDS:
+        require_tree(arm, verb)
+    _require_method(how)
+    if verb == "hold":
+        return evaluate_rows(opened(arm), "inverse", values, **_of_tree(how))
+    arrays = {name: array_of(arm, name, values[name]) for name in NEEDS[verb]}
+    batch = batch_of(arrays)
+    flat = {
+        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()
+        for name, array in arrays.items()
+    }
+    trouble = np.where(suspects(arm, flat, (len(flat["q"]),)), Trouble.UNSOUND, Trouble.NONE)
+    for array in flat.values():
+        array[trouble > 0] = 0.0
+    with np.errstate(all="ignore"):
+        found, mechanism, pushed = _answers(arm, verb, flat, how)
+        torn = _tearing(mechanism, flat) if verb == "perturb-forward" else None
+        trouble = np.where(trouble > 0, trouble, _troubles(mechanism, pushed, found, torn))
+    return {name: each.reshape((*batch, *each.shape[1:])) for name, each in found.items()}, trouble
+
+
+def _answers(
+    arm: Arm, verb: str, flat: Mapping[str, Array], how: How
+) -> tuple[Arrays, Mechanism, Pushed]:
+    q, qd, tau = (flat[name] for name in STATE)
+    method = how.get("loop_method") or "null-space"
+    mechanism = Mechanism(arm, q, qd, tau, method, _of_tree(how))
+    pushed = mechanism.pushed()
+    found = {
+        "qdd": pushed.qdd,
+        "lam": pushed.lam,
+        "rank": pushed.kept.sum(axis=-1).astype(float),
+        "kept": pushed.kept,
+    }
+    if verb in ("forward", "loop-forces"):
+        return (found if verb == "loop-forces" else _only(found, FORWARD)), mechanism, pushed
+    found |= vars(mechanism.gradients(pushed))
+    if verb == "perturb-forward":
+        along = {"dq": "dqdd_dq", "dqd": "dqdd_dqd", "dtau": "dqdd_dtau"}
+        parts = [found[name] @ flat[change][..., None] for change, name in along.items()]
+        return {"dqdd": sum(parts)[..., 0]}, mechanism, pushed
+    return (_only(found, LINEARIZED) if verb == "linearize-forward" else found), mechanism, pushed
+
+
+def _only(found: Arrays, names: tuple[str, ...]) -> Arrays:
+    return {name: found[name] for name in names}
+
+
+def _of_tree(how: How) -> How:
+    """How the tree's own algorithms run."""
+    return {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+
+
+def _troubles(
+    mechanism: Mechanism, pushed: Pushed, found: Arrays, torn: Array | None = None
+) -> Array:
+    closures = mechanism.closures
+    opening = np.einsum("bij,bj->bi", closures.jacobian, mechanism.qd)
+    finite = np.ones(len(opening), dtype=bool)
+    for each in found.values():
+        finite &= np.isfinite(each).all(axis=tuple(range(1, each.ndim)))
+    reasons = {
+        Trouble.OPEN: (np.abs(closures.open_by) > TOLERANCE).any(axis=-1),
+        Trouble.OPENING: (np.abs(opening) > _slack(mechanism.qd)[:, None]).any(axis=-1),
+        Trouble.LOOSE: mechanism.loose(),
+        Trouble.STUCK: pushed.stuck,
+        Trouble.TEARING: np.zeros(len(opening), dtype=bool) if torn is None else torn,
+        Trouble.TOO_LARGE: ~finite,
+    }
+    return np.select(list(reasons.values()), list(reasons), Trouble.NONE)
+
+
+def _tearing(mechanism: Mechanism, flat: Mapping[str, Array]) -> Array:
+    """(B,): where the change does not keep the closures, beside its own size."""
+    opened_by = mechanism.closures.change(mechanism.qd, flat["dq"], flat["dqd"])
+    dq, dqd, qd = (np.abs(each).max(axis=-1) for each in (flat["dq"], flat["dqd"], mechanism.qd))
+    # velocities also change with positions, as much as these move the closures
+    sizes = np.stack([dq, dqd + dq * (1.0 + qd)])
+    return np.asarray((np.abs(opened_by).max(axis=-1) > TOLERANCE * sizes).any(axis=0))
+
+
+def _slack(qd: Array) -> Array:
+    """What a velocity may miss by: fast ones are known less exactly."""
+    return np.asarray(TOLERANCE * np.maximum(1.0, np.abs(qd).max(axis=-1)))
+
+
+def closed_complaint(
+    arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, how: How
+) -> RobolinError | None:
+    """What is wrong with one row, found out by running it again by itself; None if nothing is."""
+    arrays = {name: array_of(arm, name, values[name]) for name in NEEDS[verb]}
+    batch = batch_of(arrays)
+    state = {
+        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)[row]
+        for name, array in arrays.items()
+    }
+    try:
+        require_sound(arm, state)
+        _require_answer(arm, verb, state, how)
+    except RobolinError as error:
+        prefix = f"state {row}: " if batch else ""
+        return RobolinError(prefix + error.message, where=error.where, hint=error.hint)
+    return None
+
+
+def _require_answer(arm: Arm, verb: str, state: Mapping[str, Array], how: How) -> None:
+    """Raise the trouble of a single sound state."""
+    if verb == "hold":
+        evaluate(opened(arm), "inverse", state, **_of_tree(how))
+        return
+    trouble = Trouble(int(closed_rows(arm, verb, state, how)[1][0]))
+    mechanism = Mechanism(arm, *(state[name][None] for name in STATE))
+    if trouble == Trouble.OPEN:
+        raise RobolinError(_farthest(arm, mechanism.closures.open_by[0]), hint=CLOSE)
+    if trouble == Trouble.OPENING:
+        opening = mechanism.closures.jacobian[0] @ state["qd"]
+        raise RobolinError(_farthest(arm, opening, "is torn open at", "/s"), hint=CLOSE)
+    if trouble == Trouble.LOOSE:
+        raise RobolinError(
+            "nothing resists some motion that the closures leave free",
+            where=arm.source,
+            hint="give the links mass or the joints armature",
+        )
+    if trouble == Trouble.STUCK:
+        raise RobolinError(
+            "the closures contradict each other here: the linkage is at a dead point and moves on",
+            where=arm.source,
+            hint="start beside the dead point, or with velocity 0",
+        )
+    if trouble == Trouble.TEARING:
+        raise RobolinError(_torn_by(arm, mechanism, state), hint=CLOSE_CHANGE)
+    if trouble == Trouble.TOO_LARGE:
+        if how.get("loop_method") == "schur":
+            evaluate(opened(arm), "mass-matrix-inverse", {"q": state["q"]})
+        raise RobolinError("the answer is too large for a double", hint="check the values given")
+
+
+def _farthest(arm: Arm, gaps: Array, verb: str = "stands open by", per: str = "") -> str:
+    """The closure that misses most, and by how much."""
+    at = int(np.abs(gaps).argmax())
+    loop, component = row_names(arm)[at].rsplit("/", 1)
+    unit = "m" if component.startswith("f") else "rad"
+    others = (np.abs(gaps) > TOLERANCE).sum()
+    more = f" ({others} of {len(gaps)} equations are not met)" if others > 1 else ""
+    return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"
+
+
+def _torn_by(arm: Arm, mechanism: Mechanism, state: Mapping[str, Array]) -> str:
+    """Which closure the change opens most, by its positions or else by its velocities."""
+    dq, dqd = state["dq"], state["dqd"]
+    by_q, by_qd = (rows[0] for rows in mechanism.closures.change(mechanism.qd, dq, dqd))
+    if np.abs(by_q).max() > TOLERANCE * np.abs(dq).max():
+        return f"dq does not keep the closures: {_farthest(arm, by_q, 'is opened by')}"
+    told = _farthest(arm, by_qd, "is torn open at", "/s")
+    return f"dqd does not keep the closures: {told}"
+
+
+def _require_method(how: How) -> None:
+    hint = f"loop methods are {', '.join(METHODS)}"
+    method = how.get("loop_method")
+    if method is not None and method not in METHODS:
+        raise UsageError(f"there is no loop method '{method}'", hint=hint)
+    recursion = how.get("method", "auto")
+    if recursion != "auto":
+        message = f"'{recursion}' is a method for trees, and the arm has closed loops"
+        raise UsageError(message, where="method", hint=f"{hint}; they go with --loop-method")

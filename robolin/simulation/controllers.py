@@ -1,0 +1,173 @@
+"""Controllers in diagonalizing velocities ν, whose kinetic energy is ½ ν*ν."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import How, evaluate
+from robolin.input_checks import Array, array_of
+
+_UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_SQUARE_ENOUGH = 1e-6
+_NEXT, _LAST = (1, 2, 0), (2, 0, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class RateControl:
+    """Control 8.1, ε = -c ν with weight, loads and losses made up for: the arm comes to rest.
+
+    With one gain for all joints, kinetic energy falls as exp(-2 c t); without any it stays.
+
+    gain: c in 1/s, one number or one per joint
+    """
+
+    gain: ArrayLike = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class PoseControl:
+    """Control 8.2, ε = -c ν + m⁻¹ J* k e: a frame is drawn to a pose while the arm is braked.
+
+    e holds the distance to the target, and for each axis of the frame the way of its tip to
+    that of the target's.
+
+    position, rotation: of the target in the root frame, (3,) in m and a (3, 3) matrix
+    gain:               c in 1/s, one number or one per joint
+    position_gain:      k of the distance in N/m, one number or one per axis of the root frame
+    orientation_gain:   k of the axes in N m, one number or one per axis of the frame
+    """
+
+    frame: str
+    position: ArrayLike
+    rotation: ArrayLike = _UPRIGHT
+    gain: ArrayLike = 1.0
+    position_gain: ArrayLike = 100.0
+    orientation_gain: ArrayLike = 10.0
+
+
+class PoseError(NamedTuple):
+    """How far a frame is from its target: in m, in rad, and as the energy ½ e* k e in J."""
+
+    position: Array
+    orientation: Array
+    energy: Array
+
+
+class Braking:
+    """Torques of control law 8.1."""
+
+    of_state = True
+
+    def __init__(self, arm: Arm, gain: ArrayLike, how: How) -> None:
+        values = array_of(arm, "gain", gain)
+        if not (np.isfinite(values).all() and (values >= 0.0).all()):
+            raise RobolinError("a gain is negative or not finite", hint="gains are 0 or more")
+        self._arm, self._how, self._gain = arm, how, values
+        # -c m m* q̇ = -c M q̇ needs no factors, and so holds on every arm
+        self._uniform = bool((values == values.flat[0]).all())
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        if self._uniform:
+            values = {"q": q, "qd": qd, "qdd": -self._gain * qd}
+            return evaluate(self._arm, "inverse-from-rest", values, **self._how)["tau"]
+        values = {"q": q, "qd": qd, "gain": self._gain}
+        return evaluate(self._arm, "rate-control", values, **self._how)["tau"]
+
+    def error(self, q: Array) -> PoseError | None:
+        return None
+
+
+class Steering:
+    """Torques of control law 8.2 as corrected: those that brake, and J* k e."""
+
+    of_state = True
+
+    def __init__(self, arm: Arm, law: PoseControl, how: How) -> None:
+        self._braking = Braking(arm, law.gain, how)
+        self._arm, self._how = replace(arm, tip=_moving_frame(arm, law.frame)), how
+        self._position = _numbers("position", law.position, (3,))
+        self._rotation = _rotation(law.rotation)
+        self._k = _gains("position_gain", law.position_gain)
+        self._k_axes = _gains("orientation_gain", law.orientation_gain)
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._how)
+        force = self._k * (self._position - pose["position"])
+        turning = _crosses(pose["rotation"], self._rotation) * self._k_axes
+        moment = turning[..., 0] + turning[..., 1] + turning[..., 2]
+        tau = self._braking(t, q, qd)
+        # sums in a fixed order: a state's bits do not depend on its neighbours
+        for i in range(3):
+            tau = tau + pose["jacobian"][..., i, :] * moment[..., i, None]
+            tau = tau + pose["jacobian"][..., 3 + i, :] * force[..., i, None]
+        return tau
+
+    def error(self, q: Array) -> PoseError:
+        """How far the frame is from the target at q."""
+        pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._how)
+        way = (self._position - pose["position"]) ** 2
+        turn = ((self._rotation - pose["rotation"]) ** 2).sum(axis=-2)
+        # |R - R'|² = 8 sin²(angle / 2): exact where the angle is small
+        angle = 2.0 * np.arcsin(np.sqrt(np.minimum(turn.sum(axis=-1) / 8.0, 1.0)))
+        energy = 0.5 * ((self._k * way).sum(axis=-1) + (self._k_axes * turn).sum(axis=-1))
+        return PoseError(np.sqrt(way.sum(axis=-1)), angle, energy)
+
+
+Controller = Braking | Steering
+
+
+def controller_of(arm: Arm, law: RateControl | PoseControl, how: How) -> Controller:
+    """The control law, ready for an arm."""
+    if isinstance(law, RateControl):
+        return Braking(arm, law.gain, how)
+    if isinstance(law, PoseControl):
+        return Steering(arm, law, how)
+    raise UsageError(
+        f"a {type(law).__name__} is no control law", hint="RateControl(...) or PoseControl(...)"
+    )
+
+
+def _moving_frame(arm: Arm, name: str) -> Array:
+    frame = arm.frames.get(name)
+    if frame is None:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, arm.frames, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"frames are {', '.join(arm.frames)}"
+        raise RobolinError(f"'{arm.name}' has no frame '{name}'", hint=hint)
+    if frame.link == arm.base:
+        raise RobolinError(f"the frame '{name}' does not move", hint="take one beyond a joint")
+    return frame
+
+
+def _numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    array = np.asarray(value, dtype=float)
+    if array.shape[-len(shape) :] != shape or not np.isfinite(array).all():
+        raise RobolinError(f"{name} takes finite numbers of shape {shape}, not {array.shape}")
+    return array
+
+
+def _rotation(value: ArrayLike) -> Array:
+    R = _numbers("rotation", value, (3, 3))
+    square = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max() < _SQUARE_ENOUGH
+    if not (square and (np.linalg.det(R) > 0.0).all()):
+        raise RobolinError("rotation is not a rotation matrix", hint="RᵀR = 1 and det R = 1")
+    return R
+
+
+def _gains(name: str, value: ArrayLike) -> Array:
+    array = np.asarray(value, dtype=float)
+    if array.shape not in ((), (3,)) or not (np.isfinite(array).all() and (array >= 0.0).all()):
+        raise RobolinError(f"{name} is one number or three, none of them negative")
+    return np.broadcast_to(array, (3,))
+
+
+def _crosses(a: Array, b: Array) -> Array:
+    """The cross products of the columns of a with those of b, as columns."""
+    return a[..., _NEXT, :] * b[..., _LAST, :] - a[..., _LAST, :] * b[..., _NEXT, :]

@@ -1,0 +1,212 @@
+"""Numbers beside stored numbers: what counts as a difference, and how it is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robolin.checking.compare import Comparison, compared
+from robolin.checking.distinguishing_digits import percent
+from robolin.checking.tolerance import ALL, Tolerance, Tolerances
+from robolin.files.stored import open_stored
+from robolin.files.write import FILE_WRITERS
+from robolin.results.result import Array, Ending, Flow, Result, whole
+
+JOINTS = ("shoulder", "elbow")
+EXACT = Tolerances({})
+
+
+def torques(values: np.ndarray, time: np.ndarray | None = None) -> Result:
+    array = Array("tau", np.array(values, dtype=float), (JOINTS,), "N·m", "effort")
+    return Result("inverse", (array,), JOINTS, {}, {"arm": "a.urdf"}, {"a.urdf": "0"}, time)
+
+
+def beside(
+    folder: Path, stored: Result | Flow, now: Result | Flow, close: Tolerances = EXACT
+) -> Comparison:
+    path = folder / "stored.npz"
+    FILE_WRITERS["npz"](stored if isinstance(stored, Flow) else whole(stored), path)
+    with open_stored(path) as file:
+        return compared(now if isinstance(now, Flow) else whole(now), file, close)
+
+
+def in_pieces(result: Result, size: int) -> Flow:
+    rows = result.batch or 0
+    parts = [result.rows(first, min(first + size, rows)) for first in range(0, rows, size)]
+    return Flow(parts, lambda _: Ending(result.contract, result.inputs), lambda: rows)
+
+
+def close_to(rtol: float = 0.0, atol: float = 0.0) -> Tolerances:
+    return Tolerances({ALL: Tolerance(rtol, atol)})
+
+
+def test_the_worst_row_of_each_entry_is_told(tmp_path: Path) -> None:
+    """Of many rows the one that is furthest off is named, with joint, unit and per cent."""
+    old = np.tile([3.2101, 1.0], (500, 1))
+    new = old.copy()
+    new[411, 1] = 1.0001
+    new[411, 0] = 3.2094
+    new[7, 0] = 3.2100
+    found = beside(tmp_path, torques(old), torques(new), close_to(rtol=1e-5))
+    told = [str(entry) for entry in found.beyond]
+    assert told == [
+        "row 412, shoulder/effort: 3.2101 → 3.2094 N·m, 0.022 %, allowed 0.001 %, 2 rows like it",
+        "row 412, elbow/effort: 1 → 1.0001 N·m, 0.01 %, allowed 0.001 %",
+    ]
+
+
+@pytest.mark.parametrize("close", [EXACT, close_to(1e-3), close_to(atol=1e-3)])
+def test_infinity_is_close_to_nothing_but_itself(tmp_path: Path, close: Tolerances) -> None:
+    """An infinite number is the same as itself, and as far as can be from any other."""
+    old = np.array([[np.inf, 1.0], [-np.inf, 2.0], [3.0, 3.0]])
+    new = np.array([[np.inf, np.inf], [np.inf, 2.0], [np.inf, 3.0]])
+    assert beside(tmp_path, torques(old), torques(old.copy()), close).same
+    found = {e.entry: e for e in beside(tmp_path, torques(old), torques(new), close).beyond}
+    assert (found["shoulder/effort"].rows, found["shoulder/effort"].row) == (2, 2)
+    assert (found["elbow/effort"].rows, found["elbow/effort"].row) == (1, 1)
+    assert found["shoulder/effort"].change == "beyond measure"
+
+
+def test_entries_that_agree_have_their_numbers(tmp_path: Path) -> None:
+    """What never differed stands there as in the first row, NaN included, and by nothing."""
+    old = np.array([[1.5, np.nan], [2.5, np.nan]])
+    new = np.array([[1.5, np.nan], [2.5, 4.0]])
+    for now in (old, new):
+        entries = beside(tmp_path, torques(old), torques(now.copy())).entries
+        first = next(entry for entry in entries if entry.entry == "shoulder/effort")
+        assert (first.row, first.stored, first.found, first.relative) == (1, 1.5, 1.5, 0.0)
+    missing = next(
+        entry
+        for entry in beside(tmp_path, torques(old), torques(old.copy())).entries
+        if entry.entry == "elbow/effort"
+    )
+    assert missing.values == ("nan", "nan")
+    assert (missing.relative, missing.change) == (0.0, "by 0")
+
+
+@pytest.mark.parametrize(
+    "share, text",
+    [
+        (2e-4, "0.02 %"),
+        (0.994, "99 %"),
+        (1.0, "100 %"),
+        (-6.0, "-600 %"),
+        (float("inf"), "beyond measure"),
+    ],
+)
+def test_shares_are_per_cent(share: float, text: str) -> None:
+    """Two digits below a hundred per cent, whole per cents above."""
+    assert percent(share) == text
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 1000])
+def test_how_a_result_comes_in_does_not_show(tmp_path: Path, size: int) -> None:
+    """Rows find their stored partners however the result is cut."""
+    rng = np.random.default_rng(3)
+    old = rng.standard_normal((300, 2))
+    new = old.copy()
+    new[[5, 299], [0, 1]] += 1e-9
+    moments = np.arange(300.0)
+    found = beside(tmp_path, torques(old, moments), in_pieces(torques(new, moments), size))
+    told = {(entry.row, entry.entry) for entry in found.beyond}
+    assert told == {(6, "shoulder/effort"), (300, "elbow/effort")}
+    assert [d.array for d in found.entries if not d.beyond] == ["time"]
+
+
+def test_zero_has_no_sign_and_gaps_are_equal(tmp_path: Path) -> None:
+    """-0 equals 0 and NaN equals NaN, in an exact comparison as well."""
+    found = beside(tmp_path, torques([[0.0, np.nan]]), torques([[-0.0, np.nan]]))
+    assert found.same
+
+
+@pytest.mark.parametrize("old, new", [(np.nan, 1.0), (1.0, np.nan)])
+def test_a_gap_is_never_close(tmp_path: Path, old: float, new: float) -> None:
+    """A number that came or went is a difference under any tolerance."""
+    found = beside(tmp_path, torques([[old, 1]]), torques([[new, 1]]), close_to(1.0, 1e9))
+    assert [d.entry for d in found.beyond] == ["shoulder/effort"]
+
+
+@pytest.mark.parametrize(
+    "close, same",
+    [
+        (close_to(), False),
+        (close_to(rtol=1e-6), False),
+        (close_to(rtol=1.1e-5), True),
+        (close_to(atol=1.9e-5), False),
+        (close_to(atol=2.1e-5), True),
+        (Tolerances({"tau": Tolerance(1.1e-5)}), True),
+        (Tolerances({ALL: Tolerance(1.0), "tau": Tolerance(1e-9)}), False),
+    ],
+)
+def test_tolerances(tmp_path: Path, close: Tolerances, same: bool) -> None:
+    """|now - stored| may be atol + rtol |stored|, the array's own tolerance coming first."""
+    found = beside(tmp_path, torques([[2.0, 1.0]]), torques([[2.00002, 1.0]]), close)
+    assert found.same is same
+
+
+def test_the_last_bit_counts(tmp_path: Path) -> None:
+    """Without tolerance the next number is another number, and is told with all its digits."""
+    new = np.nextafter(0.1, 1)
+    found = beside(tmp_path, torques([[0.1, 1.0]]), torques([[new, 1.0]]))
+    assert found.beyond[0].values == ("0.10000000000000001", "0.10000000000000002")
+
+
+def test_differences_are_ordered_by_what_they_mean_in_their_array(tmp_path: Path) -> None:
+    """A large change of a large number comes before a relatively larger one of a tiny number."""
+    found = beside(tmp_path, torques([[100.0, 1e-14]]), torques([[101.0, 3e-14]]))
+    assert [d.entry for d in found.beyond] == ["shoulder/effort", "elbow/effort"]
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (lambda r: replace(r, verb="forward"), "verb: inverse → forward"),
+        (lambda r: replace(r, options={"arm": "b.urdf"}), "option arm: a.urdf → b.urdf"),
+        (lambda r: replace(r, options={}), "option arm: a.urdf → not given"),
+        (lambda r: r.rows(0, 2), "rows: 3 → 2"),
+        (lambda r: replace(r, time=np.zeros(3)), "array time: not stored"),
+        (
+            lambda r: replace(r, arrays=(replace(r.arrays[0], name="qdd"),)),
+            "array tau: not there any more",
+        ),
+        (
+            lambda r: replace(r, arrays=(replace(r.arrays[0], labels=(("a", "b"),)),)),
+            "array tau: its rows or columns have other names",
+        ),
+        (
+            lambda r: replace(r, arrays=(replace(r.arrays[0], unit="N"),)),
+            "array tau: its unit was N·m, now N",
+        ),
+        (lambda r: replace(r, joints=("x", "y")), "joints: shoulder, elbow → x, y"),
+        (
+            lambda r: torques(r.arrays[0].values[0]),
+            "one state beside the rows of a trajectory",
+        ),
+    ],
+)
+def test_other_questions_are_differences(tmp_path: Path, change, told: str) -> None:
+    """What is not a number and differs is told in a sentence, and is no agreement."""
+    old = torques(np.ones((3, 2)))
+    found = beside(tmp_path, old, change(old), close_to(rtol=1.0))
+    assert told in found.structure
+    assert not found.same
+
+
+def test_more_rows_than_stored(tmp_path: Path) -> None:
+    """Rows without a partner are told, and the others are still compared."""
+    old, new = torques(np.ones((3, 2))), torques(np.ones((5, 2)))
+    new.arrays[0].values[1, 1] = 2.0
+    found = beside(tmp_path, old, new)
+    assert found.structure == ("rows: 3 → 5",)
+    assert [d.row for d in found.beyond] == [2]
+
+
+def test_a_changed_input_is_told_and_is_no_difference(tmp_path: Path) -> None:
+    """Another content of a file that gives the same numbers is worth a note."""
+    old = torques(np.ones(2))
+    found = beside(tmp_path, old, replace(old, inputs={"a.urdf": "1"}))
+    assert found.notes == ("input a.urdf has changed",)
+    assert found.same

@@ -1,0 +1,183 @@
+"""A stored result is read as it was written, or not at all."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robolin.errors import RobolinError
+from robolin.files.stored import read_result
+from robolin.files.write import FILE_WRITERS
+from robolin.results.result import Array, Result, whole
+from tests.checking.mutations import mutated, swapped_lines, swapped_members
+
+JOINTS = ("shoulder", "arm/elbow", 'wrist "2"')
+# a tenth of them have members or lines exchanged
+MUTATIONS = 1500
+ROWS = (None, 4)
+
+
+def result(rows: int | None, seed: int) -> Result:
+    """A vector and a matrix with awkward numbers, small enough to be damaged thousands of times."""
+    rng = np.random.default_rng(seed)
+    batch = () if rows is None else (rows,)
+    vector, matrix = (rng.standard_normal((*batch, *shape)) for shape in ((3,), (3, 3)))
+    vector.reshape(-1)[:3] = 5e-324, -0.0, 1.7976931348623157e308
+    return Result(
+        verb="linearize-forward",
+        arrays=(
+            Array("qdd", vector, (JOINTS,), "rad/s²", "acceleration"),
+            Array("dqdd_dq", matrix, (JOINTS, JOINTS), "1/s²"),
+        ),
+        joints=JOINTS,
+        contract={"gravity": "0, 0, -9.81", "notes": ["ε"]},
+        options={"arm": "arm.urdf", "q": f"{seed},0,0"},
+        inputs={"arm.urdf": "ab" * 32},
+        time=None if rows is None else rng.standard_normal(rows),
+        model={"arm": {"name": "a"}, "links": {"l": {"mass": 1.5}}, "joints": {}, "loops": {}},
+    )
+
+
+def written(form: str, folder: Path, rows: int | None, seed: int) -> Path:
+    path = folder / f"{seed}.{form}"
+    FILE_WRITERS[form](whole(result(rows, seed)), path)
+    return path
+
+
+def parts_of(path: Path) -> list[Path]:
+    """The files that make up one stored result."""
+    beside = Path(f"{path}.meta.json")
+    return [path, beside] if beside.exists() else [path]
+
+
+def same_bits(path: Path, expected: Result) -> bool:
+    stored = read_result(path)
+    wanted = dict(expected.stored())
+    assert stored.joints == expected.joints
+    assert stored.meta["options"] == dict(expected.options)
+    return stored.arrays.keys() == wanted.keys() and all(
+        stored.arrays[name].tobytes() == values.tobytes()
+        and stored.arrays[name].shape == values.shape
+        for name, values in wanted.items()
+    )
+
+
+def refusal(path: Path, expected: Result) -> RobolinError | None:
+    """Why the file is refused; one that is not holds what is expected."""
+    try:
+        assert same_bits(path, expected)
+    except RobolinError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("form", FILE_WRITERS)
+@pytest.mark.parametrize("rows", [None, 1, 4])
+def test_what_was_stored_comes_back(tmp_path: Path, form: str, rows: int | None) -> None:
+    """Every format brings back every bit, the names and the provenance."""
+    assert same_bits(written(form, tmp_path, rows, 1), result(rows, 1))
+
+
+@pytest.mark.parametrize("form", FILE_WRITERS)
+@pytest.mark.parametrize("rows", ROWS)
+def test_damage_is_refused_or_harmless(tmp_path: Path, form: str, rows: int | None) -> None:
+    """Of 3000 damaged files of each format none is read as other data, and none surprises us."""
+    rng = random.Random(f"{form} {rows}")
+    path, other = (written(form, tmp_path, rows, seed) for seed in (1, 2))
+    files, others = parts_of(path), parts_of(other)
+    healthy = [file.read_bytes() for file in files]
+    foreign = [file.read_bytes() for file in others]
+    expected = result(rows, 1)
+    exchanged = {"npz": swapped_members, "csv": swapped_lines, "json": swapped_lines}.get(form)
+    refused = 0
+    for i in range(MUTATIONS):
+        which = rng.randrange(len(files))
+        damage = exchanged if exchanged and i % 10 == 0 else mutated
+        damaged = foreign[which]
+        while damaged in (foreign[which], healthy[which]):
+            damaged = damage(healthy[which], foreign[which], rng)
+        files[which].write_bytes(damaged)
+        error = refusal(path, expected)
+        assert error is None or (str(path) in error.where and error.message)
+        refused += error is not None
+        files[which].write_bytes(healthy[which])
+    # a blank, a last line without end, or a date in an archive does no harm
+    assert refused > 0.8 * MUTATIONS
+
+
+def test_a_result_with_gaps_comes_back(tmp_path: Path) -> None:
+    """NaN, for rows without an answer, survives the formats that can say it."""
+    gappy = result(4, 1)
+    gappy.arrays[0].values[2] = np.nan
+    for form in ("npz", "csv", "parquet"):
+        FILE_WRITERS[form](whole(gappy), tmp_path / f"gaps.{form}")
+        assert same_bits(tmp_path / f"gaps.{form}", gappy)
+
+
+def test_another_format_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a later robolin is refused by its format, not called damaged."""
+    monkeypatch.setattr("robolin.files.meta.FORMAT", 99)
+    path = written("json", tmp_path, None, 1)
+    with pytest.raises(RobolinError, match="stored in format 99; robolin here reads format"):
+        read_result(path)
+
+
+def test_a_csv_needs_its_provenance(tmp_path: Path) -> None:
+    """A CSV file by itself does not say what it is."""
+    path = written("csv", tmp_path, None, 1)
+    Path(f"{path}.meta.json").unlink()
+    with pytest.raises(RobolinError, match="its provenance cannot be read") as caught:
+        read_result(path)
+    assert caught.value.exit_code == 3
+
+
+def test_the_provenance_of_another_result_does_not_fit(tmp_path: Path) -> None:
+    """A sidecar that is healthy by itself but belongs to other numbers is found out."""
+    path, other = (written("csv", tmp_path, None, seed) for seed in (1, 2))
+    Path(f"{path}.meta.json").write_bytes(Path(f"{other}.meta.json").read_bytes())
+    with pytest.raises(RobolinError, match="was changed after it was stored"):
+        read_result(path)
+
+
+def test_one_bit_of_the_provenance_counts(tmp_path: Path) -> None:
+    """An option that was changed by hand is found out although every number is right."""
+    path = written("json", tmp_path, None, 1)
+    path.write_text(path.read_text().replace('"q": "1,0,0"', '"q": "7,0,0"'))
+    with pytest.raises(RobolinError, match="'meta' was changed"):
+        read_result(path)
+
+
+@pytest.mark.parametrize("name", ["r.txt", "r"])
+def test_other_extensions_are_wrong_usage(tmp_path: Path, name: str) -> None:
+    """Only the formats that robolin writes are read."""
+    with pytest.raises(RobolinError) as caught:
+        read_result(tmp_path / name)
+    assert caught.value.exit_code == 2
+    assert ".npz" in caught.value.hint
+
+
+def test_a_parquet_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    """A healthy Parquet file without our checksum is no result."""
+    import polars
+
+    polars.DataFrame({"a": [1.0]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(RobolinError, match="not a Parquet file that robolin wrote"):
+        read_result(tmp_path / "a.parquet")
+
+
+def test_parquet_into_a_pipe_has_its_checksum(tmp_path: Path) -> None:
+    """What goes through a pipe is the very file."""
+    import os
+    import threading
+
+    pipe, through = tmp_path / "pipe.parquet", tmp_path / "through.parquet"
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: through.write_bytes(pipe.read_bytes()))
+    reader.start()
+    FILE_WRITERS["parquet"](whole(replace(result(4, 1))), pipe)
+    reader.join(10)
+    assert through.read_bytes() == written("parquet", tmp_path, 4, 1).read_bytes()

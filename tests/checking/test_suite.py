@@ -1,0 +1,166 @@
+"""Suite files: what a project asks, read from TOML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from robolin.checking.suite import Flag, find_suite, read_suite
+from robolin.checking.tolerance import Tolerance
+from robolin.checking.toml_lines import line_of
+from robolin.errors import RobolinError
+
+FLAGS = {
+    "inverse": {
+        **dict.fromkeys(("q", "qd", "no-damping", "gravity"), Flag()),
+        "payload": Flag(repeats=True),
+        "trajectory": Flag(takes_file=True),
+    },
+    "simulate": {"initial": Flag(takes_file=True), "duration": Flag()},
+}
+
+GOOD = """
+rtol = 1e-9
+
+[[case]]
+name = "holding"
+verb = "inverse"
+arm = "arm.urdf"
+state = { q = [0, -0.5, 1e-3], qd = { elbow = "30deg", wrist = 1 } }
+options = { payload = ["tool:1", "tool:2@0,0,1"], no-damping = true }
+stored = "stored/holding.npz"
+
+[[case]]
+verb = "inverse"
+arm = "panda"
+trajectory = "motion.csv"
+options.no-damping = false
+stored = "fall.csv"
+atol = 0.5
+[case.tolerances]
+tau = { rtol = 1e-3 }
+
+[[case]]
+verb = "simulate"
+arm = "panda"
+options = { initial = "states.csv", duration = 2.0 }
+stored = "ends.npz"
+"""
+
+
+def read(folder: Path, text: str, name: str = "robolin.toml"):
+    path = folder / name
+    path.write_text(text)
+    return read_suite(path, FLAGS.get)
+
+
+def test_cases_are_command_lines(tmp_path: Path) -> None:
+    """State, options and trajectory become the words one would type; paths start at the suite."""
+    (tmp_path / "arm.urdf").touch()
+    first, second, third = read(tmp_path, GOOD)
+    assert first.words == (
+        "--q=0,-0.5,0.001",
+        "--qd=elbow=30deg,wrist=1",
+        "--payload=tool:1",
+        "--payload=tool:2@0,0,1",
+        "--no-damping",
+    )
+    assert first.arm == str(tmp_path / "arm.urdf")
+    assert first.stored == tmp_path / "stored/holding.npz"
+    assert second.words == (f"--trajectory={tmp_path / 'motion.csv'}",)
+    assert (second.name, second.arm) == ("fall", "panda")
+    assert third.words == (f"--initial={tmp_path / 'states.csv'}", "--duration=2.0")
+
+
+def test_a_list_is_one_value_unless_the_flag_is_repeated(tmp_path: Path) -> None:
+    """[0, 0, -1.62] for a flag given once is 0,0,-1.62; else the last number would be all of it."""
+    (case,) = read(tmp_path, f"{CASE}options = {{ gravity = [0, 0, -1.62], payload = ['a:1'] }}")
+    assert case.words == ("--gravity=0,0,-1.62", "--payload=a:1")
+
+
+def test_tolerances_come_from_the_nearest_place(tmp_path: Path) -> None:
+    """An array's own tolerance comes before the case's, and that before the suite's."""
+    first, second, _ = read(tmp_path, GOOD)
+    assert first.tolerances is not None
+    assert first.tolerances.of("tau") == Tolerance(rtol=1e-9)
+    assert second.tolerances is not None
+    assert second.tolerances.of("tau") == Tolerance(rtol=1e-3)
+    assert second.tolerances.of("time") == Tolerance(atol=0.5)
+
+
+def test_a_pyproject_has_the_same_suite(tmp_path: Path) -> None:
+    """[tool.robolin] in a pyproject.toml is read like a file of its own."""
+    text = GOOD.replace("[[case]]", "[[tool.robolin.case]]").replace(
+        "[case.", "[tool.robolin.case."
+    )
+    text = f"[project]\nname = 'x'\n[tool.robolin]\n{text}"
+    assert len(read(tmp_path, text, "pyproject.toml")) == 3
+    assert find_suite(tmp_path) == tmp_path / "pyproject.toml"
+
+
+def test_the_nearest_suite_is_found(tmp_path: Path) -> None:
+    """A suite of a folder above is found; a pyproject without one is passed by."""
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    (tmp_path / "robolin.toml").touch()
+    (tmp_path / "a" / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert find_suite(below) == tmp_path / "robolin.toml"
+
+
+CASE = '[[case]]\nverb = "inverse"\narm = "panda"\nstored = "a.npz"\n'
+WRONG = [
+    ("unknown key", CASE + "stat = {}\n", ":5", "there is no key 'stat'", "state"),
+    ("unknown top key", 'cases = 1\nname = ""\n' + CASE, ":1", "there is no key 'cases'", "'case'"),
+    ("unknown flag", CASE + "options = { paylod = 'x' }\n", ":5", "no --paylod", "'payload'"),
+    ("flag on its own line", CASE + "[case.state]\nqdx = [0]\n", ":6", "no --qdx", "qd"),
+    (
+        "second case",
+        CASE + CASE.replace("a.npz", "b.npz") + "foo = 1\n",
+        ":9",
+        "'foo'",
+        "there are",
+    ),
+    ("no verb", CASE.replace('verb = "inverse"\n', ""), ":1", "a case needs verb", "verb ="),
+    ("other verb", CASE.replace("inverse", "inspect"), ":2", "no verb 'inspect'", ""),
+    ("number for a text", CASE + "trajectory = 7\n", ":5", "has to be a text", "quotes"),
+    ("state no table", CASE + "state = 7\n", ":5", "state has to be a table", "q ="),
+    ("negative", CASE + "rtol = -1\n", ":5", "-1 is no tolerance", "0 or more"),
+    ("tolerance key", CASE + "tolerances = { tau = { rtoll = 1 } }\n", ":5", "'rtoll'", "'rtol'"),
+    ("tolerance no table", CASE + "tolerances = { tau = 1 }\n", ":5", "table of tables", "rtol"),
+    ("same file twice", CASE + CASE, ":5", "two cases have the name 'a'", ":1"),
+    ("case no list", "[case]\nverb = 1\n", ":1", "cases are tables", "[[case]]"),
+    ("not TOML", "[[case]\n", ":1:", "not TOML", ""),
+    ("empty", "", "robolin.toml", "there is no case", "[[case]]"),
+]
+
+
+@pytest.mark.parametrize(
+    "text, line, message, hint", [row[1:] for row in WRONG], ids=[row[0] for row in WRONG]
+)
+def test_mistakes_are_told_with_their_line(
+    tmp_path: Path, text: str, line: str, message: str, hint: str
+) -> None:
+    """Whatever is wrong in a suite is told by line, with what was probably meant."""
+    with pytest.raises(RobolinError) as caught:
+        read(tmp_path, text)
+    part = caught.value.parts[0]
+    assert line in part.where
+    assert message in part.message
+    assert hint in part.hint
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    """Two mistakes are two errors."""
+    with pytest.raises(RobolinError) as caught:
+        read(tmp_path, CASE + "stat = {}\nrtol = 'x'\n")
+    assert len(caught.value.parts) == 2
+
+
+def test_lines_of_keys_in_braces() -> None:
+    """A key inside braces is found behind the key the braces belong to."""
+    text = "a = 1\n[[case]]\nb = { a = 2,\n  c = 3 }\n[[case]]\nb = { c = 4 }\n"
+    assert line_of(text, ("a",)) == 1
+    assert line_of(text, ("case", 0, "b", "c")) == 4
+    assert line_of(text, ("case", 1, "b", "c")) == 6
+    assert line_of(text, ("nowhere",)) == 0

@@ -1,0 +1,95 @@
+"""Results may share memory with earlier ones only when nobody can see those any more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.engine.compiled import buffer_pool
+from robolin.engine.compiled.buffer_pool import SpareMemory
+
+ROWS = 500
+
+
+def _states(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (ROWS, 7))
+
+
+def test_a_result_that_is_held_never_changes() -> None:
+    """Later calls leave results alone, whole or in part, as long as somebody holds them."""
+    arm = robolin.load("panda")
+    first = robolin.linearize_inverse(arm, _states(1), engine="compiled")
+    corner, copy = first.dtau_dq[3:5, :2], first.dtau_dq[3:5, :2].copy()
+    whole = first.mass_matrix
+    before = whole.copy()
+    del first
+    for seed in range(2, 6):
+        robolin.linearize_inverse(arm, _states(seed), engine="compiled")
+
+    assert corner.tobytes() == copy.tobytes()
+    assert whole.tobytes() == before.tobytes()
+
+
+def test_a_single_array_that_is_held_never_changes() -> None:
+    """One view is the least that can be held of a piece of memory."""
+    arm = robolin.load("panda")
+    held = robolin.mass_matrix(arm, _states(1), engine="compiled")
+    before = held.copy()
+    for seed in range(2, 6):
+        robolin.mass_matrix(arm, _states(seed), engine="compiled")
+
+    assert held.tobytes() == before.tobytes()
+
+
+def test_memory_is_used_again_when_nobody_looks() -> None:
+    """A result that was dropped makes room for the next one of its size, or of a smaller."""
+    arm = robolin.load("panda")
+    places = set()
+    for rows in (ROWS, ROWS, ROWS // 2, ROWS):
+        places.add(robolin.inverse(arm, _states(1)[:rows], engine="compiled").ctypes.data)
+
+    assert len(places) == 1
+
+
+def test_results_in_used_memory_are_the_same() -> None:
+    """What stood in the memory before does not matter, on a tree with entries never written."""
+    arm = robolin.load("panda")
+    fresh = robolin.mass_matrix(arm, _states(7), engine="compiled").copy()
+    robolin.mass_matrix(arm, _states(8), engine="compiled")
+
+    assert robolin.mass_matrix(arm, _states(7), engine="compiled").tobytes() == fresh.tobytes()
+
+
+def test_several_results_in_flight_use_memory_again() -> None:
+    """A pipeline that holds two results at a time needs three pieces of memory, not one a turn."""
+    arm = robolin.load("panda")
+    held: list[np.ndarray] = []
+    places = set()
+    for seed in range(12):
+        held.append(robolin.inverse(arm, _states(seed), engine="compiled"))
+        places.add(held[-1].ctypes.data)
+        del held[:-2]
+
+    assert len(places) <= 3
+
+
+def test_a_small_result_does_not_keep_a_large_piece() -> None:
+    """Memory for many rows is not spent on a few."""
+    arm = robolin.load("panda")
+    large = robolin.inverse(arm, _states(1), engine="compiled").base
+    few = robolin.inverse(arm, _states(1)[:80], engine="compiled").base
+
+    assert few.nbytes < large.nbytes / 4
+
+
+def test_memory_that_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest pieces go when there are too many or when they are too large together."""
+    monkeypatch.setattr(buffer_pool, "MOST_NUMBERS", 1000)
+    memory = SpareMemory()
+    held = [memory.piece(size) for size in (400, 400, 400)]
+    assert [piece.size for piece in memory._pieces] == [400, 400]
+    held.append(memory.piece(2000))
+    assert memory._pieces == []
+    held += [memory.piece(1) for _ in range(10)]
+    assert len(memory._pieces) == buffer_pool.MOST_PIECES

@@ -1,0 +1,264 @@
+"""Threads share out rows among themselves: each row is answered once, and nothing gets lost."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from itertools import product
+
+import numpy as np
+import pytest
+
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.compiled import thread_pool
+from robolin.engine.compiled.thread_pool import together
+from tests.cli.command import python
+from tests.engine.on_lanes import plan_for
+from tests.robots import random_arm, random_states
+
+ARM = random_arm(71, 3, prismatic=False)
+
+
+def helpers() -> int:
+    return sum(thread.name == "robolin-helper" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_every_worker_works_once_and_in_a_thread_of_its_own(workers: int) -> None:
+    all_here = threading.Barrier(workers)
+    seen: list[tuple[int, int]] = []
+
+    def work(worker: int) -> None:
+        all_here.wait(10)
+        seen.append((worker, threading.get_ident()))
+
+    together(work, workers)
+    assert sorted(worker for worker, _ in seen) == list(range(workers))
+    assert len({thread for _, thread in seen}) == workers
+    assert (0, threading.get_ident()) in seen
+
+
+def test_helpers_are_used_again() -> None:
+    together(lambda worker: None, 3)
+    before = helpers()
+    for _ in range(50):
+        together(lambda worker: None, 3)
+    assert helpers() == before
+
+
+def test_what_goes_wrong_in_a_helper_goes_wrong_in_the_call() -> None:
+    def work(worker: int) -> None:
+        if worker == 1:
+            raise MemoryError("no room")
+
+    together(lambda worker: None, 4)
+    before = helpers()
+    with pytest.raises(MemoryError, match="no room"):
+        together(work, 4)
+    # and no helper is the worse for it
+    seen: list[int] = []
+    together(seen.append, 4)
+    assert sorted(seen) == [0, 1, 2, 3]
+    assert helpers() == before
+
+
+def test_what_goes_wrong_here_leaves_the_helpers_ready() -> None:
+    def work(worker: int) -> None:
+        if worker == 0:
+            raise KeyboardInterrupt
+
+    together(lambda worker: None, 3)
+    before = helpers()
+    for _ in range(20):
+        with pytest.raises(KeyboardInterrupt):
+            together(work, 3)
+        seen: list[int] = []
+        together(seen.append, 3)
+        assert sorted(seen) == [0, 1, 2]
+    assert helpers() == before
+
+
+def test_a_worker_is_the_same_thread_from_call_to_call() -> None:
+    """It meets the same rows then, and they may still be in its caches."""
+
+    def threads() -> list[int]:
+        seen: dict[int, int] = {}
+        together(lambda worker: seen.update({worker: threading.get_ident()}), 4)
+        return [seen[worker] for worker in range(4)]
+
+    first = threads()
+    assert all(threads() == first for _ in range(5))
+
+
+def test_rows_are_answered_even_if_there_can_be_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    states = random_states(ARM, 31)
+    given = [states.q, states.qd, states.qdd]
+    plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
+    expected, _ = plan.many(given, (31,), jobs=1)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(thread_pool, "_idle", [])
+    found, _ = plan.many(given, (31,), 4, 3)
+    assert found["tau"].tobytes() == expected["tau"].tobytes()
+
+
+def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
+    """Somebody interrupted while a helper works must not free the memory it writes to."""
+
+    class Piece:
+        pass
+
+    piece = Piece()
+    alive = weakref.ref(piece)
+    go, ended = threading.Event(), threading.Event()
+    found: list[bool] = []
+
+    def work(worker: int) -> None:
+        if worker == 0:
+            raise KeyboardInterrupt
+        go.wait(10)
+        found.append(alive() is not None)
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        together(work, 2, holding=piece)
+    del piece
+    go.set()
+    assert ended.wait(10)
+    assert found == [True]
+
+
+def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
+    class Piece:
+        pass
+
+    piece = Piece()
+    alive = weakref.ref(piece)
+    begun, go, after = threading.Event(), threading.Event(), threading.Event()
+
+    def work(worker: int) -> bool:
+        if worker == 0:
+            return begun.wait(10)
+        begun.set()
+        return go.wait(10)
+
+    together(lambda worker: None, 2)
+    before = helpers()
+    together(work, 2, holding=piece)
+    # it is still at work, but no memory is kept for it, and its next task will find it
+    del piece
+    assert not go.is_set()
+    assert alive() is None
+    together(lambda worker: worker == 0 or after.set(), 2)
+    assert not after.is_set()
+    go.set()
+    assert after.wait(10)
+    assert helpers() == before
+
+
+def test_whoever_is_asked_again_knows_more() -> None:
+    """All is done as soon as the first helper is back; nobody waits for the second."""
+    go, left = threading.Event(), threading.Event()
+    answers = [True, False]
+
+    def work(worker: int) -> bool | None:
+        if worker == 0:
+            return answers.pop()
+        if worker == 2:
+            go.wait(10)
+            left.set()
+        return None
+
+    together(work, 3)
+    assert not answers
+    assert not left.is_set()
+    go.set()
+
+
+def test_what_goes_wrong_in_a_helper_does_not_matter_once_all_is_done() -> None:
+    failed = threading.Event()
+
+    def work(worker: int) -> bool:
+        if worker == 0:
+            return failed.wait(10)
+        failed.set()
+        raise MemoryError("no room")
+
+    assert together(work, 2, meanwhile=lambda: "found") == "found"
+
+
+def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody holds the memory of results for it any more."""
+    late: list[thread_pool.Task] = []
+    monkeypatch.setattr(thread_pool.Helper, "ask", lambda _, task: late.append(task))
+    monkeypatch.setattr(thread_pool, "_idle", [])
+    states = random_states(ARM, 31)
+    given = [states.q, states.qd, states.qdd]
+    plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
+    found, complaints = plan.many(given, (31,), 4, 3)
+    assert [task.worker for task in late] == [1, 2, 3]
+    assert all(task.holding is None for task in late)
+    found["tau"][:] = complaints[:] = 7.0
+    assert all(task.work(task.worker) for task in late)
+    assert (found["tau"] == 7.0).all()
+    assert (complaints == 7.0).all()
+
+
+def test_what_is_done_meanwhile_comes_back() -> None:
+    order: list[str] = []
+
+    def meanwhile() -> str:
+        order.append("meanwhile")
+        return "found"
+
+    def work(worker: int) -> None:
+        if worker == 0:
+            order.append("work")
+
+    assert together(work, 2, meanwhile=meanwhile) == "found"
+    assert order == ["meanwhile", "work"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_forked_process_has_helpers_of_its_own() -> None:
+    ran = python(
+        "import os; from robolin.engine.compiled.thread_pool import together\n"
+        "together(lambda worker: None, 3)\n"
+        "child = os.fork()\n"
+        "seen = []\n"
+        "together(seen.append, 3)\n"
+        "if child == 0: os._exit(0 if sorted(seen) == [0, 1, 2] else 1)\n"
+        "print(os.waitpid(child, 0)[1], sorted(seen))"
+    )
+    assert (ran.code, ran.out) == (0, "0 [0, 1, 2]\n"), ran.err
+
+
+@pytest.mark.parametrize(
+    ("rows", "workers", "piece"), [*product((1, 2, 9, 31), (1, 2, 7), (1, 3, 8))]
+)
+def test_every_row_is_answered_whatever_the_shares(rows: int, workers: int, piece: int) -> None:
+    """More threads than rows, regions without a row, pieces that fit nowhere."""
+    states = random_states(ARM, 31)
+    given = [values[:rows] for values in (states.q, states.qd, states.qdd)]
+    plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
+    expected, _ = plan.many([states.q, states.qd, states.qdd], (31,), jobs=1)
+    # what was in the memory before must not pass for an answer
+    plan.many([np.full_like(values, 0.5) for values in given], (rows,), jobs=1)
+    found, complaints = plan.many(given, (rows,), workers, piece)
+    assert found["tau"].tobytes() == expected["tau"][:rows].tobytes()
+    assert not complaints.any()
+
+
+def test_rows_with_many_results_are_shared_out_too() -> None:
+    """One row of 30 joints has more numbers than a thread claims at once."""
+    arm = random_arm(72, 30, prismatic=False)
+    states = random_states(arm, 20)
+    given = [states.q, states.qd, states.qdd]
+    plan = plan_for(arm, "linearize-inverse", ALGORITHMS["linearize-inverse"])
+    expected, _ = plan.many(given, (20,), jobs=1)
+    found, _ = plan.many(given, (20,), jobs=2)
+    for name, values in expected.items():
+        assert found[name].tobytes() == values.tobytes(), name

@@ -1,0 +1,175 @@
+"""Files appear complete or not at all."""
+
+import builtins
+import os
+import stat
+import threading
+
+import pytest
+
+from robolin.errors import FileError
+from robolin.files.atomic import replacing, replacing_together
+
+
+@pytest.fixture
+def target(tmp_path):
+    path = tmp_path / "result.csv"
+    path.write_bytes(b"old")
+    return path
+
+
+def test_the_new_content_appears_only_at_the_end(target):
+    """Until the block ends, readers see the old file."""
+    with replacing(target) as stream:
+        stream.write(b"new")
+        stream.flush()
+        assert target.read_bytes() == b"old"
+    assert target.read_bytes() == b"new"
+    assert os.listdir(target.parent) == [target.name]
+
+
+@pytest.mark.parametrize("interruption", [ValueError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("there_before", [True, False])
+def test_an_interrupted_writer_leaves_nothing(tmp_path, interruption, there_before):
+    """Whatever ends the writing in the middle, the folder is as it was."""
+    target = tmp_path / "result.csv"
+    if there_before:
+        target.write_bytes(b"old")
+
+    def write_half():
+        with replacing(target) as stream:
+            stream.write(b"half")
+            raise interruption
+
+    with pytest.raises(interruption):
+        write_half()
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == (
+        [("result.csv", b"old")] if there_before else []
+    )
+
+
+def test_files_replaced_together_both_stay_when_one_fails(tmp_path):
+    """No file of a group changes unless all of them are complete."""
+    first, second = tmp_path / "a.csv", tmp_path / "a.csv.meta.json"
+    first.write_bytes(b"old")
+
+    def write_one():
+        with replacing_together(first, second) as (table, _):
+            table.write(b"new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_one()
+    assert first.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_a_second_target_that_cannot_be_written_spares_the_first(tmp_path):
+    """A folder in the way of the second file is found before the first is touched."""
+    first, second = tmp_path / "a.csv", tmp_path / "folder"
+    second.mkdir()
+    with pytest.raises(FileError, match="is a folder"), replacing_together(first, second):
+        pass
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_permissions_of_a_replaced_file_are_kept(target):
+    """Replacing a private file does not make it public."""
+    target.chmod(0o600)
+    with replacing(target) as stream:
+        stream.write(b"new")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_a_new_file_follows_the_umask(tmp_path):
+    """A new file has the permissions any other program would give it."""
+    before = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "new") as stream:
+            stream.write(b"x")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+
+
+def test_a_symbolic_link_stays_a_link(target, tmp_path):
+    """The file a link points to is replaced, not the link."""
+    link = tmp_path / "link.csv"
+    link.symlink_to(target)
+    with replacing(link) as stream:
+        stream.write(b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_a_pipe_is_written_directly(tmp_path):
+    """A named pipe stays a pipe and its reader gets everything."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reader.start()
+    with replacing(pipe) as stream:
+        stream.write(b"data")
+    reader.join(timeout=5)
+    assert received == [b"data"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_the_longest_possible_name_works(tmp_path):
+    """A name of 255 bytes leaves no room for a suffix and needs none."""
+    with replacing(tmp_path / ("x" * 251 + ".csv")) as stream:
+        stream.write(b"x")
+    assert len(os.listdir(tmp_path)[0]) == 255
+
+
+BAD_TARGETS = [
+    ("a folder", lambda d: d, "is a folder, not a file", "add a file name"),
+    ("no such folder", lambda d: d / "no" / "x.csv", "there is no folder", "create it first"),
+    ("a file as folder", lambda d: d / "file" / "x.csv", "there is no folder", "create it first"),
+    ("name too long", lambda d: d / ("x" * 300), "could not write", "shorter file name"),
+]
+
+
+@pytest.mark.parametrize("make, message, hint", [row[1:] for row in BAD_TARGETS])
+def test_bad_targets_are_file_errors(tmp_path, make, message, hint):
+    """A target that cannot be written says why and what to do, and exits with 4."""
+    (tmp_path / "file").touch()
+    target = make(tmp_path)
+    with pytest.raises(FileError, match=message) as caught, replacing(target):
+        pass
+    assert caught.value.exit_code == 4
+    assert hint in caught.value.hint
+    assert caught.value.where == str(target)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_is_a_file_error(tmp_path):
+    """A folder without write permission is named, not a traceback."""
+    tmp_path.chmod(0o500)
+    with pytest.raises(FileError, match="could not write"), replacing(tmp_path / "x.csv"):
+        pass
+    tmp_path.chmod(0o700)
+
+
+def test_a_refused_file_is_a_file_error(tmp_path, monkeypatch):
+    """What the system refuses is reported with the target's name, not that of a temporary file."""
+
+    def refused(*_args, **_kwargs):
+        raise PermissionError(13, "Permission denied", "/somewhere/.part")
+
+    monkeypatch.setattr(builtins, "open", refused)
+    target = tmp_path / "x.csv"
+    with pytest.raises(FileError, match="Permission denied") as caught, replacing(target):
+        pass
+    assert caught.value.where == str(target)
+    assert "choose another folder" in caught.value.hint
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_a_file_error():
+    """A device that takes no more data is an error with a hint."""
+    with pytest.raises(FileError, match="No space") as caught, replacing("/dev/full") as stream:
+        stream.write(b"x" * 100_000)
+    assert "full" in caught.value.hint

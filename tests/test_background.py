@@ -1,0 +1,131 @@
+"""Another thread does the work: in order, with its errors, and it stops when nobody waits."""
+
+import os
+import threading
+import time
+from contextlib import closing
+
+import pytest
+
+from robolin.background import ahead, apart, close
+from tests.cli.command import python
+
+
+def settled():
+    """Wait until all our threads are gone."""
+    deadline = time.monotonic() + 5
+    while any(t.name.startswith("robolin-a") for t in threading.enumerate()):
+        assert time.monotonic() < deadline, "a thread stayed behind"
+        time.sleep(0.001)
+
+
+def test_items_come_in_order():
+    """Two threads one behind the other change neither items nor order."""
+    assert list(ahead(ahead(range(100)))) == list(range(100))
+    settled()
+
+
+def test_the_next_item_is_made_while_the_last_one_is_used():
+    """When the first item arrives, the second one is under way."""
+    second = threading.Event()
+
+    def items():
+        yield 1
+        second.set()
+        yield 2
+
+    with closing(ahead(items())) as found:
+        assert next(found) == 1
+        assert second.wait(5)
+    settled()
+
+
+def test_errors_arrive_where_the_item_would_have():
+    """What goes wrong in the other thread goes wrong here, after the items before it."""
+
+    def items():
+        yield 1
+        raise LookupError("here")
+
+    found = ahead(items())
+    assert next(found) == 1
+    with pytest.raises(LookupError, match="here"):
+        next(found)
+    settled()
+
+
+def test_leaving_early_closes_the_source():
+    """A source further up is closed, through any number of threads."""
+    closed = threading.Event()
+
+    def items():
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.set()
+
+    with closing(ahead(ahead(items()))) as found:
+        next(found)
+    assert closed.wait(5)
+    settled()
+
+
+def test_work_apart_hands_its_error_over():
+    """The error of work done elsewhere is raised here."""
+
+    def work():
+        raise LookupError("there")
+
+    with pytest.raises(LookupError, match="there"):
+        apart(work, threading.Event())
+    settled()
+
+
+WAITING = {
+    "for an item": "from robolin.background import ahead; next(ahead(map(time.sleep, [60])))",
+    "for work apart": "from robolin.background import apart; "
+    "apart(lambda: time.sleep(60), threading.Event())",
+    "for checks": "from robolin.cli.check_case import checked_side_by_side; "
+    "checked_side_by_side([lambda: time.sleep(60)], 1)",
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are different there")
+@pytest.mark.parametrize("waiting", WAITING.values(), ids=WAITING)
+def test_a_signal_ends_the_waiting_even_if_system_calls_go_on(waiting):
+    """Libraries that hear signals themselves let interrupted calls start again, as polars does."""
+    done = python(
+        "import os, signal, threading, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "signal.siginterrupt(signal.SIGINT, False)\n"
+        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "start = time.monotonic()\n"
+        "try:\n"
+        f"    {waiting}\n"
+        "except KeyboardInterrupt:\n"
+        "    print(time.monotonic() - start < 20, flush=True)\n"
+        "    os._exit(0)"
+    )
+    assert (done.code, done.out) == (0, "True\n"), done.err
+
+
+def test_a_generator_that_another_thread_waits_for_is_left_to_it():
+    entered, go = threading.Event(), threading.Event()
+
+    def items():
+        entered.set()
+        go.wait(5)
+        yield 1
+
+    source = items()
+    found = []
+    waiting = threading.Thread(target=lambda: found.append(next(source)))
+    waiting.start()
+    assert entered.wait(5)
+    close(source)
+    go.set()
+    waiting.join(5)
+    assert found == [1]
+    close(source)
+    assert list(source) == []
