@@ -31,7 +31,7 @@ STEPS = (
     ("engine/", "computing"),
     ("evaluate", "computing"),
     ("api", "computing"),
-    ("files/meta.py:Tally", "SHA-256 of every array"),
+    ("files/meta.py:Digests", "SHA-256 of every array"),
     ("files/npz/zip_archive.py:crc", "CRC-32 of every member"),
     ("files/npz/npz_writer.py", "handing bytes to the file system"),
     ("files/csv/csv_writer.py", "writing: numbers into digits"),

@@ -22,7 +22,7 @@ class _End:
     """What stands behind the last item."""
 
 
-def ahead(items: Iterable[T]) -> Generator[T, None, None]:
+def prefetch(items: Iterable[T]) -> Generator[T, None, None]:
     """The same items, the next one being made while the last one is used.
 
     Whoever leaves early closes the iterator; the thread then stops after what it is at.
@@ -85,7 +85,7 @@ def close(items: Iterable[T]) -> None:
             raise
 
 
-def apart(work: Callable[[], None], leave: Event) -> None:
+def in_background(work: Callable[[], None], leave: Event) -> None:
     """Have work done by another thread, so that a signal can interrupt the waiting for it.
 
     leave: set if that happens; the work is expected to look at it and to stop

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from robolin.background import ahead, apart, close
+from robolin.background import close, in_background, prefetch
 from tests.cli.command import python
 
 
@@ -21,7 +21,7 @@ def settled():
 
 def test_items_come_in_order():
     """Two threads one behind the other change neither items nor order."""
-    assert list(ahead(ahead(range(100)))) == list(range(100))
+    assert list(prefetch(prefetch(range(100)))) == list(range(100))
     settled()
 
 
@@ -34,7 +34,7 @@ def test_the_next_item_is_made_while_the_last_one_is_used():
         second.set()
         yield 2
 
-    with closing(ahead(items())) as found:
+    with closing(prefetch(items())) as found:
         assert next(found) == 1
         assert second.wait(5)
     settled()
@@ -47,7 +47,7 @@ def test_errors_arrive_where_the_item_would_have():
         yield 1
         raise LookupError("here")
 
-    found = ahead(items())
+    found = prefetch(items())
     assert next(found) == 1
     with pytest.raises(LookupError, match="here"):
         next(found)
@@ -65,7 +65,7 @@ def test_leaving_early_closes_the_source():
         finally:
             closed.set()
 
-    with closing(ahead(ahead(items()))) as found:
+    with closing(prefetch(prefetch(items()))) as found:
         next(found)
     assert closed.wait(5)
     settled()
@@ -78,14 +78,14 @@ def test_work_apart_hands_its_error_over():
         raise LookupError("there")
 
     with pytest.raises(LookupError, match="there"):
-        apart(work, threading.Event())
+        in_background(work, threading.Event())
     settled()
 
 
 WAITING = {
-    "for an item": "from robolin.background import ahead; next(ahead(map(time.sleep, [60])))",
-    "for work apart": "from robolin.background import apart; "
-    "apart(lambda: time.sleep(60), threading.Event())",
+    "for an item": "from robolin.background import prefetch; next(prefetch(map(time.sleep, [60])))",
+    "for work apart": "from robolin.background import in_background; "
+    "in_background(lambda: time.sleep(60), threading.Event())",
     "for checks": "from robolin.cli.check_case import checked_side_by_side; "
     "checked_side_by_side([lambda: time.sleep(60)], 1)",
 }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from robolin.arrays import Floats
-from robolin.background import ahead, close
+from robolin.background import close, prefetch
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.entry_units import entry_units
 from robolin.checking.model_changes import Change, model_changes
@@ -18,7 +18,7 @@ from robolin.checking.tolerance import Tolerances
 from robolin.files.meta import plain
 from robolin.files.provenance import Blocks, Entry
 from robolin.files.stored_file import StoredFile
-from robolin.results.result import Ending, Flow, Result
+from robolin.results.result import Footer, Result, ResultStream
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Comparison:
         return not (self.structure or self.beyond or (self.strict and self.changes))
 
 
-def compared(flow: Flow, stored: StoredFile, tolerances: Tolerances) -> Comparison:
+def compared(flow: ResultStream, stored: StoredFile, tolerances: Tolerances) -> Comparison:
     """Every number of a result beside the stored one; damage to that is an error."""
-    with closing(ahead(stored.blocks())) as blocks:
+    with closing(prefetch(stored.blocks())) as blocks:
         desk = _Desk(stored, tolerances, _Shelf(blocks))
         try:
             for part in flow.parts:
@@ -201,7 +201,7 @@ def _model_changes(old: Any, new: Any) -> tuple[Change, ...]:
     return model_changes(old, plain(new)) if old and new else ()
 
 
-def _notes(meta: Mapping[str, Any], ending: Ending) -> Iterator[str]:
+def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
     """Inputs whose content is another than it was."""
     now = dict(ending.inputs)
     for name, digest in meta["inputs"].items():
@@ -212,7 +212,7 @@ def _notes(meta: Mapping[str, Any], ending: Ending) -> Iterator[str]:
     yield from (f"input {name} is new" for name in now if name not in meta["inputs"])
 
 
-def _contract(meta: Mapping[str, Any], ending: Ending) -> Iterator[str]:
+def _contract(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
     contract = plain(ending.contract)
     for key, said in meta["contract"].items():
         if key in contract and contract[key] != said and key not in ("joints", "ignored"):

@@ -8,7 +8,7 @@ from math import inf, isfinite, isnan
 import numpy as np
 
 from robolin.arrays import Floats
-from robolin.checking.distinguishing_digits import percent, told_apart
+from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.tolerance import Tolerance
 from robolin.files.provenance import Entry
 
@@ -46,7 +46,7 @@ class Difference:
 
     @property
     def values(self) -> tuple[str, str]:
-        return told_apart(self.stored, self.found)
+        return distinguishing_digits(self.stored, self.found)
 
     @property
     def change(self) -> str:

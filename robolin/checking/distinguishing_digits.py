@@ -7,7 +7,7 @@ from math import isfinite
 _FEWEST, _MOST = 5, 17
 
 
-def told_apart(old: float, new: float) -> tuple[str, str]:
+def distinguishing_digits(old: float, new: float) -> tuple[str, str]:
     """Both numbers in the fewest digits, five at least, that tell one from the other."""
     for digits in range(_FEWEST, _MOST + 1):
         texts = f"{old:.{digits}g}", f"{new:.{digits}g}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import atan2, hypot
 from typing import Any, TypeGuard
 
-from robolin.checking.distinguishing_digits import percent, told_apart
+from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 
 Figures = Mapping[str, Any]
 Parts = Mapping[str, Figures]
@@ -87,7 +87,7 @@ class Change:
     def values(self) -> tuple[str, str]:
         """Old and new as text."""
         if _is_number(self.old) and _is_number(self.new):
-            return told_apart(self.old, self.new)
+            return distinguishing_digits(self.old, self.new)
         old, new = (_shown(value) for value in (self.old, self.new))
         return old, new
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from robolin.checking.suite import Flag
     from robolin.checking.tolerance import Tolerances
     from robolin.files.stored_file import StoredFile
-    from robolin.results.result import Flow, Result
+    from robolin.results.result import Result, ResultStream
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ def compared_with(
     from robolin.checking.compare import compared
     from robolin.results.result import Result, require_finite, whole
 
-    def compare(_: Output, answer: Result | Flow) -> Comparison:
+    def compare(_: Output, answer: Result | ResultStream) -> Comparison:
         if isinstance(answer, Result):
             require_finite(answer)
             answer = whole(answer)
@@ -131,7 +131,7 @@ def store(asked: Asked, path: Path, how: list[str], close: Tolerances) -> None:
     answered(asked, ["-o", str(path), *how], lambda out, answer: keep(out, answer, close))
 
 
-def keep(out: Output, answer: Result | Flow, close: Tolerances) -> None:
+def keep(out: Output, answer: Result | ResultStream, close: Tolerances) -> None:
     """Write an answer as a reference, with the way from there to the files it came from."""
     from robolin.checking.rounding import SAID, from_a_library
     from robolin.results.result import Reference, Result, require_finite, whole

@@ -15,7 +15,7 @@ from robolin.cli.flags.state_flags import State
 from robolin.cli.motion import Values
 from robolin.cli.reports.limits_report import csv_part, document, parts, unlimited
 from robolin.cli.reports.report import Report
-from robolin.results.result import Flow, Result
+from robolin.results.result import Result, ResultStream
 
 EXCEEDED = 1
 
@@ -42,9 +42,9 @@ def answer_with_limits(question: Question, model: Model, state: State, out: Outp
         click.get_current_context().exit(EXCEEDED)
 
 
-def _passed_by(_: Output, result: Result | Flow) -> None:
+def _passed_by(_: Output, result: Result | ResultStream) -> None:
     """Let every part of the answer come and go."""
-    if isinstance(result, Flow):
+    if isinstance(result, ResultStream):
         for _part in result.parts:
             pass
 

@@ -10,7 +10,7 @@ from pathlib import PurePath
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.background import ahead
+from robolin.background import prefetch
 from robolin.cli.answer import Question, arm_inputs, arrays_of, condition, contract_of
 from robolin.cli.batches import Batch
 from robolin.cli.flags.flag import recorded
@@ -20,7 +20,7 @@ from robolin.cli.loop_answer import closed_state
 from robolin.cli.motion import WORDS, Motion, read_motion, wanted
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
-from robolin.results.result import Ending, Flow, Result
+from robolin.results.result import Footer, Result, ResultStream
 from robolin.terminal.progress import RowProgress, watched
 from robolin.trajectory.read import TrajectoryStream, open_trajectory, pieces
 from robolin.trajectory.trajectory import Chunk
@@ -82,7 +82,7 @@ class Rows:
         shown = watched() and not out.quiet and not out.fills_terminal()
         with RowProgress(self._stream.sheet.size, shown) as progress:
             parts = self._parts(progress)
-            out.write(Flow(parts, self._ending, self._stream.sheet.most_rows))
+            out.write(ResultStream(parts, self._ending, self._stream.sheet.most_rows))
         if self._worst:
             out.note(f"cond(M) = {self._worst:.3g} in the worst row")
         if count := self._unanswered:
@@ -90,14 +90,14 @@ class Rows:
             out.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
 
     def _parts(self, progress: RowProgress) -> Iterator[Result]:
-        with closing(ahead(self._computed())) as parts:
+        with closing(prefetch(self._computed())) as parts:
             for part, chunk in parts:
                 progress.add(chunk.rows, chunk.reach[1])
                 yield part
 
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
         read = self._stream.chunks(self._out.chunk_rows, gaps=self._tolerant)
-        with closing(ahead(read)) as chunks:
+        with closing(prefetch(read)) as chunks:
             for chunk in chain.from_iterable(pieces(each, self._rows_at_once) for each in chunks):
                 part = self._part(chunk)
                 self._numbers = sum(array.values.size for array in part.arrays) / chunk.rows
@@ -145,12 +145,12 @@ class Rows:
             array.values[sorted(bad)] = np.nan
         self._unanswered += len(bad)
 
-    def _ending(self, rows: int) -> Ending:
+    def _ending(self, rows: int) -> Footer:
         contract = contract_of(self._question, self._arm, self._motion, rows)
         if self._unanswered:
             contract["unanswered rows"] = f"{self._unanswered}, all NaN"
         inputs = {**arm_inputs(self._arm), self._motion.file: self._stream.sheet.digest()}
-        return Ending(contract, inputs, self._arm.figures)
+        return Footer(contract, inputs, self._arm.figures)
 
 
 def _require_readable(arm: Arm, path: str, names: tuple[str, ...]) -> None:

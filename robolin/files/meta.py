@@ -16,7 +16,7 @@ import numpy as np
 
 from robolin.arrays import Floats
 from robolin.background import close
-from robolin.results.result import Array, Ending, Flow, Result
+from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.version import __version__
 
 FORMAT = 2
@@ -24,7 +24,7 @@ FORMAT = 2
 JOINTS = "joints"
 
 
-class Tally:
+class Digests:
     """What the numbers of a result decide, added up part by part: rows, shapes and digests."""
 
     def __init__(self) -> None:
@@ -58,18 +58,18 @@ class Tally:
             self.shapes[name] = shape
             self._digests.setdefault(name, hashlib.sha256()).update(_bytes(values))
 
-    def meta(self, flow: Flow) -> dict[str, Any]:
+    def meta(self, flow: ResultStream) -> dict[str, Any]:
         """The provenance of the result that has passed, in plain JSON types."""
         digests = {name: digest.hexdigest() for name, digest in self._digests.items()}
         return _meta(self, flow.ending(self.rows or 1), digests)
 
-    def meta_text(self, flow: Flow) -> str:
+    def meta_text(self, flow: ResultStream) -> str:
         """The provenance as one line of JSON, the same for the same result."""
         return json.dumps(self.meta(flow), ensure_ascii=False, allow_nan=False)
 
 
-def _meta(tally: Tally, ending: Ending, digests: Mapping[str, str]) -> dict[str, Any]:
-    part = tally.last
+def _meta(passed: Digests, ending: Footer, digests: Mapping[str, str]) -> dict[str, Any]:
+    part = passed.last
     described = {array.name: _described(array, part.joints) for array in part.arrays}
     described["time"] = {"unit": "s", "axes": [], "column": None}
     return sealed(
@@ -83,16 +83,16 @@ def _meta(tally: Tally, ending: Ending, digests: Mapping[str, str]) -> dict[str,
             "contract": plain(ending.contract),
             "model": plain(ending.model),
             "joints": list(part.joints),
-            "rows": tally.rows,
+            "rows": passed.rows,
             "arrays": {
                 name: {**described[name], "shape": list(shape), "sha256": digests[name]}
-                for name, shape in tally.shapes.items()
+                for name, shape in passed.shapes.items()
             },
         }
     )
 
 
-def _role(ending: Ending) -> dict[str, Any]:
+def _role(ending: Footer) -> dict[str, Any]:
     """Whether others are checked against the result, and then how."""
     if ending.reference is None:
         return {"role": "result"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from robolin.files.provenance import Blocks, Entry, Meta, entries_of, verified
-from robolin.results.result import Ending, Flow, Result
+from robolin.results.result import Footer, Result, ResultStream
 
 # as many rows as a verb computes at once
 BLOCK_ROWS = 8192
@@ -32,10 +32,10 @@ class StoredFile:
         """Its arrays some rows at a time; damage is an error after the last of them."""
         return verified(self.unverified(rows), self.meta, self.path)
 
-    def flow(self) -> Flow:
+    def flow(self) -> ResultStream:
         """The result again, as the verb that computed it handed it out."""
-        ending = Ending(self.meta["contract"], self.meta["inputs"], self.meta["model"])
-        return Flow(self._parts(), lambda _: ending, lambda: self.meta["rows"])
+        ending = Footer(self.meta["contract"], self.meta["inputs"], self.meta["model"])
+        return ResultStream(self._parts(), lambda _: ending, lambda: self.meta["rows"])
 
     def _parts(self) -> Iterator[Result]:
         for block in self.blocks():

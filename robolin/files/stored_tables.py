@@ -17,7 +17,7 @@ from robolin.files.parquet.parquet_reader import parquet_sheet
 from robolin.files.parquet.parquet_writer import META, UNCHECKED, checksum_but_for, checksum_place
 from robolin.files.provenance import Blocks, Meta, damaged, entries_of, open_bytes, provenance
 from robolin.files.stored_file import StoredFile
-from robolin.files.table_file import Sheet, Wish
+from robolin.files.table_file import ReadRequest, TableFile
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def _parquet_meta(where: str) -> str:
         raise damaged(where, "it has no provenance") from error
 
 
-def _table(sheet: Sheet, meta: Meta, where: str) -> StoredFile:
+def _table(sheet: TableFile, meta: Meta, where: str) -> StoredFile:
     expected = [name for entry in entries_of(meta) for name in entry.column_names()]
     if list(sheet.names) != expected:
         odd = next(
@@ -81,12 +81,12 @@ def _table(sheet: Sheet, meta: Meta, where: str) -> StoredFile:
     return StoredFile(where, meta, partial(_blocks, sheet, meta))
 
 
-def _blocks(sheet: Sheet, meta: Meta, rows: int) -> Blocks:
+def _blocks(sheet: TableFile, meta: Meta, rows: int) -> Blocks:
     """The columns of each array put together again."""
     entries = entries_of(meta)
     one_state = meta["rows"] is None
-    wish = Wish(range(len(sheet.names)), rows, gaps=True)
-    for block in sheet.blocks(wish):
+    request = ReadRequest(range(len(sheet.names)), rows, gaps=True)
+    for block in sheet.blocks(request):
         values = np.where(np.isnan(block.values), np.nan, block.values)
         arrays, start = {}, 0
         for entry in entries:

@@ -30,7 +30,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Wish:
+class ReadRequest:
     """Which columns to read, and about how many rows at a time.
 
     gaps: let empty cells and numbers that are not finite through, as NaN
@@ -42,7 +42,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class TableFile:
     """A file's column names, and a function that reads some of them.
 
     Cells that are no numbers are errors with their place, but only in columns asked for.
@@ -53,7 +53,7 @@ class Sheet:
     """
 
     names: Sequence[str]
-    blocks: Callable[[Wish], Iterator[Block]]
+    blocks: Callable[[ReadRequest], Iterator[Block]]
     size: int | None
     most_rows: Callable[[], int | None]
     digest: Callable[[], str]

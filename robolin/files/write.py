@@ -15,17 +15,17 @@ from robolin.files.csv.csv_writer import write_csv, write_csv_to
 from robolin.files.json.json_writer import write_json, write_json_to
 from robolin.files.npz.npz_writer import write_npz
 from robolin.files.parquet.parquet_writer import write_parquet
-from robolin.results.result import Flow, Result, require_finite, whole
+from robolin.results.result import Result, ResultStream, require_finite, whole
 from robolin.terminal.table import render_table
 from robolin.terminal.top_rows import top_rows
 
-FILE_WRITERS: dict[str, Callable[[Flow, str | Path], None]] = {
+FILE_WRITERS: dict[str, Callable[[ResultStream, str | Path], None]] = {
     "csv": write_csv,
     "json": write_json,
     "npz": write_npz,
     "parquet": write_parquet,
 }
-STREAM_WRITERS: dict[str, Callable[[Flow, BinaryIO], Any]] = {
+STREAM_WRITERS: dict[str, Callable[[ResultStream, BinaryIO], Any]] = {
     "csv": write_csv_to,
     "json": write_json_to,
 }
@@ -33,7 +33,7 @@ STREAM_FORMATS = ("table", "csv", "json")
 
 
 def write(
-    answer: Result | Flow,
+    answer: Result | ResultStream,
     *,
     path: str | None,
     fmt: str | None,
@@ -91,7 +91,7 @@ def format_of(path: str, fmt: str | None) -> str:
     return extension
 
 
-def _write_file(flow: Flow, path: str, form: str, precision: int) -> None:
+def _write_file(flow: ResultStream, path: str, form: str, precision: int) -> None:
     if form == "table":
         with replacing(path) as stream:
             stream.write(_table(flow, None, False, precision).encode())
@@ -99,7 +99,7 @@ def _write_file(flow: Flow, path: str, form: str, precision: int) -> None:
         FILE_WRITERS[form](flow, path)
 
 
-def _table(flow: Flow, width: int | None, color: bool, precision: int) -> str:
+def _table(flow: ResultStream, width: int | None, color: bool, precision: int) -> str:
     top, rows = top_rows(flow)
     return render_table(top, width, color, precision, rows)
 
@@ -116,7 +116,9 @@ def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
     stream.flush()
 
 
-def _write_bytes(flow: Flow, writer: Callable[[Flow, BinaryIO], Any], stream: TextIO) -> None:
+def _write_bytes(
+    flow: ResultStream, writer: Callable[[ResultStream, BinaryIO], Any], stream: TextIO
+) -> None:
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         held = BytesIO()

@@ -14,7 +14,7 @@ from robolin.algebra.vectors import ZERO3, add, force_cross, scale, sub
 from robolin.arm import Arm
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
 from robolin.dynamics.links.link_motion import Velocities, velocities
-from robolin.dynamics.links.nominal_terms import StepOne, step_one
+from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
 from robolin.errors import RobolinError, UsageError
@@ -106,8 +106,8 @@ class Operators(PoseOperators):
     # accelerations and forces, gravity and loads included
 
     @cached_property
-    def _one(self) -> StepOne:
-        return step_one(self._chain, self._links, self._given("qdd"))
+    def _one(self) -> NominalTerms:
+        return nominal_terms(self._chain, self._links, self._given("qdd"))
 
     @cached_property
     def Hdd(self) -> Block:

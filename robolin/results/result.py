@@ -97,7 +97,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Ending:
+class Footer:
     """What a result includes and where it comes from, as far as only its last row tells."""
 
     contract: Mapping[str, Any]
@@ -107,7 +107,7 @@ class Ending:
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class ResultStream:
     """A result that comes in parts, each with some of the rows, in order.
 
     ending:    asked once, with the number of rows, when all parts have come
@@ -115,14 +115,14 @@ class Flow:
     """
 
     parts: Iterable[Result]
-    ending: Callable[[int], Ending]
+    ending: Callable[[int], Footer]
     most_rows: Callable[[], int | None] = lambda: None
 
 
-def whole(result: Result) -> Flow:
+def whole(result: Result) -> ResultStream:
     """A result that is all there, as a flow of one part."""
-    ending = Ending(result.contract, result.inputs, result.model, result.reference)
-    return Flow((result,), lambda _: ending, lambda: result.batch)
+    ending = Footer(result.contract, result.inputs, result.model, result.reference)
+    return ResultStream((result,), lambda _: ending, lambda: result.batch)
 
 
 def flat(result: Result) -> tuple[list[str], Floats]:

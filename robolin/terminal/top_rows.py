@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from robolin.results.result import Flow, Result
+from robolin.results.result import Result, ResultStream
 
 SHOWN = 10
 
 
-def top_rows(flow: Flow) -> tuple[Result, int | None]:
+def top_rows(flow: ResultStream) -> tuple[Result, int | None]:
     """The first rows, and how many there were altogether; None for one state."""
     held: list[Result] = []
     rows = 0

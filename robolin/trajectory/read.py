@@ -19,7 +19,7 @@ from robolin.files.csv.csv_reader import csv_sheet
 from robolin.files.csv.line_reader import count
 from robolin.files.npz.npz_reader import npz_sheet
 from robolin.files.parquet.parquet_reader import parquet_sheet
-from robolin.files.table_file import Block, Sheet, Wish
+from robolin.files.table_file import Block, ReadRequest, TableFile
 from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.orientation import angles
 from robolin.trajectory.trajectory import Chunk, Trajectory
@@ -39,7 +39,7 @@ class TrajectoryStream:
     notes: what the reader assumed or left aside, for stderr
     """
 
-    sheet: Sheet
+    sheet: TableFile
     matched: Matched
     file: str
 
@@ -71,7 +71,7 @@ class TrajectoryStream:
             raise RobolinError("none of its columns can be used", where=self.file, hint=hint)
         empty, before, most = True, 0, rows or self.rows_at_once
         with _read_errors(self.file):
-            for block in self.sheet.blocks(Wish(read, most, gaps)):
+            for block in self.sheet.blocks(ReadRequest(read, most, gaps)):
                 for chunk in pieces(self._chunk(block, read, gaps, before), lambda: most):
                     empty = False
                     yield chunk
@@ -121,7 +121,7 @@ def open_trajectory(
     extension = _extension(str(path))
     stream = _opened(str(path), file)
     try:
-        sheet = _sheet(extension, stream, str(path), file, joints)
+        sheet = _table_file(extension, stream, str(path), file, joints)
         matched = match(sheet.names, joints, needs, optional, where=file)
         yield TrajectoryStream(sheet, matched, file)
     finally:
@@ -189,7 +189,9 @@ def _opened(path: str, file: str) -> BinaryIO:
         raise FileError(f"could not read: {error.strerror or error}", where=file) from error
 
 
-def _sheet(extension: str, stream: BinaryIO, path: str, file: str, joints: Sequence[str]) -> Sheet:
+def _table_file(
+    extension: str, stream: BinaryIO, path: str, file: str, joints: Sequence[str]
+) -> TableFile:
     with _read_errors(file):
         regular = path != "-" and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
         if extension == ".csv":

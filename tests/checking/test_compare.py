@@ -13,7 +13,7 @@ from robolin.checking.distinguishing_digits import percent
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.files.stored import open_stored
 from robolin.files.write import FILE_WRITERS
-from robolin.results.result import Array, Ending, Flow, Result, whole
+from robolin.results.result import Array, Footer, Result, ResultStream, whole
 
 JOINTS = ("shoulder", "elbow")
 EXACT = Tolerances({})
@@ -25,18 +25,21 @@ def torques(values: np.ndarray, time: np.ndarray | None = None) -> Result:
 
 
 def beside(
-    folder: Path, stored: Result | Flow, now: Result | Flow, close: Tolerances = EXACT
+    folder: Path,
+    stored: Result | ResultStream,
+    now: Result | ResultStream,
+    close: Tolerances = EXACT,
 ) -> Comparison:
     path = folder / "stored.npz"
-    FILE_WRITERS["npz"](stored if isinstance(stored, Flow) else whole(stored), path)
+    FILE_WRITERS["npz"](stored if isinstance(stored, ResultStream) else whole(stored), path)
     with open_stored(path) as file:
-        return compared(now if isinstance(now, Flow) else whole(now), file, close)
+        return compared(now if isinstance(now, ResultStream) else whole(now), file, close)
 
 
-def in_pieces(result: Result, size: int) -> Flow:
+def in_pieces(result: Result, size: int) -> ResultStream:
     rows = result.batch or 0
     parts = [result.rows(first, min(first + size, rows)) for first in range(0, rows, size)]
-    return Flow(parts, lambda _: Ending(result.contract, result.inputs), lambda: rows)
+    return ResultStream(parts, lambda _: Footer(result.contract, result.inputs), lambda: rows)
 
 
 def close_to(rtol: float = 0.0, atol: float = 0.0) -> Tolerances:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robolin.files.meta import Tally
+from robolin.files.meta import Digests
 from robolin.results.result import Array, Result, whole
 
 JOINTS = ("shoulder", "arm/elbow.x", 'wrist_1,"a"')
@@ -43,6 +43,6 @@ def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
 
 def meta(result: Result) -> dict[str, object]:
     """The provenance that any writer stores with a result."""
-    tally = Tally()
-    tally.add(result)
-    return tally.meta(whole(result))
+    digests = Digests()
+    digests.add(result)
+    return digests.meta(whole(result))

@@ -14,7 +14,7 @@ from robolin.files.csv.csv_writer import write_csv
 from robolin.files.json.json_writer import write_json
 from robolin.files.npz.npz_writer import write_npz, write_npz_to
 from robolin.files.parquet.parquet_writer import write_parquet
-from robolin.results.result import Ending, Flow, whole
+from robolin.results.result import Footer, ResultStream, whole
 from robolin.terminal.table import render_table
 from robolin.terminal.top_rows import top_rows
 from tests.files.sample_results import meta, sample
@@ -24,9 +24,9 @@ ROWS = 40
 
 
 def in_parts(result, cuts, most_rows=None):
-    ending = Ending(result.contract, result.inputs)
+    ending = Footer(result.contract, result.inputs)
     parts = (result.rows(first, stop) for first, stop in pairwise([0, *cuts, result.batch]))
-    return Flow(parts, lambda _: ending, lambda: most_rows)
+    return ResultStream(parts, lambda _: ending, lambda: most_rows)
 
 
 @pytest.fixture(params=["plain", "polars"])
@@ -87,7 +87,7 @@ def test_an_error_in_a_late_part_leaves_nothing(tmp_path, form):
 
     flow = in_parts(sample(ROWS), [])
     with pytest.raises(FileError, match="the disk is gone"):
-        WRITERS[form](Flow(parts(), flow.ending), tmp_path / f"r.{form}")
+        WRITERS[form](ResultStream(parts(), flow.ending), tmp_path / f"r.{form}")
     assert list(tmp_path.iterdir()) == []
 
 

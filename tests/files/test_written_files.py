@@ -111,7 +111,7 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, form, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("robolin.files.meta.Tally.meta", interrupted)
+    monkeypatch.setattr("robolin.files.meta.Digests.meta", interrupted)
     with pytest.raises(KeyboardInterrupt):
         WRITERS[form](whole(sample(3)), tmp_path / f"r.{form}")
     assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,15 @@ import pytest
 
 import robolin
 from robolin.operator_algebra.expression import Expression
-from tests.operator_algebra.subjects import EXACT, Subject, any_arm, apart, chains, papers, trees
+from tests.operator_algebra.subjects import (
+    EXACT,
+    Subject,
+    any_arm,
+    apart,
+    chains,
+    papers,
+    trees,
+)
 from tests.robots import random_arm, with_follower
 
 

@@ -11,7 +11,14 @@ from robolin.algebra.vectors import force_cross, motion_cross
 from robolin.arm import Wrench
 from tests.dynamics.loop_free import S, tilde
 from tests.dynamics.world import STEP, frame_in_world
-from tests.operator_algebra.subjects import EXACT, Subject, any_arm, apart, blocks, diagonal_blocks
+from tests.operator_algebra.subjects import (
+    EXACT,
+    Subject,
+    any_arm,
+    apart,
+    blocks,
+    diagonal_blocks,
+)
 from tests.operator_algebra.test_linearization import accelerations
 from tests.papers.own_points import along, doubled, moving, origin, own_points, shift, turning
 from tests.robots import TOOL

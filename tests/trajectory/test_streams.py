@@ -9,7 +9,7 @@ import pytest
 
 from robolin.errors import FileError, RobolinError
 from robolin.files.csv import csv_reader as csv_sheet
-from robolin.files.csv.line_reader import Tape
+from robolin.files.csv.line_reader import LineReader
 from robolin.trajectory.read import open_trajectory, read_trajectory
 
 ARM = ("shoulder", "elbow")
@@ -29,7 +29,7 @@ def small_blocks(monkeypatch):
     """Read large files, in blocks of a few lines."""
     monkeypatch.setattr(csv_sheet, "_LARGE_FILE", 0)
     monkeypatch.setattr(csv_sheet, "_SMALLEST_BLOCK", 64)
-    monkeypatch.setattr(Tape, "_SMALLEST_READ", 16)
+    monkeypatch.setattr(LineReader, "_SMALLEST_READ", 16)
 
 
 def chunks(path, rows, **how):

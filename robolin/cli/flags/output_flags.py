@@ -15,7 +15,7 @@ from robolin.cli.messages import say
 from robolin.errors import FileError
 
 if TYPE_CHECKING:
-    from robolin.results.result import Flow, Result
+    from robolin.results.result import Result, ResultStream
 
 COLORS = ("auto", "always", "never")
 
@@ -38,7 +38,7 @@ def count_flag(name: str, text: str) -> click.Option:
 
 
 # what a command that runs another one gets the answer with, instead of having it written
-Taker = Callable[["Output", "Result | Flow"], None]
+Taker = Callable[["Output", "Result | ResultStream"], None]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Output:
         on_terminal = self.path is None and standard_output().isatty()
         return on_terminal and self.form_written() != "table"
 
-    def write(self, result: Result | Flow) -> None:
+    def write(self, result: Result | ResultStream) -> None:
         """Hand the result to whoever asked for it, else to the writer that fits."""
         from robolin.files.write import write
 

@@ -21,7 +21,7 @@ EXTENSIONS = {".json": "json", ".txt": "table"}
 
 
 @dataclass(frozen=True)
-class Sheet:
+class TableFile:
     """A table; a column of numbers stands to the right."""
 
     header: tuple[str, ...]
@@ -38,7 +38,7 @@ class Lines:
     title: str = ""
 
 
-Part = Sheet | Lines
+Part = TableFile | Lines
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def plain(parts: Sequence[Part]) -> str:
     return "\n".join(blocks)
 
 
-def _columns(sheet: Sheet) -> list[str]:
+def _columns(sheet: TableFile) -> list[str]:
     lines = [sheet.header, *sheet.rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
@@ -156,7 +156,7 @@ def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
     return drawn_on(console)
 
 
-def _table(sheet: Sheet) -> Any:
+def _table(sheet: TableFile) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -7,7 +7,7 @@ from math import isfinite
 from textwrap import wrap
 from typing import Any
 
-from robolin.cli.reports.report import Lines, Part, Sheet
+from robolin.cli.reports.report import Lines, Part, TableFile
 from robolin.verification.checks import WHY, Check
 from robolin.verification.verify import Verification
 
@@ -41,7 +41,7 @@ def _head(found: Verification) -> str:
     )
 
 
-def _sheet(checks: list[Check]) -> Sheet:
+def _sheet(checks: list[Check]) -> TableFile:
     header = ("check", "what", "error", "bound", "by", "state", "verdict")
     rows = [
         (
@@ -55,7 +55,7 @@ def _sheet(checks: list[Check]) -> Sheet:
         )
         for check in checks
     ]
-    return Sheet(header, rows, frozenset(("error", "bound", "state")))
+    return TableFile(header, rows, frozenset(("error", "bound", "state")))
 
 
 def _digits(checks: list[Check]) -> list[str]:

@@ -26,7 +26,7 @@ _EXTENSIONS = {".txt": "table", ".json": "json", ".xml": "junit"}
 
 
 @dataclass(frozen=True)
-class Wish:
+class CheckOptions:
     """What is to be checked, how closely, and where the report goes."""
 
     stored: tuple[str, ...]
@@ -165,8 +165,8 @@ _PARAMS = [
 
 
 @click.command("check", cls=Verb)
-@bundled("wish", _PARAMS, Wish)
-def command(wish: Wish) -> None:
+@bundled("options", _PARAMS, CheckOptions)
+def command(options: CheckOptions) -> None:
     """Stored results beside what their questions are answered with now.
 
     Runs the verb recorded in each STORED file again, on model and inputs as they are now, and
@@ -185,24 +185,24 @@ def command(wish: Wish) -> None:
     from robolin.cli.check_case import checked_side_by_side
     from robolin.cli.reports.check_report import write
 
-    wish.require_sense()
-    report = wish.report()
-    outcomes = checked_side_by_side(_checks(wish), wish.jobs or os.cpu_count() or 1)
-    write(report, outcomes, wish.everything)
+    options.require_sense()
+    report = options.report()
+    outcomes = checked_side_by_side(_checks(options), options.jobs or os.cpu_count() or 1)
+    write(report, outcomes, options.everything)
     click.get_current_context().exit(exit_code_of(outcomes))
 
 
-def _checks(wish: Wish) -> list[Callable[[], Outcome]]:
+def _checks(options: CheckOptions) -> list[Callable[[], Outcome]]:
     """What there is to check, each to be run by itself."""
     from robolin.cli.check_case import check_case, check_file, check_pair
     from robolin.cli.check_suite import suite_cases
 
-    how = wish.how()
-    if wish.against is not None:
-        return [partial(check_pair, file_name(wish.stored[0]), file_name(wish.against), how)]
-    if wish.stored:
-        return [partial(check_file, file_name(name), how) for name in dict.fromkeys(wish.stored)]
-    cases = suite_cases(wish.suite)
-    if wish.model is not None:
-        cases = [replace(case, arm=wish.model) for case in cases]
+    how = options.how()
+    if options.against is not None:
+        return [partial(check_pair, file_name(options.stored[0]), file_name(options.against), how)]
+    if options.stored:
+        return [partial(check_file, file_name(name), how) for name in dict.fromkeys(options.stored)]
+    cases = suite_cases(options.suite)
+    if options.model is not None:
+        cases = [replace(case, arm=options.model) for case in cases]
     return [partial(check_case, case, how) for case in cases]

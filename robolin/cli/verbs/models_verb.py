@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from robolin.cli.flags.flag import Verb
-from robolin.cli.reports.report import Report, Sheet, report_options
+from robolin.cli.reports.report import Report, TableFile, report_options
 
 
 @click.command("models", cls=Verb)
@@ -29,9 +29,9 @@ def command(report: Report) -> None:
     report.write([arms, origins], rows)
 
 
-def _sheet(rows: Sequence[Mapping[str, Any]], header: tuple[str, ...], title: str) -> Sheet:
+def _sheet(rows: Sequence[Mapping[str, Any]], header: tuple[str, ...], title: str) -> TableFile:
     cells = [tuple(str(row[key]) for key in header) for row in rows]
-    return Sheet(header, cells, frozenset({"joints"}), title)
+    return TableFile(header, cells, frozenset({"joints"}), title)
 
 
 def _models() -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from robolin.algebra.chain import Chain, Slots
 from robolin.algebra.inertias import articulated_times, half_of, half_times, outer_half, times_half
 from robolin.algebra.vectors import add, angular, force_cross, scale, sub, twice
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.links.nominal_terms import StepOne, doubled
+from robolin.dynamics.links.nominal_terms import NominalTerms, doubled
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
@@ -23,7 +23,7 @@ class Gyroscopics(NamedTuple):
 
 
 def articulated_gyroscopics(
-    chain: Chain, links: Links, one: StepOne, art: Articulated
+    chain: Chain, links: Links, one: NominalTerms, art: Articulated
 ) -> Gyroscopics:
     """M̂ gathered as P is, through free hinges; its right half stays zero.
 

@@ -7,7 +7,7 @@ from robolin.algebra.scalar import Scalar
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.inverse.linearize_inverse import inverse_model
 from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.links.nominal_terms import step_one
+from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.elimination import Factors, eliminate, inverse_column, solve
 from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
 
@@ -78,7 +78,7 @@ def forward_model_conventional(
         if not (formed and name == "mass_matrix"):
             chain.hold(name, index, value)
 
-    inverse_model(chain, links, step_one(chain, links, qdd), hold, chain.hold_more)
+    inverse_model(chain, links, nominal_terms(chain, links, qdd), hold, chain.hold_more)
     factors = factors or eliminate(chain, links, "mass_matrix")
 
     # four columns of I, A_D and B_D are solved at once: that many keep a processor busy

@@ -18,7 +18,7 @@ from robolin.dynamics.forward.steady_loads import correct_for_steady_loads
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_friction import friction_slopes
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.links.nominal_terms import step_one
+from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
@@ -43,7 +43,7 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
         A_C(k,j) = W E_A(j) + Q H*(j)                         B_C(k,j) = W E_B(j) + Q Ḣ*(j)
         W = W - (W H*(j)) G*(j)
     """
-    one = step_one(chain, links, qdd)
+    one = nominal_terms(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
     chain.begin("dqdd_dtau")
     slopes, Lam, J = friction_slopes(chain), chain.slots(21), chain.slots(18)

@@ -17,7 +17,7 @@ from robolin.dynamics.forward.steady_loads import correct_for_steady_loads
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.links.nominal_terms import step_one
+from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
@@ -37,7 +37,7 @@ def linearize_forward_columns(chain: Chain) -> None:
 
 def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Scalars) -> None:
     """𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q column by column: δτ = 1, δq̇ = 1, δq = 1 at each hinge in turn."""
-    one = step_one(chain, links, qdd)
+    one = nominal_terms(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
     qd = chain.given("qd")
 

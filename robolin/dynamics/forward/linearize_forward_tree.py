@@ -18,7 +18,7 @@ from robolin.dynamics.forward.steady_loads import correct_for_steady_loads
 from robolin.dynamics.links.groups import correct_for_groups
 from robolin.dynamics.links.joint_friction import friction_slopes
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.links.nominal_terms import StepOne, step_one
+from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
@@ -37,7 +37,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
     λ is the response to a unit torque at k.  By reciprocity it is also how hinge k responds to
     a force on link j, which is all that a perturbation does unless j carries k.
     """
-    one = step_one(chain, links, qdd)
+    one = nominal_terms(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
     slopes = friction_slopes(chain)
     along = _carried_along(chain, links, one, art, gyros)
@@ -68,7 +68,7 @@ class CarriedAlong(NamedTuple):
 
 
 def _carried_along(
-    chain: Chain, links: Links, one: StepOne, art: Articulated, gyros: Gyroscopics
+    chain: Chain, links: Links, one: NominalTerms, art: Articulated, gyros: Gyroscopics
 ) -> CarriedAlong:
     """J(k) = J(k+1) + H* (Ĝ* - G* J(k+1));   F_A = 2 Ḣ* + 2 J H*;   F_B = Ḧ* + 2 J Ḣ*."""
     row, J, FA, FB = chain.slots(3), chain.slots(18), chain.slots(6), chain.slots(6)

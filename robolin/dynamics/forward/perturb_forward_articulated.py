@@ -9,7 +9,7 @@ from robolin.dynamics.links.groups import own_turns, without_own
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.links.loads import excess_turns, without_excess
-from robolin.dynamics.links.nominal_terms import step_one
+from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 
@@ -23,7 +23,7 @@ def perturb_forward_articulated(chain: Chain) -> None:
     """
     links = place_links(chain)
     art = articulated_bodies(chain, links)
-    one = step_one(chain, links, chain.given("qdd"))
+    one = nominal_terms(chain, links, chain.given("qdd"))
     gyros = articulated_gyroscopics(chain, links, one, art)
     qd, dq, dqd, dtau = (chain.given(name) for name in ("qd", "dq", "dqd", "dtau"))
 

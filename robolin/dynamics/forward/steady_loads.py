@@ -6,7 +6,7 @@ from robolin.algebra.chain import Chain
 from robolin.algebra.vectors import dot
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.links.loads import excess_turn
-from robolin.dynamics.mass_matrix.apply_inverse_mass import accelerate
+from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
@@ -22,6 +22,6 @@ def correct_for_steady_loads(chain: Chain, links: Links, art: Articulated) -> No
                 push[k] = 0.0
             for a in chain.path_of(load.link):
                 push[a] = dot(links.H[a], excess)
-            relief = accelerate(chain, links, art, push)
+            relief = apply_inverse_mass(chain, links, art, push)
             for k in chain.tip_to_base():
                 chain.out_more("dqdd_dq", (k, c), relief[k])

@@ -9,18 +9,18 @@ from robolin.dynamics.links.groups import take_back_own
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import excess_turn
-from robolin.dynamics.links.nominal_terms import StepOne, doubled, step_one
+from robolin.dynamics.links.nominal_terms import NominalTerms, doubled, nominal_terms
 
 
 def linearize_inverse(chain: Chain) -> None:
     """𝓜 = ∂τ/∂q̈, A_D = ∂τ/∂q̇ and B_D = ∂τ/∂q at q, q̇, q̈."""
     links = place_links(chain)
     inverse_model(
-        chain, links, step_one(chain, links, chain.given("qdd")), chain.out, chain.out_more
+        chain, links, nominal_terms(chain, links, chain.given("qdd")), chain.out, chain.out_more
     )
 
 
-def inverse_model(chain: Chain, links: Links, one: StepOne, put: Put, more: Put) -> None:
+def inverse_model(chain: Chain, links: Links, one: NominalTerms, put: Put, more: Put) -> None:
     """Composite bodies with their gyroscopic matrices, projected on every hinge inboard.
 
     R(k)  = R(k-1) + M(k)                      R̂(k) = R̂(k-1) + M̂(k)

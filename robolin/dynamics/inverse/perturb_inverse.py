@@ -9,7 +9,7 @@ from robolin.dynamics.links.groups import own_turns, without_own
 from robolin.dynamics.links.joint_friction import friction_slope
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import excess_turns, without_excess
-from robolin.dynamics.links.nominal_terms import step_one
+from robolin.dynamics.links.nominal_terms import nominal_terms
 
 
 def perturb_inverse(chain: Chain) -> None:
@@ -23,7 +23,7 @@ def torque_changes(chain: Chain, links: Links, dqdd: Scalars, put: Put) -> None:
     base to tip   z(k) = z(k+1) + H* δq̈ + 2 Ḣ* δq̇ + Ḧ* δq       v(k) = v(k+1) + H* δq̇ + Ḣ* δq
     tip to base   e(k) = e(k-1) + M z + 2 M̂ v + S[H*] f δq        δτ(k) = H e
     """
-    one = step_one(chain, links, chain.given("qdd"))
+    one = nominal_terms(chain, links, chain.given("qdd"))
     qd, dq, dqd = (chain.given(name) for name in ("qd", "dq", "dqd"))
 
     # perturbed accelerations and velocities

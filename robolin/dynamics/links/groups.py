@@ -20,7 +20,7 @@ from robolin.algebra.chain import Chain, LinkNumber, Put, Scalars, Slots
 from robolin.algebra.scalar import Scalar
 from robolin.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale
 from robolin.dynamics.links.link_poses import Links
-from robolin.dynamics.mass_matrix.apply_inverse_mass import accelerate
+from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
@@ -86,7 +86,7 @@ def correct_for_groups(chain: Chain, links: Links, art: Articulated, f: Slots) -
         for j in chain.tip_to_base():
             push[j] = 0.0
         push[k] = 1.0
-        column = accelerate(chain, links, art, push)
+        column = apply_inverse_mass(chain, links, art, push)
         for c in chain.partners_outboard_of(k):
             own = dot(links.H[k], force_cross(links.H[c], f[k]))
             for j in chain.tip_to_base():

@@ -13,7 +13,7 @@ from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.links.loads import outside_forces, with_outside
 
 
-class StepOne(NamedTuple):
+class NominalTerms(NamedTuple):
     """Ḣ* (6), Ṗ* (6), Ḧ* (6), M̂ (12), and the wrench f (6) that reaches each link from inboard.
 
     Ṗ* is Ḣ* itself unless joints have several freedoms; then Ḣ* stands for ½ (Ḣ* + Ṗ*) and
@@ -27,7 +27,7 @@ class StepOne(NamedTuple):
     f: Slots
 
 
-def step_one(chain: Chain, links: Links, qdd: Scalars) -> StepOne:
+def nominal_terms(chain: Chain, links: Links, qdd: Scalars) -> NominalTerms:
     """The nominal motion and the forces that go with it.
 
     Ḣ*(k) = V(k) x H*(k)                   Ḧ*(k) = a(k) x H*(k) + V(k) x Ḣ*(k)
@@ -47,11 +47,11 @@ def step_one(chain: Chain, links: Links, qdd: Scalars) -> StepOne:
         handed.hand_inboard(k, f[k])
 
     if chain.grouped:
-        return StepOne(*carried_rates(chain, links, *moving), Mhat, f)
-    return StepOne(moving.Hd, moving.Hd, Hdd, Mhat, f)
+        return NominalTerms(*carried_rates(chain, links, *moving), Mhat, f)
+    return NominalTerms(moving.Hd, moving.Hd, Hdd, Mhat, f)
 
 
-def doubled(chain: Chain, one: StepOne) -> tuple[Slots, Slots]:
+def doubled(chain: Chain, one: NominalTerms) -> tuple[Slots, Slots]:
     """2 Ḣ* and 2 Ṗ* of every link."""
     Hd2, Pd2 = chain.slots(6), chain.slots(6)
     for k in chain.tip_to_base():

@@ -8,7 +8,7 @@ from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
-def accelerate(chain: Chain, links: Links, art: Articulated, push: Scalars) -> Scalars:
+def apply_inverse_mass(chain: Chain, links: Links, art: Articulated, push: Scalars) -> Scalars:
     """The accelerations that the torques `push` alone cause, from rest and without weight."""
     return response(chain, links, art, push)[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.algebra.chain import Chain
 from robolin.algebra.vectors import add, dot, scale
 from robolin.dynamics.links.link_poses import place_links
-from robolin.dynamics.mass_matrix.apply_inverse_mass import accelerate
+from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 
@@ -38,6 +38,6 @@ def inverse_by_factors(chain: Chain) -> None:
         for k in chain.tip_to_base():
             push[k] = 0.0
         push[c] = 1.0
-        column = accelerate(chain, links, art, push)
+        column = apply_inverse_mass(chain, links, art, push)
         for k in chain.tip_to_base():
             chain.out("mass_matrix_inverse", (k, c), column[k])

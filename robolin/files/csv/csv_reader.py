@@ -10,11 +10,11 @@ from typing import BinaryIO
 import numpy as np
 
 from robolin.arrays import Floats
-from robolin.background import ahead
+from robolin.background import prefetch
 from robolin.errors import RobolinError
 from robolin.files.csv.csv_records import Table, lines_of, number, records, table
-from robolin.files.csv.line_reader import Lines, Tape, count
-from robolin.files.table_file import Block, Sheet, Wish, raise_first
+from robolin.files.csv.line_reader import LineReader, Lines, count
+from robolin.files.table_file import Block, ReadRequest, TableFile, raise_first
 
 # below this many bytes the time to import polars is longer than the time it saves
 _LARGE_FILE = 2_000_000
@@ -23,17 +23,17 @@ _SMALLEST_BLOCK = 1 << 18
 
 def csv_sheet(
     stream: BinaryIO, file: str, size: int | None, most_rows: Callable[[], int | None]
-) -> Sheet:
+) -> TableFile:
     """Read the header at once and the numbers on request."""
-    tape = Tape(stream, max(_LARGE_FILE, 1))
+    tape = LineReader(stream, max(_LARGE_FILE, 1))
     text = CsvText(tape, file)
-    return Sheet(text.names, text.blocks, size, most_rows, tape.digest)
+    return TableFile(text.names, text.blocks, size, most_rows, tape.digest)
 
 
 class CsvText:
     """A tape whose first line, read already, names the columns."""
 
-    def __init__(self, tape: Tape, file: str) -> None:
+    def __init__(self, tape: LineReader, file: str) -> None:
         self._tape, self._file = tape, file
         self._lines = tape.lines()
         start = next(self._lines)
@@ -48,35 +48,35 @@ class CsvText:
         self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
         tape.size = _SMALLEST_BLOCK
 
-    def blocks(self, wish: Wish) -> Iterator[Block]:
+    def blocks(self, request: ReadRequest) -> Iterator[Block]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
-        with closing(ahead(self._lines)) as further:
+        with closing(prefetch(self._lines)) as further:
             rows = 0
             for lines in chain([self._start], further):
                 if not lines.data:
                     continue
                 if b'"' in lines.data:
                     # what is quoted may contain line ends, so that blocks cannot be told apart
-                    yield from self._quoted(chain([lines], further), lines.first, wish, rows)
+                    yield from self._quoted(chain([lines], further), lines.first, request, rows)
                     return
-                block = self._block(lines, wish, rows)
+                block = self._block(lines, request, rows)
                 if found := len(block.values):
                     rows += found
-                    self._tape.size = max(_SMALLEST_BLOCK, wish.rows * len(lines.data) // found)
+                    self._tape.size = max(_SMALLEST_BLOCK, request.rows * len(lines.data) // found)
                     yield block
 
-    def _block(self, lines: Lines, wish: Wish, rows: int) -> Block:
-        values = _fast(lines.data, len(self.names), wish) if self._large else None
+    def _block(self, lines: Lines, request: ReadRequest, rows: int) -> Block:
+        values = _fast(lines.data, len(self.names), request) if self._large else None
         if values is not None:
             return Block(values, _lazy_place(lines, self._file, rows), lines.reached)
         texts = lines_of(lines.data, self._file, lines.first)
         found = list(records(texts, self._file, lines.first))
-        read = table(found, self.names, wish, self._file)
+        read = table(found, self.names, request, self._file)
         self._require_none(read, lines.last)
         return Block(read.values, _place(read.lines, self._file, rows), lines.reached)
 
     def _quoted(
-        self, further: Iterable[Lines], first: int, wish: Wish, rows: int
+        self, further: Iterable[Lines], first: int, request: ReadRequest, rows: int
     ) -> Iterator[Block]:
         """Everything from here on cell by cell, with quotes that may span lines and blocks."""
         reached, last = 0, False
@@ -88,8 +88,8 @@ class CsvText:
                 yield from lines_of(lines.data, self._file, lines.first)
 
         found = records(texts(), self._file, first)
-        while some := list(islice(found, wish.rows)):
-            read = table(some, self.names, wish, self._file)
+        while some := list(islice(found, request.rows)):
+            read = table(some, self.names, request, self._file)
             self._require_none(read, last)
             yield Block(read.values, _place(read.lines, self._file, rows), reached)
             rows += len(some)
@@ -124,7 +124,7 @@ def _header(head: bytes, start: bytes, file: str) -> list[str]:
     return names
 
 
-def _fast(data: bytes, width: int, wish: Wish) -> Floats | None:
+def _fast(data: bytes, width: int, request: ReadRequest) -> Floats | None:
     """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
     import polars
 
@@ -134,21 +134,21 @@ def _fast(data: bytes, width: int, wish: Wish) -> Floats | None:
     body = data if data[-3:-1].strip() else data.rstrip()
     if not body:
         return None
-    read = [str(i) for i in wish.indices]
+    read = [str(i) for i in request.indices]
     schema = {str(i): polars.Float64 if str(i) in read else polars.String for i in range(width)}
     try:
         lazy = polars.scan_csv(body, has_header=False, schema=schema, quote_char=None)
         values = lazy.select(read).collect().to_numpy()
     except polars.exceptions.PolarsError:
         return None
-    last_is_read = width - 1 in wish.indices
+    last_is_read = width - 1 in request.indices
     # a row that is too short lacks its last cell, which is unseen in a column that nobody reads
     if not last_is_read and count(body, b",") != len(values) * (width - 1):
         return None
     if np.isfinite(values).all():
         return values
     # a blank line in a single column, or a last cell that is not there, looks like a gap
-    return values if wish.gaps and count(body, b",") == len(values) * (width - 1) > 0 else None
+    return values if request.gaps and count(body, b",") == len(values) * (width - 1) > 0 else None
 
 
 def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:

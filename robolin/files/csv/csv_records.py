@@ -12,7 +12,7 @@ import numpy as np
 
 from robolin.arrays import Floats
 from robolin.errors import RobolinError
-from robolin.files.table_file import Wish
+from robolin.files.table_file import ReadRequest
 
 Record = tuple[int, list[str]]
 
@@ -55,21 +55,21 @@ def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]
         ) from error
 
 
-def table(found: Sequence[Record], names: Sequence[str], wish: Wish, file: str) -> Table:
+def table(found: Sequence[Record], names: Sequence[str], request: ReadRequest, file: str) -> Table:
     """The cells that are asked for as numbers."""
     problems: list[RobolinError] = []
-    values = np.full((len(found), len(wish.indices)), _NO_NUMBER)
+    values = np.full((len(found), len(request.indices)), _NO_NUMBER)
     for row, (line, cells) in enumerate(found):
         where = f"{file}:{line}"
         if len(cells) != len(names):
             message = f"{len(cells)} cells where the header has {len(names)}"
             problems.append(RobolinError(message, where=where))
             continue
-        for place, i in enumerate(wish.indices):
+        for place, i in enumerate(request.indices):
             value = number(cells[i])
             if value is not None:
                 values[row, place] = value
-            elif not (wish.gaps and _is_gap(cells[i])):
+            elif not (request.gaps and _is_gap(cells[i])):
                 problems.append(RobolinError(_complaint(cells[i], names[i]), where=where))
     return Table(values, [line for line, _ in found], problems)
 

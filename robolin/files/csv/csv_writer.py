@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from robolin.arrays import Floats
-from robolin.background import ahead
+from robolin.background import prefetch
 from robolin.files.atomic import is_stream, replacing, replacing_together
 from robolin.files.json.json_writer import laid_out
-from robolin.files.meta import Tally
-from robolin.results.result import Flow, Result, flat
+from robolin.files.meta import Digests
+from robolin.results.result import Result, ResultStream, flat
 
 # below this the time to import polars is longer than the time it saves
 _LARGE_TABLE = 300_000
@@ -23,7 +23,7 @@ _LARGE_TABLE = 300_000
 _NUMBERS_AT_ONCE = 1 << 18
 
 
-def write_csv(flow: Flow, path: str | Path) -> None:
+def write_csv(flow: ResultStream, path: str | Path) -> None:
     """Write the table, and its provenance beside it as `<path>.meta.json`.
 
     A pipe or a device gets the table alone.
@@ -34,17 +34,17 @@ def write_csv(flow: Flow, path: str | Path) -> None:
         return
     # an error is told of the last one, which is the one that fills the disk
     with replacing_together(f"{path}.meta.json", path) as (beside, table):
-        tally = write_csv_to(flow, table)
-        beside.write(f"{laid_out(tally.meta(flow))}\n".encode())
+        digests = write_csv_to(flow, table)
+        beside.write(f"{laid_out(digests.meta(flow))}\n".encode())
 
 
-def write_csv_to(flow: Flow, stream: BinaryIO) -> Tally:
+def write_csv_to(flow: ResultStream, stream: BinaryIO) -> Digests:
     """Write the table into an open stream, as UTF-8."""
-    tally = Tally()
-    with closing(ahead(_texts(tally.passing(flow.parts)))) as texts:
+    digests = Digests()
+    with closing(prefetch(_texts(digests.passing(flow.parts)))) as texts:
         for text in texts:
             stream.write(text)
-    return tally
+    return digests
 
 
 def _texts(parts: Iterable[Result]) -> Iterator[bytes]:

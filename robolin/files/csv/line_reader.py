@@ -32,7 +32,7 @@ class Lines:
     last: bool
 
 
-class Tape:
+class LineReader:
     """A stream that is read once, from front to back.
 
     size: about how many bytes to read at once; may be changed on the way

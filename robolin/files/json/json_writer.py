@@ -13,30 +13,30 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from robolin.arrays import Floats
-from robolin.background import ahead
+from robolin.background import prefetch
 from robolin.files.atomic import replacing
-from robolin.files.meta import Tally
-from robolin.results.result import Flow
+from robolin.files.meta import Digests
+from robolin.results.result import ResultStream
 
 _HELD_IN_MEMORY = 1 << 24
 _NUMBERS_AT_ONCE = 1 << 16
 
 
-def write_json(flow: Flow, path: str | Path) -> None:
+def write_json(flow: ResultStream, path: str | Path) -> None:
     """Write the document as a file."""
     with replacing(path) as stream:
         write_json_to(flow, stream)
 
 
-def write_json_to(flow: Flow, stream: BinaryIO) -> None:
+def write_json_to(flow: ResultStream, stream: BinaryIO) -> None:
     """Write the document into an open stream, as UTF-8.
 
     It has one array after the other, all rows of each, so they wait until the last row is there.
     """
-    tally = Tally()
+    digests = Digests()
     spools: dict[str, IO[bytes]] = {}
     with ExitStack() as opened:
-        with closing(ahead(tally.passing(flow.parts))) as parts:
+        with closing(prefetch(digests.passing(flow.parts))) as parts:
             for part in parts:
                 for name, values in part.stored():
                     if name not in spools:
@@ -44,24 +44,24 @@ def write_json_to(flow: Flow, stream: BinaryIO) -> None:
                             tempfile.SpooledTemporaryFile(_HELD_IN_MEMORY)
                         )
                     spools[name].write(np.ascontiguousarray(values).tobytes())
-        for text in _document(flow, tally, spools):
+        for text in _document(flow, digests, spools):
             stream.write(text.encode())
 
 
-def _document(flow: Flow, tally: Tally, spools: dict[str, IO[bytes]]) -> Iterator[str]:
-    part = tally.last
+def _document(flow: ResultStream, digests: Digests, spools: dict[str, IO[bytes]]) -> Iterator[str]:
+    part = digests.last
     yield f'{{\n  "joints": {_compact(list(part.joints))},\n'
     if "time" in spools:
         yield '  "time": '
-        yield from _list(spools["time"], tally.shapes["time"], "  ")
+        yield from _list(spools["time"], digests.shapes["time"], "  ")
         yield ",\n"
     yield '  "results": {'
     for i, array in enumerate(part.arrays):
         yield f"{',' if i else ''}\n    {_compact(array.name)}: "
-        yield from _list(spools[array.name], tally.shapes[array.name], "    ")
+        yield from _list(spools[array.name], digests.shapes[array.name], "    ")
     units = {array.name: array.unit for array in part.arrays}
     yield f'\n  }},\n  "units": {laid_out(units, "  ")},\n'
-    yield f'  "meta": {laid_out(tally.meta(flow), "  ")}\n}}\n'
+    yield f'  "meta": {laid_out(digests.meta(flow), "  ")}\n}}\n'
 
 
 def _list(spool: IO[bytes], shape: tuple[int, ...], indent: str) -> Iterator[str]:

@@ -11,11 +11,18 @@ import numpy as np
 
 from robolin.errors import RobolinError, raise_all
 from robolin.files.npz.npz_member import Member, archive_errors, members
-from robolin.files.table_file import Block, Sheet, Wish, counted_place, digest_of, require_finite
+from robolin.files.table_file import (
+    Block,
+    ReadRequest,
+    TableFile,
+    counted_place,
+    digest_of,
+    require_finite,
+)
 from robolin.trajectory.columns import WORDS, native
 
 
-def npz_sheet(stream: BinaryIO, file: str, joints: Sequence[str]) -> Sheet:
+def npz_sheet(stream: BinaryIO, file: str, joints: Sequence[str]) -> TableFile:
     """Name every column as a CSV would: by its joint, or by its number without `joints`."""
     with archive_errors(file):
         found = members(zipfile.ZipFile(stream))
@@ -37,14 +44,14 @@ def npz_sheet(stream: BinaryIO, file: str, joints: Sequence[str]) -> Sheet:
             names += [native(name, joint) for joint in named]
     rows = next((member.rows for member in parts.values()), 0)
 
-    def blocks(wish: Wish) -> Iterator[Block]:
-        chosen = [columns[i] for i in wish.indices]
-        for block in _blocks(chosen, rows, wish.rows, file):
-            if not wish.gaps:
-                require_finite(block, [names[i] for i in wish.indices], file, None)
+    def blocks(request: ReadRequest) -> Iterator[Block]:
+        chosen = [columns[i] for i in request.indices]
+        for block in _blocks(chosen, rows, request.rows, file):
+            if not request.gaps:
+                require_finite(block, [names[i] for i in request.indices], file, None)
             yield block
 
-    return Sheet(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
+    return TableFile(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
 
 
 def _blocks(

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.arrays import Floats
-from robolin.background import ahead
+from robolin.background import prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
-from robolin.files.meta import Tally
+from robolin.files.meta import Digests
 from robolin.files.npz.zip_archive import Member, crc, crc_of_both, directory, local_header
-from robolin.results.result import Flow, Result
+from robolin.results.result import Result, ResultStream
 
 _NUMBER = 8
 _COPIED_AT_ONCE = 1 << 22
@@ -31,7 +31,7 @@ _COPIED_AT_ONCE = 1 << 22
 _WORTH_A_THREAD = 1 << 18
 
 
-def write_npz(flow: Flow, path: str | Path) -> None:
+def write_npz(flow: ResultStream, path: str | Path) -> None:
     """Write every array, `joints` and `meta` into one uncompressed archive."""
     with replacing(path) as stream:
         if is_stream(path):
@@ -44,9 +44,9 @@ def write_npz(flow: Flow, path: str | Path) -> None:
             write_npz_to(flow, stream, Path(path).parent)
 
 
-def write_npz_to(flow: Flow, stream: IO[bytes], folder: Path | None = None) -> None:
+def write_npz_to(flow: ResultStream, stream: IO[bytes], folder: Path | None = None) -> None:
     """Write the archive into an empty file; arrays of unknown length grow in `folder` first."""
-    tally = Tally()
+    digests = Digests()
     rooms: list[Room] = []
     members: list[Member] = []
     with ExitStack() as opened:
@@ -55,17 +55,17 @@ def write_npz_to(flow: Flow, stream: IO[bytes], folder: Path | None = None) -> N
             # a file without a name: whatever happens, nothing of it stays
             return opened.enter_context(tempfile.TemporaryFile(dir=folder))
 
-        with closing(ahead(tally.passing(flow.parts))) as parts:
+        with closing(prefetch(digests.passing(flow.parts))) as parts:
             for part in parts:
                 rooms = rooms or _rooms(part, flow.most_rows(), stream, spool)
                 for room, (_, values) in zip(rooms, part.stored(), strict=True):
                     room.add(values)
         for room in rooms:
             place = members[-1].end if members else 0
-            members.append(room.settled(stream, place, tally.shapes[room.name]))
+            members.append(room.settled(stream, place, digests.shapes[room.name]))
     for name, array in (
-        ("joints", np.array(tally.last.joints, dtype=str)),
-        ("meta", np.array(tally.meta_text(flow))),
+        ("joints", np.array(digests.last.joints, dtype=str)),
+        ("meta", np.array(digests.meta_text(flow))),
     ):
         members.append(_whole(stream, name, array, members[-1].end))
     stream.seek(members[-1].end)

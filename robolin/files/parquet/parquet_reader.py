@@ -10,8 +10,8 @@ import numpy as np
 from robolin.errors import RobolinError
 from robolin.files.table_file import (
     Block,
-    Sheet,
-    Wish,
+    ReadRequest,
+    TableFile,
     counted_place,
     digest_of,
     raise_first,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polars import DataFrame, LazyFrame, Schema
 
 
-def parquet_sheet(stream: BinaryIO, path: str, file: str) -> Sheet:
+def parquet_sheet(stream: BinaryIO, path: str, file: str) -> TableFile:
     """Look at the names and types; columns that nobody asks for may hold anything."""
     import polars
 
@@ -34,20 +34,20 @@ def parquet_sheet(stream: BinaryIO, path: str, file: str) -> Sheet:
         raise _damaged(file) from error
     names = schema.names()
 
-    def blocks(wish: Wish) -> Iterator[Block]:
-        chosen = [names[i] for i in wish.indices]
+    def blocks(request: ReadRequest) -> Iterator[Block]:
+        chosen = [names[i] for i in request.indices]
         _require_numbers(schema, chosen, file)
         first = 0
-        for frame in _frames(lazy.select(chosen), wish.rows, file):
+        for frame in _frames(lazy.select(chosen), request.rows, file):
             values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
             block = Block(values, counted_place(file, first), first + len(values))
-            if not wish.gaps:
+            if not request.gaps:
                 empty = frame.select(polars.all().is_null()).to_numpy()
                 require_finite(block, chosen, file, empty)
             first += len(values)
             yield block
 
-    return Sheet(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
+    return TableFile(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
 
 
 def _frames(lazy: LazyFrame, rows: int, file: str) -> Iterator[DataFrame]:

@@ -16,11 +16,11 @@ from pathlib import Path
 from threading import Event
 from typing import IO, TYPE_CHECKING, Any
 
-from robolin.background import ahead, apart, close
+from robolin.background import close, in_background, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
-from robolin.files.meta import Tally
-from robolin.results.result import Flow, flat
+from robolin.files.meta import Digests
+from robolin.results.result import ResultStream, flat
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -35,7 +35,7 @@ _CHECKSUM = re.compile(CHECKSUM.encode() + rb"[^0-9a-f]{1,4}([0-9a-f]{8})")
 _TAIL = 8
 
 
-def write_parquet(flow: Flow, path: str | Path) -> None:
+def write_parquet(flow: ResultStream, path: str | Path) -> None:
     """Write the table as one Parquet file, group of rows by group of rows."""
     with replacing(path) as stream:
         if is_stream(path):
@@ -48,13 +48,13 @@ def write_parquet(flow: Flow, path: str | Path) -> None:
             _write_parquet_to(flow, stream, path)
 
 
-def _write_parquet_to(flow: Flow, stream: IO[bytes], path: str | Path) -> None:
+def _write_parquet_to(flow: ResultStream, stream: IO[bytes], path: str | Path) -> None:
     import polars
     from polars.io.plugins import register_io_source
 
-    tally = Tally()
+    digests = Digests()
     leave = Event()
-    parts = ahead(tally.passing(flow.parts))
+    parts = prefetch(digests.passing(flow.parts))
     with ExitStack() as leaving:
         leaving.callback(close, parts)
         first = next(parts)
@@ -66,7 +66,7 @@ def _write_parquet_to(flow: Flow, stream: IO[bytes], path: str | Path) -> None:
                 if leave.is_set():
                     return
                 yield polars.from_numpy(flat(part)[1], schema=names, orient="row")
-            said.append(tally.meta_text(flow))
+            said.append(digests.meta_text(flow))
 
         lazy = register_io_source(frames, schema=dict.fromkeys(names, polars.Float64))
         # the metadata are asked for when all rows have been written
@@ -78,7 +78,7 @@ def _write_parquet_to(flow: Flow, stream: IO[bytes], path: str | Path) -> None:
             metadata=lambda _: {META: said[0], CHECKSUM: UNCHECKED},
         )
         try:
-            apart(sink, leave)
+            in_background(sink, leave)
         except polars.exceptions.PolarsError as error:
             raise FileError(f"could not write: {error}", where=str(path)) from error
     place = checksum_place(stream)
