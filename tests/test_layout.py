@@ -41,7 +41,7 @@ ALLOWED = {
         "version",
     },
     "trajectory": {"arrays", "arm", "background", "errors", "files", "geometry"},
-    "checking": {"arrays", "background", "errors", "files", "quantities", "results"},
+    "checking": {"arrays", "background", "description", "errors", "files", "quantities", "results"},
     "loops": {"algebra", "arm", "errors", "evaluation", "input_checks"},
     "simulation": {"arm", "errors", "evaluation", "geometry", "input_checks", "loops"},
     "kinematics": {
@@ -55,6 +55,7 @@ ALLOWED = {
     },
     "operator_algebra": {"algebra", "arm", "dynamics", "engine", "errors", "input_checks"},
     "analysis": {
+        "arrays",
         "algebra",
         "api",
         "arm",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.sax.saxutils import escape, quoteattr
 
+from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
 from robolin.checking.outcome import Outcome, counted, told
 
 
@@ -17,8 +17,7 @@ def github(outcomes: Sequence[Outcome], everything: bool = False) -> str:
         level = "notice" if outcome.status == "same" else "error"
         title = f"robolin check: {outcome.name} {outcome.status}"
         text = "\n".join(told(outcome, everything)) or outcome.status
-        place = f"file={_property(outcome.path)},title={_property(title)}"
-        lines.append(f"::{level} {place}::{_message(text)}")
+        lines.append(github_command(level, text, file=outcome.path, title=title))
     return "".join(f"{line}\n" for line in (*lines, counted(outcomes)))
 
 
@@ -38,29 +37,12 @@ def junit(outcomes: Sequence[Outcome], everything: bool = False) -> str:
 
 
 def _testcase(outcome: Outcome, everything: bool) -> list[str]:
-    name, kind = _attribute(outcome.name), _attribute(outcome.question or "robolin")
+    name, kind = xml_attribute(outcome.name), xml_attribute(outcome.question or "robolin")
     head = f'  <testcase name={name} classname={kind} time="{outcome.seconds:.3f}"'
     if outcome.status == "same":
         return [f"{head}/>"]
     tag = "error" if outcome.status == "refused" else "failure"
     lines = told(outcome, everything) or [outcome.status]
-    text = escape(_plain("\n".join(lines)))
-    message = _attribute(lines[0])
+    text = xml_lines(lines)
+    message = xml_attribute(lines[0])
     return [f"{head}>", f"    <{tag} message={message}>{text}</{tag}>", "  </testcase>"]
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_plain(text))
-
-
-def _plain(text: str) -> str:
-    """The text without characters that XML has no place for."""
-    return "".join(c if c == "\n" or c.isprintable() else "?" for c in text)
-
-
-def _message(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")

@@ -30,7 +30,7 @@ SUITE, PROJECT = "robolin.toml", "pyproject.toml"
 # what a suite has in a pyproject stands under these
 _TOOL = ("tool", "robolin")
 
-_TOP = ("case", "rtol", "atol")
+_TOP = ("case", "rtol", "atol", "validate")
 _CASE = (
     *("name", "verb", "arm", "state", "trajectory", "options"),
     *("stored", "rtol", "atol", "tolerances"),

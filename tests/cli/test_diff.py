@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import robolin as robolin_library
 from robolin.description.bundled import bundled_path
 from tests.cli.command import answered, robolin
 
@@ -69,3 +72,65 @@ def test_a_broken_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "arm.urdf").write_text("<robot>")
     assert robolin("diff", "panda", tmp_path / "arm.urdf").code == 3
     assert robolin("diff", "panda", tmp_path / "none.urdf").code == 4
+
+
+def _motion(path: Path, rows: int = 5) -> Path:
+    """A motion of the Panda with positions, velocities and accelerations."""
+    joints = [f"panda_joint{i}" for i in range(1, 8)]
+    words = ("position", "velocity", "acceleration")
+    lines = [",".join(f"{joint}/{word}" for word in words for joint in joints)]
+    values = np.random.default_rng(3).uniform(-1, 1, (rows, 21))
+    lines += [",".join(map(repr, row)) for row in values.tolist()]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_torques_are_compared_joint_by_joint(heavier: Path, tmp_path: Path) -> None:
+    """--torques tells, for every joint, the row where its torque changes most, and by how much."""
+    motion = _motion(tmp_path / "motion.csv")
+    ran = robolin("diff", "panda", heavier, "--torques", motion, "--format", "json")
+    told = json.loads(ran.out)["torques"]
+
+    data = np.loadtxt(motion, delimiter=",", skiprows=1).reshape(-1, 3, 7).swapaxes(0, 1)
+    before = robolin_library.inverse(robolin_library.load("panda"), *data)
+    after = robolin_library.inverse(robolin_library.load(heavier), *data)
+    worst = np.abs(after - before).argmax(axis=0)
+    assert [each["row"] - 1 for each in told] == worst.tolist()
+    assert [each["old"] for each in told] == before[worst, range(7)].tolist()
+    assert [each["new"] for each in told] == after[worst, range(7)].tolist()
+    assert ran.code == 1
+
+
+def test_the_same_figures_give_the_same_torques(tmp_path: Path) -> None:
+    """An arm beside itself has nothing to tell."""
+    motion = _motion(tmp_path / "motion.csv")
+    ran = answered("diff", "panda", "panda", "--torques", motion)
+    assert "the torques are the same" in ran.out
+
+
+def test_torques_need_the_same_joints(tmp_path: Path) -> None:
+    """Arms whose joints differ have no torques to compare, and the joint is named."""
+    motion = _motion(tmp_path / "motion.csv")
+    ran = robolin("diff", "panda", "two-link", "--torques", motion)
+    assert ran.code == 3
+    assert "is only in" in ran.err
+
+
+def test_markdown_is_a_table_that_names_cannot_break(heavier: Path, tmp_path: Path) -> None:
+    """Every row has as many cells as the header, whatever the names are."""
+    text = heavier.read_text().replace("forearm", "fore|arm&lt;b&gt;`x`")
+    heavier.write_text(text)
+    path = tmp_path / "changes.md"
+    assert robolin("diff", "panda", heavier, "-o", path).code == 1
+    rows = [line for line in path.read_text().splitlines() if line.startswith("|")]
+    cells = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
+    assert len(rows) > 3
+    assert cells == {8}
+    assert "fore\\|arm\\<b\\>\\`x\\`" in path.read_text()
+
+
+def test_a_csv_of_figures_has_no_torques(tmp_path: Path) -> None:
+    """What a form cannot hold is refused, not dropped."""
+    motion = _motion(tmp_path / "motion.csv")
+    ran = robolin("diff", "panda", "panda", "--torques", motion, "--format", "csv")
+    assert ran.code == 2

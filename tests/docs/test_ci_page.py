@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -58,11 +61,54 @@ def workflow_commands() -> list[str]:
     return [line for line in runs if not line.startswith("pip ")]
 
 
-def hook_command(text: str) -> str:
+def hook_commands(text: str) -> list[str]:
+    """What the hooks run on a commit that touches the arm."""
     loaded = yaml.safe_load(text)
-    (hook,) = loaded["repos"][0]["hooks"] if isinstance(loaded, dict) else loaded
-    assert hook["pass_filenames"] is False
-    return str(hook["entry"])
+    hooks = loaded["repos"][0]["hooks"] if isinstance(loaded, dict) else loaded
+    touched = "arm.urdf"
+    assert all(re.search(hook["files"], touched) for hook in hooks)
+    return [
+        f"{hook['entry']} {touched}" if hook.get("pass_filenames", True) else str(hook["entry"])
+        for hook in hooks
+    ]
+
+
+def action_commands(inputs: Mapping[str, str]) -> list[str]:
+    """What the action runs with these inputs, installing aside."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    given = {name: each["default"] for name, each in action["inputs"].items()} | dict(inputs)
+    commands = []
+    for step in action["runs"]["steps"]:
+        condition = step.get("if", "")
+        asked = re.fullmatch(r"inputs\.([\w-]+) (==|!=) '(.*)'", condition)
+        if not asked:
+            assert not condition
+            continue
+        if (given[asked[1]] == asked[3]) == (asked[2] == "=="):
+            values = {
+                name: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: given[found[1]], text)
+                for name, text in step.get("env", {}).items()
+            }
+            settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
+            commands.append(f"env {settings} bash -c {shlex.quote(step['run'])}")
+    return commands
+
+
+def test_the_action_validates_and_checks(project: Path, variables: dict[str, str]) -> None:
+    """Its steps pass on a sound project, write SARIF, and fail where the arm is odd or another."""
+    assert run("robolin record --suite", project, variables).returncode == 0
+    inputs = {"validate": "*.urdf", "sarif": "found.sarif"}
+    validate, check = action_commands(inputs)
+    assert action_commands({"check": "false"}) == []
+    for command in (validate, check):
+        done = run(command, project, variables)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    assert (project / "found.sarif").is_file()
+
+    (project / "arm.urdf").write_text(ARM.replace('mass value="1"', 'mass value="-1"', 1))
+    odd = run(validate, project, variables)
+    assert (odd.returncode, "::warning file=arm.urdf" in odd.stdout) == (1, True)
+    assert run(check, project, variables).returncode == 1
 
 
 def test_the_page_shows_what_it_promises() -> None:
@@ -79,12 +125,12 @@ def test_the_page_shows_what_it_promises() -> None:
 def test_workflow_and_hooks_pass_and_fail(project: Path, variables: dict[str, str]) -> None:
     """Both pass on a recorded suite, and stop a change of the arm."""
     hooks = {
-        hook_command(files()[".pre-commit-config.yaml"]),
-        hook_command((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")),
+        *hook_commands(files()[".pre-commit-config.yaml"]),
+        *hook_commands((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")),
     }
     assert run("robolin record --suite", project, variables).returncode == 0
     checks = [*workflow_commands(), *hooks]
-    assert len(checks) == 4
+    assert len(checks) == 5
     for command in checks:
         done = run(command, project, variables)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"

@@ -8,7 +8,7 @@ from io import StringIO
 from typing import Any
 
 from robolin.analysis.limits import JointLimits, Margin
-from robolin.cli.reports.report import Lines, Part, TableFile
+from robolin.cli.reports.report import Lines, Part, ReportTable
 
 COLUMNS = ("joint", "quantity", "row", "time", "value", "limit", "margin", "margin_percent", "unit")
 
@@ -23,7 +23,7 @@ def parts(found: JointLimits, precision: int, one_state: bool) -> list[Part]:
         keep = [i for i, name in enumerate(header) if name not in hidden]
         numbers = frozenset(("row", "time", "value", "limit", "margin", "margin %"))
         shown.append(
-            TableFile(
+            ReportTable(
                 tuple(header[i] for i in keep),
                 [tuple(row[i] for i in keep) for row in rows],
                 numbers,

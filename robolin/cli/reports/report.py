@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -21,7 +21,7 @@ EXTENSIONS = {".json": "json", ".txt": "table"}
 
 
 @dataclass(frozen=True)
-class TableFile:
+class ReportTable:
     """A table; a column of numbers stands to the right."""
 
     header: tuple[str, ...]
@@ -38,7 +38,7 @@ class Lines:
     title: str = ""
 
 
-Part = TableFile | Lines
+Part = ReportTable | Lines
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,23 @@ def _report(path: str | None, form: str | None, color: str) -> Report:
 report_options = bundled("report", _FLAGS, _report)
 
 
+def reports_to(
+    path: str | None, form: str | None, color: str, extensions: Mapping[str, str]
+) -> list[Report]:
+    """A report for the file, in the form its extension picks, and one for standard output.
+
+    Without a file there is the latter alone, with one only if a form was asked for.
+    """
+    shown = [Report(None, form or "table", color)] if form or path is None else []
+    if path is None:
+        return shown
+    says = extensions.get(PurePath(file_name(path)).suffix.lower())
+    if says is None:
+        hint = f"use {', '.join(extensions)}"
+        raise UsageError("the extension does not say what to write", where=path, hint=hint)
+    return [Report(path, says, color), *shown]
+
+
 def plain(parts: Sequence[Part]) -> str:
     """The parts as text that any pipe can take: nothing cut, nothing wrapped."""
     blocks = []
@@ -125,7 +142,7 @@ def plain(parts: Sequence[Part]) -> str:
     return "\n".join(blocks)
 
 
-def _columns(sheet: TableFile) -> list[str]:
+def _columns(sheet: ReportTable) -> list[str]:
     lines = [sheet.header, *sheet.rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
@@ -156,7 +173,7 @@ def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
     return drawn_on(console)
 
 
-def _table(sheet: TableFile) -> Any:
+def _table(sheet: ReportTable) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text

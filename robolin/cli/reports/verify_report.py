@@ -7,7 +7,7 @@ from math import isfinite
 from textwrap import wrap
 from typing import Any
 
-from robolin.cli.reports.report import Lines, Part, TableFile
+from robolin.cli.reports.report import Lines, Part, ReportTable
 from robolin.verification.checks import WHY, Check
 from robolin.verification.verify import Verification
 
@@ -18,7 +18,7 @@ def parts(found: Verification) -> list[Part]:
     """What was compared, what was not and why, and the verdict on the last line."""
     compared = [check for check in found.checks if check.error is not None]
     plain = [check for check in compared if check.family != "digits"]
-    shown: list[Part] = [Lines([_head(found)]), _sheet(plain)]
+    shown: list[Part] = [Lines([_head(found)]), _report_table(plain)]
     if exact := [check for check in compared if check.family == "digits"]:
         shown.append(Lines(_digits(exact), "right digits, told by 50-digit arithmetic"))
     if absent := list(_absent(found)):
@@ -41,7 +41,7 @@ def _head(found: Verification) -> str:
     )
 
 
-def _sheet(checks: list[Check]) -> TableFile:
+def _report_table(checks: list[Check]) -> ReportTable:
     header = ("check", "what", "error", "bound", "by", "state", "verdict")
     rows = [
         (
@@ -55,7 +55,7 @@ def _sheet(checks: list[Check]) -> TableFile:
         )
         for check in checks
     ]
-    return TableFile(header, rows, frozenset(("error", "bound", "state")))
+    return ReportTable(header, rows, frozenset(("error", "bound", "state")))
 
 
 def _digits(checks: list[Check]) -> list[str]:

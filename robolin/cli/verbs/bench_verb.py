@@ -12,7 +12,7 @@ import click
 from robolin.cli.flags.flag import METHOD, Verb, flag
 from robolin.cli.flags.model_flags import Model, model_options
 from robolin.cli.messages import say
-from robolin.cli.reports.report import Lines, Part, Report, TableFile, report_options
+from robolin.cli.reports.report import Lines, Part, Report, ReportTable, report_options
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -143,7 +143,7 @@ def _parts(document: Mapping[str, Any]) -> Sequence[Part]:
         for verb, figures in document["verbs"].items()
     ]
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
-    return [Lines([head]), TableFile(("verb", *columns), rows, frozenset(columns))]
+    return [Lines([head]), ReportTable(("verb", *columns), rows, frozenset(columns))]
 
 
 def _cells(figures: Mapping[str, float], who: str) -> tuple[str, str]:

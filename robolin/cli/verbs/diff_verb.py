@@ -1,44 +1,55 @@
-"""robolin diff: what differs between two models."""
+"""robolin diff: what differs between two models, and what that does to their torques."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, Verb, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, Verb, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag
-from robolin.cli.reports.report import Lines, Part, Report
+from robolin.cli.messages import say
+from robolin.errors import UsageError
 
 if TYPE_CHECKING:
-    from robolin.checking.model_changes import Change
+    from robolin.analysis.torque_changes import TorqueChange
 
-_FORMS = ("table", "json", "csv")
 _FOUND_SOMETHING = 1
-
 
 _PARAMS = [
     click.Argument(["old"], metavar="ARM1"),
     click.Argument(["new"], metavar="ARM2"),
     flag(
+        "--torques",
+        section=METHOD,
+        metavar="FILE",
+        help="Also compare the torques of both arms along a motion, joint by joint.",
+    ),
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        help="Write to a file: .txt, .md, .csv or .json picks the form.",
+    ),
+    flag(
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice(_FORMS),
-        default="table",
-        show_default=True,
-        help="Form of the answer.",
+        type=click.Choice(("table", "markdown", "csv", "json")),
+        help="Form of the answer on standard output; with -o, beside the file.  [default: table]",
     ),
     color_flag("Colours on standard output."),
 ]
 
 
 @click.command("diff", cls=Verb, params=_PARAMS)
-def command(old: str, new: str, form: str, color: str) -> None:
+def command(
+    old: str, new: str, torques: str | None, path: str | None, form: str | None, color: str
+) -> None:
     """What differs between two models.
 
     Lists links and joints that were added, removed or renamed, and every mass, centre of mass,
@@ -49,41 +60,39 @@ def command(old: str, new: str, form: str, color: str) -> None:
     \b
     Example:
       robolin diff panda panda
-      robolin diff arm.urdf arm-new.urdf --format csv
+      robolin diff arm.urdf arm-new.urdf --format markdown
+      robolin diff arm.urdf arm-new.urdf --torques motion.csv -o changes.md
     """
     from robolin.checking.model_changes import model_changes
+    from robolin.cli.reports.diff_report import EXTENSIONS, write
+    from robolin.cli.reports.report import reports_to
     from robolin.description.load import figures
 
+    reports = reports_to(path, form, color, EXTENSIONS)
+    if torques is not None and "csv" in (report.form for report in reports):
+        hint = "Markdown, JSON and tables hold both"
+        raise UsageError("a CSV of figures has no place for them", where="--torques", hint=hint)
     changes = model_changes(figures(file_name(old)), figures(file_name(new)))
-    report = Report(None, form, color)
-    if form == "csv":
-        report.write_text(_csv(changes))
-    else:
-        report.write(_parts(changes), _document(old, new, changes))
-    if changes:
+    found = None if torques is None else _torques(old, new, file_name(torques))
+    for report in reports:
+        write(report, (old, new), changes, found)
+    if changes or any(each.change for each in found or ()):
         click.get_current_context().exit(_FOUND_SOMETHING)
 
 
-def _parts(changes: Sequence[Change]) -> list[Part]:
-    from robolin.cli.reports.check_report import changes_sheet
+def _torques(old: str, new: str, path: str) -> tuple[TorqueChange, ...]:
+    import numpy as np
 
-    if not changes:
-        return [Lines(["nothing differs"])]
-    count = f"{len(changes)} difference{'s' * (len(changes) != 1)}"
-    return [changes_sheet(changes), Lines([count])]
+    from robolin.analysis.torque_changes import torque_changes
+    from robolin.description.load import load
+    from robolin.trajectory.read import read_trajectory
 
-
-def _csv(changes: Sequence[Change]) -> str:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("part", "name", "quantity", "old", "new", "unit", "relative"))
-    for change in changes:
-        cells = (change.part, change.name, change.quantity, change.old, change.new, change.unit)
-        writer.writerow((*cells, change.relative))
-    return text.getvalue()
-
-
-def _document(old: str, new: str, changes: Sequence[Change]) -> dict[str, Any]:
-    from robolin.checking.outcome import plain_change
-
-    return {"old": old, "new": new, "changes": [plain_change(change) for change in changes]}
+    arms = load(old), load(new)
+    rows = read_trajectory(path, arms[0].joint_names, ("q",), ("qd", "qdd"))
+    file = PurePath(path).name
+    for name, word in (("qd", "velocity"), ("qdd", "acceleration")):
+        if getattr(rows, name) is None:
+            say("warning", f"{file}: no {word} columns, so they are taken as 0")
+    zero = np.zeros((rows.rows, arms[0].n))
+    q, qd, qdd = (zero if (v := getattr(rows, n)) is None else v for n in ("q", "qd", "qdd"))
+    return torque_changes(*arms, q, qd, qdd)

@@ -9,7 +9,7 @@ import click
 
 from robolin.cli.flags.flag import Verb
 from robolin.cli.flags.model_flags import Model, model_options
-from robolin.cli.reports.report import Lines, Part, Report, TableFile, report_options
+from robolin.cli.reports.report import Lines, Part, Report, ReportTable, report_options
 
 _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 
@@ -39,20 +39,20 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
     joints = "joint" if found["n"] == 1 else "joints"
     yield Lines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
     yield Lines(found["tree"], "Tree")
-    yield TableFile(
+    yield ReportTable(
         ("joint", "kind", *_FIGURES, "follows"),
         [_joint(row) for row in found["joints"]],
         frozenset(_FIGURES),
         "Joints, base to tip",
     )
-    yield TableFile(
+    yield ReportTable(
         ("link", "joint", "mass", "merged into it"),
         [_link(row) for row in found["links"]],
         frozenset({"mass"}),
         "Moving links, base to tip",
     )
     if found["loops"]:
-        yield TableFile(
+        yield ReportTable(
             ("loop", "kind", "first", "second", "equations"),
             [tuple(str(value) for value in row.values()) for row in found["loops"]],
             frozenset({"equations"}),
@@ -66,7 +66,7 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
         ],
         "Mass",
     )
-    yield TableFile(
+    yield ReportTable(
         ("key", "says"),
         [(key, _phrase(value)) for key, value in found["contract"].items()],
         title="Contract",

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from robolin.cli.flags.flag import Verb
-from robolin.cli.reports.report import Report, TableFile, report_options
+from robolin.cli.reports.report import Report, ReportTable, report_options
 
 
 @click.command("models", cls=Verb)
@@ -24,14 +24,16 @@ def command(report: Report) -> None:
       robolin models --format json
     """
     rows = _models()
-    arms = _sheet(rows, ("name", "joints", "title"), "Arms")
-    origins = _sheet(rows, ("name", "source", "licence"), "Where the figures come from")
+    arms = _bundled_table(rows, ("name", "joints", "title"), "Arms")
+    origins = _bundled_table(rows, ("name", "source", "licence"), "Where the figures come from")
     report.write([arms, origins], rows)
 
 
-def _sheet(rows: Sequence[Mapping[str, Any]], header: tuple[str, ...], title: str) -> TableFile:
+def _bundled_table(
+    rows: Sequence[Mapping[str, Any]], header: tuple[str, ...], title: str
+) -> ReportTable:
     cells = [tuple(str(row[key]) for key in header) for row in rows]
-    return TableFile(header, cells, frozenset({"joints"}), title)
+    return ReportTable(header, cells, frozenset({"joints"}), title)
 
 
 def _models() -> list[dict[str, Any]]:

@@ -1,76 +1,161 @@
-"""robolin validate: what is wrong or doubtful in a robot file."""
+"""robolin validate: what is wrong or doubtful in robot files."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, Flag, Verb
-from robolin.cli.flags.model_flags import ARM, file_name
-from robolin.cli.reports.report import Lines, Report, report_options
+from robolin.cli.flags.flag import METHOD, OUTPUT, Verb, bundled, flag
+from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.output_flags import color_flag
+from robolin.errors import FileError, UsageError
 
 if TYPE_CHECKING:
-    from robolin.description.model import Finding
+    from robolin.checking.validate_settings import Settings
+    from robolin.cli.reports.validate_report import Validated
 
 FOUND_SOMETHING = 1
 
+_PATTERN = frozenset("*?[")
 
-@click.command("validate", cls=Verb, params=[ARM])
-@click.option("--strict", cls=Flag, section=METHOD, is_flag=True, help="Notes count as well.")
-@report_options
-def command(arm: str, strict: bool, report: Report) -> None:
-    """What is wrong or doubtful in a robot file.
+
+@dataclass(frozen=True)
+class ValidateOptions:
+    """Which files, which findings count, and where the report goes."""
+
+    arms: tuple[str, ...]
+    strict: bool
+    ignore: tuple[str, ...]
+    config: str | None
+    write_baseline: str | None
+    path: str | None
+    form: str | None
+    color: str
+
+    def settings(self) -> Settings:
+        """What the project and the flags want to be ignored."""
+        from robolin.checking.validate_settings import read_settings, require_ids
+
+        config = Path(file_name(self.config)) if self.config is not None else None
+        settings = read_settings(config, Path.cwd())
+        named = [each.strip() for text in self.ignore for each in text.split(",")]
+        more = require_ids(named, "--ignore")
+        return replace(settings, ignore=settings.ignore | more)
+
+    def sources(self) -> list[str]:
+        """Every file once, patterns spelled out."""
+        return list(dict.fromkeys(self._spelled_out()))
+
+    def _spelled_out(self) -> Iterator[str]:
+        for name in self.arms:
+            if _PATTERN.isdisjoint(name) or Path(file_name(name)).exists():
+                yield name
+                continue
+            from glob import glob
+
+            found = sorted(glob(name, recursive=True))
+            if not found:
+                hint = "quote it, and look from which folder it starts"
+                raise FileError("no file matches this pattern", where=name, hint=hint)
+            yield from found
+
+
+_FLAGS = [
+    click.Argument(["arms"], nargs=-1, required=True, metavar="ARM..."),
+    flag("--strict", section=METHOD, is_flag=True, help="Notes count as well."),
+    flag(
+        "--ignore",
+        section=METHOD,
+        multiple=True,
+        metavar="ID",
+        help="Findings that do not count; several with commas, or repeated.  Errors always count.",
+    ),
+    flag(
+        "--config",
+        section=METHOD,
+        metavar="FILE",
+        help="Where [validate] says what to ignore.  "
+        "[default: robolin.toml or pyproject.toml, here or above]",
+    ),
+    flag(
+        "--write-baseline",
+        section=METHOD,
+        metavar="FILE",
+        help="Store what is found as known, and exit with 0; `baseline` in [validate] names the "
+        "file, and from then on only what is new counts.",
+    ),
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        help="Write to a file: .txt, .json, .xml (JUnit) or .sarif picks the form.",
+    ),
+    flag(
+        "--format",
+        "form",
+        section=OUTPUT,
+        type=click.Choice(("table", "json", "github", "junit", "sarif")),
+        help="Form of the answer on standard output; with -o, beside the file.  [default: table]",
+    ),
+    color_flag("Colours on standard output."),
+]
+
+
+@click.command("validate", cls=Verb)
+@bundled("options", _FLAGS, ValidateOptions)
+def command(options: ValidateOptions) -> None:
+    """What is wrong or doubtful in robot files.
 
     Lists every finding as FILE:LINE: LEVEL ID: MESSAGE, with what to do about it.
+    ARM may be a pattern, such as 'robots/**/*.urdf'.
     Exits with 1 if there is an error or a warning, with --strict also for a mere note.
 
     \b
     Example:
       robolin validate arm.urdf
       robolin validate arm.urdf --strict --format json
+      robolin validate 'robots/**/*.urdf' --ignore massless-link --format github -o found.sarif
     """
-    from robolin.description.load import read
-    from robolin.description.validate.validate import validate
+    from robolin.cli.reports.report import reports_to
+    from robolin.cli.reports.validate_report import EXTENSIONS, write
 
-    findings = validate(read(file_name(arm)))
-    report.write([Lines(list(_lines(arm, findings)))], _document(arm, findings))
-    telling = ("error", "warning", "note") if strict else ("error", "warning")
-    if any(found.level in telling for found in findings):
+    reports = reports_to(options.path, options.form, options.color, EXTENSIONS)
+    settings = options.settings()
+    files = [_validated(source, settings) for source in options.sources()]
+    for report in reports:
+        write(report, files)
+    if options.write_baseline is not None:
+        _store(files, settings, file_name(options.write_baseline))
+        return
+    telling = ("error", "warning", "note") if options.strict else ("error", "warning")
+    if any(file.counts[level] for file in files for level in telling):
         click.get_current_context().exit(FOUND_SOMETHING)
 
 
-def _lines(arm: str, findings: Sequence[Finding]) -> Iterator[str]:
-    for found in findings:
-        yield f"{found.place}: {found.level} {found.id}: {found.message}"
-        if found.hint:
-            yield f"    hint: {found.hint}"
-    counts = _counts(findings)
-    told = [f"{n} {level}{'s' * (n != 1)}" for level, n in counts.items() if n]
-    yield f"{arm}: {', '.join(told) or 'nothing found'}"
+def _validated(source: str, settings: Settings) -> Validated:
+    from robolin.cli.reports.validate_report import Validated
+    from robolin.description.load import read
+    from robolin.description.validate.validate import validate
+
+    counted, ignored = settings.split(source, validate(read(file_name(source))))
+    return Validated(source, counted, ignored)
 
 
-def _document(arm: str, findings: Sequence[Finding]) -> dict[str, Any]:
-    return {
-        "source": arm,
-        "counts": _counts(findings),
-        "findings": [
-            {
-                "id": found.id,
-                "level": found.level,
-                "file": found.place.file,
-                "line": found.place.line,
-                "column": found.place.column,
-                "message": found.message,
-                "hint": found.hint,
-            }
-            for found in findings
-        ],
-    }
+def _store(files: list[Validated], settings: Settings, path: str) -> None:
+    from robolin.checking.validate_settings import baseline_text
+    from robolin.files.atomic import replacing
 
-
-def _counts(findings: Sequence[Finding]) -> dict[str, int]:
-    levels = Counter(found.level for found in findings)
-    return {level: levels[level] for level in ("error", "warning", "note")}
+    if any(file.counts["error"] for file in files):
+        broken = next(file.source for file in files if file.counts["error"])
+        hint = "mend it, or leave the file out"
+        raise UsageError(f"'{broken}' has errors, which always count", where=path, hint=hint)
+    # what is ignored by an earlier baseline stays known
+    everything = {file.source: [*file.findings, *file.ignored] for file in files}
+    with replacing(path) as stream:
+        stream.write(baseline_text(everything, settings.folder).encode())

@@ -1,0 +1,207 @@
+"""Which findings a project does not want to hear about: ids, ids in some files, and a baseline.
+
+    [validate]
+    ignore = ["massless-link"]
+    baseline = "known-findings.json"
+
+    [validate.per-file-ignores]
+    "legacy/*.urdf" = ["placeholder-inertia"]
+
+Paths are meant from the folder of the settings file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from robolin.checking.suite import PROJECT, find_suite
+from robolin.checking.toml_lines import line_of
+from robolin.description.model import Finding
+from robolin.description.reading_ids import READING_IDS
+from robolin.description.structure import did_you_mean
+from robolin.description.validate.validation_ids import VALIDATION_IDS
+from robolin.errors import FileError, RobolinError, UsageError, raise_all
+
+KNOWN_IDS = {**READING_IDS, **VALIDATION_IDS}
+_KEYS = ("ignore", "per-file-ignores", "baseline")
+_FORMAT = 1
+
+# what stays the same about a finding while lines come and go: its file, its id and its words
+_Fingerprint = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is not to be counted.
+
+    ignore:   ids, everywhere
+    per_file: pattern of files -> ids
+    baseline: how often each known finding occurs
+    folder:   where patterns and the files of the baseline start
+    """
+
+    ignore: frozenset[str] = frozenset()
+    per_file: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    baseline: Mapping[_Fingerprint, int] = field(default_factory=dict)
+    folder: Path = Path()
+
+    def split(self, file: str, findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+        """The findings of a file that count, and those that do not; errors always count."""
+        silent = set(self.ignore)
+        place = relative(file, self.folder)
+        for pattern, ids in self.per_file.items():
+            if fnmatchcase(place, pattern):
+                silent |= ids
+        left = Counter(self.baseline)
+        counted: list[Finding] = []
+        ignored: list[Finding] = []
+        for found in findings:
+            known = _fingerprint(place, found)
+            if found.level == "error":
+                counted.append(found)
+            elif found.id in silent:
+                ignored.append(found)
+            elif left[known]:
+                left[known] -= 1
+                ignored.append(found)
+            else:
+                counted.append(found)
+        return counted, ignored
+
+
+def require_ids(ids: Iterable[str], where: str) -> frozenset[str]:
+    """The ids, if every one of them exists and may be ignored."""
+    problems = []
+    for each in ids:
+        if each not in KNOWN_IDS:
+            hint = did_you_mean(each, list(KNOWN_IDS))
+            problems.append(UsageError(f"there is no finding '{each}'", where=where, hint=hint))
+        elif KNOWN_IDS[each][0] == "error":
+            message = f"'{each}' is an error, and errors cannot be ignored: the file does not load"
+            hint = "leave the file out instead"
+            problems.append(UsageError(message, where=where, hint=hint))
+    raise_all(problems)
+    return frozenset(ids)
+
+
+def read_settings(config: Path | None, folder: Path) -> Settings:
+    """The settings in a file, or in the nearest one of a folder and those above it, if any."""
+    if config is None:
+        try:
+            config = find_suite(folder)
+        except FileError:
+            return Settings(folder=folder)
+    try:
+        text = config.read_text("utf-8")
+        table: Any = tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise FileError(f"could not read the settings: {error}", where=str(config)) from error
+    return _Reader(config, text).settings(table)
+
+
+class _Reader:
+    """A settings file, with the place of whatever is wrong in it."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._text = path, text
+        top = ("tool", "robolin") if path.name == PROJECT else ()
+        self._prefix = (*top, "validate")
+
+    def settings(self, document: Any) -> Settings:
+        table = document
+        for key in self._prefix:
+            table = table.get(key, {}) if isinstance(table, dict) else {}
+        if not isinstance(table, dict):
+            raise self._wrong((), "validate has to be a table", "begin it with [validate]")
+        for key in table:
+            if key not in _KEYS:
+                raise self._wrong((key,), f"there is no key '{key}'", did_you_mean(key, _KEYS))
+        per_file = table.get("per-file-ignores", {})
+        if not isinstance(per_file, dict):
+            hint = '"legacy/*.urdf" = ["massless-link"]'
+            raise self._wrong(("per-file-ignores",), "has to be a table of patterns", hint)
+        folder = self._path.resolve().parent
+        return Settings(
+            ignore=self._ids(("ignore",), table.get("ignore", [])),
+            per_file={p: self._ids(("per-file-ignores", p), ids) for p, ids in per_file.items()},
+            baseline=self._baseline(table.get("baseline"), folder),
+            folder=folder,
+        )
+
+    def _ids(self, at: tuple[str, ...], value: Any) -> frozenset[str]:
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise self._wrong(at, "has to be a list of ids", '["massless-link"]')
+        return require_ids(value, self._where(at))
+
+    def _baseline(self, value: Any, folder: Path) -> Mapping[_Fingerprint, int]:
+        if value is None:
+            return {}
+        if not isinstance(value, str):
+            raise self._wrong(("baseline",), "has to be the name of a file", "put it into quotes")
+        return read_baseline(folder / value)
+
+    def _where(self, at: tuple[str, ...]) -> str:
+        line = line_of(self._text, (*self._prefix, *at))
+        return f"{self._path}:{line}" if line else str(self._path)
+
+    def _wrong(self, at: tuple[str, ...], message: str, hint: str) -> RobolinError:
+        return RobolinError(message, where=self._where(at), hint=hint)
+
+
+def baseline_text(findings: Mapping[str, Sequence[Finding]], folder: Path) -> str:
+    """The findings of some files as the baseline that a folder keeps; errors are left out."""
+    counts = Counter(
+        _fingerprint(relative(file, folder), found)
+        for file, several in findings.items()
+        for found in several
+        if found.level != "error"
+    )
+    known = [
+        {"file": file, "id": name, "message": message, "count": count}
+        for (file, name, message), count in sorted(counts.items())
+    ]
+    document = {"format": _FORMAT, "findings": known}
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_baseline(path: Path) -> Mapping[_Fingerprint, int]:
+    """How often each finding of a baseline occurs."""
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        if document["format"] != _FORMAT:
+            raise ValueError("it has another format")
+        return {
+            (str(each["file"]), str(each["id"]), str(each["message"])): int(each["count"])
+            for each in document["findings"]
+        }
+    except OSError as error:
+        hint = "`robolin validate FILES --write-baseline FILE` makes one"
+        message = f"could not read the baseline: {error.strerror}"
+        raise FileError(message, where=str(path), hint=hint) from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        hint = "`robolin validate FILES --write-baseline FILE` makes one"
+        raise RobolinError(f"not a baseline: {error}", where=str(path), hint=hint) from error
+
+
+def relative(file: str, folder: Path) -> str:
+    """A file as seen from a folder, with slashes; a bundled name or standard input as it is."""
+    path = Path(file)
+    if not path.is_file():
+        return file
+    try:
+        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    except ValueError:
+        # on another drive
+        return path.resolve().as_posix()
+
+
+def _fingerprint(file: str, found: Finding) -> _Fingerprint:
+    return file, found.id, found.message

@@ -1,0 +1,118 @@
+"""What differs between two models, as tables, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from robolin.checking.distinguishing_digits import distinguishing_digits, percent
+from robolin.checking.outcome import plain_change
+from robolin.cli.messages import printable
+from robolin.cli.reports.check_report import changes_table
+from robolin.cli.reports.report import Lines, Part, Report, ReportTable
+
+if TYPE_CHECKING:
+    from robolin.analysis.torque_changes import TorqueChange
+    from robolin.checking.model_changes import Change
+
+FORMS = ("table", "markdown", "csv", "json")
+EXTENSIONS = {".txt": "table", ".md": "markdown", ".csv": "csv", ".json": "json"}
+
+_TORQUES = ("joint", "row", "old", "new", "unit", "change", "of the peak")
+
+
+def write(
+    report: Report,
+    arms: tuple[str, str],
+    changes: Sequence[Change],
+    torques: Sequence[TorqueChange] | None,
+) -> None:
+    """Write the differences of the models, and of their torques if there are any to show."""
+    if report.form == "csv":
+        report.write_text(_csv(changes))
+    elif report.form == "markdown":
+        report.write_text(_markdown(arms, _parts(changes, torques)))
+    else:
+        report.write(_parts(changes, torques), _document(arms, changes, torques))
+
+
+def _parts(changes: Sequence[Change], torques: Sequence[TorqueChange] | None) -> list[Part]:
+    count = f"{len(changes)} difference{'s' * (len(changes) != 1)}"
+    parts: list[Part] = [Lines(["nothing differs"])]
+    if changes:
+        parts = [changes_table(changes), Lines([count])]
+    if torques is not None:
+        parts += _torque_parts(torques)
+    return parts
+
+
+def _torque_parts(torques: Sequence[TorqueChange]) -> list[Part]:
+    changed = [each for each in torques if each.change]
+    if not changed:
+        return [Lines(["the torques are the same"])]
+    rows = [
+        (
+            each.joint,
+            str(each.row + 1),
+            *distinguishing_digits(each.old, each.new),
+            each.unit,
+            f"{each.change:+.3g}",
+            "" if each.share is None else percent(each.share),
+        )
+        for each in sorted(changed, key=lambda each: -abs(each.share or 0.0))
+    ]
+    title = "Torques along the motion, each joint where it changes most"
+    return [ReportTable(_TORQUES, rows, frozenset(_TORQUES) - {"joint", "unit"}, title)]
+
+
+def _markdown(arms: tuple[str, str], parts: Sequence[Part]) -> str:
+    lines = [f"### {_cell(arms[0])} → {_cell(arms[1])}", ""]
+    for part in parts:
+        if part.title:
+            lines += [f"**{_cell(part.title)}**", ""]
+        if isinstance(part, Lines):
+            lines += [_cell(line) for line in part.lines]
+        else:
+            rule = ("---:" if name in part.numbers else ":---" for name in part.header)
+            rows = [tuple(_cell(cell) for cell in row) for row in part.rows]
+            lines += [f"| {' | '.join(row)} |" for row in (part.header, tuple(rule), *rows)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """A text that Markdown shows as it is."""
+    return "".join(f"\\{c}" if c in "\\|`*_<>[]&" else c for c in printable(text))
+
+
+def _csv(changes: Sequence[Change]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("part", "name", "quantity", "old", "new", "unit", "relative"))
+    for change in changes:
+        cells = (change.part, change.name, change.quantity, change.old, change.new, change.unit)
+        writer.writerow((*cells, change.relative))
+    return text.getvalue()
+
+
+def _document(
+    arms: tuple[str, str], changes: Sequence[Change], torques: Sequence[TorqueChange] | None
+) -> dict[str, Any]:
+    document = {"old": arms[0], "new": arms[1], "changes": [plain_change(c) for c in changes]}
+    if torques is None:
+        return document
+    told = [
+        {
+            "joint": each.joint,
+            "row": each.row + 1,
+            "old": each.old,
+            "new": each.new,
+            "unit": each.unit,
+            "change": each.change,
+            "peak": each.peak,
+        }
+        for each in torques
+    ]
+    return {**document, "torques": told}
