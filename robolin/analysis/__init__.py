@@ -1,0 +1,1 @@
+"""What is worked out from several answers: limits, regressors, sensitivities, curvature, operation counts."""

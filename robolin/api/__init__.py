@@ -1,0 +1,1 @@
+"""The public functions: arrays in, arrays out, batch axes first."""

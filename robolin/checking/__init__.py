@@ -1,0 +1,1 @@
+"""Stored results beside new ones: comparison, tolerances, suites, and what changed in a model."""

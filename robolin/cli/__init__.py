@@ -1,0 +1,1 @@
+"""The command line: flags become a question, the answer becomes text or a file."""

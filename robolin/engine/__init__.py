@@ -1,0 +1,1 @@
+"""How an algorithm is run: directly on any numbers, counted, or compiled."""

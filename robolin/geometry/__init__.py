@@ -1,0 +1,1 @@
+"""Turns and poses in space, and configurations whose joints have several freedoms."""

@@ -1,0 +1,1 @@
+"""Which frame a question is about, and the axes its answer is written in."""

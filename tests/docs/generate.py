@@ -38,7 +38,7 @@ All problems of a file are reported at once.
 The contract of every result counts the warnings.
 `robolin validate` ends with exit code 1 when it found an error or a warning.
 With `--strict` a note is enough.
-`--ignore ID` leaves some out, and a project can keep a list of those it knows: see [ci](ci.md#robot-files).
+`--ignore ID` leaves some out; a project can also keep a list of [known ones](ci.md#robot-files).
 """
 
 _COMMANDS = """\

@@ -1,0 +1,1 @@
+"""A description and a choice of options become an arm."""

@@ -1,0 +1,1 @@
+"""URDF text, and objects that urdfpy or urchin loaded, as descriptions."""

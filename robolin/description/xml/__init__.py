@@ -1,0 +1,1 @@
+"""XML as a tree that knows its lines."""

@@ -1,0 +1,1 @@
+"""YAML arms and Denavit–Hartenberg tables as descriptions."""

@@ -1,0 +1,1 @@
+"""Dynamics in velocities whose mass matrix is diagonal."""

@@ -1,0 +1,1 @@
+"""Accelerations from torques, and how they change."""

@@ -1,0 +1,1 @@
+"""How frames move, and how the arm feels there."""

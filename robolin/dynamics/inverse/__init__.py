@@ -1,0 +1,1 @@
+"""Torques from motions, and how they change."""

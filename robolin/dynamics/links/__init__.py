@@ -1,0 +1,1 @@
+"""Where the links are, how they move, and what acts on them."""

@@ -1,0 +1,1 @@
+"""The mass matrix, its factors, its inverse and its derivatives."""

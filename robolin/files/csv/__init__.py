@@ -1,0 +1,1 @@
+"""CSV, read and written."""

@@ -1,0 +1,1 @@
+"""NPZ, read and written."""
