@@ -1,1 +1,1 @@
-"""Spatial vectors, inertias and sines over any scalar, and what an algorithm may ask of a chain of links."""
+"""Spatial vectors, inertias and sines over any scalar, and the chain an algorithm runs on."""

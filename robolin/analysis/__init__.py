@@ -1,1 +1,1 @@
-"""What is worked out from several answers: limits, regressors, sensitivities, curvature, operation counts."""
+"""What is made of several answers: limits, regressors, sensitivities, curvature, counts."""

@@ -1,1 +1,1 @@
-"""Stored results beside new ones: comparison, tolerances, suites, and what changed in a model."""
+"""Stored results beside new ones: comparison, tolerances, suites, changes of a model."""

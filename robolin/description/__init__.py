@@ -1,1 +1,1 @@
-"""Robot files as arms: text to a description with every problem located, a description to an arm."""
+"""Robot files as arms: every problem of the text located, and options applied."""

@@ -1,1 +1,1 @@
-"""One algorithm per file, in the papers' notation, over any scalar; `catalogue` lists them all."""
+"""One algorithm per file, in the papers' notation, over any scalar."""

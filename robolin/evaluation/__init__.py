@@ -1,1 +1,1 @@
-"""Which algorithm answers a question about an arm, on which engine, and what is wrong with a row."""
+"""Which algorithm answers, on which engine, and what is wrong with a row."""

@@ -1,1 +1,1 @@
-"""Closed loops: a tree of joints, and closures that hold frames of it together."""
+"""Arms with closed loops: solving, rank, assembly and motion, as linear algebra."""

@@ -1,0 +1,1 @@
+"""The papers' operators as formulas that run as sweeps."""

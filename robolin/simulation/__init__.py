@@ -1,1 +1,1 @@
-"""Motion over time: an arm set going, driven by torques or by a controller."""
+"""Motions under torques and controllers, with their energies."""

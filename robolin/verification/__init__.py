@@ -1,0 +1,1 @@
+"""Whether robolin is right about an arm: identities, derivatives, 50 digits, peers."""

@@ -1,1 +1,1 @@
-"""Algorithms traced into LLVM kernels that run one state per SIMD lane, on several threads."""
+"""Algorithms traced into LLVM kernels: one state per SIMD lane, on several threads."""
