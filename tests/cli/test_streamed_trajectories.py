@@ -332,7 +332,7 @@ def hear_signals() -> None:
 
 def stopped(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
     return process.returncode, err.decode()
 
 
