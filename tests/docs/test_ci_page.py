@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.docs.console import environment
-from tests.docs.pages import DOCS, ROOT, blocks
+from tools.console_blocks import environment
+from tools.markdown import DOCS, ROOT, blocks
 
 MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n0.5,0.3,-0.4\n"
 

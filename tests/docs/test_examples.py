@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests.docs.console import commands, environment, matches, printed
-from tests.docs.pages import Block, blocks, examples, pages
+from tools.console_blocks import commands, environment, matches, printed
+from tools.markdown import Block, blocks, examples, pages
 
 LANGUAGES = {"", "console", "json", "python", "sh", "text", "toml", "xml", "yaml"}
 

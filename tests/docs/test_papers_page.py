@@ -9,8 +9,8 @@ from functools import cache
 
 import pytest
 
-from tests.docs.pages import ROOT
-from tests.docs.papers import (
+from tools.markdown import ROOT
+from tools.papers import (
     PAGE,
     UNMEASURED,
     Row,
