@@ -72,6 +72,7 @@ def test_help_is_plain_ascii() -> None:
     assert all(answered(verb, "--help").out.isascii() for verb in SUMMARIES if verb != "count")
 
 
+@pytest.mark.slow
 def test_examples_on_bundled_arms_run() -> None:
     """Every example that names a bundled arm and writes no file works as printed."""
     for verb in SUMMARIES:

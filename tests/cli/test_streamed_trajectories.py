@@ -295,6 +295,7 @@ def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:
     assert np.isfinite(np.delete(nan.numbers, 150, axis=0)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is counted in KiB there")
 @pytest.mark.parametrize("target", FORMATS)
 def test_memory_does_not_grow_with_the_trajectory(tmp_path: Path, target: str) -> None:

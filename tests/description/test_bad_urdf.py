@@ -178,6 +178,7 @@ def mutated(text: str, rng: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 def test_no_mutation_of_a_file_is_a_crash() -> None:
     """A mutated file is a reading: a description without errors, or errors that are listed."""
     assert read_urdf(VALID.encode(), "arm.urdf").description is not None

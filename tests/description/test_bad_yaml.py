@@ -224,6 +224,7 @@ def mutated(text: str, rng: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [VALID, TABLE])
 def test_no_mutation_of_a_file_is_a_crash(text: str) -> None:
     """A mutated file is a reading: a description without errors, or errors that are listed."""

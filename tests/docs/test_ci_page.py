@@ -76,6 +76,7 @@ def test_the_page_shows_what_it_promises() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_workflow_and_hooks_pass_and_fail(project: Path, variables: dict[str, str]) -> None:
     """Both pass on a recorded suite, and stop a change of the arm."""
     hooks = {
@@ -95,6 +96,7 @@ def test_workflow_and_hooks_pass_and_fail(project: Path, variables: dict[str, st
         assert run(command, project, variables).returncode == ("check" in command)
 
 
+@pytest.mark.slow
 def test_the_pytest_example_runs(project: Path, variables: dict[str, str]) -> None:
     """The test of the page fails until its result is stored, then passes."""
     pytest_here = f'"{sys.executable}" -m pytest -q -p no:cacheprovider'

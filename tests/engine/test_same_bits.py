@@ -76,6 +76,10 @@ def kernel_mates() -> list[list[Arm]]:
 ON_ALL_WIDTHS = {"panda", "panda-fingers", "tree-7-36-loaded"}
 
 
+# what a quick run tries
+QUICK = {"inverse", "forward", "mass-matrix", "linearize-inverse"}
+
+
 def cases() -> Iterator[Any]:
     """An algorithm and arms that share its kernel, so that no two tests compile the same one."""
     for name, algorithm in ALGORITHMS.items():
@@ -85,7 +89,9 @@ def cases() -> Iterator[Any]:
             arm = mates[0]
             independent = algorithm.kind == "any" or not arm.has_mimic
             if independent and (algorithm.kind != "serial" or arm.serial):
-                yield pytest.param(name, mates, id=f"{name}-{arm.name}")
+                quick = name in QUICK and arm.name in ON_ALL_WIDTHS
+                marks = () if quick else (pytest.mark.slow,)
+                yield pytest.param(name, mates, id=f"{name}-{arm.name}", marks=marks)
 
 
 def on_arrays(name: str, arm: Arm) -> tuple[Mapping[str, np.ndarray], dict[str, np.ndarray]]:

@@ -82,6 +82,7 @@ def test_what_was_stored_comes_back(tmp_path: Path, form: str, rows: int | None)
     assert same_bits(written(form, tmp_path, rows, 1), result(rows, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FILE_WRITERS)
 @pytest.mark.parametrize("rows", ROWS)
 def test_damage_is_refused_or_harmless(tmp_path: Path, form: str, rows: int | None) -> None:

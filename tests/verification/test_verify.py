@@ -24,6 +24,7 @@ def assert_passes(found: robolin.Verification) -> None:
     assert found.passed, found.defects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", bundled_names())
 def test_bundled_arms_pass(name: str) -> None:
     """Nothing is out of bounds for any arm that comes with robolin."""
