@@ -22,12 +22,8 @@ CLOCK = re.compile(
 # seconds; what is given up sooner fails on a busy machine
 SHORTEST_PATIENCE = 60
 
-# modules that are rooms by themselves
-ROOMS = sorted(
-    path.relative_to(PACKAGE).with_suffix("").name
-    for path in PACKAGE.iterdir()
-    if path.is_dir() and any(path.glob("*.py"))
-)
+ROOMS = sorted(path.name for path in PACKAGE.iterdir() if any(path.glob("*.py")))
+FOLDERS = sorted({path.parent for path in FILES if path.name.startswith("test_")})
 # a room that only passes on what others compute is tested where that is computed
 TESTED_ELSEWHERE = {"api": "docs", "evaluation": "engine", "results": "files"}
 
@@ -84,3 +80,19 @@ def test_no_room_is_excused_for_nothing() -> None:
     """A room that is said to be tested elsewhere exists and has no folder of its own."""
     assert set(TESTED_ELSEWHERE) <= set(ROOMS)
     assert not [room for room in TESTED_ELSEWHERE if (TESTS / room).is_dir()]
+
+
+def _unmarked(path: Path) -> Iterator[str]:
+    """The test functions of a file that are not marked slow as a whole."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            slow = "pytest.mark.slow" in map(ast.unparse, node.decorator_list)
+            if node.name.startswith("test_") and not slow:
+                yield node.name
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=_name)
+def test_a_quick_run_visits_every_room(folder: Path) -> None:
+    """In every folder most of what is tested is tested without the slow tests too."""
+    files = list(folder.glob("test_*.py"))
+    assert sum(any(_unmarked(path)) for path in files) > len(files) / 2
