@@ -18,7 +18,6 @@ from robolin.description.bundled import bundled_names
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 
 ROOT = Path(__file__).resolve().parents[1]
-PUBLISHED = ROOT.parent / "shared" / "data" / "urdf"
 
 TOOL = "tool"
 WRENCH_MODELS = ("follower", "dead", "world")

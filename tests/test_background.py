@@ -2,21 +2,21 @@
 
 import os
 import threading
-import time
 from contextlib import closing
 
 import pytest
 
 from robolin.background import close, in_background, prefetch
 from tests.cli.command import python
+from tests.work import PATIENCE
 
 
 def settled():
     """Wait until all our threads are gone."""
-    deadline = time.monotonic() + 5
-    while any(t.name.startswith("robolin-a") for t in threading.enumerate()):
-        assert time.monotonic() < deadline, "a thread stayed behind"
-        time.sleep(0.001)
+    for thread in threading.enumerate():
+        if thread.name.startswith("robolin-a"):
+            thread.join(PATIENCE)
+            assert not thread.is_alive(), "a thread stayed behind"
 
 
 def test_items_come_in_order():
@@ -36,7 +36,7 @@ def test_the_next_item_is_made_while_the_last_one_is_used():
 
     with closing(prefetch(items())) as found:
         assert next(found) == 1
-        assert second.wait(5)
+        assert second.wait(PATIENCE)
     settled()
 
 
@@ -67,7 +67,7 @@ def test_leaving_early_closes_the_source():
 
     with closing(prefetch(prefetch(items()))) as found:
         next(found)
-    assert closed.wait(5)
+    assert closed.wait(PATIENCE)
     settled()
 
 
@@ -82,12 +82,13 @@ def test_work_apart_hands_its_error_over():
     settled()
 
 
+# each waits for work that interrupts whoever waits, and then never ends
 WAITING = {
-    "for an item": "from robolin.background import prefetch; next(prefetch(map(time.sleep, [60])))",
+    "for an item": "from robolin.background import prefetch; next(prefetch(map(work, [1])))",
     "for work apart": "from robolin.background import in_background; "
-    "in_background(lambda: time.sleep(60), threading.Event())",
+    "in_background(work, threading.Event())",
     "for checks": "from robolin.cli.check_case import checked_side_by_side; "
-    "checked_side_by_side([lambda: time.sleep(60)], 1)",
+    "checked_side_by_side([work], 1)",
 }
 
 
@@ -99,15 +100,17 @@ def test_a_signal_ends_the_waiting_even_if_system_calls_go_on(waiting):
         "import os, signal, threading, time\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "signal.siginterrupt(signal.SIGINT, False)\n"
-        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "start = time.monotonic()\n"
+        "def work(*_):\n"
+        "    time.sleep(0.3)  # whoever waits has begun to\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    threading.Event().wait()\n"
         "try:\n"
         f"    {waiting}\n"
         "except KeyboardInterrupt:\n"
-        "    print(time.monotonic() - start < 20, flush=True)\n"
+        "    print('interrupted', flush=True)\n"
         "    os._exit(0)"
     )
-    assert (done.code, done.out) == (0, "True\n"), done.err
+    assert (done.code, done.out) == (0, "interrupted\n"), done.err
 
 
 def test_a_generator_that_another_thread_waits_for_is_left_to_it():
@@ -115,17 +118,17 @@ def test_a_generator_that_another_thread_waits_for_is_left_to_it():
 
     def items():
         entered.set()
-        go.wait(5)
+        go.wait(PATIENCE)
         yield 1
 
     source = items()
     found = []
     waiting = threading.Thread(target=lambda: found.append(next(source)))
     waiting.start()
-    assert entered.wait(5)
+    assert entered.wait(PATIENCE)
     close(source)
     go.set()
-    waiting.join(5)
+    waiting.join(PATIENCE)
     assert found == [1]
     close(source)
     assert list(source) == []

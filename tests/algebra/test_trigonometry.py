@@ -39,6 +39,7 @@ def some_angles(count: int) -> np.ndarray:
 # accuracy
 
 
+@pytest.mark.slow
 def test_sine_and_cosine_are_within_one_unit_of_the_last_place() -> None:
     """On a million angles within ±2²⁰ rad, half of them nasty, no result is 1 ulp from the truth.
 

@@ -73,6 +73,7 @@ def assert_first_order(found: list[float]) -> None:
 every = pytest.mark.parametrize("index", range(len(ARMS)), ids=lambda i: ARMS[i].name)
 
 
+@pytest.mark.slow
 @every
 def test_initial_state(index: int) -> None:
     """A small change of the beginning moves the whole motion as predicted."""
@@ -155,6 +156,7 @@ def test_payload() -> None:
     assert_first_order(gaps(start, motion, found, [loaded(s).motion() for s in SIZES]))
 
 
+@pytest.mark.slow
 def test_floating_base() -> None:
     """Bodies that move freely are changed along twists in their own axes."""
     arm = robolin.load("ur5", floating_base=True)

@@ -72,15 +72,16 @@ def test_help_is_plain_ascii() -> None:
     assert all(answered(verb, "--help").out.isascii() for verb in SUMMARIES if verb != "count")
 
 
-def test_examples_on_bundled_arms_run() -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", SUMMARIES)
+def test_examples_on_bundled_arms_run(verb: str) -> None:
     """Every example that names a bundled arm and writes no file works as printed."""
-    for verb in SUMMARIES:
-        for line in re.findall(r"^    robolin (.*)$", answered(verb, "--help").out, re.MULTILINE):
-            words = line.split()
-            # what is checked has to be stored first: tests/docs runs docs/ci.md
-            stored = words[0] in ("check", "record")
-            if not stored and "arm.urdf" not in words and "-o" not in words:
-                answered(*words)
+    for line in re.findall(r"^    robolin (.*)$", answered(verb, "--help").out, re.MULTILINE):
+        words = line.split()
+        # what is checked has to be stored first: tests/docs runs docs/ci.md
+        stored = words[0] in ("check", "record")
+        if not stored and "arm.urdf" not in words and "-o" not in words:
+            answered(*words)
 
 
 def test_version() -> None:

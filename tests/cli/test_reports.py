@@ -10,9 +10,7 @@ import pytest
 import robolin as library
 from robolin.description.bundled import bundled_names
 from tests.cli.command import answered, robolin
-
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "urdf"
-SHARED_FILES = sorted(SHARED.glob("*.urdf")) if SHARED.is_dir() else []
+from tests.published import each_file
 
 DOUBTFUL = """\
 <robot name="doubtful">
@@ -142,8 +140,7 @@ def test_models_lists_every_bundled_arm() -> None:
     assert all(row["name"] in text and row["source"] in text for row in rows)
 
 
-@pytest.mark.skipif(not SHARED_FILES, reason="the collection of real robot files is not here")
-@pytest.mark.parametrize("file", SHARED_FILES, ids=lambda file: file.name)
+@each_file("file")
 def test_every_real_file_is_inspected_or_refused(file: Path) -> None:
     """A real file gives JSON, or a located complaint and nothing on stdout."""
     ran = robolin("inspect", file, "--format", "json")

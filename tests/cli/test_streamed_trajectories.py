@@ -295,6 +295,7 @@ def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:
     assert np.isfinite(np.delete(nan.numbers, 150, axis=0)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is counted in KiB there")
 @pytest.mark.parametrize("target", FORMATS)
 def test_memory_does_not_grow_with_the_trajectory(tmp_path: Path, target: str) -> None:
@@ -332,7 +333,7 @@ def hear_signals() -> None:
 
 def stopped(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
     return process.returncode, err.decode()
 
 
@@ -353,8 +354,9 @@ def test_a_signal_in_the_middle_leaves_nothing(
     )
     assert process.stdin is not None
     process.stdin.write(table(rows, None).write_csv().encode())
-    deadline = time.monotonic() + 60
-    while not list(out.iterdir()) and time.monotonic() < deadline:
+    for _ in range(10_000):
+        if list(out.iterdir()):
+            break
         process.stdin.write(text)
     process.stdin.flush()
     # the pipe stays open: the command is in the middle of a trajectory, waiting for more

@@ -6,7 +6,6 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,8 +26,7 @@ from robolin.description.validate.inertia_checks import (
 from robolin.description.validate.validate import validate
 from robolin.description.validate.validation_ids import VALIDATION_IDS
 from tests.description.hand_made import cloud, describe, inertia_of, joint, random_tree
-
-PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data"
+from tests.published import COLLECTION, URDF, needs_published_files
 
 BOX = Inertia(1.0, (0.1, 0.0, 0.0), (0.01, 0.0, 0.0, 0.015, 0.0, 0.02))
 
@@ -302,9 +300,8 @@ REMARKS = {
 
 
 def remarks():
-    """File name and {remark: count} of every row of the table, where it is there to read."""
-    readme = PUBLISHED / "README.md"
-    rows = readme.read_text().splitlines() if readme.is_file() else []
+    """File name and {remark: count} of every row of the table of published files."""
+    rows = (COLLECTION / "README.md").read_text().splitlines()
     for row in rows:
         cells = [cell.strip() for cell in row.split("|")]
         if len(cells) > 7 and cells[1].endswith(".urdf"):
@@ -313,13 +310,13 @@ def remarks():
             yield cells[1], items
 
 
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="published descriptions are not here")
+@needs_published_files
 def test_known_defects_of_published_files_are_found():
     """Every defect that the list of published files names is found, as often as it says."""
     rows = list(remarks())
     assert len(rows) > 30
     for name, items in rows:
-        counts = Counter(f.id for f in validate(read(PUBLISHED / "urdf" / name)))
+        counts = Counter(f.id for f in validate(read(URDF / name)))
         for item in items:
             match = re.fullmatch(r"(\w+)(?:\((\d+)\))?:\S+", item)
             if match and match[1] in REMARKS:

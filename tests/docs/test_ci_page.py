@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.docs.console import environment
-from tests.docs.pages import DOCS, ROOT, blocks
+from tools.console_blocks import environment
+from tools.markdown import DOCS, ROOT, blocks
 
 MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n0.5,0.3,-0.4\n"
 
@@ -122,6 +122,7 @@ def test_the_page_shows_what_it_promises() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_workflow_and_hooks_pass_and_fail(project: Path, variables: dict[str, str]) -> None:
     """Both pass on a recorded suite, and stop a change of the arm."""
     hooks = {
@@ -141,6 +142,7 @@ def test_workflow_and_hooks_pass_and_fail(project: Path, variables: dict[str, st
         assert run(command, project, variables).returncode == ("check" in command)
 
 
+@pytest.mark.slow
 def test_the_pytest_example_runs(project: Path, variables: dict[str, str]) -> None:
     """The test of the page fails until its result is stored, then passes."""
     pytest_here = f'"{sys.executable}" -m pytest -q -p no:cacheprovider'

@@ -7,15 +7,15 @@ import re
 import click
 import pytest
 
-from tests.docs.generate import commands, commands_page, help_text
-from tests.docs.pages import DOCS
+from tools.markdown import DOCS
+from tools.pages import commands, commands_page, help_text
 
 ONE_LINE = 70
 WIDEST = 100
 
 
 def test_the_page_is_current() -> None:
-    """docs/commands.md is what `python -m tests.docs.generate` would write."""
+    """docs/commands.md is what `python -m tools.pages` would write."""
     assert (DOCS / "commands.md").read_text("utf-8") == commands_page()
 
 

@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
-from tests.docs.console import commands, environment, matches, printed
-from tests.docs.pages import Block, blocks, examples, pages
+from tools.console_blocks import commands, environment, matches, printed
+from tools.markdown import Block, blocks, examples, pages
 
+# pages whose examples are run even when little time is to be spent
+QUICK = {"README.md", "conventions.md", "notation.md"}
 LANGUAGES = {"", "console", "json", "python", "sh", "text", "toml", "xml", "yaml"}
 
 
@@ -29,7 +31,13 @@ def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "block", [block for page in pages() for block in examples(page, "console")], ids=str
+    "block",
+    [
+        pytest.param(block, marks=() if page.name in QUICK else pytest.mark.slow)
+        for page in pages()
+        for block in examples(page, "console")
+    ],
+    ids=str,
 )
 def test_commands_print_what_is_shown(
     block: Block, variables: dict[str, str], tmp_path: Path
@@ -43,7 +51,13 @@ def test_commands_print_what_is_shown(
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in pages() if examples(page, "python")], ids=lambda page: page.name
+    "page",
+    [
+        pytest.param(page, marks=() if page.name in QUICK else pytest.mark.slow)
+        for page in pages()
+        if examples(page, "python")
+    ],
+    ids=lambda page: page.name,
 )
 def test_python_examples_run(
     page: Path, variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

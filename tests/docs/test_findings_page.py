@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from robolin.description.reading_ids import READING_IDS
 from robolin.description.validate.validation_ids import VALIDATION_IDS
-from tests.docs.finding_fixes import FIXES
-from tests.docs.generate import findings_page
-from tests.docs.pages import DOCS, ROOT
+from tools.finding_fixes import FIXES
+from tools.markdown import DOCS, ROOT
+from tools.pages import findings_page
 
 
 def test_the_page_is_current() -> None:
-    """docs/findings.md is what `python -m tests.docs.generate` would write."""
+    """docs/findings.md is what `python -m tools.pages` would write."""
     assert (DOCS / "findings.md").read_text("utf-8") == findings_page()
 
 

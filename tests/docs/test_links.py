@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import anchors, links, pages
+from tools.markdown import anchors, links, pages
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

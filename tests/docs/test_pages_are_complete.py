@@ -9,7 +9,7 @@ import pytest
 import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.evaluate import CONVENTIONAL_UP_TO
-from tests.docs.pages import DOCS, ROOT, pages
+from tools.markdown import DOCS, ROOT, pages
 
 ALGEBRAIC = [
     f"{room}/{module.name}"

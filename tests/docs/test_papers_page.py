@@ -9,8 +9,8 @@ from functools import cache
 
 import pytest
 
-from tests.docs.pages import ROOT
-from tests.docs.papers import (
+from tools.markdown import ROOT
+from tools.papers import (
     PAGE,
     UNMEASURED,
     Row,
@@ -160,6 +160,7 @@ def test_errors_are_allowed(paper: str) -> None:
         assert float(row.cells["error"]) <= float(row.cells["allowed"]), row
 
 
+@pytest.mark.slow
 @every_paper
 def test_errors_hold(paper: str) -> None:
     """Measured again, no error is ten times what the page says."""
@@ -168,6 +169,7 @@ def test_errors_hold(paper: str) -> None:
         assert error(row, MOST) <= max(FACTOR * figure, ROUNDING), row
 
 
+@pytest.mark.slow
 @every_paper
 def test_misprints_are_wrong(paper: str) -> None:
     """What is printed does not hold, by about as much as the page says."""

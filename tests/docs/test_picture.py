@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.docs.picture import PICTURE, drawn
+from tools.picture import PICTURE, drawn
 
 
 def test_the_picture_shows_what_the_command_prints():

@@ -16,7 +16,8 @@ import robolin
 from robolin.arm import Arm
 from robolin.description.bundled import bundled_names, bundled_path
 from tests.dynamics.running import gap_by_state, heft
-from tests.robots import PUBLISHED, States, named, random_arm, random_states
+from tests.published import each_file
+from tests.robots import States, named, random_arm, random_states
 
 pin = pytest.importorskip("pinocchio")
 
@@ -28,7 +29,6 @@ from tests.dynamics.pinocchio_reference import (  # noqa: E402  (needs Pinocchio
 )
 
 STATES = 20
-FILES = sorted(PUBLISHED.glob("*.urdf"))
 
 
 def assert_inverse_side(arm: Arm, states: States, true: Reference) -> None:
@@ -79,8 +79,7 @@ def test_bundled_arm(name: str) -> None:
     assert_forward_side(arm, states, true, "auto")
 
 
-@pytest.mark.skipif(not FILES, reason="the published files are not here")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each_file("path")
 def test_published_file(path: Path) -> None:
     """Every published robot has Pinocchio's dynamics; where a joint moves nothing, we say which."""
     arm = robolin.load(path, damping=False)

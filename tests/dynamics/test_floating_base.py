@@ -18,13 +18,13 @@ from robolin.geometry.configuration import advanced
 from robolin.geometry.quaternions import matrix_of, quaternion_from_rpy
 from robolin.geometry.rotations import rotation_from_rpy
 from tests.dynamics.running import gap_by_state
-from tests.robots import PUBLISHED, States, random_states
+from tests.published import URDF, needs_published_files
+from tests.robots import States, random_states
 
 STATES = 10
 FILES = [bundled_path("panda")] + [
-    path
+    pytest.param(URDF / f"{name}.urdf", marks=needs_published_files)
     for name in ("solo12", "anymal", "tiago_pro", "panda")
-    if (path := PUBLISHED / f"{name}.urdf").exists()
 ]
 
 

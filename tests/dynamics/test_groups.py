@@ -268,6 +268,7 @@ COMPILED = (
 CHAIN, TREE = ARMS[2], with_wrench(ARMS[3], "world")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILED)
 def test_lanes_have_the_same_bits(name: str) -> None:
     """Floats, NumPy and lanes agree to the bit on arms with groups."""

@@ -145,6 +145,7 @@ def test_vectors_and_matrices_in_the_frames_own_axes() -> None:
         assert gap(getattr(own, name), true) <= 1e-13, name
 
 
+@pytest.mark.slow
 def test_the_cost_is_linear_in_the_number_of_joints() -> None:
     """Counted operations at 10, 20, 40 and 80 joints lie on a line exactly."""
     for name in ("operational-space", "operational-space-inverse", "jacobian"):

@@ -36,6 +36,7 @@ def copy_of(arm: Arm) -> Arm:
 # memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_kernels_keep_to_the_memory_they_are_given(width: int) -> None:
     """With 1 to 17 rows, nothing outside a caller's arrays or the scratch memory is touched."""

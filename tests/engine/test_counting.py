@@ -73,6 +73,7 @@ def test_counts_are_reproducible(verb: str, title: str) -> None:
     assert cost_of(verb, title, 6) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("verb", "title"), EVERY, ids=lambda x: x.replace(" ", "-"))
 def test_counts_are_polynomials_of_the_number_of_joints(verb: str, title: str) -> None:
     """A cubic through the exact counts at n = 2 … 5 gives the exact counts at n = 20.

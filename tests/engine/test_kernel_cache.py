@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -301,7 +300,7 @@ def test_what_was_left_half_written_goes_when_nobody_can_be_writing_it(watch: Wa
     left, current = (watch.folder / f".{name}.part" for name in ("left", "current"))
     for path in (left, current):
         path.write_bytes(b"half")
-    long_ago = time.time() - 2 * kernel_cache.ABANDONED
+    long_ago = current.stat().st_mtime - 2 * kernel_cache.ABANDONED
     os.utime(left, (long_ago, long_ago))
     kernel_cache.write("b" * 64, b"x")
 

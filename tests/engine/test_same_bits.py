@@ -2,14 +2,15 @@
 
 Eleven arms, 1000 states each, every algorithm of the catalogue that holds on the arm.  NumPy runs
 all states at once and is what everything else is compared with: floats (on a few states, as they
-take milliseconds each), lanes of width 2, 4 and 8, threads and chunks (on all).
+take milliseconds each), lanes as wide as this machine's, threads and chunks (on all), and lanes of
+other machines' widths (on kernels of three variants: compiling takes most of the time).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ import pytest
 import robolin
 from robolin.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.compiled.kernels import host_width
+from robolin.engine.compiled.layout import Variant, variant_of
 from robolin.engine.compiled.trace import NEIGHBOURS
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run
@@ -60,21 +63,40 @@ ARMS = {
 }
 
 
-def cases() -> Iterator[tuple[str, str]]:
-    """Algorithms outside, arms inside: whoever compiles a kernel uses it on the next arm too."""
+def kernel_mates() -> list[list[Arm]]:
+    """The arms in groups that have their kernels in common."""
+    groups: dict[Variant, list[Arm]] = {}
+    for arm in ARMS.values():
+        groups.setdefault(variant_of(parameters(arm)), []).append(arm)
+    return list(groups.values())
+
+
+# between them every field of a variant is set and unset; joints with several freedoms and bases
+# that float have tests of their own in tests/dynamics/test_groups.py
+ON_ALL_WIDTHS = {"panda", "panda-fingers", "tree-7-36-loaded"}
+
+
+# what a quick run tries
+QUICK = {"inverse", "forward", "mass-matrix", "linearize-inverse"}
+
+
+def cases() -> Iterator[Any]:
+    """An algorithm and arms that share its kernel, so that no two tests compile the same one."""
     for name, algorithm in ALGORITHMS.items():
         if algorithm.kind == "spanning":
             continue  # short arms and singular poses have no answer; its own tests choose others
-        for arm in ARMS.values():
+        for mates in kernel_mates():
+            arm = mates[0]
             independent = algorithm.kind == "any" or not arm.has_mimic
             if independent and (algorithm.kind != "serial" or arm.serial):
-                yield name, arm.name
+                quick = name in QUICK and arm.name in ON_ALL_WIDTHS
+                marks = () if quick else (pytest.mark.slow,)
+                yield pytest.param(name, mates, id=f"{name}-{arm.name}", marks=marks)
 
 
-@lru_cache(maxsize=1)
-def on_arrays(name: str, arm_name: str) -> tuple[Mapping[str, np.ndarray], dict[str, np.ndarray]]:
+def on_arrays(name: str, arm: Arm) -> tuple[Mapping[str, np.ndarray], dict[str, np.ndarray]]:
     """1000 states and their results by NumPy."""
-    arm, algorithm = ARMS[arm_name], ALGORITHMS[name]
+    algorithm = ALGORITHMS[name]
     rng = np.random.default_rng([arm.n, len(algorithm.needs)])
     given = {each: rng.uniform(-2.0, 2.0, (STATES, arm.n)) for each in algorithm.needs}
     # angles of many turns, joints at rest and zeros of both signs are states too
@@ -88,31 +110,35 @@ def bits(results: Mapping[str, np.ndarray]) -> dict[str, bytes]:
     return {name: np.ascontiguousarray(array).tobytes() for name, array in results.items()}
 
 
-each_case = pytest.mark.parametrize(("name", "arm_name"), list(cases()))
-
-
-@each_case
-def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> None:
+@pytest.mark.parametrize(("name", "mates"), list(cases()))
+def test_every_way_of_running_gives_the_same_bits(name: str, mates: list[Arm]) -> None:
     """Floats, NumPy, lanes of any width, and any number of threads and chunks agree to the bit."""
-    arm, algorithm = ARMS[arm_name], ALGORITHMS[name]
-    given, expected = on_arrays(name, arm_name)
+    widths = WIDTHS if mates[0].name in ON_ALL_WIDTHS else (host_width(),)
+    for arm in mates:
+        _require_the_same_bits(arm, name, widths)
+
+
+def _require_the_same_bits(arm: Arm, name: str, widths: Sequence[int]) -> None:
+    algorithm = ALGORITHMS[name]
+    given, expected = on_arrays(name, arm)
     assert all(np.isfinite(array).all() for array in expected.values())
     true = bits(expected)
 
     for row in range(0, STATES, STATES // ON_FLOATS):
         state = {each: values[row] for each, values in given.items()}
         found = run(parameters(arm), algorithm.run, algorithm.gives, state)[0]
-        assert bits(found) == bits({each: array[row] for each, array in expected.items()}), row
+        one = {each: array[row] for each, array in expected.items()}
+        assert bits(found) == bits(one), f"{arm.name}, row {row}"
 
-    for width in WIDTHS:
+    for width in widths:
         found, complaints = on_lanes(arm, name, algorithm, given, width=width)
-        assert bits(found) == true, f"width {width}"
+        assert bits(found) == true, f"{arm.name}, width {width}"
         assert not complaints.any()
 
     for jobs in JOBS:
         for chunk in CHUNKS:
             found, _ = on_lanes(arm, name, algorithm, given, jobs=jobs, chunk=chunk)
-            assert bits(found) == true, f"{jobs} jobs, chunks of {chunk}"
+            assert bits(found) == true, f"{arm.name}, {jobs} jobs, chunks of {chunk}"
 
 
 LONG = [

@@ -16,6 +16,7 @@ from robolin.engine.compiled.thread_pool import together
 from tests.cli.command import python
 from tests.engine.on_lanes import plan_for
 from tests.robots import random_arm, random_states
+from tests.work import PATIENCE
 
 ARM = random_arm(71, 3, prismatic=False)
 
@@ -30,7 +31,7 @@ def test_every_worker_works_once_and_in_a_thread_of_its_own(workers: int) -> Non
     seen: list[tuple[int, int]] = []
 
     def work(worker: int) -> None:
-        all_here.wait(10)
+        all_here.wait(PATIENCE)
         seen.append((worker, threading.get_ident()))
 
     together(work, workers)
@@ -119,7 +120,7 @@ def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
     def work(worker: int) -> None:
         if worker == 0:
             raise KeyboardInterrupt
-        go.wait(10)
+        go.wait(PATIENCE)
         found.append(alive() is not None)
         ended.set()
 
@@ -127,7 +128,7 @@ def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
         together(work, 2, holding=piece)
     del piece
     go.set()
-    assert ended.wait(10)
+    assert ended.wait(PATIENCE)
     assert found == [True]
 
 
@@ -141,9 +142,9 @@ def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
 
     def work(worker: int) -> bool:
         if worker == 0:
-            return begun.wait(10)
+            return begun.wait(PATIENCE)
         begun.set()
-        return go.wait(10)
+        return go.wait(PATIENCE)
 
     together(lambda worker: None, 2)
     before = helpers()
@@ -155,7 +156,7 @@ def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
     together(lambda worker: worker == 0 or after.set(), 2)
     assert not after.is_set()
     go.set()
-    assert after.wait(10)
+    assert after.wait(PATIENCE)
     assert helpers() == before
 
 
@@ -168,7 +169,7 @@ def test_whoever_is_asked_again_knows_more() -> None:
         if worker == 0:
             return answers.pop()
         if worker == 2:
-            go.wait(10)
+            go.wait(PATIENCE)
             left.set()
         return None
 
@@ -183,7 +184,7 @@ def test_what_goes_wrong_in_a_helper_does_not_matter_once_all_is_done() -> None:
 
     def work(worker: int) -> bool:
         if worker == 0:
-            return failed.wait(10)
+            return failed.wait(PATIENCE)
         failed.set()
         raise MemoryError("no room")
 

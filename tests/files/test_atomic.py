@@ -111,7 +111,7 @@ def test_a_pipe_is_written_directly(tmp_path):
     reader.start()
     with replacing(pipe) as stream:
         stream.write(b"data")
-    reader.join(timeout=5)
+    reader.join(60)
     assert received == [b"data"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.published import URDF, needs_published_files
+
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "models"
-PUBLISHED = ROOT.parent / "shared" / "data" / "urdf"
 
 SOURCES = {
     "ur5": "ur5_robot.urdf",
@@ -40,7 +41,6 @@ BASE_MASS = {("iiwa14", "lbr_iiwa_link_0"): 5.0}
 MECHANICS = {"robot", "link", "inertial", "mass", "inertia", "joint", "origin"}
 MECHANICS |= {"parent", "child", "axis", "limit", "dynamics", "mimic"}
 
-needs_sources = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="published files are not here")
 every_urdf = pytest.mark.parametrize("name", SOURCES)
 
 
@@ -49,7 +49,7 @@ def bundled(name: str) -> Path:
 
 
 def published(name: str) -> Path:
-    return PUBLISHED / SOURCES[name]
+    return URDF / SOURCES[name]
 
 
 def numbers(element: ET.Element | None, key: str, default: str) -> tuple[float, ...]:
@@ -140,7 +140,7 @@ def test_links_follow_their_joints_from_base_to_tip(name: str) -> None:
         seen.add(link.get("name"))
 
 
-@needs_sources
+@needs_published_files
 @every_urdf
 def test_link_figures_are_the_published_ones(name: str) -> None:
     """Every mass, centre and inertia is the published number, to the last digit."""
@@ -154,7 +154,7 @@ def test_link_figures_are_the_published_ones(name: str) -> None:
         assert inertial(element) == expected, link
 
 
-@needs_sources
+@needs_published_files
 @every_urdf
 def test_joint_figures_are_the_published_ones(name: str) -> None:
     """Every placement, axis, limit, damping and friction is the published number."""
@@ -171,7 +171,7 @@ def test_joint_figures_are_the_published_ones(name: str) -> None:
             assert motion(element) == motion(theirs[joint]), joint
 
 
-@needs_sources
+@needs_published_files
 @every_urdf
 def test_dynamics_are_those_of_the_published_file(name: str) -> None:
     """Pinocchio computes the same mass matrix and bias forces from our file and from theirs."""

@@ -131,6 +131,7 @@ def test_lost_digits_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failing(digits) == {"digits"}
 
 
+@pytest.mark.slow
 def test_another_bit_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that differs in the last bit of one number is not the same."""
     many = Plan.many

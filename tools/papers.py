@@ -1,6 +1,6 @@
 """The page on the papers: its rows, what they point to, and the errors their tests measure.
 
-`python -m tests.docs.papers` measures every row anew and writes the figures into docs/papers.md.
+`python -m tools.papers` measures every row anew and writes the figures into docs/papers.md.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.operator_algebra.robot import Operators
-from tests.docs.pages import DOCS
-from tests.docs.papers_measure import differences
+from tools.markdown import DOCS
+from tools.papers_measure import differences
 
 PAGE = DOCS / "papers.md"
 
@@ -51,7 +51,8 @@ class Row:
 
 def rows(text: str) -> Iterator[Row]:
     """Every line of every table on the page."""
-    paper, columns = "", []
+    paper = ""
+    columns: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if heading := re.match(r"#+ .*\[([LFOD])\]", line):
             paper, columns = heading[1], []

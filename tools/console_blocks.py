@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.docs.pages import ROOT
+from tools.markdown import ROOT
 
 ANYTHING = "..."
 START = "import sys; sys.argv[0] = 'robolin'; from robolin.cli.main import run; sys.exit(run())"
@@ -24,7 +24,8 @@ def environment(folder: Path) -> dict[str, str]:
     return kept | {
         "PATH": f"{folder}:{os.defpath}",
         "PYTHONPATH": str(ROOT),
-        "ROBOLIN_CACHE": str(folder / "kernels"),
+        # kernels that are there already need not be compiled again
+        "ROBOLIN_CACHE": os.environ.get("ROBOLIN_CACHE", str(folder / "kernels")),
         "PYTHONIOENCODING": "utf-8",
         "PYTHONDONTWRITEBYTECODE": "1",
         "LC_ALL": "C.UTF-8",

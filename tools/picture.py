@@ -1,6 +1,6 @@
 """The README's picture: what a command really prints, drawn as an SVG terminal.
 
-`python -m tests.docs.picture` draws it anew; a test fails while it is not current.
+`python -m tools.picture` draws it anew; a test fails while it is not current.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.docs.console import environment, printed
-from tests.docs.pages import DOCS
+from tools.console_blocks import environment, printed
+from tools.markdown import DOCS
 
 COMMAND = "robolin linearize-forward two-link --q 0.3,-0.7 --qd 0.5,-1.2 --tau 20,5 --format table"
 PICTURE = DOCS / "pictures" / "linearize-forward.svg"
@@ -39,6 +39,10 @@ def drawn() -> str:
     )
 
 
-if __name__ == "__main__":
+def main() -> None:
     PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_text(drawn(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 
 _FENCE = re.compile(r"^(`{3,})(\w*)\s*$")
@@ -36,7 +36,8 @@ def pages() -> list[Path]:
 
 def blocks(page: Path) -> Iterator[Block]:
     """The fenced blocks of a page in order."""
-    mark, opened, inside = "", None, []
+    mark, opened = "", None
+    inside: list[str] = []
     for number, line in enumerate(page.read_text("utf-8").splitlines(), start=1):
         fence = _FENCE.match(line)
         if opened:

@@ -1,6 +1,6 @@
 """What the code writes into the docs: the pages of findings and commands, and examples' output.
 
-`python -m tests.docs.generate` writes all of it anew; tests fail while it is not current.
+`python -m tools.pages` writes all of it anew; tests fail while it is not current.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from robolin.cli.group import group as robolin
 from robolin.description.reading_ids import READING_IDS
 from robolin.description.validate.validation_ids import VALIDATION_IDS
-from tests.docs.console import ANYTHING, environment, printed
-from tests.docs.console import commands as console_commands
-from tests.docs.finding_fixes import FIXES
-from tests.docs.pages import DOCS, examples, pages
+from tools.console_blocks import ANYTHING, environment, printed
+from tools.console_blocks import commands as console_commands
+from tools.finding_fixes import FIXES
+from tools.markdown import DOCS, examples, pages
 
 WIDTH = 80
 
@@ -138,8 +138,8 @@ def _rerun(text: str, folder: Path, variables: dict[str, str]) -> Iterator[str]:
 
 
 def main() -> None:
-    for name, page in PAGES.items():
-        (DOCS / name).write_text(page(), "utf-8")
+    for name, text in PAGES.items():
+        (DOCS / name).write_text(text(), "utf-8")
     for page in pages():
         refresh_examples(page)
 

@@ -11,7 +11,8 @@ import robolin
 from robolin.arm import Arm, Inertia, Joint, Limits, Link, Pose
 from robolin.description.bundled import bundled_names
 from robolin.verification.checks import WHY
-from tests.robots import PUBLISHED, WRENCH_MODELS, named, random_arm, with_follower, with_wrench
+from tests.published import URDF, needs_published_files
+from tests.robots import WRENCH_MODELS, named, random_arm, with_follower, with_wrench
 
 without_kernels = pytest.mark.usefixtures("without_kernels")
 
@@ -23,6 +24,7 @@ def assert_passes(found: robolin.Verification) -> None:
     assert found.passed, found.defects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", bundled_names())
 def test_bundled_arms_pass(name: str) -> None:
     """Nothing is out of bounds for any arm that comes with robolin."""
@@ -137,7 +139,7 @@ def test_an_all_but_singular_pose_is_a_defect() -> None:
 
 
 @without_kernels
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="the published files are not here")
+@needs_published_files
 @pytest.mark.parametrize(
     ("stem", "defect"),
     [
@@ -149,7 +151,7 @@ def test_an_all_but_singular_pose_is_a_defect() -> None:
 )
 def test_published_files_pass_or_have_a_defect(stem: str, defect: str) -> None:
     """Rotors without Coriolis forces, damping far above inertia, joints that move nothing."""
-    found = robolin.verify(robolin.load(PUBLISHED / f"{stem}.urdf"), samples=3)
+    found = robolin.verify(robolin.load(URDF / f"{stem}.urdf"), samples=3)
 
     assert not found.failed
     assert any(defect in text for text in found.defects) if defect else not found.defects

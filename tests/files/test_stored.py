@@ -13,7 +13,7 @@ from robolin.errors import RobolinError
 from robolin.files.stored import read_result
 from robolin.files.write import FILE_WRITERS
 from robolin.results.result import Array, Result, whole
-from tests.checking.mutations import mutated, swapped_lines, swapped_members
+from tests.files.file_damage import mutated, swapped_lines, swapped_members
 
 JOINTS = ("shoulder", "arm/elbow", 'wrist "2"')
 # a tenth of them have members or lines exchanged
@@ -82,6 +82,7 @@ def test_what_was_stored_comes_back(tmp_path: Path, form: str, rows: int | None)
     assert same_bits(written(form, tmp_path, rows, 1), result(rows, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FILE_WRITERS)
 @pytest.mark.parametrize("rows", ROWS)
 def test_damage_is_refused_or_harmless(tmp_path: Path, form: str, rows: int | None) -> None:
@@ -179,5 +180,5 @@ def test_parquet_into_a_pipe_has_its_checksum(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: through.write_bytes(pipe.read_bytes()))
     reader.start()
     FILE_WRITERS["parquet"](whole(replace(result(4, 1))), pipe)
-    reader.join(10)
+    reader.join(60)
     assert through.read_bytes() == written("parquet", tmp_path, 4, 1).read_bytes()

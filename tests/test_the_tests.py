@@ -1,0 +1,98 @@
+"""What holds for the tests themselves."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+PACKAGE = TESTS.parent / "robolin"
+FILES = [path for path in sorted(TESTS.rglob("*.py")) if path != Path(__file__).resolve()]
+
+CLOCK = re.compile(
+    r"\b(perf_counter|monotonic|process_time|thread_time|clock_gettime|timeit|getrusage)\w*\b"
+    r"|\btime\.time(_ns)?\b|\bfrom time import (?!sleep$)|\bdatetime\.(now|utcnow)\b",
+    re.MULTILINE,
+)
+
+# seconds; what is given up sooner fails on a busy machine
+SHORTEST_PATIENCE = 60
+
+ROOMS = sorted(path.name for path in PACKAGE.iterdir() if any(path.glob("*.py")))
+FOLDERS = sorted({path.parent for path in FILES if path.name.startswith("test_")})
+# a room that only passes on what others compute is tested where that is computed
+TESTED_ELSEWHERE = {"api": "docs", "evaluation": "engine", "results": "files"}
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(TESTS).as_posix()
+
+
+def _short_waits(tree: ast.AST) -> Iterator[int]:
+    """Lines with a timeout, of whatever call, that a busy machine may exceed."""
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        waits = isinstance(call.func, ast.Attribute) and call.func.attr in ("wait", "join")
+        given = [word.value for word in call.keywords if word.arg == "timeout"]
+        for value in [*given, *(call.args[:1] if waits else [])]:
+            seconds = value.value if isinstance(value, ast.Constant) else None
+            if isinstance(seconds, int | float) and seconds < SHORTEST_PATIENCE:
+                yield call.lineno
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
+def test_no_test_looks_at_a_clock(path: Path) -> None:
+    """Nothing here, nor in the programs started from here, reads a clock: work is counted."""
+    lines = enumerate(path.read_text("utf-8").splitlines(), start=1)
+    assert [number for number, line in lines if CLOCK.search(line)] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
+def test_whoever_waits_is_patient(path: Path) -> None:
+    """A timeout only keeps a broken test from hanging: no working one comes near it."""
+    assert list(_short_waits(ast.parse(path.read_text("utf-8")))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["assert perf_counter() < 3", "a = time.monotonic_ns()", "t = time.time()", "import timeit"],
+)
+def test_clocks_are_recognized(line: str) -> None:
+    assert CLOCK.search(line)
+
+
+def test_short_waits_are_recognized() -> None:
+    program = "a.wait(5)\nb.join(timeout=59.0)\nc(timeout=1)\na.wait(60)\n','.join(x)\nd.wait()"
+    assert list(_short_waits(ast.parse(program))) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_has_tests(room: str) -> None:
+    """The tests of robolin/ROOM are in tests/ROOM."""
+    folder = TESTS / TESTED_ELSEWHERE.get(room, room)
+    assert list(folder.glob("test_*.py"))
+
+
+def test_no_room_is_excused_for_nothing() -> None:
+    """A room that is said to be tested elsewhere exists and has no folder of its own."""
+    assert set(TESTED_ELSEWHERE) <= set(ROOMS)
+    assert not [room for room in TESTED_ELSEWHERE if (TESTS / room).is_dir()]
+
+
+def _unmarked(path: Path) -> Iterator[str]:
+    """The test functions of a file that are not marked slow as a whole."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            slow = "pytest.mark.slow" in map(ast.unparse, node.decorator_list)
+            if node.name.startswith("test_") and not slow:
+                yield node.name
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=_name)
+def test_a_quick_run_visits_every_room(folder: Path) -> None:
+    """In every folder most of what is tested is tested without the slow tests too."""
+    files = list(folder.glob("test_*.py"))
+    assert sum(any(_unmarked(path)) for path in files) > len(files) / 2
