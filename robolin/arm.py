@@ -10,10 +10,10 @@ the two orders meet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 Vector3 = tuple[float, float, float]
 Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
@@ -196,8 +196,16 @@ class Arm:
     digest: str = ""
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the arm itself, not what was worked out from it and can be again."""
-        return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
+        """What is pickled and copied: the fields, not what was worked out and can be again."""
+        return {each.name: self.__dict__[each.name] for each in fields(self)}
+
+    def __hash__(self) -> int:
+        """Equal arms hash alike, so that an arm can be a key; worked out once."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.links, self.joint_names, self.gravity, self.digest))
 
     @property
     def n(self) -> int:
@@ -263,3 +271,19 @@ class Arm:
     def serial(self) -> bool:
         """Whether every link carries at most one other and only one sits on the base."""
         return all(link.parent == k + 1 for k, link in enumerate(self.links, start=1))
+
+
+T = TypeVar("T")
+
+
+def kept_with(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
+    """What `make` works out of an arm: once, kept with it, and gone when the arm goes.
+
+    An arm made from this one by `replace`, copied or pickled starts with nothing kept.  Where two
+    threads ask for the first time at once, both may work it out, and both get the same one.
+    """
+    kept: dict[str, Any] = arm.__dict__.get("_kept") or arm.__dict__.setdefault("_kept", {})
+    if name not in kept:
+        kept.setdefault(name, make(arm))
+    found: T = kept[name]
+    return found

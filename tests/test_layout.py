@@ -21,15 +21,16 @@ ALLOWED = {
     "errors": set(),
     "quantities": set(),
     "version": set(),
-    "input_checks": {"algebra", "arm", "errors"},
+    "wording": set(),
+    "input_checks": {"algebra", "arm", "errors", "wording"},
     "geometry": {"arm", "errors", "input_checks"},
     "algebra": set(),
     "dynamics": {"algebra"},
     "engine": {"algebra", "arm", "errors", "geometry"},
-    "evaluation": {"arm", "dynamics", "engine", "errors", "input_checks", "loops"},
-    "description": {"arm", "errors", "geometry"},
+    "evaluation": {"arm", "dynamics", "engine", "errors", "input_checks", "loops", "wording"},
+    "description": {"arm", "errors", "geometry", "wording"},
     "results": {"arrays", "errors"},
-    "terminal": {"arrays", "background", "errors", "results"},
+    "terminal": {"arrays", "background", "errors", "results", "wording"},
     "files": {
         "arrays",
         "background",
@@ -40,10 +41,10 @@ ALLOWED = {
         "trajectory",
         "version",
     },
-    "trajectory": {"arrays", "arm", "background", "errors", "files", "geometry"},
-    "checking": {"arrays", "background", "errors", "files", "quantities", "results"},
+    "trajectory": {"arrays", "arm", "background", "errors", "files", "geometry", "wording"},
+    "checking": {"arrays", "background", "errors", "files", "quantities", "results", "wording"},
     "loops": {"algebra", "arm", "errors", "evaluation", "input_checks"},
-    "simulation": {"arm", "errors", "evaluation", "geometry", "input_checks", "loops"},
+    "simulation": {"arm", "errors", "evaluation", "geometry", "input_checks", "loops", "wording"},
     "kinematics": {
         "algebra",
         "arm",
@@ -52,6 +53,7 @@ ALLOWED = {
         "errors",
         "geometry",
         "input_checks",
+        "wording",
     },
     "operator_algebra": {"algebra", "arm", "dynamics", "engine", "errors", "input_checks"},
     "analysis": {
@@ -65,6 +67,7 @@ ALLOWED = {
         "geometry",
         "input_checks",
         "results",
+        "wording",
     },
     "verification": {
         "algebra",
@@ -79,7 +82,7 @@ ALLOWED = {
     },
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array
-NO_NUMPY = {"arm", "errors", "quantities", "version", "description", "dynamics"}
+NO_NUMPY = {"arm", "errors", "quantities", "version", "wording", "description", "dynamics"}
 NUMPY_ON_DEMAND = {"algebra"}
 
 # a table of all algorithms, none itself

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Unpack
 
@@ -15,10 +14,10 @@ from robolin.description.building.keywords import Keywords, model_options
 from robolin.description.building.options import ModelOptions
 from robolin.description.bundled import bundled_names, bundled_path
 from robolin.description.figures import figures_of
-from robolin.description.model import Finding, Reading
-from robolin.description.structure import quoted
+from robolin.description.model import Description, Finding, Reading
 from robolin.description.validate.validate import validate
 from robolin.errors import FileError, RobolinError, UsageError, raise_all
+from robolin.wording import closest, counted, did_you_mean, quoted
 
 Source = str | os.PathLike[str]
 
@@ -53,8 +52,7 @@ def load(source: Source, **options: Unpack[Keywords]) -> Arm:
 
 def load_with(source: Source, options: ModelOptions) -> Arm:
     """The arm in a file or of a bundled name, the options given as one object."""
-    arm = arm_of(read(source), options)
-    return replace(arm, source=_name(source))
+    return arm_of(read(source), options, _name(source))
 
 
 def from_urdfpy(urdf: Any, **options: Unpack[Keywords]) -> Arm:
@@ -64,31 +62,34 @@ def from_urdfpy(urdf: Any, **options: Unpack[Keywords]) -> Arm:
     return arm_of(read_urdfpy(urdf), model_options(options))
 
 
-def arm_of(reading: Reading, options: ModelOptions) -> Arm:
-    """The arm in a reading; its errors, and warnings if strict, are raised together."""
-    raise_all([found.error() for found in reading.findings if found.level == "error"])
-    assert reading.description is not None, "a reading without errors has a description"
+def arm_of(reading: Reading, options: ModelOptions, source: str | None = None) -> Arm:
+    """The arm in a reading; its errors, and warnings if strict, are raised together.
+
+    source: what the arm was asked for by, where that is not the name of the file
+    """
+    description = _sound(reading)
     warnings = [found for found in validate(reading) if found.level == "warning"]
     if options.strict:
         raise_all([found.error() for found in warnings])
-    arm = build(reading.description, options)
-    return _noting(arm, warnings) if warnings else arm
+    return build(description, options, source, notes=[_note(warnings)] if warnings else [])
 
 
-def _noting(arm: Arm, warnings: list[Finding]) -> Arm:
-    """The arm with a line in its contract that says what `validate` would warn about."""
+def _sound(reading: Reading) -> Description:
+    """The description in a reading; its errors are raised together."""
+    raise_all([found.error() for found in reading.findings if found.level == "error"])
+    assert reading.description is not None, "a reading without errors has a description"
+    return reading.description
+
+
+def _note(warnings: list[Finding]) -> str:
+    """What the contract says about what `validate` would warn about."""
     ids = ", ".join(dict.fromkeys(found.id for found in warnings))
-    count = f"{len(warnings)} warning{'s' * (len(warnings) != 1)}"
-    note = f"{count} by `robolin validate`: {ids}"
-    return replace(arm, contract={**arm.contract, "notes": [*arm.contract["notes"], note]})
+    return f"{counted(len(warnings), 'warning')} by `robolin validate`: {ids}"
 
 
 def figures(source: Source) -> dict[str, Any]:
     """Every figure of the description in a file or of a bundled name."""
-    reading = read(source)
-    raise_all([found.error() for found in reading.findings if found.level == "error"])
-    assert reading.description is not None, "a reading without errors has a description"
-    return figures_of(reading.description)
+    return figures_of(_sound(read(source)))
 
 
 def read(source: Source) -> Reading:
@@ -135,19 +136,16 @@ def _found(name: str) -> Path:
 
 def _missing(path: Path, bare: bool) -> FileError:
     """The error for a file that is not there, with the name that was probably meant."""
-    from difflib import get_close_matches
-
     names = bundled_names()
     if bare:
-        close = get_close_matches(path.name.lower(), names, n=1)
-        meant = f"did you mean '{close[0]}'?" if close else f"bundled are {quoted(names)}"
+        meant = did_you_mean(path.name.lower(), names, f"bundled are {quoted(names)}")
         hint = f"{meant} (`robolin models` tells more)"
         return FileError("no such file and no bundled arm of that name", where=str(path), hint=hint)
     stems = _stems_beside(path)
     if path.stem.lower() in names and path.name == str(path):
         hint = f"the bundled arm goes by its bare name: '{path.stem.lower()}'"
-    elif close := get_close_matches(path.stem, stems, n=1):
-        hint = f"did you mean '{path.parent / stems[close[0]]}'?"
+    elif near := closest(path.stem, stems):
+        hint = f"did you mean '{path.parent / stems[near]}'?"
     else:
         hint = "check the path; `robolin models` lists the arms that need none"
     return FileError("no such file", where=str(path), hint=hint)

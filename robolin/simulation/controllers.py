@@ -12,6 +12,7 @@ from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.input_checks import Array, array_of
+from robolin.wording import did_you_mean
 
 _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _SQUARE_ENOUGH = 1e-6
@@ -136,10 +137,7 @@ def controller_of(arm: Arm, law: RateControl | PoseControl, how: How) -> Control
 def _moving_frame(arm: Arm, name: str) -> Array:
     frame = arm.frames.get(name)
     if frame is None:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, arm.frames, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"frames are {', '.join(arm.frames)}"
+        hint = did_you_mean(name, arm.frames, f"frames are {', '.join(arm.frames)}")
         raise RobolinError(f"'{arm.name}' has no frame '{name}'", hint=hint)
     if frame.link == arm.base:
         raise RobolinError(f"the frame '{name}' does not move", hint="take one beyond a joint")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,13 +39,13 @@ class Model:
         from robolin.description.load import arm_of
 
         reading = reading or self.reading()
-        arm = arm_of(reading, self.options)
+        arm = arm_of(reading, self.options, self.source)
         if reading.description is not None:
             for joint in reading.description.joints:
                 if joint.name in self.in_degrees and joint.kind == "prismatic":
                     message = f"joint '{joint.name}' slides: its position is in m, not in deg"
                     raise UsageError(message, where="--lock")
-        return replace(arm, source=self.source)
+        return arm
 
 
 ARM = click.Argument(["arm"], metavar="ARM")

@@ -10,6 +10,7 @@ from typing import Any
 
 from robolin.analysis.operation_counts import Counted, value_at, written
 from robolin.engine.parameters import Parameters
+from robolin.wording import counted
 
 _HEADER = (
     "algorithm",
@@ -45,11 +46,6 @@ def as_text(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counte
         "the papers do not say whether their formulas include this\n"
         f"{remarks}"
     )
-
-
-def counted(count: int, noun: str) -> str:
-    """So many of something, in the plural unless it is one."""
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _pairs(cost: Mapping[str, int]) -> int:

@@ -9,6 +9,7 @@ import click
 
 from robolin.cli.flags.flag_values import Typed, named
 from robolin.errors import RobolinError, UsageError
+from robolin.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -55,7 +56,7 @@ def command(verb: str, arm: str | None, joints: int | None, lock: Sequence[str],
       robolin count inverse panda
     """
     from robolin.analysis.operation_counts import operation_counts
-    from robolin.cli.reports.count_report import as_json, as_text, counted
+    from robolin.cli.reports.count_report import as_json, as_text
     from robolin.engine.generic_chain import generic_chain
     from robolin.engine.parameters import parameters_of
 
@@ -79,8 +80,6 @@ def command(verb: str, arm: str | None, joints: int | None, lock: Sequence[str],
 
 def _require_sense(verb: str, arm: str | None, joints: int | None, lock: Sequence[str]) -> None:
     if verb not in VERBS:
-        from robolin.description.structure import did_you_mean
-
         hint = did_you_mean(verb.lower().replace("_", "-"), VERBS)
         raise UsageError(f"there is no verb '{verb}' to count", where="robolin count", hint=hint)
     if (arm is None) == (joints is None):

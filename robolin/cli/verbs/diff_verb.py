@@ -13,6 +13,7 @@ from robolin.cli.flags.flag import OUTPUT, Verb, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.reports.report import Lines, Part, Report
+from robolin.wording import counted
 
 if TYPE_CHECKING:
     from robolin.checking.model_changes import Change
@@ -69,7 +70,7 @@ def _parts(changes: Sequence[Change]) -> list[Part]:
 
     if not changes:
         return [Lines(["nothing differs"])]
-    count = f"{len(changes)} difference{'s' * (len(changes) != 1)}"
+    count = counted(len(changes), "difference")
     return [changes_sheet(changes), Lines([count])]
 
 

@@ -11,6 +11,7 @@ import click
 from robolin.cli.flags.flag import METHOD, Flag, Verb
 from robolin.cli.flags.model_flags import ARM, file_name
 from robolin.cli.reports.report import Lines, Report, report_options
+from robolin.wording import counted
 
 if TYPE_CHECKING:
     from robolin.description.model import Finding
@@ -48,7 +49,7 @@ def _lines(arm: str, findings: Sequence[Finding]) -> Iterator[str]:
         if found.hint:
             yield f"    hint: {found.hint}"
     counts = _counts(findings)
-    told = [f"{n} {level}{'s' * (n != 1)}" for level, n in counts.items() if n]
+    told = [counted(n, level) for level, n in counts.items() if n]
     yield f"{arm}: {', '.join(told) or 'nothing found'}"
 
 

@@ -7,8 +7,8 @@ from typing import Any, TypedDict, get_args
 
 from robolin.arm import ORIGIN, Vector3, Wrench, WrenchModel
 from robolin.description.building.options import ModelOptions, Payload
-from robolin.description.structure import did_you_mean, quoted
 from robolin.errors import UsageError, raise_all
+from robolin.wording import did_you_mean, quoted
 
 PayloadLike = Payload | tuple[str, float] | tuple[str, float, Sequence[float]]
 
