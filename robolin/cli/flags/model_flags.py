@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from robolin.cli.flags.flag import MODEL, bundled, flag
 from robolin.cli.flags.flag_values import Figure, Typed, named, number, numbers
@@ -163,6 +164,25 @@ def _model(
 
 
 model_options = bundled("model", [ARM, *_FLAGS], _model)
+
+# where joints may be counted instead of named, and their order does not matter
+_STRUCTURE = [param for param in _FLAGS if param.name != "joints"]
+
+
+def _structure(arm: str | None, **flags: Any) -> Model | None:
+    if arm is not None:
+        return _model(arm, joints=None, **flags)
+    ctx = click.get_current_context()
+    for param in _STRUCTURE:
+        if ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT:
+            hint = "--joints N takes as many joints as should move, and nothing else"
+            raise UsageError(f"{param.opts[0]} is for an ARM", where=ctx.command_path, hint=hint)
+    return None
+
+
+structure_options = bundled(
+    "model", [click.Argument(["arm"], required=False, metavar="[ARM]"), *_STRUCTURE], _structure
+)
 
 
 def file_name(name: str) -> str:
