@@ -1,6 +1,12 @@
 """robolin: dynamics and linearized dynamics of robot arms.
 
-Names are imported when they are first used, so that a command that needs no arrays loads none.
+    arm = robolin.load("panda")
+    tau = robolin.inverse(arm, q, qd, qdd)
+
+Arrays go in and come out with batch axes first and joints last, in SI units and in the order of
+`arm.joint_names`.  `help(robolin.inverse)` tells what a function takes, and docs/python.md what
+there is.  Names are imported when they are first used, so that a command that needs no arrays
+loads none.
 """
 
 from __future__ import annotations
@@ -8,223 +14,143 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from robolin.errors import FileError, RobolinError, UsageError
-from robolin.version import __version__
+from robolin.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from robolin.analysis.curvature import Curvature, curvature
-    from robolin.analysis.identification import Identifiable, Regressor, identifiable, regressor
-    from robolin.analysis.limits import JointLimits, limits
-    from robolin.analysis.sensitivity import (
-        Sensitivity,
-        SensitivityMatrices,
-        parameter_names,
-        sensitivity,
-        sensitivity_matrices,
+    from robolin.analysis.curvature import Curvature as Curvature
+    from robolin.analysis.curvature import curvature as curvature
+    from robolin.analysis.identification import Identifiable as Identifiable
+    from robolin.analysis.identification import Regressor as Regressor
+    from robolin.analysis.identification import identifiable as identifiable
+    from robolin.analysis.identification import regressor as regressor
+    from robolin.analysis.limits import JointLimits as JointLimits
+    from robolin.analysis.limits import limits as limits
+    from robolin.analysis.sensitivity import Sensitivity as Sensitivity
+    from robolin.analysis.sensitivity import SensitivityMatrices as SensitivityMatrices
+    from robolin.analysis.sensitivity import parameter_names as parameter_names
+    from robolin.analysis.sensitivity import sensitivity as sensitivity
+    from robolin.analysis.sensitivity import sensitivity_matrices as sensitivity_matrices
+    from robolin.api.closed_loops import close as close
+    from robolin.api.closed_loops import close_change as close_change
+    from robolin.api.closed_loops import linearize_loops as linearize_loops
+    from robolin.api.closed_loops import loop_constraints as loop_constraints
+    from robolin.api.closed_loops import loop_forces as loop_forces
+    from robolin.api.diagonal_coordinates import Diagonalized as Diagonalized
+    from robolin.api.diagonal_coordinates import (
+        DiagonalizedUnnormalized as DiagonalizedUnnormalized,
     )
-    from robolin.api.arm_dynamics import (
-        Diagonalized,
-        DiagonalizedUnnormalized,
-        Factors,
-        LinearizedForward,
-        LinearizedInverse,
-        coriolis_matrix,
-        diagonalize,
-        diagonalize_unnormalized,
-        forward,
-        inverse,
-        linearize_forward,
-        linearize_inverse,
-        mass_matrix,
-        mass_matrix_derivative,
-        mass_matrix_factor,
-        mass_matrix_inverse,
-        mass_matrix_second_derivative,
-        perturb_forward,
-        perturb_inverse,
-        undiagonalize,
-        undiagonalize_unnormalized,
+    from robolin.api.diagonal_coordinates import diagonalize as diagonalize
+    from robolin.api.diagonal_coordinates import (
+        diagonalize_unnormalized as diagonalize_unnormalized,
     )
-    from robolin.api.closed_loops import (
-        Closed,
-        ClosedChange,
-        LinearizedLoops,
-        LoopConstraints,
-        LoopForces,
-        close,
-        close_change,
-        linearize_loops,
-        loop_constraints,
-        loop_forces,
+    from robolin.api.diagonal_coordinates import undiagonalize as undiagonalize
+    from robolin.api.diagonal_coordinates import (
+        undiagonalize_unnormalized as undiagonalize_unnormalized,
     )
-    from robolin.api.frame_kinematics import (
-        FrameDerivatives,
-        FrameJacobian,
-        FrameMotion,
-        LinkAccelerations,
-        OperationalSpace,
-        frame_derivatives,
-        frame_motion,
-        jacobian,
-        link_accelerations,
-        operational_space,
+    from robolin.api.frame_kinematics import frame_derivatives as frame_derivatives
+    from robolin.api.frame_kinematics import frame_motion as frame_motion
+    from robolin.api.frame_kinematics import jacobian as jacobian
+    from robolin.api.frame_kinematics import link_accelerations as link_accelerations
+    from robolin.api.frame_kinematics import operational_space as operational_space
+    from robolin.api.frame_results import FrameDerivatives as FrameDerivatives
+    from robolin.api.frame_results import FrameJacobian as FrameJacobian
+    from robolin.api.frame_results import FrameMotion as FrameMotion
+    from robolin.api.frame_results import LinkAccelerations as LinkAccelerations
+    from robolin.api.frame_results import OperationalSpace as OperationalSpace
+    from robolin.api.inverse_and_forward import forward as forward
+    from robolin.api.inverse_and_forward import inverse as inverse
+    from robolin.api.linear_models import LinearizedForward as LinearizedForward
+    from robolin.api.linear_models import LinearizedInverse as LinearizedInverse
+    from robolin.api.linear_models import linearize_forward as linearize_forward
+    from robolin.api.linear_models import linearize_inverse as linearize_inverse
+    from robolin.api.linear_models import perturb_forward as perturb_forward
+    from robolin.api.linear_models import perturb_inverse as perturb_inverse
+    from robolin.api.loop_results import Closed as Closed
+    from robolin.api.loop_results import ClosedChange as ClosedChange
+    from robolin.api.loop_results import LinearizedLoops as LinearizedLoops
+    from robolin.api.loop_results import LoopConstraints as LoopConstraints
+    from robolin.api.loop_results import LoopForces as LoopForces
+    from robolin.api.mass_matrices import Factors as Factors
+    from robolin.api.mass_matrices import coriolis_matrix as coriolis_matrix
+    from robolin.api.mass_matrices import mass_matrix as mass_matrix
+    from robolin.api.mass_matrices import mass_matrix_derivative as mass_matrix_derivative
+    from robolin.api.mass_matrices import mass_matrix_factor as mass_matrix_factor
+    from robolin.api.mass_matrices import mass_matrix_inverse as mass_matrix_inverse
+    from robolin.api.mass_matrices import (
+        mass_matrix_second_derivative as mass_matrix_second_derivative,
     )
-    from robolin.arm import Arm, Joint, Link
-    from robolin.description.load import from_urdfpy, load
-    from robolin.files.stored import read_result
-    from robolin.geometry.configuration import advanced, difference, kinematic_block
-    from robolin.operator_algebra.robot import Operators, operators
-    from robolin.simulation.controllers import PoseControl, RateControl
-    from robolin.simulation.simulate import simulate
-    from robolin.simulation.simulated_motion import Simulation
-    from robolin.simulation.torques import TorqueTable
-    from robolin.verification.verify import Verification, verify
+    from robolin.arm import Arm as Arm
+    from robolin.arm import Joint as Joint
+    from robolin.arm import Link as Link
+    from robolin.description.load import from_urdfpy as from_urdfpy
+    from robolin.description.load import load as load
+    from robolin.errors import FileError as FileError
+    from robolin.errors import RobolinError as RobolinError
+    from robolin.errors import UsageError as UsageError
+    from robolin.files.stored import read_result as read_result
+    from robolin.geometry.configuration import advanced as advanced
+    from robolin.geometry.configuration import difference as difference
+    from robolin.geometry.configuration import kinematic_block as kinematic_block
+    from robolin.operator_algebra.robot import Operators as Operators
+    from robolin.operator_algebra.robot import operators as operators
+    from robolin.simulation.controllers import PoseControl as PoseControl
+    from robolin.simulation.controllers import RateControl as RateControl
+    from robolin.simulation.simulate import simulate as simulate
+    from robolin.simulation.simulated_motion import Simulation as Simulation
+    from robolin.simulation.torques import TorqueTable as TorqueTable
+    from robolin.verification.verify import Verification as Verification
+    from robolin.verification.verify import verify as verify
 
-_HOME = {
-    **dict.fromkeys(("Curvature", "curvature"), "robolin.analysis.curvature"),
-    **dict.fromkeys(
-        ("Identifiable", "Regressor", "identifiable", "regressor"),
-        "robolin.analysis.identification",
+# where each public name lives; type checkers read the same from the imports above
+_PUBLIC = {
+    "robolin.analysis.curvature": "Curvature curvature",
+    "robolin.analysis.identification": "Identifiable Regressor identifiable regressor",
+    "robolin.analysis.limits": "JointLimits limits",
+    "robolin.analysis.sensitivity": (
+        "Sensitivity SensitivityMatrices parameter_names sensitivity sensitivity_matrices"
     ),
-    **dict.fromkeys(
-        (
-            "Sensitivity",
-            "SensitivityMatrices",
-            "parameter_names",
-            "sensitivity",
-            "sensitivity_matrices",
-        ),
-        "robolin.analysis.sensitivity",
+    "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
+    "robolin.api.diagonal_coordinates": (
+        "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "
+        "undiagonalize undiagonalize_unnormalized"
     ),
-    **dict.fromkeys(("Arm", "Joint", "Link"), "robolin.arm"),
-    **dict.fromkeys(
-        ("advanced", "difference", "kinematic_block"), "robolin.geometry.configuration"
+    "robolin.api.frame_kinematics": (
+        "frame_derivatives frame_motion jacobian link_accelerations operational_space"
     ),
-    **dict.fromkeys(("load", "from_urdfpy"), "robolin.description.load"),
-    "read_result": "robolin.files.stored",
-    **dict.fromkeys(("Operators", "operators"), "robolin.operator_algebra.robot"),
-    **dict.fromkeys(("PoseControl", "RateControl"), "robolin.simulation.controllers"),
-    **dict.fromkeys(
-        (
-            "Closed",
-            "ClosedChange",
-            "LinearizedLoops",
-            "LoopConstraints",
-            "LoopForces",
-            "close",
-            "close_change",
-            "linearize_loops",
-            "loop_constraints",
-            "loop_forces",
-        ),
-        "robolin.api.closed_loops",
+    "robolin.api.frame_results": (
+        "FrameDerivatives FrameJacobian FrameMotion LinkAccelerations OperationalSpace"
     ),
-    **dict.fromkeys(
-        (
-            "FrameDerivatives",
-            "FrameJacobian",
-            "FrameMotion",
-            "LinkAccelerations",
-            "OperationalSpace",
-            "frame_derivatives",
-            "frame_motion",
-            "jacobian",
-            "link_accelerations",
-            "operational_space",
-        ),
-        "robolin.api.frame_kinematics",
+    "robolin.api.inverse_and_forward": "forward inverse",
+    "robolin.api.linear_models": (
+        "LinearizedForward LinearizedInverse linearize_forward linearize_inverse "
+        "perturb_forward perturb_inverse"
     ),
-    "Simulation": "robolin.simulation.simulated_motion",
-    "TorqueTable": "robolin.simulation.torques",
-    "simulate": "robolin.simulation.simulate",
-    **dict.fromkeys(("JointLimits", "limits"), "robolin.analysis.limits"),
-    **dict.fromkeys(("Verification", "verify"), "robolin.verification.verify"),
+    "robolin.api.loop_results": "Closed ClosedChange LinearizedLoops LoopConstraints LoopForces",
+    "robolin.api.mass_matrices": (
+        "Factors coriolis_matrix mass_matrix mass_matrix_derivative mass_matrix_factor "
+        "mass_matrix_inverse mass_matrix_second_derivative"
+    ),
+    "robolin.arm": "Arm Joint Link",
+    "robolin.description.load": "from_urdfpy load",
+    "robolin.errors": "FileError RobolinError UsageError",
+    "robolin.files.stored": "read_result",
+    "robolin.geometry.configuration": "advanced difference kinematic_block",
+    "robolin.operator_algebra.robot": "Operators operators",
+    "robolin.simulation.controllers": "PoseControl RateControl",
+    "robolin.simulation.simulate": "simulate",
+    "robolin.simulation.simulated_motion": "Simulation",
+    "robolin.simulation.torques": "TorqueTable",
+    "robolin.verification.verify": "Verification verify",
 }
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 
-__all__ = [
-    "Arm",
-    "Closed",
-    "ClosedChange",
-    "Curvature",
-    "Diagonalized",
-    "DiagonalizedUnnormalized",
-    "Factors",
-    "FileError",
-    "FrameDerivatives",
-    "FrameJacobian",
-    "FrameMotion",
-    "Identifiable",
-    "Joint",
-    "JointLimits",
-    "LinearizedForward",
-    "LinearizedInverse",
-    "LinearizedLoops",
-    "Link",
-    "LinkAccelerations",
-    "LoopConstraints",
-    "LoopForces",
-    "OperationalSpace",
-    "Operators",
-    "PoseControl",
-    "RateControl",
-    "Regressor",
-    "RobolinError",
-    "Sensitivity",
-    "SensitivityMatrices",
-    "Simulation",
-    "TorqueTable",
-    "UsageError",
-    "Verification",
-    "__version__",
-    "advanced",
-    "close",
-    "close_change",
-    "coriolis_matrix",
-    "curvature",
-    "diagonalize",
-    "diagonalize_unnormalized",
-    "difference",
-    "forward",
-    "frame_derivatives",
-    "frame_motion",
-    "from_urdfpy",
-    "identifiable",
-    "inverse",
-    "jacobian",
-    "kinematic_block",
-    "limits",
-    "linearize_forward",
-    "linearize_inverse",
-    "linearize_loops",
-    "link_accelerations",
-    "load",
-    "loop_constraints",
-    "loop_forces",
-    "mass_matrix",
-    "mass_matrix_derivative",
-    "mass_matrix_factor",
-    "mass_matrix_inverse",
-    "mass_matrix_second_derivative",
-    "operational_space",
-    "operators",
-    "parameter_names",
-    "perturb_forward",
-    "perturb_inverse",
-    "read_result",
-    "regressor",
-    "sensitivity",
-    "sensitivity_matrices",
-    "simulate",
-    "undiagonalize",
-    "undiagonalize_unnormalized",
-    "verify",
-]
+__all__ = sorted([*_HOME, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module 'robolin' has no attribute {name!r}")
-    value = getattr(import_module(_HOME.get(name, "robolin.api.arm_dynamics")), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -10,10 +10,10 @@ the two orders meet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 Vector3 = tuple[float, float, float]
 Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
@@ -72,7 +72,26 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """One moving joint: where it sits on the link inboard of it, and what it does."""
+    """One moving joint: where it sits on the link inboard of it, and what it does.
+
+    Fields:
+        name: as the description has it
+        kind: "revolute", "continuous" or "prismatic"
+        pose: of the joint on the link inboard of it: rotation (9 numbers, row by row),
+            translation in m
+        axis: (3,), a unit vector in the joint's own axes
+        limits: lower and upper in rad or m, velocity in rad/s or m/s, effort in N·m or N; None
+            where nothing is said
+        damping: in N·m·s/rad or N·s/m
+        friction: Coulomb friction in N·m or N
+        armature: reflected rotor inertia in kg·m² or kg
+        mimic: the joint that this one follows, or None
+
+    Example:
+        >>> joint = robolin.load("panda").joints[3]
+        >>> joint.name, joint.kind, joint.limits.upper
+        ('panda_joint4', 'revolute', -0.0698)
+    """
 
     name: str
     kind: JointKind
@@ -91,7 +110,21 @@ class Joint:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A moving link, the joint inboard of it, and the number of the link that joint sits on."""
+    """A moving link, the joint inboard of it, and the number of the link that joint sits on.
+
+    Fields:
+        name: as the description has it
+        joint: the `Joint` inboard of it
+        parent: the number of the link inboard, counted from 1 at the tip
+        inertia: mass in kg, com (3,) in m, rotary xx xy xz yy yz zz about it in kg·m², in link
+            axes
+        merged: names of the links that are rigidly part of this one
+
+    Example:
+        >>> link = robolin.load("two-link").links[0]
+        >>> link.name, link.inertia.mass
+        ('lower', 1.0)
+    """
 
     name: str
     joint: Joint
@@ -170,11 +203,35 @@ class Group:
 
 @dataclass(frozen=True)
 class Arm:
-    """An arm ready for dynamics.
+    """An arm ready for dynamics, as `robolin.load` makes it: frozen data that pickles and hashes.
 
-    floating_base: whether the first group is not the description's, but was put under its root
-    tip:           the frame that kinematic questions are about, where one is asked about
-    figures:       what the description says in plain numbers, for telling what changed in it
+    Fields:
+        name: as the description has it
+        links: the moving links, from tip to base
+        frames: every link of the description, moving or merged -> the link it is on, and where
+        joint_names: the independent joints in the order of q: n of them
+        groups: joints with several freedoms
+        floating_base: whether the first group is not the description's, but was put under its
+            root
+        still_joints: joints that could move but are locked or off the chain
+        gravity: (3,) in m/s², in the axes of the description's root
+        damping: whether the description's damping is included
+        friction_velocity: over which velocity friction is smoothed, in rad/s or m/s; None for no
+            friction
+        wrenches: loads applied to the arm, in N and N·m
+        loops: closures between frames
+        tip: the frame that kinematic questions are about, where one is asked about
+        contract: what is included and what is left out, in words
+        figures: what the description says in plain numbers, for telling what changed in it
+        source: what the arm was loaded from
+        digest: SHA-256 of the file
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> arm.n, arm.joint_names, arm.gravity
+        (2, ('shoulder', 'elbow'), (0.0, -9.81, 0.0))
+        >>> arm == robolin.load("two-link")
+        True
     """
 
     name: str
@@ -196,8 +253,16 @@ class Arm:
     digest: str = ""
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the arm itself, not what was worked out from it and can be again."""
-        return {name: value for name, value in self.__dict__.items() if name[0] != "_"}
+        """What is pickled and copied: the fields, not what was worked out and can be again."""
+        return {each.name: self.__dict__[each.name] for each in fields(self)}
+
+    def __hash__(self) -> int:
+        """Equal arms hash alike, so that an arm can be a key; worked out once."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.links, self.joint_names, self.gravity, self.digest))
 
     @property
     def n(self) -> int:
@@ -263,3 +328,19 @@ class Arm:
     def serial(self) -> bool:
         """Whether every link carries at most one other and only one sits on the base."""
         return all(link.parent == k + 1 for k, link in enumerate(self.links, start=1))
+
+
+T = TypeVar("T")
+
+
+def kept_with(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
+    """What `make` works out of an arm: once, kept with it, and gone when the arm goes.
+
+    An arm made from this one by `replace`, copied or pickled starts with nothing kept.  Where two
+    threads ask for the first time at once, both may work it out, and both get the same one.
+    """
+    kept: dict[str, Any] = arm.__dict__.get("_kept") or arm.__dict__.setdefault("_kept", {})
+    if name not in kept:
+        kept.setdefault(name, make(arm))
+    found: T = kept[name]
+    return found

@@ -6,7 +6,21 @@ from collections.abc import Sequence
 
 
 class RobolinError(Exception):
-    """A mistake in the user's input; shown as one block, never as a traceback."""
+    """A mistake in the input: what is wrong, where, and what probably helps.
+
+    Shown by commands as one block, never as a traceback.
+
+    Fields:
+        message: what is wrong
+        where: the file and line, or the argument; empty where that is plain
+        hint: what probably helps; may be empty
+        parts: the separate problems it stands for: itself, or several of one file
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> robolin.RobolinError("too long", where="link 3", hint="cut it").hint
+        'cut it'
+    """
 
     exit_code = 3
 
@@ -41,13 +55,29 @@ class SeveralErrors(RobolinError):
 
 
 class UsageError(RobolinError):
-    """A flag or an argument that makes no sense, by itself or for the arm it is given with."""
+    """An argument that makes no sense, by itself or for the arm it is given with.
+
+    Fields:
+        message, where, hint, parts: as in `RobolinError`, which it is
+
+    Example:
+        >>> issubclass(robolin.UsageError, robolin.RobolinError)
+        True
+    """
 
     exit_code = 2
 
 
 class FileError(RobolinError):
-    """Something could not be read or written."""
+    """Something could not be read or written.
+
+    Fields:
+        message, where, hint, parts: as in `RobolinError`, which it is
+
+    Example:
+        >>> issubclass(robolin.FileError, robolin.RobolinError)
+        True
+    """
 
     exit_code = 4
 

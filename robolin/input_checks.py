@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
+from robolin.wording import counted
 
 Array = Any
 
@@ -44,7 +45,7 @@ def array_of(arm: Arm, name: str, value: ArrayLike) -> Array:
     if array.shape[-1] != arm.n:
         raise RobolinError(
             f"{name} has {array.shape[-1]} values along its last axis, "
-            f"the arm '{arm.name}' has {arm.n} joint{'s' * (arm.n != 1)}",
+            f"the arm '{arm.name}' has {counted(arm.n, 'joint')}",
             hint=f"the joints are, in order: {', '.join(arm.joint_names)}",
         )
     return array

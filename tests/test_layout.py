@@ -15,72 +15,42 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # what each room may import of robolin besides itself; the rest connects them
 CONNECTING = {"__init__", "__main__", "api", "cli", "testing"}
 ALLOWED = {
-    "arm": set(),
-    "arrays": set(),
-    "background": set(),
-    "errors": set(),
-    "quantities": set(),
-    "version": set(),
-    "input_checks": {"algebra", "arm", "errors"},
-    "geometry": {"arm", "errors", "input_checks"},
-    "algebra": set(),
-    "dynamics": {"algebra"},
-    "engine": {"algebra", "arm", "errors", "geometry"},
-    "evaluation": {"arm", "dynamics", "engine", "errors", "input_checks", "loops"},
-    "description": {"arm", "errors", "geometry"},
-    "results": {"arrays", "errors"},
-    "terminal": {"arrays", "background", "errors", "results"},
-    "files": {
-        "arrays",
-        "background",
-        "errors",
-        "quantities",
-        "results",
-        "terminal",
-        "trajectory",
-        "version",
-    },
-    "trajectory": {"arrays", "arm", "background", "errors", "files", "geometry"},
-    "checking": {"arrays", "background", "description", "errors", "files", "quantities", "results"},
-    "loops": {"algebra", "arm", "errors", "evaluation", "input_checks"},
-    "simulation": {"arm", "errors", "evaluation", "geometry", "input_checks", "loops"},
-    "kinematics": {
-        "algebra",
-        "arm",
-        "description",
-        "dynamics",
-        "errors",
-        "geometry",
-        "input_checks",
-    },
-    "operator_algebra": {"algebra", "arm", "dynamics", "engine", "errors", "input_checks"},
-    "analysis": {
-        "arrays",
-        "algebra",
-        "api",
-        "arm",
-        "dynamics",
-        "engine",
-        "errors",
-        "evaluation",
-        "geometry",
-        "input_checks",
-        "results",
-    },
-    "verification": {
-        "algebra",
-        "arm",
-        "description",
-        "dynamics",
-        "engine",
-        "errors",
-        "evaluation",
-        "geometry",
-        "input_checks",
-    },
+    room: set(allowed.split())
+    for room, allowed in {
+        "arm": "",
+        "arrays": "",
+        "background": "",
+        "errors": "",
+        "quantities": "",
+        "version": "",
+        "wording": "",
+        "input_checks": "algebra arm errors wording",
+        "geometry": "arm arrays errors input_checks",
+        "algebra": "",
+        "dynamics": "algebra",
+        "engine": "algebra arm errors geometry",
+        "evaluation": "arm dynamics engine errors input_checks loops wording",
+        "description": "arm errors geometry wording",
+        "results": "arrays errors",
+        "terminal": "arrays background errors results wording",
+        "files": ("arrays background errors quantities results terminal trajectory version"),
+        "trajectory": "arm arrays background errors files geometry wording",
+        "checking": "arrays background description errors files quantities results wording",
+        "loops": "algebra arm errors evaluation input_checks",
+        "simulation": "arm arrays errors evaluation geometry input_checks loops wording",
+        "kinematics": "algebra arm description dynamics errors geometry input_checks wording",
+        "operator_algebra": "algebra arm dynamics engine errors input_checks",
+        "analysis": (
+            "algebra api arm arrays dynamics engine errors evaluation geometry "
+            "input_checks results wording"
+        ),
+        "verification": (
+            "algebra arm arrays description dynamics engine errors evaluation geometry input_checks"
+        ),
+    }.items()
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array
-NO_NUMPY = {"arm", "errors", "quantities", "version", "description", "dynamics"}
+NO_NUMPY = {"arm", "errors", "quantities", "version", "wording", "description", "dynamics"}
 NUMPY_ON_DEMAND = {"algebra"}
 
 # a table of all algorithms, none itself

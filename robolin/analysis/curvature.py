@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robolin.api.run_options import run_options
 from robolin.arm import Arm
+from robolin.arrays import Floats
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import How, evaluate
-from robolin.input_checks import Array, array_of, require_arm, require_tree
+from robolin.evaluation.evaluate import Engine, How, LoopMethod, Method, evaluate
+from robolin.input_checks import array_of, require_arm, require_tree
 
 # exact derivatives leave flat arms with 1e-14 and less; arms that people build have 0.02 and more
 FLAT_BELOW = 1e-8
@@ -28,24 +29,64 @@ _AT_ONCE = 64 * 1024 * 1024
 class Curvature:
     """Riemann symbols of the first kind, and what they say.
 
-    symbols:     R(h,i,j,k), of shape (..., n, n, n, n)
-    relative:    the largest |R| beside the largest |𝓜|, of shape (...)
-    flat:        whether it is negligible in every configuration
-    largest:     the joints h, i, j, k of the symbol that is largest beside 𝓜
-    at:          the place of its configuration along the batch axes
-    independent: how many symbols do not follow from others by symmetry, n²(n²-1)/12
+    Fields:
+        symbols: R(h,i,j,k) (..., n, n, n, n) in units of the mass matrix per rad² or m²
+        relative: the largest |R| beside the largest |𝓜| (...), a number
+        flat: whether it is negligible in every configuration
+        largest: the joints h, i, j, k of the symbol that is largest beside 𝓜
+        at: the place of its configuration along the batch axes
+        independent: how many symbols do not follow from others by symmetry, n²(n²-1)/12
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> robolin.curvature(arm, [0.3, -0.7]).largest
+        ('shoulder', 'elbow', 'shoulder', 'elbow')
     """
 
-    symbols: Array
-    relative: Array
+    symbols: Floats
+    relative: Floats
     flat: bool
     largest: tuple[str, ...]
     at: tuple[int, ...]
     independent: int
 
 
-def curvature(arm: Arm, q: ArrayLike, **how: Unpack[How]) -> Curvature:
-    """The curvature of the mass matrix at configurations q (..., n)."""
+def curvature(
+    arm: Arm,
+    q: ArrayLike,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> Curvature:
+    """The curvature of the mass matrix: zero where coordinates exist that make it the identity.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        a `Curvature`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+            or a joint with several freedoms
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> found = robolin.curvature(arm, [0.3, -0.7])
+        >>> found.flat, found.independent
+        (False, 1)
+        >>> round(float(found.symbols[0, 1, 0, 1]), 5)
+        0.24936
+    """
+    how = run_options(method, engine, jobs, loop_method)
     require_arm(arm)
     require_tree(arm, "curvature")
     _require_coordinates(arm)
@@ -85,7 +126,7 @@ def independent_symbols(n: int) -> list[tuple[int, int, int, int]]:
     return two + three + four
 
 
-def _symbols(arm: Arm, q: Array, how: How) -> tuple[Array, Array]:
+def _symbols(arm: Arm, q: Floats, how: How) -> tuple[Floats, Floats]:
     """R (rows, n, n, n, n) from exact derivatives, and the largest |𝓜| (rows,).
 
     [ij,k]    = ½ (𝓜(i,k),j + 𝓜(j,k),i - 𝓜(i,j),k)
@@ -93,7 +134,7 @@ def _symbols(arm: Arm, q: Array, how: How) -> tuple[Array, Array]:
                + [ij,l] 𝓜⁻¹(l,m) [hk,m] - [ik,l] 𝓜⁻¹(l,m) [hj,m]
     """
 
-    def asked(verb: str) -> Array:
+    def asked(verb: str) -> Floats:
         (found,) = evaluate(arm, verb, {"q": q}, **how).values()
         return found
 
@@ -109,7 +150,7 @@ def _symbols(arm: Arm, q: Array, how: How) -> tuple[Array, Array]:
     return R, np.abs(M).max(axis=(1, 2))
 
 
-def _largest(arm: Arm, symbols: Array) -> tuple[str, ...]:
+def _largest(arm: Arm, symbols: Floats) -> tuple[str, ...]:
     """The joints of the largest symbol; of those that are equal by symmetry, the first."""
     size = np.abs(symbols)
     # rounding must not decide between them

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.analysis.link_parameters import parameters
+from robolin.api.run_options import run_options
 from robolin.arm import IDENTITY, Arm, Matrix3
+from robolin.arrays import Floats
 from robolin.engine.parameters import axis_to_z
-from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.evaluate import Engine, How, LoopMethod, Method, evaluate
 from robolin.geometry.rotations import transpose, turned_rotary
-from robolin.input_checks import Array, array_of, batch_of, require_arm
+from robolin.input_checks import array_of, batch_of, require_arm
 
 # a singular value below this share of the largest is told by no torque sensor; angles that a file
 # rounds to five digits make parameters count by 1e-6 that do not in truth
@@ -26,39 +27,90 @@ _ROWS_AT_ONCE = 4096
 class Regressor:
     """τ = matrix · parameters + offset.
 
-    matrix:     Y of shape (..., n, p)
-    parameters: π of shape (p,), as the arm has them
-    names:      `link/mass`, `link/mx`, …, `joint/damping`, …, in the order of the columns
-    offset:     what external wrenches take, of shape (..., n)
+    Fields:
+        matrix: Y (..., n, p), N·m or N per unit of each parameter
+        parameters: π (p,) as the arm has them: kg, kg·m, kg·m², N·m·s/rad, N·m
+        names: `link/mass`, `link/mx`, …, `joint/damping`, …, in the order of the columns
+        offset: what external wrenches take (..., n) in N·m or N
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> robolin.regressor(arm, [0.3, -0.7]).names[:4]
+        ('upper/mass', 'upper/mx', 'upper/my', 'upper/mz')
     """
 
-    matrix: Array
-    parameters: Array
+    matrix: Floats
+    parameters: Floats
     names: tuple[str, ...]
-    offset: Array
+    offset: Floats
 
 
 @dataclass(frozen=True)
 class Identifiable:
     """Which parameters the torques of some motions can tell.
 
-    rank:      how many numbers they determine: of parameters, or of sums of them
-    share:     per parameter, 1 if it is determined by itself, 0 if it has no effect at all, and
-               in between if only sums with others are; the shares add up to the rank
-    condition: the largest singular value of the stacked regressor, its columns brought to length
-               one, beside the smallest that counts: how well the motions excite what they do
+    Fields:
+        rank: how many numbers they determine: of parameters, or of sums of them
+        share: (p,), 1 if a parameter is determined by itself, 0 if it has no effect at all, and
+            in between if only sums with others are; the shares add up to the rank
+        names: of the parameters, in the order of `share`
+        condition: the largest singular value of the stacked regressor, its columns brought to
+            length one, beside the smallest that counts: how well the motions excite what they do
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> motions = np.random.default_rng(0).normal(size=(3, 50, 2))
+        >>> robolin.identifiable(arm, *motions).rank
+        9
     """
 
     rank: int
-    share: Array
+    share: Floats
     names: tuple[str, ...]
     condition: float
 
 
 def regressor(
-    arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, qdd: ArrayLike = 0.0, **how: Unpack[How]
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    qdd: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
 ) -> Regressor:
-    """The regressor of inverse dynamics for a motion, in the axes of the description's links."""
+    """The regressor of inverse dynamics for a motion, in the axes of the description's links.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdd: accelerations (..., n) in rad/s² or m/s²
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        a `Regressor`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
+            loops
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd, qdd = [0.3, -0.7], [0.5, -1.2], [0.8, 0.4]
+        >>> linear = robolin.regressor(arm, q, qd, qdd)
+        >>> (linear.matrix @ linear.parameters).round(4)
+        array([20.8844,  5.1432])
+        >>> robolin.inverse(arm, q, qd, qdd).round(4)
+        array([20.8844,  5.1432])
+    """
+    how = run_options(method, engine, jobs, loop_method)
     require_arm(arm)
     motion = {"q": q, "qd": qd, "qdd": qdd}
     listed = parameters(arm)
@@ -71,7 +123,7 @@ def regressor(
     )
 
 
-def public_columns(arm: Arm, found: Array) -> Array:
+def public_columns(arm: Arm, found: Floats) -> Floats:
     """What the algorithm gives, (..., n, links, 13), as columns of the parameters, (..., n, p)."""
     turned = found.copy()
     for i, link in enumerate(reversed(arm.links)):
@@ -86,12 +138,44 @@ def identifiable(
     qd: ArrayLike = 0.0,
     qdd: ArrayLike = 0.0,
     tolerance: float = RANK_BELOW,
-    **how: Unpack[How],
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
 ) -> Identifiable:
     """What the torques of these motions, taken together, tell about the parameters.
 
-    tolerance: the share of the largest singular value below which a combination counts for nothing
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdd: accelerations (..., n) in rad/s² or m/s²
+        tolerance: the share of the largest singular value below which a combination counts for
+            nothing
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        an `Identifiable`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
+            loops
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> motions = np.random.default_rng(0).normal(size=(3, 50, 2))
+        >>> told = robolin.identifiable(arm, *motions)
+        >>> told.rank, len(told.names)
+        (9, 24)
+        >>> round(float(told.share.sum()), 6)
+        9.0
     """
+    how = run_options(method, engine, jobs, loop_method)
     arrays = {
         name: array_of(arm, name, value) for name, value in (("q", q), ("qd", qd), ("qdd", qdd))
     }
@@ -108,7 +192,7 @@ def identifiable(
     return _told(triangle, names, tolerance)
 
 
-def _told(stacked: Array, names: tuple[str, ...], tolerance: float) -> Identifiable:
+def _told(stacked: Floats, names: tuple[str, ...], tolerance: float) -> Identifiable:
     """Rank and shares from singular vectors, every column brought to length one."""
     length = np.linalg.norm(stacked, axis=0)
     # a column that is rounding beside its neighbours has no effect
@@ -121,7 +205,7 @@ def _told(stacked: Array, names: tuple[str, ...], tolerance: float) -> Identifia
     return Identifiable(rank, share, names, condition)
 
 
-def _to_link_axes(turn: Matrix3, columns: Array) -> None:
+def _to_link_axes(turn: Matrix3, columns: Floats) -> None:
     """Turn a link's columns, in place, from axes with the joint along z to the link's own."""
     if turn != IDENTITY:
         moments, rotary = columns[..., 1:4], columns[..., 4:10]
@@ -129,18 +213,18 @@ def _to_link_axes(turn: Matrix3, columns: Array) -> None:
         columns[..., 4:10] = np.einsum("...a,ab->...b", rotary, _turned_rotaries(turn)) + 0.0
 
 
-def _turned_vectors(turn: Matrix3) -> Array:
+def _turned_vectors(turn: Matrix3) -> Floats:
     """s in the algorithm's axes from s in the link's: s' = Eᵀ s."""
     return np.reshape(turn, (3, 3)).T
 
 
-def _turned_rotaries(turn: Matrix3) -> Array:
+def _turned_rotaries(turn: Matrix3) -> Floats:
     """The same for xx xy xz yy yz zz: J' = Eᵀ J E, column by column."""
     back = transpose(turn)
     return np.array([turned_rotary(back, (a, b, c, d, e, f)) for a, b, c, d, e, f in np.eye(6)]).T
 
 
-def _offset(arm: Arm, motion: dict[str, ArrayLike], how: How, shape: tuple[int, ...]) -> Array:
+def _offset(arm: Arm, motion: dict[str, ArrayLike], how: How, shape: tuple[int, ...]) -> Floats:
     """What the wrenches take: the torques with them less those without."""
     if not arm.wrenches:
         return np.zeros(shape)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm, Link
+from robolin.arrays import Floats
 from robolin.errors import RobolinError
-from robolin.input_checks import Array, array_of, require_arm
+from robolin.input_checks import array_of, require_arm
 
 Quantity = Literal["position", "velocity", "effort"]
 QUANTITIES: tuple[Quantity, ...] = ("position", "velocity", "effort")
@@ -50,7 +51,20 @@ class Margin:
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Every margin, joint by joint, and which quantities of which joints have no limit."""
+    """Every margin, joint by joint, and which quantities of which joints have no limit.
+
+    Fields:
+        margins: a `Margin` for every joint and quantity with a limit: joint, quantity, row, time,
+            value, limit, margin, share, unit
+        unlimited: joint -> the quantities without a limit
+        rows: how many rows of motion were looked at
+
+    Example:
+        >>> arm = robolin.load("panda")
+        >>> found = robolin.limits(arm, np.zeros(7))
+        >>> found.rows, len(found.margins)
+        (1, 21)
+    """
 
     margins: tuple[Margin, ...]
     unlimited: Mapping[str, tuple[Quantity, ...]]
@@ -69,10 +83,31 @@ def limits(
     *,
     time: ArrayLike | None = None,
 ) -> JointLimits:
-    """The margins of a motion to the limits that the description of the arm gives.
+    """How near a motion comes to the limits that the description of the arm gives.
 
-    q, qd and tau have shape (..., n) and broadcast; `row` in the result counts the leading axes
-    as one.  `time` has their shape without the last axis.
+    `row` in the result counts the leading axes as one.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        tau: torques (..., n) in N·m, or forces in N
+        time: (...) in s, the shape of q without its last axis; None if the motion has none
+
+    Returns:
+        a `JointLimits`: the closest approach of every joint to every limit it has
+
+    Raises:
+        RobolinError: shapes that do not go together
+        UsageError: no arm
+
+    Example:
+        >>> arm = robolin.load("panda")
+        >>> poses = np.zeros((50, 7))
+        >>> poses[:, 3] = np.linspace(-2.0, 0.0, 50)
+        >>> found = robolin.limits(arm, poses)
+        >>> [(m.joint, m.row, round(m.margin, 4), m.unit) for m in found.exceeded]
+        [('panda_joint4', 49, -0.0698, 'rad')]
     """
     require_arm(arm)
     named = {"q": q, "qd": qd, "tau": tau}
@@ -119,7 +154,7 @@ class ClosestApproach:
         self._closest: dict[int, Margin] = {}
         self._rows = 0
 
-    def add(self, q: Array, qd: Array, tau: Array, time: Array | None = None) -> None:
+    def add(self, q: Floats, qd: Floats, tau: Floats, time: Floats | None = None) -> None:
         """Look at some more rows (rows, n); a row with NaN is passed over."""
         values = dict(zip(QUANTITIES, (q, qd, tau), strict=True))
         for i, bounds in enumerate(self._bounds):
@@ -131,7 +166,7 @@ class ClosestApproach:
                 self._closest[i] = self._margin(bounds, row, float(given[row]), time)
         self._rows += len(q)
 
-    def _margin(self, bounds: _Bounds, row: int, value: float, time: Array | None) -> Margin:
+    def _margin(self, bounds: _Bounds, row: int, value: float, time: Floats | None) -> Margin:
         below, above = value - bounds.lower, bounds.upper - value
         limit, margin = (bounds.lower, below) if below < above else (bounds.upper, above)
         return Margin(

@@ -23,6 +23,7 @@ from robolin.dynamics.inverse.regressor import COLUMNS
 from robolin.errors import RobolinError, UsageError
 from robolin.geometry.rotations import apply
 from robolin.input_checks import Array
+from robolin.wording import did_you_mean
 
 OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])
@@ -167,10 +168,7 @@ def _mass_and_place(payload: Payload) -> tuple[str, float, Vector3]:
 def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int, Array]:
     """Where the link that carries the frame has its parameters, and by how much they grow."""
     if frame not in arm.frames:
-        from difflib import get_close_matches
-
-        close = get_close_matches(frame, arm.frames, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"links are {', '.join(arm.frames)}"
+        hint = did_you_mean(frame, arm.frames, f"links are {', '.join(arm.frames)}")
         raise UsageError(f"payload: there is no link '{frame}'", hint=hint)
     place = arm.frames[frame]
     if place.link == arm.base:
@@ -182,8 +180,6 @@ def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int,
 
 def _unknown(arm: Arm, name: str, names: Sequence[str]) -> RobolinError:
     """The error for a parameter that is not there, with the likeliest reason."""
-    from difflib import get_close_matches
-
     owner, _, quantity = name.rpartition("/")
     carriers = {part: link.name for link in arm.links for part in link.merged}
     if owner in carriers:
@@ -195,6 +191,5 @@ def _unknown(arm: Arm, name: str, names: Sequence[str]) -> RobolinError:
     if quantity == "friction" and arm.friction_velocity is None:
         hint = "--friction-velocity says over which velocity to smooth it"
         return UsageError("Coulomb friction is left out", where=name, hint=hint)
-    close = get_close_matches(name, names, n=1)
-    hint = f"did you mean '{close[0]}'?" if close else f"they are named like '{names[0]}'"
+    hint = did_you_mean(name, names, f"they are named like '{names[0]}'")
     return UsageError("there is no such parameter", where=name, hint=hint)

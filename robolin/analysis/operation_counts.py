@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from robolin.algebra.axes import Shape
 from robolin.algebra.chain import Chain
-from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.dynamics.forward.conventional import forward_model_conventional
 from robolin.dynamics.forward.linearize_forward import forward_model
 from robolin.dynamics.forward.linearize_forward_columns import forward_model_columns
@@ -99,11 +99,13 @@ class Candidate:
     needs: tuple[str, ...]
     kind: str = "any"
     gives: Mapping[str, Shape] | None = None
+    one_freedom: bool = False
 
 
 def _from_catalogue(title: str, name: str) -> Candidate:
     algorithm = ALGORITHMS[name]
-    return Candidate(title, algorithm.run, algorithm.needs, algorithm.kind, algorithm.gives)
+    shape = (algorithm.kind, algorithm.gives, name in ONE_FREEDOM)
+    return Candidate(title, algorithm.run, algorithm.needs, *shape)
 
 
 def _perturbing(title: str, name: str) -> Candidate:
@@ -162,6 +164,8 @@ def operation_counts(verb: str, parameters: Parameters) -> Iterator[Counted]:
         if candidate.kind != "any" and parameters.mimics:
             continue
         if candidate.kind == "serial" and not parameters.serial:
+            continue
+        if candidate.one_freedom and parameters.grouped:
             continue
         cost = count(parameters, candidate.run, candidate.needs, candidate.gives)
         yield Counted(candidate.title, cost, PUBLISHED.get(candidate.title))

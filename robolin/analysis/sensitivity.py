@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,37 +22,62 @@ from numpy.typing import ArrayLike
 from robolin.analysis.identification import regressor
 from robolin.analysis.link_parameters import Payload, changes, natural_map, natural_names
 from robolin.analysis.nominal_motion import Nominal, Torques, first_row, nominal_motion, per_row
-from robolin.api.arm_dynamics import LinearizedForward, linearize_forward
+from robolin.api.linear_models import LinearizedForward, linearize_forward
+from robolin.api.run_options import run_options
 from robolin.arm import Arm
-from robolin.evaluation.evaluate import How
+from robolin.arrays import Floats
+from robolin.evaluation.evaluate import Engine, LoopMethod, Method
 from robolin.geometry.configuration import kinematic_block
-from robolin.input_checks import Array
+from robolin.input_checks import require_arm
 
 _AT_ONCE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The change of a motion, to first order: dq and dqd of shape (rows, n)."""
+    """The change of a motion, to first order.
 
-    time: Array
-    dq: Array
-    dqd: Array
+    Fields:
+        time: (rows,) in s
+        dq: change of the positions (rows, n) in rad or m
+        dqd: change of the velocities (rows, n) in rad/s or m/s
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
+        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> robolin.sensitivity(arm, *given, dq=[0.01, 0]).dq.shape
+        (11, 2)
+    """
+
+    time: Floats
+    dq: Floats
+    dqd: Floats
 
 
 @dataclass(frozen=True)
 class SensitivityMatrices:
     """All first-order changes of the state x = [q; q̇] at every row.
 
-    transition: ∂x/∂x(0), of shape (rows, 2n, 2n)
-    torque:     ∂x/∂τ for a torque added all the way, of shape (rows, 2n, n)
-    parameter:  ∂x/∂π for the parameters in `names`, of shape (rows, 2n, p)
+    Fields:
+        time: (rows,) in s
+        transition: ∂x/∂x(0) (rows, 2n, 2n)
+        torque: ∂x/∂τ for a torque added all the way (rows, 2n, n), per N·m or N
+        parameter: ∂x/∂π for the parameters in `names` (rows, 2n, p), per unit of each
+        names: of the parameters, as `parameter_names` gives them
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
+        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> robolin.sensitivity_matrices(arm, *given).transition.shape
+        (11, 4, 4)
     """
 
-    time: Array
-    transition: Array
-    torque: Array
-    parameter: Array
+    time: Floats
+    transition: Floats
+    torque: Floats
+    parameter: Floats
     names: tuple[str, ...]
 
 
@@ -71,16 +95,50 @@ def sensitivity(
     parameters: Mapping[str, float] | None = None,
     payload: Sequence[Payload] = (),
     torques: Torques = "continuous",
-    **how: Unpack[How],
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
 ) -> Sensitivity:
-    """What small changes do to a motion of shape (rows, n) given with its torques or accelerations.
+    """What small changes do to a motion that is given with its torques or accelerations.
 
-    dq, dqd:    change of the state in the first row, of shape (n,)
-    dtau:       change of the torques, constant (n,) or row by row (rows, n)
-    parameters: changes by name, such as {'forearm/mass': 0.1}; names are `parameter_names(arm)`
-    payload:    point masses added, each as (link, mass) or (link, mass, (x, y, z))
-    torques:    'continuous', or 'stepwise' where each row's torque is held until the next
+    Args:
+        arm: the arm, from `robolin.load`
+        time: (rows,) in s, rising
+        q: positions (rows, n) in rad or m
+        qd: velocities (rows, n) in rad/s or m/s
+        tau: torques (rows, n) in N·m or N; or else qdd
+        qdd: accelerations (rows, n) in rad/s² or m/s², where tau is not given
+        dq: change of the positions in the first row (n,) in rad or m
+        dqd: change of the velocities in the first row (n,) in rad/s or m/s
+        dtau: change of the torques, constant (n,) or row by row (rows, n), in N·m or N
+        parameters: changes by name, such as {'forearm/mass': 0.1}; names are
+            `parameter_names(arm)`
+        payload: point masses added, each as (link, mass) or (link, mass, (x, y, z)), in kg and m
+        torques: "continuous", or "stepwise" where each row's torque is held until the next
+        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        a `Sensitivity`
+
+    Raises:
+        RobolinError: a motion that is no motion of the arm, times that do not rise, closed loops,
+            values that are not sound
+        UsageError: no arm, both or neither of tau and qdd, a name of no parameter, or a method,
+            engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
+        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> found = robolin.sensitivity(arm, *given, dq=[0.01, 0.0])
+        >>> found.dq[-1].round(4)
+        array([ 0.0125, -0.0047])
     """
+    how = run_options(method, engine, jobs, loop_method)
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
     change = changes(arm, parameters or {}, payload)
@@ -106,9 +164,44 @@ def sensitivity_matrices(
     qdd: ArrayLike | None = None,
     *,
     torques: Torques = "continuous",
-    **how: Unpack[How],
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
 ) -> SensitivityMatrices:
-    """Every sensitivity of a motion of shape (rows, n) at once, as matrices."""
+    """Every sensitivity of a motion at once, as matrices.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        time: (rows,) in s, rising
+        q: positions (rows, n) in rad or m
+        qd: velocities (rows, n) in rad/s or m/s
+        tau: torques (rows, n) in N·m or N; or else qdd
+        qdd: accelerations (rows, n) in rad/s² or m/s², where tau is not given
+        torques: "continuous", or "stepwise" where each row's torque is held until the next
+        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        a `SensitivityMatrices`
+
+    Raises:
+        RobolinError: a motion that is no motion of the arm, times that do not rise, closed loops,
+            values that are not sound
+        UsageError: no arm, both or neither of tau and qdd, a name of no parameter, or a method,
+            engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.2, dt=1e-3, every=20)
+        >>> given = (motion.time, motion.q, motion.qd, motion.tau)
+        >>> found = robolin.sensitivity_matrices(arm, *given)
+        >>> (found.transition[-1] @ [0.01, 0, 0, 0])[:2].round(4)
+        array([ 0.0125, -0.0047])
+    """
+    how = run_options(method, engine, jobs, loop_method)
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
     names, natural = natural_names(arm), natural_map(arm)
     n = arm.n
@@ -134,7 +227,22 @@ def sensitivity_matrices(
 
 
 def parameter_names(arm: Arm) -> tuple[str, ...]:
-    """The parameters a motion's sensitivity can be asked for: `link/mass`, `joint/damping`, …"""
+    """The parameters a motion's sensitivity can be asked for: `link/mass`, `joint/damping`, …
+
+    Args:
+        arm: the arm, from `robolin.load`
+
+    Returns:
+        p names, in the order of the columns of `SensitivityMatrices.parameter`
+
+    Raises:
+        UsageError: no arm
+
+    Example:
+        >>> robolin.parameter_names(robolin.load("two-link"))[:3]
+        ('upper/mass', 'upper/com_x', 'upper/com_y')
+    """
+    require_arm(arm)
     return natural_names(arm)
 
 
@@ -147,8 +255,8 @@ def _parts(nominal: Nominal, columns: int) -> Iterator[slice]:
 
 
 def _steps(
-    model: LinearizedForward, block: Array, forced: Array, step: Array
-) -> Iterator[tuple[Array, Array]]:
+    model: LinearizedForward, block: Floats, forced: Floats, step: Floats
+) -> Iterator[tuple[Floats, Floats]]:
     """[Φ Γ] of every step: x(next) = Φ x + Γ u for ẋ = A x + B u at its begin, middle and end.
 
     K₁ = C₀     K₂ = C₁ + ½ h A₁ K₁     K₃ = C₁ + ½ h A₁ K₂     K₄ = C₂ + h A₂ K₃

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.api.arm_dynamics import inverse
+from robolin.api.inverse_and_forward import inverse
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import RobolinError

@@ -3,101 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robolin.api.loop_results import (
+    Closed,
+    ClosedChange,
+    LinearizedLoops,
+    LoopConstraints,
+    LoopForces,
+)
 from robolin.arm import Arm
+from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, LoopMethod, evaluate
-from robolin.input_checks import Array, array_of, batch_of, require_arm, require_sound
+from robolin.input_checks import array_of, batch_of, require_arm, require_sound
 from robolin.loops.assemble import assemble, assembled_change
 from robolin.loops.closed_rows import TOLERANCE
 from robolin.loops.closures import Closures, row_names, rows_of
 
 
-@dataclass(frozen=True, eq=False)
-class Closed:
-    """A state that meets its closures: q and qd (..., n)."""
-
-    q: Array
-    qd: Array
-
-
-@dataclass(frozen=True, eq=False)
-class ClosedChange:
-    """A small change of state that keeps the closures: dq and dqd (..., n)."""
-
-    dq: Array
-    dqd: Array
-
-
-@dataclass(frozen=True, eq=False)
-class LoopConstraints:
-    """The closures at a state: L q̈ = bias keeps them, and L q̇ is the rate at which they open.
-
-    open_by (..., m), opening (..., m), jacobian L (..., m, n), bias -L̇ q̇ (..., m);
-    rows: the name of each equation, closure and component
-    """
-
-    open_by: Array
-    opening: Array
-    jacobian: Array
-    bias: Array
-    rows: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class LoopForces:
-    """The motion of an arm with loops: M q̈ + C = τ + L* λ.
-
-    qdd (..., n), lam (..., m): force, and moment if rigid, on the first frame of each closure, in
-    world axes, the second bearing the opposite; rank (...): how many equations are independent;
-    kept (..., m): which, the others bearing nothing; rows: the name of each equation
-    """
-
-    qdd: Array
-    lam: Array
-    rank: Array
-    kept: Array
-    rows: tuple[str, ...]
-
-    @property
-    def wrenches(self) -> dict[str, Array]:
-        """For every closure its part of lam: (..., 3) or (..., 6)."""
-        names = [row.rsplit("/", 1)[0] for row in self.rows]
-        return {
-            name: self.lam[..., [i for i, other in enumerate(names) if other == name]]
-            for name in dict.fromkeys(names)
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class LinearizedLoops:
-    """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq, and the same for λ.
-
-    It holds for changes that keep the closures: L δq = 0, and L δq̇ = -δL q̇.
-    """
-
-    qdd: Array
-    dqdd_dtau: Array
-    dqdd_dqd: Array
-    dqdd_dq: Array
-    lam: Array
-    dlam_dtau: Array
-    dlam_dqd: Array
-    dlam_dq: Array
-    rank: Array
-    kept: Array
-    rows: tuple[str, ...]
-
-
 def close(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, hold: Sequence[str] | str = ()) -> Closed:
-    """The state on its closures, from nearby: the joints in `hold` stay, the others follow.
+    """The nearest state on its closures: joints in `hold` stay, the others follow.
 
     Newton's method takes the shortest step that closes the gaps, again and again; velocities
     change as little as they can.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, near to a closed
+            state
+        qd: velocities (..., n) in rad/s or m/s
+        hold: a joint or joints that stay where they are while the others follow
+
+    Returns:
+        a `Closed`
+
+    Raises:
+        RobolinError: a loop that cannot be closed from here, or values that are not sound
+        UsageError: no arm, or a joint in `hold` that does not exist
+
+    Example:
+        >>> arm = robolin.load("four-bar")
+        >>> state = robolin.close(arm, [0.5, 0, 0], hold="drive")
+        >>> float(np.abs(robolin.loop_constraints(arm, state.q).open_by).max()) < 1e-12
+        True
     """
     require_arm(arm)
     held = _places(arm, [hold] if isinstance(hold, str) else hold)
@@ -120,7 +71,31 @@ def close_change(
     dqd: ArrayLike = 0.0,
     hold: Sequence[str] | str = (),
 ) -> ClosedChange:
-    """The small change that keeps the closures of a state: those in `hold` stay, others follow."""
+    """The small change that keeps the closures of a state: those in `hold` stay, others follow.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on its closures
+        qd: velocities (..., n) in rad/s or m/s
+        dq: change of positions (..., n) in rad or m
+        dqd: change of velocities (..., n) in rad/s or m/s
+        hold: a joint or joints that stay where they are while the others follow
+
+    Returns:
+        a `ClosedChange`
+
+    Raises:
+        RobolinError: an arm without loops, a shape that does not fit it, a value that is not
+            finite
+        UsageError: no arm, or a joint in `hold` that does not exist
+
+    Example:
+        >>> arm = robolin.load("four-bar")
+        >>> state = robolin.close(arm, [0.5, 0, 0], hold="drive")
+        >>> change = robolin.close_change(arm, state.q, dq=[0.01, 0, 0], hold="drive")
+        >>> robolin.perturb_forward(arm, state.q, dq=change.dq).shape
+        (3,)
+    """
     _require_loops(arm)
     held = _places(arm, [hold] if isinstance(hold, str) else hold)
     batch, flat = _flat(arm, q=q, qd=qd, dq=dq, dqd=dqd)
@@ -130,7 +105,28 @@ def close_change(
 
 
 def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstraints:
-    """How far the closures stand open, how fast they open, their Jacobian and bias."""
+    """How far the closures stand open, how fast they open, their Jacobian and bias.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+
+    Returns:
+        a `LoopConstraints`
+
+    Raises:
+        RobolinError: an arm without loops, a shape that does not fit it, a value that is not
+            finite
+        UsageError: no arm
+
+    Example:
+        >>> arm = robolin.load("four-bar")
+        >>> state = robolin.close(arm, [0.5, 0, 0], hold="drive")
+        >>> found = robolin.loop_constraints(arm, state.q)
+        >>> found.jacobian.shape, found.rows
+        ((3, 3), ('pin/fx', 'pin/fy', 'pin/fz'))
+    """
     _require_loops(arm)
     batch, flat = _flat(arm, q=q, qd=qd)
     closures = Closures(arm, flat["q"])
@@ -153,7 +149,29 @@ def loop_forces(
     tau: ArrayLike = 0.0,
     loop_method: LoopMethod = "null-space",
 ) -> LoopForces:
-    """Accelerations and the forces of the closures, for torques."""
+    """Accelerations and the forces of the closures, for torques.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on its closures
+        qd: velocities (..., n) in rad/s or m/s
+        tau: torques (..., n) in N·m, or forces in N
+        loop_method: "null-space", "kkt" or "schur": how the closures are solved
+
+    Returns:
+        a `LoopForces`
+
+    Raises:
+        RobolinError: an arm without loops, a shape that does not fit it, a value that is not
+            finite, a state off its closures or at a dead point
+        UsageError: no arm, or no such method
+
+    Example:
+        >>> arm = robolin.load("four-bar")
+        >>> state = robolin.close(arm, [0.5, 0, 0], hold="drive")
+        >>> robolin.loop_forces(arm, state.q).wrenches["pin"].round(4)
+        array([-1.4621,  5.9577,  0.    ])
+    """
     _require_loops(arm)
     how: How = {"loop_method": loop_method}
     found = evaluate(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **how)
@@ -167,14 +185,38 @@ def linearize_loops(
     tau: ArrayLike = 0.0,
     loop_method: LoopMethod = "null-space",
 ) -> LinearizedLoops:
-    """How accelerations and the forces of the closures change with state and torques."""
+    """How accelerations and the forces of the closures change with state and torques.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on its closures
+        qd: velocities (..., n) in rad/s or m/s
+        tau: torques (..., n) in N·m, or forces in N
+        loop_method: "null-space", "kkt" or "schur": how the closures are solved
+
+    Returns:
+        a `LinearizedLoops`
+
+    Raises:
+        RobolinError: an arm without loops, a shape that does not fit it, a value that is not
+            finite, a state off its closures or at a dead point
+        UsageError: no arm, or no such method
+
+    Example:
+        >>> arm = robolin.load("four-bar")
+        >>> state = robolin.close(arm, [0.5, 0, 0], hold="drive")
+        >>> robolin.linearize_loops(arm, state.q).dqdd_dq.round(4)
+        array([[  8.1298,  -1.3519,  12.6505],
+               [ -4.2631,   1.3472, -14.5515],
+               [  4.7645,   0.2974,   5.7325]])
+    """
     _require_loops(arm)
     how: How = {"loop_method": loop_method}
     found = evaluate(arm, "linearize-loops", {"q": q, "qd": qd, "tau": tau}, **how)
     return LinearizedLoops(**found, rows=row_names(arm))
 
 
-def _flat(arm: Arm, **given: ArrayLike) -> tuple[tuple[int, ...], dict[str, Array]]:
+def _flat(arm: Arm, **given: ArrayLike) -> tuple[tuple[int, ...], dict[str, Floats]]:
     """The batch axes, and sound values of shape (B, n)."""
     arrays = {name: array_of(arm, name, value) for name, value in given.items()}
     batch = batch_of(arrays)
@@ -202,7 +244,7 @@ def _places(arm: Arm, names: Sequence[str]) -> list[int]:
     return [arm.joint_names.index(name) for name in names]
 
 
-def _require_closed(arm: Arm, left: Array, problem: str, unit: str) -> None:
+def _require_closed(arm: Arm, left: Floats, problem: str, unit: str) -> None:
     """Complain about the first state and closure that more than rounding is left of."""
     bad = np.argwhere(~(np.abs(left) <= 1e-3 * TOLERANCE))
     if not len(bad):

@@ -11,15 +11,22 @@ point: a place in that frame, three numbers in m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Unpack
+from typing import Literal
 
 from numpy.typing import ArrayLike
 
+from robolin.api.frame_results import (
+    FrameDerivatives,
+    FrameJacobian,
+    FrameMotion,
+    LinkAccelerations,
+    OperationalSpace,
+)
+from robolin.api.run_options import run_options
 from robolin.arm import ORIGIN, Arm
+from robolin.arrays import Floats
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import How, evaluate
-from robolin.input_checks import Array
+from robolin.evaluation.evaluate import Engine, LoopMethod, Method, evaluate
 from robolin.kinematics.frame_axes import in_frame_axes, of_real_links
 from robolin.kinematics.frames import at_frame, joints_between
 
@@ -30,74 +37,6 @@ REFERENCES = ("world", "frame")
 DIRECTIONS = 6
 
 
-@dataclass(frozen=True)
-class FrameJacobian:
-    """twist = jacobian q̇, classical acceleration = jacobian q̈ + jacobian_rate_qd, and the pose.
-
-    twist: angular velocity of the frame, and velocity of its point
-    """
-
-    jacobian: Array
-    jacobian_rate_qd: Array
-    twist: Array
-    position: Array
-    rotation: Array
-
-
-@dataclass(frozen=True)
-class FrameMotion:
-    """Pose, twist, and two accelerations [ẇ; linear], neither of which contains gravity.
-
-    spatial_acceleration:   the rate of the twist at the place where the point is now
-    classical_acceleration: the linear part is that of the point itself, w x v more
-    """
-
-    twist: Array
-    spatial_acceleration: Array
-    classical_acceleration: Array
-    position: Array
-    rotation: Array
-
-
-@dataclass(frozen=True)
-class FrameDerivatives:
-    """∂/∂q and ∂/∂q̇ of a frame's motion, each (..., 6, n).
-
-    dtwist…, dclassical…: of the point that moves along with the frame
-    dspatial…:            referred to the place where the point is now, which stays
-    """
-
-    dtwist_dq: Array
-    dclassical_acceleration_dqd: Array
-    dclassical_acceleration_dq: Array
-    dspatial_velocity_dq: Array
-    dspatial_acceleration_dqd: Array
-    dspatial_acceleration_dq: Array
-
-
-@dataclass(frozen=True)
-class LinkAccelerations:
-    """Spatial and classical accelerations (..., links, 6) of the links' origins, base to tip."""
-
-    link_acceleration: Array
-    link_classical_acceleration: Array
-
-
-@dataclass(frozen=True)
-class OperationalSpace:
-    """operational_inertia a + bias_wrench = F.
-
-    a is the classical acceleration of the frame, F = [moment; force] a wrench applied to the arm
-    at its point, besides the torques and loads there are; without it, a is free_acceleration.
-    The inertia and the bias are None where fewer than six joints move the frame.
-    """
-
-    operational_inertia_inverse: Array
-    free_acceleration: Array
-    operational_inertia: Array | None = None
-    bias_wrench: Array | None = None
-
-
 def jacobian(
     arm: Arm,
     q: ArrayLike,
@@ -106,12 +45,45 @@ def jacobian(
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
     reference: Reference = "world",
-    **how: Unpack[How],
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
 ) -> FrameJacobian:
-    """The Jacobian (..., 6, n) of a frame, J̇q̇, and where the frame is.
+    """The Jacobian of a frame, J̇ q̇, its twist, and where the frame is.
 
-    reference: 'frame' writes all vectors in the axes that the frame has now
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        frame: a link of the description, moving or merged; None for the tip, or the only end
+        point: a place in that frame, three numbers in m
+        reference: axes of all vectors: "world", those of the root link, or "frame", those it has
+            now
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; motion alone does not depend on it
+
+    Returns:
+        a `FrameJacobian`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite
+        UsageError: no arm, no such link, several ends and no frame, a point that is not three
+            numbers, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> at = robolin.jacobian(arm, q, qd, frame="tip")
+        >>> at.position.round(4)
+        array([ 1.8764, -0.0939,  0.    ])
+        >>> at.jacobian[3:5].round(4)
+        array([[0.0939, 0.3894],
+               [1.8764, 0.9211]])
     """
+    how = run_options(method, engine, jobs, loop_method)
     found = evaluate(at_frame(arm, frame, point), "jacobian", {"q": q, "qd": qd}, **how)
     return FrameJacobian(**_in_axes(reference, found))
 
@@ -124,9 +96,41 @@ def frame_motion(
     *,
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
-    **how: Unpack[How],
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
 ) -> FrameMotion:
-    """Pose, velocity and accelerations of a frame."""
+    """Pose, velocity and accelerations of a frame.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdd: accelerations (..., n) in rad/s² or m/s²
+        frame: a link of the description, moving or merged; None for the tip, or the only end
+        point: a place in that frame, three numbers in m
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; motion alone does not depend on it
+
+    Returns:
+        a `FrameMotion`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite
+        UsageError: no arm, no such link, several ends and no frame, a point that is not three
+            numbers, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> moving = robolin.frame_motion(arm, q, qd, frame="tip", point=(0.1, 0, 0))
+        >>> moving.twist.round(4)
+        array([ 0.    ,  0.    , -0.7   , -0.4476, -0.2315,  0.    ])
+    """
+    how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
     return FrameMotion(**evaluate(at_frame(arm, frame, point), "frame-motion", values, **how))
 
@@ -139,19 +143,88 @@ def frame_derivatives(
     *,
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
-    **how: Unpack[How],
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
 ) -> FrameDerivatives:
-    """How a frame's motion changes with q and q̇; with q̇ and q̈ its twist and accelerations change
-    by the Jacobian."""
+    """How a frame's motion changes with q and q̇, exact.
+
+    With q̇ and q̈ its twist and its accelerations change by the Jacobian.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdd: accelerations (..., n) in rad/s² or m/s²
+        frame: a link of the description, moving or merged; None for the tip, or the only end
+        point: a place in that frame, three numbers in m
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; motion alone does not depend on it
+
+    Returns:
+        a `FrameDerivatives`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite
+        UsageError: no arm, no such link, several ends and no frame, a point that is not three
+            numbers, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> found = robolin.frame_derivatives(arm, q, qd, frame="tip")
+        >>> found.dclassical_acceleration_dqd[3:5].round(4)
+        array([[ 0.3341,  1.2895],
+               [-0.8407, -0.5452]])
+    """
+    how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
     found = evaluate(at_frame(arm, frame, point), "frame-derivatives", values, **how)
     return FrameDerivatives(**found)
 
 
 def link_accelerations(
-    arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, qdd: ArrayLike = 0.0, **how: Unpack[How]
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    qdd: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
 ) -> LinkAccelerations:
-    """Accelerations of all links, in the order of arm.link_names."""
+    """Accelerations of all links, in the order of `arm.link_names`.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdd: accelerations (..., n) in rad/s² or m/s²
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; motion alone does not depend on it
+
+    Returns:
+        a `LinkAccelerations`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> robolin.link_accelerations(arm, q, qd, qdd=1.0).link_acceleration.shape
+        (2, 6)
+        >>> arm.link_names
+        ('upper', 'lower')
+    """
+    how = run_options(method, engine, jobs, loop_method)
     found = evaluate(arm, "link-accelerations", {"q": q, "qd": qd, "qdd": qdd}, **how)
     return LinkAccelerations(
         **{name: of_real_links(arm, ("link", 6), values) for name, values in found.items()}
@@ -168,12 +241,44 @@ def operational_space(
     point: Sequence[float] = ORIGIN,
     reference: Reference = "world",
     inverse_only: bool = False,
-    **how: Unpack[How],
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
 ) -> OperationalSpace:
-    """Inertia and bias of the arm as felt at a frame, O(n).
+    """Inertia and bias of the arm as felt at a frame, in O(n).
 
-    inverse_only: leave out what does not exist in a singular pose
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        tau: torques (..., n) in N·m, or forces in N
+        frame: a link of the description, moving or merged; None for the tip, or the only end
+        point: a place in that frame, three numbers in m
+        reference: axes of all vectors: "world", those of the root link, or "frame", those it has
+            now
+        inverse_only: leave out what does not exist in a singular pose
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        an `OperationalSpace`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, a singular
+            pose unless `inverse_only`, a joint without inertia, or closed loops
+        UsageError: no arm, no such link, several ends and no frame, a point that is not three
+            numbers, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("ur5", tip="tool0")
+        >>> felt = robolin.operational_space(arm, [0.3, -1.0, 1.2, 0.4, 0.9, 0.1])
+        >>> bool(np.allclose(felt.operational_inertia @ felt.free_acceleration, -felt.bias_wrench))
+        True
     """
+    how = run_options(method, engine, jobs, loop_method)
     placed = at_frame(arm, frame, point)
     spans = joints_between(placed) >= DIRECTIONS
     verb = "operational-space" if spans and not inverse_only else "operational-space-inverse"
@@ -183,7 +288,7 @@ def operational_space(
     return OperationalSpace(**turned)
 
 
-def _in_axes(reference: str, found: Mapping[str, Array]) -> dict[str, Array]:
+def _in_axes(reference: str, found: Mapping[str, Floats]) -> dict[str, Floats]:
     if reference not in REFERENCES:
         hint = "'world' or 'frame'"
         raise UsageError(f"there is no reference '{reference}'", hint=hint)

@@ -18,13 +18,13 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.checking.toml_lines import line_of
 from robolin.errors import FileError, RobolinError, raise_all
+from robolin.wording import did_you_mean
 
 SUITE, PROJECT = "robolin.toml", "pyproject.toml"
 # what a suite has in a pyproject stands under these
@@ -256,5 +256,4 @@ def _text(value: Any) -> str:
 
 
 def _meant(word: str, known: Sequence[str]) -> str:
-    close = get_close_matches(word, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
+    return did_you_mean(word, known, f"there are {', '.join(known)}")

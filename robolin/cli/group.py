@@ -14,6 +14,7 @@ from click.exceptions import Exit, NoArgsIsHelpError
 
 from robolin.errors import RobolinError, UsageError
 from robolin.version import __version__
+from robolin.wording import did_you_mean
 
 # section -> verb -> its one-line summary; the module has the verb's name
 VERBS = {
@@ -78,10 +79,7 @@ class Verbs(click.Group):
 
 
 def _unknown_verb(verb: str, known: Sequence[str]) -> RobolinError:
-    from difflib import get_close_matches
-
-    close = get_close_matches(verb.replace("_", "-"), known, n=1)
-    hint = f"did you mean '{close[0]}'?" if close else "`robolin --help` lists the verbs"
+    hint = did_you_mean(verb.replace("_", "-"), known, "`robolin --help` lists the verbs")
     return UsageError(f"there is no verb '{verb}'", where="robolin", hint=hint)
 
 

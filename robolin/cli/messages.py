@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from robolin.wording import printable
+
 
 def say(kind: str, text: str) -> None:
     """Write `kind: text` on one line of stderr, if anybody is listening."""
@@ -15,8 +17,3 @@ def say(kind: str, text: str) -> None:
     except OSError:
         # there is nowhere left to complain to
         return
-
-
-def printable(text: str) -> str:
-    """The text without anything that would steer a terminal or break the line."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

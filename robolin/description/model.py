@@ -13,6 +13,7 @@ from typing import Literal
 
 from robolin.arm import HERE, UNLIMITED, Inertia, Limits, LoopKind, Mimic, Pose, Vector3
 from robolin.errors import RobolinError
+from robolin.wording import printable
 
 Level = Literal["error", "warning", "note"]
 Kind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
@@ -32,13 +33,20 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing noticed in a description; `id` is stable and listed in docs/findings.md."""
+    """One thing noticed in a description; `id` is stable and listed in docs/findings.md.
+
+    Message and hint repeat what the file says, so both are made printable here, once for all.
+    """
 
     id: str
     level: Level
     place: Place
     message: str
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", printable(self.message))
+        object.__setattr__(self, "hint", printable(self.hint))
 
     def error(self) -> RobolinError:
         return RobolinError(self.message, where=str(self.place), hint=self.hint)

@@ -6,11 +6,12 @@ twice, and nothing is concluded from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from robolin.arm import Mimic
 from robolin.description.building.freedoms import coordinate_names, group_kind
 from robolin.description.model import Finding, JointEntry, LinkEntry, Place
+from robolin.wording import did_you_mean, quoted
 
 ONE_NUMBER = ("revolute", "continuous", "prismatic")
 
@@ -47,22 +48,6 @@ def composed_mimic(joints: Sequence[JointEntry]) -> dict[str, Mimic]:
             rule = Mimic(step.leader, rule.ratio * step.ratio, offset)
         composed[name] = rule
     return composed
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint with the closest known name, or with all of them when they are few."""
-    from difflib import get_close_matches
-
-    names = list(dict.fromkeys(known))
-    if close := get_close_matches(name, names, n=1, cutoff=0.6):
-        return f"did you mean '{close[0]}'?"
-    return f"known here: {quoted(names)}" if names else ""
-
-
-def quoted(names: Sequence[str], at_most: int = 8) -> str:
-    """The names in quotes, the last ones as a count when there are many."""
-    shown = ", ".join(f"'{name}'" for name in names[:at_most])
-    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
 
 
 def _duplicates(

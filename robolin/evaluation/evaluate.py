@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arm import Arm
+from robolin.arm import Arm, kept_with
 from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.engine.parameters import Parameters, parameters_of
 from robolin.engine.run import Arrays, no_inertia, run
@@ -25,6 +25,7 @@ from robolin.input_checks import (
     spread,
     suspects,
 )
+from robolin.wording import listed
 
 Method = Literal[
     "auto",
@@ -94,11 +95,8 @@ class Ready:
 
 
 def ready(arm: Arm) -> Ready:
-    """Kept in the arm itself, as a cached property would be, so that it goes when the arm goes."""
-    found: Ready | None = arm.__dict__.get("_ready")
-    if found is None:
-        found = arm.__dict__["_ready"] = Ready(arm)
-    return found
+    """What is kept with an arm to answer about it: worked out when it is first asked for."""
+    return kept_with(arm, "ready", Ready)
 
 
 def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
@@ -151,19 +149,15 @@ def _require_known(how: How) -> None:
         if name not in How.__annotations__:
             raise UsageError(
                 f"there is no option '{name}'",
-                hint=f"options are {_listed([*How.__annotations__])}",
+                hint=f"options are {listed([*How.__annotations__])}",
             )
     for word, known in (("method", METHODS), ("engine", ENGINES)):
         chosen = how.get(word, "auto")
         if chosen not in known:
-            raise UsageError(f"there is no {word} '{chosen}'", hint=f"{word}s are {_listed(known)}")
+            raise UsageError(f"there is no {word} '{chosen}'", hint=f"{word}s are {listed(known)}")
     jobs = how.get("jobs")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
         raise UsageError(f"jobs is {jobs!r}, not a number of threads", hint="1, 2, … or None")
-
-
-def _listed(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _run_directly(

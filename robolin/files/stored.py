@@ -42,11 +42,30 @@ def open_stored(path: str | Path) -> Iterator[StoredFile]:
 
 
 def read_result(path: str | Path) -> Stored:
-    """A stored result in memory; a file that is not as it was written is a RobolinError.
+    """A stored result in memory: what a command wrote with `-o`, in any of its formats.
 
-    .arrays: name -> float64 array, rows first where the result has rows
-    .joints: the joint names in the order of the arrays
-    .meta:   where it comes from
+    Args:
+        path: an .npz, .csv, .json or .parquet file
+
+    Returns:
+        an object with
+        arrays: name -> float64 array, rows first where the result has rows; shapes and units as
+            in the `meta`
+        joints: the joint names in the order of the arrays
+        meta: where it comes from: verb, contract, options, digests
+
+    Raises:
+        RobolinError: a file that is not as it was written, or holds no result
+        UsageError: an extension that no result has
+        FileError: a file that cannot be read
+
+    Example:
+        >>> import subprocess, sys
+        >>> command = [sys.executable, "-m", "robolin", "forward", "two-link", "-o", "fall.json"]
+        >>> _ = subprocess.run(command, check=True)
+        >>> stored = robolin.read_result("fall.json")
+        >>> stored.joints, stored.arrays["qdd"].shape
+        (('shoulder', 'elbow'), (2,))
     """
     with open_stored(path) as stored:
         blocks = list(stored.blocks())

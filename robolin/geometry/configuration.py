@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm, Group
+from robolin.arrays import Floats
 from robolin.geometry.quaternions import (
     bent,
     matrix_of,
@@ -31,8 +32,6 @@ from robolin.geometry.quaternions import (
 )
 from robolin.input_checks import array_of, require_arm
 
-Array = Any
-
 TURNS, SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
 
 
@@ -41,7 +40,7 @@ def grouped(arm: Arm) -> bool:
     return bool(arm.groups)
 
 
-def embedded(arm: Arm, q: ArrayLike) -> Array:
+def embedded(arm: Arm, q: ArrayLike) -> Floats:
     """q (..., n) as numbers (..., n + floating joints) that never jump: y.
 
     y is q with the roll, pitch and yaw of each floating joint replaced by the qx, qy, qz of its
@@ -57,7 +56,7 @@ def embedded(arm: Arm, q: ArrayLike) -> Array:
     return np.concatenate([q, *last], axis=-1)
 
 
-def coordinates_of(arm: Arm, y: ArrayLike) -> Array:
+def coordinates_of(arm: Arm, y: ArrayLike) -> Floats:
     """q (..., n) of the numbers that `embedded` gives; quaternions may have any length."""
     y = np.asarray(y, dtype=float)
     q = y[..., : arm.n].copy()
@@ -66,7 +65,7 @@ def coordinates_of(arm: Arm, y: ArrayLike) -> Array:
     return q
 
 
-def embedded_rates(arm: Arm, y: ArrayLike, qd: ArrayLike) -> Array:
+def embedded_rates(arm: Arm, y: ArrayLike, qd: ArrayLike) -> Floats:
     """dy/dt (..., n + floating joints) for velocities q̇ (..., n)."""
     y, qd = np.asarray(y, dtype=float), np.asarray(qd, dtype=float)
     batch = np.broadcast_shapes(y.shape[:-1], qd.shape[:-1])
@@ -89,8 +88,28 @@ def embedded_rates(arm: Arm, y: ArrayLike, qd: ArrayLike) -> Array:
     return rates
 
 
-def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Array:
-    """q ⊕ δ: where the arm is after moving by δ, a constant twist of the body for each group."""
+def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Floats:
+    """q ⊕ δ: where the arm is after moving by δ, a constant twist of the body for each group.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        delta: the change (..., n) in rad or m; for a joint with several freedoms a twist of its
+            body
+
+    Returns:
+        positions (..., n) in rad or m
+
+    Raises:
+        RobolinError: a shape that does not fit the arm
+        UsageError: no arm
+
+    Example:
+        >>> arm = robolin.load("ur5", floating_base=True)
+        >>> moved = robolin.advanced(arm, np.zeros(12), np.full(12, 0.5))
+        >>> robolin.difference(arm, np.zeros(12), moved).round(9)
+        array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+    """
     start, change = _checked(arm, q=q, delta=delta)
     after = start + change
     for group in arm.groups:
@@ -107,8 +126,25 @@ def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Array:
     return after
 
 
-def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Array:
-    """The δ with q0 ⊕ δ = q1, by the shorter turn where a body turned freely."""
+def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Floats:
+    """The δ with q0 ⊕ δ = q1, by the shorter turn where a body turned freely.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q0, q1: positions (..., n) in rad or m, in the order of `arm.joint_names`
+
+    Returns:
+        the change (..., n) in rad or m; for a joint with several freedoms a twist of its body
+
+    Raises:
+        RobolinError: a shape that does not fit the arm
+        UsageError: no arm
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> robolin.difference(arm, [0.1, 0.2], [0.4, 0.0]).round(9)
+        array([ 0.3, -0.2])
+    """
     start, end = _checked(arm, q0=q0, q1=q1)
     delta = end - start
     for group in arm.groups:
@@ -126,8 +162,32 @@ def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Array:
     return delta
 
 
-def kinematic_block(arm: Arm, qd: ArrayLike) -> Array:
-    """The (..., n, n) of d(δq)/dt = δq̇ + block δq: -crm(v) for groups, zero for other joints."""
+def kinematic_block(arm: Arm, qd: ArrayLike) -> Floats:
+    """What δq itself adds to its rate: d(δq)/dt = δq̇ + block δq.
+
+    It is -crm(v) for joints with several freedoms and zero for others: the upper left block of the
+    linear system whose other blocks are those of `linearize_forward`.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        qd: velocities (..., n) in rad/s or m/s
+
+    Returns:
+        (..., n, n) in 1/s, m/s or 1
+
+    Raises:
+        RobolinError: a shape that does not fit the arm
+        UsageError: no arm
+
+    Example:
+        >>> arm = robolin.load("ur5", floating_base=True)
+        >>> rates = np.zeros(12)
+        >>> rates[2] = 0.5
+        >>> robolin.kinematic_block(arm, rates)[:3, :3] + 0.0
+        array([[ 0. ,  0.5,  0. ],
+               [-0.5,  0. ,  0. ],
+               [ 0. ,  0. ,  0. ]])
+    """
     (rates,) = _checked(arm, qd=qd)
     block = np.zeros((*rates.shape, arm.n))
     for group in arm.groups:
@@ -139,7 +199,7 @@ def kinematic_block(arm: Arm, qd: ArrayLike) -> Array:
     return block
 
 
-def _checked(arm: Arm, **values: ArrayLike) -> list[Array]:
+def _checked(arm: Arm, **values: ArrayLike) -> list[Floats]:
     """What users give for all joints, as arrays (..., n)."""
     require_arm(arm)
     return [array_of(arm, name, value) for name, value in values.items()]
@@ -172,30 +232,32 @@ def _turns_of_floating(arm: Arm) -> list[list[int]]:
     return [_places(arm, group)["turns"] for group in arm.groups if group.kind == "floating"]
 
 
-def _quaternion(arm: Arm, y: Array, i: int, places: list[int]) -> Array:
+def _quaternion(arm: Arm, y: Floats, i: int, places: list[int]) -> Floats:
     """The i-th quaternion, brought to length one."""
     x, y_, z, w = (*(y[..., place] for place in places), y[..., arm.n + i])
     quaternion = np.stack([x, y_, z, w], axis=-1)
-    return quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    unit: Floats = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    return unit
 
 
-def _rotated(R: Array, v: Array) -> Array:
-    return np.einsum("...ij,...j->...i", R, v)
+def _rotated(R: Floats, v: Floats) -> Floats:
+    turned: Floats = np.einsum("...ij,...j->...i", R, v)
+    return turned
 
 
-def _turned(angle: Array, v: Array) -> Array:
+def _turned(angle: Floats, v: Floats) -> Floats:
     """Vectors of the plane, turned."""
     c, s = np.cos(angle), np.sin(angle)
     return np.stack([c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1]], axis=-1)
 
 
-def bent_in_plane(angle: Array, v: Array) -> Array:
+def bent_in_plane(angle: Floats, v: Floats) -> Floats:
     """Where one ends by walking along v while turning steadily by an angle."""
     a, b = _sine_over(angle), _versine_over(angle)
     return np.stack([a * v[..., 0] - b * v[..., 1], b * v[..., 0] + a * v[..., 1]], axis=-1)
 
 
-def unbent_in_plane(angle: Array, way: Array) -> Array:
+def unbent_in_plane(angle: Floats, way: Floats) -> Floats:
     """The v whose walk, turning steadily by an angle, ends at `way`."""
     a, b = _sine_over(angle), _versine_over(angle)
     size = a * a + b * b
@@ -203,12 +265,12 @@ def unbent_in_plane(angle: Array, way: Array) -> Array:
     return np.stack([(a * x + b * y) / size, (a * y - b * x) / size], axis=-1)
 
 
-def _sine_over(angle: Array) -> Array:
+def _sine_over(angle: Floats) -> Floats:
     """sin(x) / x."""
     return np.sinc(angle / np.pi)
 
 
-def _versine_over(angle: Array) -> Array:
+def _versine_over(angle: Floats) -> Floats:
     """(1 - cos(x)) / x, without loss where x is small."""
     half = 0.5 * angle
     return np.sin(half) * np.sinc(half / np.pi)

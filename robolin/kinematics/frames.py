@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
-from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3
-from robolin.description.structure import did_you_mean, quoted
+from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, kept_with
 from robolin.errors import UsageError
 from robolin.geometry.rotations import compose
 from robolin.input_checks import require_arm
+from robolin.wording import did_you_mean, quoted
 
 # places that are kept in mind with an arm before all are forgotten
 MOST = 64
@@ -22,7 +22,7 @@ def at_frame(arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN
     if not (frame is None or isinstance(frame, str)):
         raise UsageError(f"frame is {frame!r}, not the name of a link")
     place = three_numbers(point)
-    known: dict[tuple[str | None, Vector3], Arm] = arm.__dict__.setdefault("_at", {})
+    known = kept_with(arm, "at_frame", _places_known)
     if (frame, place) not in known:
         chosen = _known_frame(arm, frame) if frame is not None else default_frame(arm)
         tip = Frame(chosen.name, chosen.link, compose(chosen.pose, Pose(translation=place)))
@@ -31,6 +31,10 @@ def at_frame(arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN
             known.clear()
         known[frame, place] = replace(arm, tip=tip, contract=contract)
     return known[frame, place]
+
+
+def _places_known(arm: Arm) -> dict[tuple[str | None, Vector3], Arm]:
+    return {}
 
 
 def default_frame(arm: Arm) -> Frame:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.arm import Arm
+from robolin.arm import Arm, kept_with
 from robolin.evaluation.evaluate import How, LoopMethod, evaluate_rows
 from robolin.loops.closures import Closures
 from robolin.loops.loop_kinematics import Array
@@ -29,10 +29,7 @@ AS_USUAL: How = {}
 
 def opened(arm: Arm) -> Arm:
     """The arm without its closures: the tree that its joints make."""
-    found: Arm | None = arm.__dict__.get("_opened")
-    if found is None:
-        found = arm.__dict__["_opened"] = replace(arm, loops=())
-    return found
+    return kept_with(arm, "opened", lambda closed: replace(closed, loops=()))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.algebra.scalar import sin_cos
-from robolin.arm import Arm
+from robolin.arm import Arm, kept_with
 
 Array = npt.NDArray[Any]
 
@@ -42,11 +42,8 @@ class Skeleton:
 
 
 def skeleton(arm: Arm) -> Skeleton:
-    """Worked out once and kept in the arm."""
-    found: Skeleton | None = arm.__dict__.get("_skeleton")
-    if found is None:
-        found = arm.__dict__["_skeleton"] = _skeleton(arm)
-    return found
+    """Worked out once and kept with the arm."""
+    return kept_with(arm, "skeleton", _skeleton)
 
 
 def _skeleton(arm: Arm) -> Skeleton:

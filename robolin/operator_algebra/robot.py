@@ -35,7 +35,24 @@ from robolin.operator_algebra.spaces import Array, put_together
 
 
 class Operators(PoseOperators):
-    """All operators of an arm at q; those of its motion if q̇, and of its forces if q̈ is given."""
+    """All operators of an arm at q; those of its motion if q̇, and of its forces if q̈ is given.
+
+    They multiply as on paper, apply to arrays in O(n) and say by which recursion; docs/operators.md
+    lists them: H, phi, E_phi, M, P, D, G, K, psi, …, V, Hd, Mhat, …, f.  Vectors of joints are
+    (n,), of links (6 links,), in SI units; `.dense()` gives an operator as a matrix.
+
+    Fields:
+        n: how many links there are
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> op = robolin.operators(arm, [0.3, -0.7])
+        >>> op.I + op.H @ op.phi @ op.K
+        I + H φ K
+        >>> (op.H @ op.phi @ op.M @ op.phi.T @ op.H.T).dense().round(4)
+        array([[2.4315, 0.7158],
+               [0.7158, 0.3333]])
+    """
 
     # velocities
 
@@ -155,7 +172,31 @@ class Operators(PoseOperators):
 def operators(
     arm: Arm, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
 ) -> Operators:
-    """The spatial operators of an arm at one state, as objects to multiply and to apply."""
+    """The spatial operators of an arm at one state, as objects to multiply and to apply.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (n,) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (n,) in rad/s or m/s; None leaves out the operators that need them
+        qdd: accelerations (n,) in rad/s² or m/s²; None leaves out the operators of forces
+
+    Returns:
+        an `Operators`
+
+    Raises:
+        RobolinError: values that are not sound, or closed loops; later, an operator that needs
+            what was not given
+        UsageError: no arm, or many states
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> op = robolin.operators(arm, [0.3, -0.7])
+        >>> factor = op.I + op.H @ op.phi @ op.K
+        >>> factor.inv
+        I - H ψ K
+        >>> (factor.inv.T @ op.Dinv @ factor.inv @ [1.0, 2.0]).round(4)
+        array([-3.6827, 13.9077])
+    """
     require_arm(arm)
     require_tree(arm, "operators")
     if qdd is not None and qd is None:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from robolin.errors import UsageError
+from robolin.wording import counted
 
 Integrator = Literal["rk4", "dop853", "rk45", "radau"]
 NAMES: Mapping[Integrator, str] = {
@@ -91,9 +92,9 @@ class Schedule:
     def said(self) -> str:
         """The integrator and its settings in words."""
         if self.fixed:
-            count = f"{self.steps} step{'s' * (self.steps != 1)}"
             longest = min(self._dt, self.duration)
-            return f"{NAMES[self.integrator]}, dt = {longest:g} s, {count}"
+            steps = counted(self.steps, "step")
+            return f"{NAMES[self.integrator]}, dt = {longest:g} s, {steps}"
         return f"{NAMES[self.integrator]}, rtol = {self.relative:g}, atol = {self.absolute:g}"
 
 

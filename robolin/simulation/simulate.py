@@ -78,21 +78,46 @@ def simulate(
     jobs: int | None = None,
     baumgarte: tuple[float, float] | None = None,
 ) -> Simulation:
-    """The motion of an arm from q and q̇, which may be many states (..., n).
+    """The motion of an arm from a state, or from many at once.
 
-    dt:            the step of rk4, in s  [1 ms]; else the time between rows
-    rtol, atol:    tolerances of steps whose size adapts; each state then takes its own steps
-    every:         with rk4, steps from row to row; None keeps only the first and the last
-    rows:          how many rows to keep when steps adapt  [101]
-    tau:           one torque for all times, a TorqueTable, or a function of t, q and q̇
-    hold:          add the torque that carries weight and loads
-    control:       a control law in place of tau and hold
-    state:         the velocities that are integrated: q̇ ('rates'), 'xi' or 'nu'
-    limits:        cut torques off at what the description allows
-    accelerations: q̈ of t, q, q̇ and τ where something else constrains the arm
-    project:       brings q and q̇ back to such a constraint after each step
-    baumgarte:     alpha and beta in 1/s that draw the closures of loops shut, in place of bringing
-                   every step back onto them
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        duration: how long, in s
+        dt: the step of rk4, in s  [1 ms]; else the time between rows
+        rtol, atol: tolerances of steps whose size adapts; each state then takes its own steps
+        integrator: "rk4", or "dop853", "rk45", "radau" whose steps adapt
+        every: with rk4, steps from row to row; None keeps only the first and the last
+        rows: how many rows to keep when steps adapt  [101]
+        tau: one torque (..., n) for all times in N·m or N, a `TorqueTable`, or a function of t, q
+            and q̇
+        hold: add the torque that carries weight and loads
+        control: a `RateControl` or `PoseControl` in place of tau and hold
+        state: the velocities that are integrated: q̇ ("rates"), "xi" or "nu"
+        limits: cut torques off at what the description allows
+        accelerations: q̈ of t, q, q̇ and τ where something else constrains the arm
+        project: brings q and q̇ back to such a constraint after each step
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        baumgarte: alpha and beta in 1/s that draw the closures of loops shut, in place of
+            bringing every step back onto them
+
+    Returns:
+        a `Simulation`
+
+    Raises:
+        RobolinError: values that are not sound, a state off its closures, a motion that runs away
+        UsageError: settings that do not go together, or an option with a value it cannot have
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> motion = robolin.simulate(arm, [1.0, -0.5], duration=0.5, every=250)
+        >>> motion.q[-1].round(4)
+        array([ 0.3699, -0.7067])
+        >>> many = robolin.simulate(arm, np.zeros((10, 2)), duration=0.1, every=None)
+        >>> many.q.shape
+        (10, 2, 2)
     """
     require_arm(arm)
     schedule = scheduled(duration, integrator, dt, rtol, atol, every, rows)

@@ -31,8 +31,15 @@ class Torque(Protocol):
 class TorqueTable:
     """Torques at given times, on a straight line between two rows, as in the nearest row outside.
 
-    time: (rows,), in s, rising
-    tau:  (rows, n)
+    Fields:
+        time: (rows,) in s, rising
+        tau: torques (rows, n) in N·m or N
+
+    Example:
+        >>> push = robolin.TorqueTable(time=[0.0, 0.1], tau=[[5.0, 0.0], [0.0, 0.0]])
+        >>> arm = robolin.load("two-link")
+        >>> robolin.simulate(arm, [0.0, 0.0], duration=0.1, tau=push).tau[[0, -1], 0]
+        array([5., 0.])
     """
 
     time: ArrayLike

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from robolin.errors import RobolinError, raise_all
 from robolin.trajectory.orientation import Orientation, orientations
+from robolin.wording import closest, quoted
 
 WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
 
@@ -170,8 +170,8 @@ def _styles(quantity: str) -> str:
 
 def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
     for name in names:
-        if close := get_close_matches(name, unused, n=1, cutoff=0.75):
-            return f"did you mean '{name}' by '{close[0]}'?"
+        if near := closest(name, unused, cutoff=0.75):
+            return f"did you mean '{name}' by '{near}'?"
     return ""
 
 
@@ -204,6 +204,4 @@ def _notes(
 
 
 def _listed(names: Sequence[str]) -> str:
-    text = ", ".join(f"'{name}'" for name in names[:_NAMED_AT_MOST])
-    more = len(names) - _NAMED_AT_MOST
-    return f"{text} and {more} more" if more > 0 else text
+    return quoted(names, _NAMED_AT_MOST)

@@ -104,3 +104,36 @@ def test_wrong_usage_is_told(args: list[str], message: str, hint: str) -> None:
     assert message in ran.err
     assert hint in ran.err
     assert ran.err.count("\n") == 2
+
+
+def test_model_flags_are_those_of_every_verb(tmp_path: Path) -> None:
+    """A rotor or a load costs operations, and the answer goes to a file like any report."""
+
+    def additions(*flags: str) -> int:
+        document = json.loads(answered("count", "inverse", "ur5", "--format=json", *flags).out)
+        return document["algorithms"][0]["additions"]
+
+    assert additions("--armature", "elbow_joint=0.1") > additions()
+    assert additions("--wrench", "tool0=0,0,1,0,0,0") > additions()
+    answered("count", "inverse", "ur5", "-o", tmp_path / "cost.json")
+    stored = json.loads((tmp_path / "cost.json").read_text("utf-8"))
+    assert stored == json.loads(answered("count", "inverse", "ur5", "--format=json").out)
+
+
+@pytest.mark.parametrize("flag", ["--gravity=0", "--strict", "--floating-base", "--tip=x"])
+def test_model_flags_are_for_an_arm(flag: str) -> None:
+    """A generic chain has no model to change."""
+    ran = robolin("count", "inverse", "--joints", "3", flag)
+
+    assert ran.code == 2
+    assert f"{flag.partition('=')[0]} is for an ARM" in ran.err
+
+
+def test_algorithms_for_one_freedom_are_not_counted_on_a_floating_base() -> None:
+    """What the library refuses to run on an arm has no cost there."""
+    ran = robolin("count", "diagonalize", "ur5", "--floating-base")
+
+    assert (ran.code, ran.out) == (3, "")
+    assert "joints with several freedoms, and 'base' is floating" in ran.err
+    assert "Coriolis" in answered("count", "mass-matrix", "ur5").out
+    assert "Coriolis" not in answered("count", "mass-matrix", "ur5", "--floating-base").out

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import robolin
-from robolin.arm import Frame, Pose
+from robolin.arm import Frame, Pose, kept_with
 from robolin.kinematics.frames import MOST, at_frame, default_frame, joints_between
 from tests.robots import random_arm
 
@@ -78,5 +78,5 @@ def test_places_are_made_once_and_not_without_end() -> None:
     assert at_frame(arm, "tool0") is at_frame(arm, "tool0")
     for i in range(3 * MOST):
         at_frame(arm, "tool0", (0.0, 0.0, float(i)))
-    assert len(arm.__dict__["_at"]) <= MOST
-    assert "_at" not in pickle.loads(pickle.dumps(arm)).__dict__
+    assert len(kept_with(arm, "at_frame", lambda _: {})) <= MOST
+    assert kept_with(pickle.loads(pickle.dumps(arm)), "at_frame", lambda _: None) is None

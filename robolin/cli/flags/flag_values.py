@@ -8,6 +8,7 @@ from math import isfinite, radians
 from typing import TYPE_CHECKING, NamedTuple
 
 from robolin.errors import UsageError
+from robolin.wording import counted, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -88,8 +89,7 @@ def per_joint(typed: Typed, arm: Arm, angular: bool, positions: bool = False) ->
         figures = [figure(typed, item) for item in items]
         if len(figures) != arm.n:
             raise typed.wrong(
-                f"{_counted(len(figures), 'value')}, but '{arm.name}' has "
-                f"{_counted(arm.n, 'joint')}",
+                f"{counted(len(figures), 'value')}, but '{arm.name}' has {counted(arm.n, 'joint')}",
                 f"the joints are, in order: {', '.join(arm.joint_names)}",
             )
     elif with_name == len(items):
@@ -146,8 +146,6 @@ def _rpy(typed: Typed, joint: str, figures: Sequence[Figure]) -> list[Figure]:
 
 
 def _require_known(typed: Typed, names: Sequence[str], arm: Arm) -> None:
-    from robolin.description.structure import did_you_mean, quoted
-
     followers = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
     for name in names:
         if rule := followers.get(name):
@@ -169,7 +167,3 @@ def _require_angles(typed: Typed, figures: Sequence[Figure], arm: Arm, angular: 
             raise typed.wrong(f"joint '{joint.name}': this is not an angle", "leave out 'deg'")
         if degrees and not joint.turns:
             raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not in deg")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"

@@ -10,6 +10,7 @@ import click
 from robolin.cli.flags.flag import METHOD, STATE, TIME, bundled, flag
 from robolin.cli.flags.flag_values import Typed, numbers
 from robolin.errors import UsageError
+from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -55,8 +56,6 @@ class Loops:
         names = [name.strip() for name in self.close.split(",")]
         for name in names:
             if name not in arm.joint_names:
-                from robolin.description.structure import did_you_mean
-
                 hint = did_you_mean(name, (*arm.joint_names, LEAST))
                 raise UsageError(f"there is no joint '{name}'", where="--close", hint=hint)
         return names

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from robolin.cli.flags.flag import MODEL, bundled, flag
 from robolin.cli.flags.flag_values import Figure, Typed, named, number, numbers
@@ -39,13 +40,13 @@ class Model:
         from robolin.description.load import arm_of
 
         reading = reading or self.reading()
-        arm = arm_of(reading, self.options)
+        arm = arm_of(reading, self.options, self.source)
         if reading.description is not None:
             for joint in reading.description.joints:
                 if joint.name in self.in_degrees and joint.kind == "prismatic":
                     message = f"joint '{joint.name}' slides: its position is in m, not in deg"
                     raise UsageError(message, where="--lock")
-        return replace(arm, source=self.source)
+        return arm
 
 
 ARM = click.Argument(["arm"], metavar="ARM")
@@ -163,6 +164,25 @@ def _model(
 
 
 model_options = bundled("model", [ARM, *_FLAGS], _model)
+
+# where joints may be counted instead of named, and their order does not matter
+_STRUCTURE = [param for param in _FLAGS if param.name != "joints"]
+
+
+def _structure(arm: str | None, **flags: Any) -> Model | None:
+    if arm is not None:
+        return _model(arm, joints=None, **flags)
+    ctx = click.get_current_context()
+    for param in _STRUCTURE:
+        if ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT:
+            hint = "--joints N takes as many joints as should move, and nothing else"
+            raise UsageError(f"{param.opts[0]} is for an ARM", where=ctx.command_path, hint=hint)
+    return None
+
+
+structure_options = bundled(
+    "model", [click.Argument(["arm"], required=False, metavar="[ARM]"), *_STRUCTURE], _structure
+)
 
 
 def file_name(name: str) -> str:

@@ -13,6 +13,7 @@ from robolin.cli.flags.flag import STATE, Function, bundled, flag
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import State
 from robolin.errors import UsageError
+from robolin.wording import counted
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -89,7 +90,7 @@ def _drawn(arm: Arm, state: State, samples: Samples, needs: Sequence[str]) -> Lo
         raise UsageError(f"cannot go together with {other}", where="--samples", hint=hint)
     count, seed = samples.count or 1, samples.seed or 0
     drawn = dict(zip(("q", "qd", "qdd"), random_motions(arm, count, seed), strict=True))
-    states = f"{count} random state{'s' * (count != 1)}"
+    states = counted(count, "random state")
     return Looked({name: drawn[name] for name in needs}, f"{states}, seed {seed}")
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
 
 from robolin.analysis.operation_counts import Counted, value_at, written
+from robolin.cli.reports.report import Lines, Part, ReportTable
 from robolin.engine.parameters import Parameters
+from robolin.wording import counted
 
 _HEADER = (
     "algorithm",
@@ -22,34 +23,23 @@ _HEADER = (
 )
 
 
-def as_text(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]) -> str:
-    """Columns padded to the widest cell; kinematics once, since every algorithm shares it."""
-    n = parameters.n
-    lines = [list(_HEADER), *(_cells(row, n, _comparable(parameters)) for row in rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(_HEADER))]
-    table = "\n".join(
-        "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+def parts(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]) -> Sequence[Part]:
+    """One line per algorithm; kinematics once below, since every algorithm shares it."""
+    comparable = _comparable(parameters)
+    table = ReportTable(_HEADER, [_cells(row, parameters.n, comparable) for row in rows])
     placing = reduce(or_, (row.cost.kinematics for row in rows))
-    remarks = "".join(
-        f"{row.algorithm}: {row.published.remark}\n"
+    remarks = [
+        f"{row.algorithm}: {row.published.remark}"
         for row in rows
         if row.published and row.published.remark
-    )
-    return (
-        f"{verb} on {whose}\n\n{table}\n\n"
+    ]
+    below = [
         "placing the links in space, not included above: "
         f"{counted(placing['multiplication'], 'multiplication')}, "
-        f"{counted(placing['addition'], 'addition')}, {_sines_and_cosines(placing)}\n"
-        "the papers do not say whether their formulas include this\n"
-        f"{remarks}"
-    )
-
-
-def counted(count: int, noun: str) -> str:
-    """So many of something, in the plural unless it is one."""
-    return f"{count} {noun}{'s' * (count != 1)}"
+        f"{counted(placing['addition'], 'addition')}, {_sines_and_cosines(placing)}",
+        "the papers do not say whether their formulas include this",
+    ]
+    return [Lines([f"{verb} on {whose}"]), table, Lines([*below, *remarks])]
 
 
 def _pairs(cost: Mapping[str, int]) -> int:
@@ -61,14 +51,16 @@ def _sines_and_cosines(cost: Mapping[str, int]) -> str:
     return "1 sine and cosine" if _pairs(cost) == 1 else f"{_pairs(cost)} sines and cosines"
 
 
-def as_json(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]) -> str:
-    document = {
+def document(
+    verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]
+) -> dict[str, Any]:
+    """The same as it is written to JSON."""
+    return {
         "verb": verb,
         "arm": whose,
         "joints": len(parameters.joint_names),
         "algorithms": [_entry(row, parameters) for row in rows],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _comparable(parameters: Parameters) -> bool:
@@ -79,9 +71,9 @@ def _comparable(parameters: Parameters) -> bool:
     return plain and parameters.serial and not parameters.mimics and not parameters.loads
 
 
-def _cells(row: Counted, n: int, comparable: bool) -> list[str]:
+def _cells(row: Counted, n: int, comparable: bool) -> tuple[str, ...]:
     cost = row.cost.algorithm
-    counted = [str(cost[kind]) for kind in ("multiplication", "addition", "division", "root")]
+    counts = [str(cost[kind]) for kind in ("multiplication", "addition", "division", "root")]
     published = formula = "–"
     if row.published:
         formula = (
@@ -92,7 +84,7 @@ def _cells(row: Counted, n: int, comparable: bool) -> list[str]:
             f"{value_at(row.published.multiplications, n)} M "
             f"{value_at(row.published.additions, n)} A"
         )
-    return [row.algorithm, *counted, published, formula]
+    return (row.algorithm, *counts, published, formula)
 
 
 def _entry(row: Counted, parameters: Parameters) -> dict[str, Any]:

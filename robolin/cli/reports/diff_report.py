@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.outcome import plain_change
-from robolin.cli.messages import printable
 from robolin.cli.reports.check_report import changes_table
 from robolin.cli.reports.report import Lines, Part, Report, ReportTable
+from robolin.wording import counted, printable
 
 if TYPE_CHECKING:
     from robolin.analysis.torque_changes import TorqueChange
@@ -39,10 +39,9 @@ def write(
 
 
 def _parts(changes: Sequence[Change], torques: Sequence[TorqueChange] | None) -> list[Part]:
-    count = f"{len(changes)} difference{'s' * (len(changes) != 1)}"
     parts: list[Part] = [Lines(["nothing differs"])]
     if changes:
-        parts = [changes_table(changes), Lines([count])]
+        parts = [changes_table(changes), Lines([counted(len(changes), "difference")])]
     if torques is not None:
         parts += _torque_parts(torques)
     return parts

@@ -9,6 +9,7 @@ from typing import Any
 
 from robolin.analysis.limits import JointLimits, Margin
 from robolin.cli.reports.report import Lines, Part, ReportTable
+from robolin.wording import counted
 
 COLUMNS = ("joint", "quantity", "row", "time", "value", "limit", "margin", "margin_percent", "unit")
 
@@ -72,11 +73,7 @@ def _verdict(found: JointLimits) -> str:
     if not over:
         return "within all limits"
     joints = len({margin.joint for margin in over})
-    return f"EXCEEDED: {_count(len(over), 'limit')} of {_count(joints, 'joint')}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
+    return f"EXCEEDED: {counted(len(over), 'limit')} of {counted(joints, 'joint')}"
 
 
 def csv_part(found: JointLimits) -> list[Part]:

@@ -14,8 +14,8 @@ import click
 from robolin.cli.flags.flag import OUTPUT, bundled, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag, standard_output
-from robolin.cli.messages import printable
 from robolin.errors import UsageError
+from robolin.wording import printable
 
 EXTENSIONS = {".json": "json", ".txt": "table"}
 

@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
 from robolin.checking.validate_settings import KNOWN_IDS
-from robolin.cli.messages import printable
 from robolin.cli.reports.report import Lines, Report
 from robolin.description.model import Finding
 from robolin.version import __version__
+from robolin.wording import counted, printable
 
 FORMS = ("table", "json", "github", "junit", "sarif")
 EXTENSIONS = {".txt": "table", ".json": "json", ".xml": "junit", ".sarif": "sarif"}
@@ -60,7 +60,7 @@ def _lines(files: Sequence[Validated]) -> Iterator[str]:
 
 
 def _summary(file: Validated) -> str:
-    told = [f"{n} {level}{'s' * (n != 1)}" for level, n in file.counts.items() if n]
+    told = [counted(n, level) for level, n in file.counts.items() if n]
     told = told or ["nothing found"]
     return ", ".join([*told, *([f"{len(file.ignored)} ignored"] if file.ignored else [])])
 

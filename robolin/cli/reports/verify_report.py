@@ -10,6 +10,7 @@ from typing import Any
 from robolin.cli.reports.report import Lines, Part, ReportTable
 from robolin.verification.checks import WHY, Check
 from robolin.verification.verify import Verification
+from robolin.wording import counted
 
 WIDTH = 100
 
@@ -34,9 +35,8 @@ def parts(found: Verification) -> list[Part]:
 
 def _head(found: Verification) -> str:
     low, high = (_number(float(x)) for x in (found.condition.min(), found.condition.max()))
-    count = len(found.joints)
     return (
-        f"{found.arm}: {count} joint{'s' * (count != 1)}, {len(found.condition)} states inside "
+        f"{found.arm}: {counted(len(found.joints), 'joint')}, {len(found.condition)} states inside "
         f"its limits (seed {found.seed}), cond(M) {low} to {high}"
     )
 
@@ -115,7 +115,7 @@ def _verdict(found: Verification) -> list[str]:
         return [f"passed: {done} checks within bounds"]
     summary = [f"{out} of {done} checks out of bounds"] if out else [f"{done} checks within bounds"]
     if found.defects:
-        summary.append(f"{len(found.defects)} defect{'s' * (len(found.defects) != 1)} of the arm")
+        summary.append(f"{counted(len(found.defects), 'defect')} of the arm")
     return [*lines, f"FAILED: {', '.join(summary)}" if out else f"DEFECT: {', '.join(summary)}"]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag_values import Typed, named
+from robolin.cli.flags.flag import METHOD, Verb, flag
+from robolin.cli.flags.model_flags import Model, structure_options
+from robolin.cli.reports.report import Report, report_options
 from robolin.errors import RobolinError, UsageError
+from robolin.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -24,29 +26,30 @@ VERBS = (
 )
 
 
-@click.command("count", short_help="Exact operation counts, beside the papers' formulas.")
-@click.argument("verb", metavar="VERB")
-@click.argument("arm", required=False, metavar="[ARM]")
-@click.option("--joints", "joints", type=click.IntRange(1, 200), help="A serial chain of N joints.")
-@click.option(
-    "--lock",
-    multiple=True,
-    metavar="JOINT=VALUE",
-    help="Hold a joint of ARM at a position; repeatable, or with commas.",
+VERB = click.Argument(["verb"], metavar="VERB")
+JOINTS = flag(
+    "--joints",
+    section=METHOD,
+    type=click.IntRange(1, 200),
+    metavar="N",
+    help="A serial chain of N joints in place of ARM.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print the counts.",
-)
-def command(verb: str, arm: str | None, joints: int | None, lock: Sequence[str], form: str) -> None:
-    """Exact multiplications and additions of VERB.
 
-    They are counted by running the algorithm itself on numbers that only count, for a generic
-    serial chain of N revolute joints or for the structure of ARM.  VERB is one of inverse,
+
+@click.command(
+    "count",
+    cls=Verb,
+    params=[VERB, JOINTS],
+    short_help="Exact operation counts, beside the papers' formulas.",
+)
+@structure_options
+@report_options
+def command(verb: str, model: Model | None, report: Report, joints: int | None) -> None:
+    """Exact operation counts, beside the papers' formulas.
+
+    Multiplications and additions of VERB are counted by running the algorithm itself on numbers
+    that only count, for a generic serial chain of N revolute joints or for the structure of ARM.
+    VERB is one of inverse,
     forward, mass-matrix, linearize-inverse, linearize-forward, jacobian and diagonalize.
 
     \b
@@ -55,55 +58,40 @@ def command(verb: str, arm: str | None, joints: int | None, lock: Sequence[str],
       robolin count inverse panda
     """
     from robolin.analysis.operation_counts import operation_counts
-    from robolin.cli.reports.count_report import as_json, as_text, counted
+    from robolin.cli.reports.count_report import document, parts
     from robolin.engine.generic_chain import generic_chain
     from robolin.engine.parameters import parameters_of
 
-    _require_sense(verb, arm, joints, lock)
-    if arm is None:
-        assert joints is not None
+    _require_sense(verb, model, joints)
+    if model is None:
+        assert joints is not None, "there is an ARM or a number of joints"
         parameters = generic_chain(joints)
         whose = f"a serial chain of {counted(joints, 'revolute joint')}"
         rows = list(operation_counts(verb, parameters))
     else:
-        loaded = _loaded(arm, lock)
-        parameters = parameters_of(loaded)
-        tree = ", its loops left open" if loaded.loops else ""
-        whose = f"'{loaded.name}', {counted(loaded.n, 'joint')}{tree}"
+        arm = model.arm()
+        parameters = parameters_of(arm)
+        tree = ", its loops left open" if arm.loops else ""
+        whose = f"'{arm.name}', {counted(arm.n, 'joint')}{tree}"
         rows = list(operation_counts(verb, parameters))
         if not rows:
-            raise _not_with_mimic(verb, loaded)
-    report = as_json if form == "json" else as_text
-    click.echo(report(verb, whose, parameters, rows), nl=False)
+            raise _not_with_groups(verb, arm) if arm.groups else _not_with_mimic(verb, arm)
+    report.write(parts(verb, whose, parameters, rows), document(verb, whose, parameters, rows))
 
 
-def _require_sense(verb: str, arm: str | None, joints: int | None, lock: Sequence[str]) -> None:
+def _require_sense(verb: str, model: Model | None, joints: int | None) -> None:
     if verb not in VERBS:
-        from robolin.description.structure import did_you_mean
-
         hint = did_you_mean(verb.lower().replace("_", "-"), VERBS)
         raise UsageError(f"there is no verb '{verb}' to count", where="robolin count", hint=hint)
-    if (arm is None) == (joints is None):
+    if (model is None) == (joints is None):
         raise UsageError(
             "count needs an ARM or --joints N, and not both",
             hint="for example: robolin count linearize-forward --joints 7",
         )
-    if joints is not None and lock:
-        hint = "--joints N takes as many joints as should move"
-        raise UsageError("--lock is for an ARM", where="robolin count", hint=hint)
-
-
-def _loaded(arm: str, lock: Sequence[str]) -> Arm:
-    from robolin.description.load import load
-
-    locked: dict[str, float] = {}
-    for text in lock:
-        locked |= {name: value for name, (value, _) in named(Typed("--lock", text)).items()}
-    return load(arm, lock=locked)
 
 
 def _not_with_mimic(verb: str, arm: Arm) -> RobolinError:
-    """Joints that follow others are the one thing that can leave no algorithm."""
+    """The error where all algorithms need independent joints."""
     rules = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
     follower, rule = next(iter(rules.items()))
     return RobolinError(
@@ -111,4 +99,16 @@ def _not_with_mimic(verb: str, arm: Arm) -> RobolinError:
         f"and '{follower}' follows '{rule.leader}'",
         where=arm.source,
         hint=f"lock the joint that is followed: --lock {rule.leader}=0",
+    )
+
+
+def _not_with_groups(verb: str, arm: Arm) -> RobolinError:
+    """The error where all algorithms need joints with one freedom each."""
+    group = arm.groups[0]
+    carried = f"choose a base outboard of it: --base {arm.link(group.body).name}"
+    return RobolinError(
+        f"no algorithm for {verb} takes joints with several freedoms, "
+        f"and '{group.name}' is {group.kind}",
+        where=arm.source,
+        hint="leave out --floating-base" if arm.floating_base else carried,
     )

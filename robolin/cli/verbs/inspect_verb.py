@@ -10,6 +10,7 @@ import click
 from robolin.cli.flags.flag import Verb
 from robolin.cli.flags.model_flags import Model, model_options
 from robolin.cli.reports.report import Lines, Part, Report, ReportTable, report_options
+from robolin.wording import counted
 
 _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 
@@ -101,5 +102,5 @@ def _phrase(value: str | Sequence[str]) -> str:
 
 
 def _findings(counts: Mapping[str, int]) -> str:
-    parts = [f"{n} {level}{'s' * (n != 1)}" for level, n in counts.items() if n]
+    parts = [counted(n, level) for level, n in counts.items() if n]
     return f"{', '.join(parts)}; `robolin validate` lists them" if parts else ""

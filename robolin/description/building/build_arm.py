@@ -8,8 +8,7 @@ children come before parents and every subtree is a contiguous range.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from robolin.arm import (
     PARTS,
@@ -53,8 +52,17 @@ STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
 DEFAULTS = ModelOptions()
 
 
-def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
-    """The arm that a description is under the given options."""
+def build(
+    description: Description,
+    options: ModelOptions = DEFAULTS,
+    source: str | None = None,
+    notes: Sequence[str] = (),
+) -> Arm:
+    """The arm that a description is under the given options.
+
+    source: what the arm was asked for by, where that is not the name of the file
+    notes:  what its contract says beside what the description and the options do
+    """
     if options.floating_base:
         raise_all([*floating_problems(description)])
         description = floated(description)
@@ -68,6 +76,7 @@ def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
     if options.floating_base and options.base:
         frames = _seen_from(options.base, frames)
     raise_all(list(loop_problems(tree, selection, frames, options)))
+    contract: dict[str, Any] = {}
     arm = Arm(
         name=description.name,
         links=_links(tree, selection, frames, options),
@@ -81,12 +90,15 @@ def build(description: Description, options: ModelOptions = DEFAULTS) -> Arm:
         friction_velocity=options.friction_velocity,
         wrenches=tuple(options.wrenches),
         loops=loops_of(tree, frames, options)[0],
+        contract=contract,
         figures=figures_of(description),
         tip=_tip(tree, frames, options),
-        source=description.source,
+        source=description.source if source is None else source,
         digest=description.digest,
     )
-    return replace(arm, contract=contract_of(tree, selection, options, arm))
+    # the contract tells about the arm, so the arm has to be there first
+    contract |= contract_of(tree, selection, options, arm, notes)
+    return arm
 
 
 def _tip(tree: Tree, frames: Mapping[str, Frame], options: ModelOptions) -> Frame | None:

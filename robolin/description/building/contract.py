@@ -11,6 +11,7 @@ from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.building.selection import Selection, stranding
 from robolin.description.model import JointEntry
 from robolin.description.tree import Tree
+from robolin.wording import counted, listed
 
 NAMED_AT_MOST = 8
 
@@ -22,13 +23,13 @@ _WRENCH_MODELS = {
 
 
 def contract_of(
-    tree: Tree, selection: Selection, options: ModelOptions, arm: Arm
+    tree: Tree, selection: Selection, options: ModelOptions, arm: Arm, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The contract in the order it is printed; every value is text or a list of texts."""
     joints = [link.joint for link in reversed(arm.links)]
-    root = tree.description.root
+    root, file = tree.description.root, tree.description.source
     return {
-        "arm": f"{arm.name} ({PurePath(arm.source).name})" if arm.source else arm.name,
+        "arm": f"{arm.name} ({PurePath(file).name})" if file else arm.name,
         "joints": list(arm.joint_names),
         "gravity": _gravity(arm, options.floating_base),
         "base": _base(options, root),
@@ -48,7 +49,7 @@ def contract_of(
         "inertial_frame": _inertial_frame(arm, root, options.floating_base),
         "units": "SI: rad, m, s, kg, N, N·m",
         "ignored": list(tree.description.ignored),
-        "notes": [*tree.description.notes, *_notes(tree, selection, options, arm)],
+        "notes": [*tree.description.notes, *_notes(tree, selection, options, arm), *notes],
     }
 
 
@@ -73,7 +74,7 @@ def _group(value: float, names: Sequence[str], count: int) -> str:
         return f"{figure(value)} on all {count} joints"
     if len(names) > NAMED_AT_MOST:
         return f"{figure(value)} on {len(names)} of {count} joints"
-    return f"{figure(value)} on {' and '.join([', '.join(names[:-1]), names[-1]])}"
+    return f"{figure(value)} on {listed(names)}"
 
 
 def _figures(values: Sequence[float]) -> str:
@@ -129,7 +130,7 @@ def _rule(follower: str, rule: Mimic) -> str:
 
 def _fixed(tree: Tree) -> str:
     count = sum(joint.kind == "fixed" for joint in tree.joints)
-    return f"{count} fixed joint{'s' * (count != 1)} merged" if count else "none"
+    return f"{counted(count, 'fixed joint')} merged" if count else "none"
 
 
 def _damping(joints: Sequence[Joint], applied: bool) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, get_args
 
 from robolin.arm import ORIGIN, Vector3, Wrench, WrenchModel
 from robolin.description.building.options import ModelOptions, Payload
-from robolin.description.structure import did_you_mean, quoted
 from robolin.errors import UsageError, raise_all
+from robolin.wording import did_you_mean, quoted
 
 PayloadLike = Payload | tuple[str, float] | tuple[str, float, Sequence[float]]
 
@@ -37,7 +37,6 @@ class Keywords(TypedDict, total=False):
 
 def model_options(keywords: Keywords) -> ModelOptions:
     """The options that the keywords stand for."""
-    _require_known(keywords)
     velocity = keywords.get("friction_velocity")
     return ModelOptions(
         gravity=_gravity(keywords.get("gravity")),
@@ -56,12 +55,13 @@ def model_options(keywords: Keywords) -> ModelOptions:
     )
 
 
-def _require_known(keywords: Keywords) -> None:
+def require_known(names: Iterable[str]) -> None:
+    """Refuse keywords that `load` does not take, each with the one that was probably meant."""
     known = list(Keywords.__annotations__)
     raise_all(
         [
             UsageError(f"there is no option '{name}'", hint=did_you_mean(name, known))
-            for name in keywords
+            for name in names
             if name not in known
         ]
     )

@@ -9,10 +9,11 @@ from robolin.arm import Frame, Loop, Pose
 from robolin.description.building.options import ModelOptions
 from robolin.description.building.selection import Selection
 from robolin.description.model import LoopEnd, LoopEntry
-from robolin.description.structure import ONE_NUMBER, quoted
+from robolin.description.structure import ONE_NUMBER
 from robolin.description.tree import Tree
 from robolin.errors import RobolinError, UsageError
 from robolin.geometry.rotations import compose
+from robolin.wording import quoted
 
 # metres, or radians of a small turn, by which a loop without any moving joint may stand open
 CLOSED_WITHIN = 1e-6

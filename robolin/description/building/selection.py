@@ -10,9 +10,10 @@ from math import isfinite
 from robolin.description.building.freedoms import FLOATING_BASE, coordinate_names
 from robolin.description.building.options import ModelOptions
 from robolin.description.model import JointEntry
-from robolin.description.structure import ONE_NUMBER, did_you_mean, quoted
+from robolin.description.structure import ONE_NUMBER
 from robolin.description.tree import Tree
 from robolin.errors import RobolinError, UsageError
+from robolin.wording import did_you_mean, quoted
 
 
 @dataclass(frozen=True)

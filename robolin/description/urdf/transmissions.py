@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from robolin.description.structure import quoted
 from robolin.description.xml.xml_tree import Element
+from robolin.wording import quoted
 
 NAMED_AT_MOST = 3
 VALUES_AT_MOST = 8

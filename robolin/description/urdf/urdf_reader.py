@@ -20,7 +20,7 @@ from robolin.description.model import (
     Place,
     Reading,
 )
-from robolin.description.structure import check_structure, did_you_mean
+from robolin.description.structure import check_structure
 from robolin.description.urdf.transmissions import listed, reductions
 from robolin.description.urdf.urdf_fields import (
     XACRO_HINT,
@@ -36,6 +36,7 @@ from robolin.description.urdf.urdf_fields import (
 )
 from robolin.description.xml.xml_tree import Element, parse_xml
 from robolin.geometry.rotations import rotation_from_rpy, turned_rotary
+from robolin.wording import did_you_mean
 
 KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 # what a joint of a kind has no use for

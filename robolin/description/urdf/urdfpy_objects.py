@@ -14,9 +14,10 @@ from typing import Any
 
 from robolin.arm import IDENTITY, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
 from robolin.description.model import Description, Finding, JointEntry, LinkEntry, Place, Reading
-from robolin.description.structure import check_structure, quoted
+from robolin.description.structure import check_structure
 from robolin.errors import RobolinError
 from robolin.geometry.rotations import turned_rotary
+from robolin.wording import quoted
 
 UNIT_ROTARY = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
 INVENTED = Inertia(1.0, ORIGIN, UNIT_ROTARY)

@@ -18,12 +18,12 @@ def validate(reading: Reading) -> list[Finding]:
     """The reader's findings and the physical ones, by line; the latter only if the file loads."""
     findings = list(reading.findings)
     if reading.description is not None:
-        findings += _physical(reading.description)
+        findings += physical_findings(reading.description, plain_arm(reading.description))
     return sorted(findings, key=lambda found: (found.place.line, found.place.column))
 
 
-def _physical(description: Description) -> Iterator[Finding]:
-    arm = _arm(description)
+def physical_findings(description: Description, arm: Arm | None) -> Iterator[Finding]:
+    """What is odd about the numbers; `arm` is what `plain_arm` makes of the description."""
     sizes = link_sizes(arm) if arm else {}
     for link in description.links:
         yield from link_findings(link, sizes.get(link.name))
@@ -38,9 +38,9 @@ def _physical(description: Description) -> Iterator[Finding]:
         yield finding("nothing-moves", place, "no joint of this robot moves", hint)
 
 
-def _arm(description: Description) -> Arm | None:
+def plain_arm(description: Description, source: str | None = None) -> Arm | None:
     """The arm with nothing asked for, or None where only other options would make one."""
     try:
-        return build(description)
+        return build(description, source=source)
     except RobolinError:
         return None

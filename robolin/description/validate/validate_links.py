@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from robolin.arm import Inertia
 from robolin.description.building.contract import figure
 from robolin.description.model import Finding, LinkEntry, Place
-from robolin.description.structure import quoted
 from robolin.description.validate.inertia_checks import (
     decimal_point_repairs,
     positive,
@@ -16,6 +15,7 @@ from robolin.description.validate.inertia_checks import (
     triangle_shortfall,
 )
 from robolin.description.validate.validation_ids import finding
+from robolin.wording import quoted
 
 LARGEST_RADIUS = 1.5
 SMALLEST_ODD_RADIUS = 0.1

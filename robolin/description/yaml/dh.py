@@ -30,11 +30,11 @@ from typing import cast
 
 from robolin.arm import Matrix3, Pose, Vector3
 from robolin.description.model import JointEntry, Kind, LinkEntry
-from robolin.description.structure import did_you_mean
 from robolin.description.yaml.yaml_fields import Fields, fields_of, named
 from robolin.description.yaml.yaml_joint import MOTION_KEYS, Written, pose_of, with_motion
 from robolin.description.yaml.yaml_nodes import shown
 from robolin.geometry.rotations import compose, rotate, transpose
+from robolin.wording import did_you_mean
 
 DH_KEYS = ("convention", "base", "rows", "tool")
 CONVENTIONS = ("standard", "modified")

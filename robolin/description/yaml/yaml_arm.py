@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from hashlib import sha256
 from typing import cast
 
@@ -41,6 +40,7 @@ from robolin.description.yaml.yaml_fields import Fields, fields_of, named
 from robolin.description.yaml.yaml_joint import KINDS, MOTION_KEYS, Written, pose_of, with_motion
 from robolin.description.yaml.yaml_loops import check_loops, read_loops
 from robolin.description.yaml.yaml_nodes import read_nodes, shown
+from robolin.wording import closest
 
 PROSE_KEYS = ("description", "source", "licence")
 ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links", "loops")
@@ -181,7 +181,7 @@ def _frames(links: Sequence[LinkEntry], joints: Sequence[JointEntry]) -> list[Li
     return [
         LinkEntry(name, place)
         for name, place in frames.items()
-        if name and name not in listed and not get_close_matches(name, uncarried, n=1)
+        if name and name not in listed and closest(name, uncarried) is None
     ]
 
 

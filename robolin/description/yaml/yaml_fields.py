@@ -13,8 +13,8 @@ from math import isfinite, nan, pi, radians
 
 from robolin.arm import ORIGIN, Vector3
 from robolin.description.model import Finding, Level, Place
-from robolin.description.structure import did_you_mean, quoted
 from robolin.description.yaml.yaml_nodes import Node, shown
+from robolin.wording import did_you_mean, quoted
 
 _UNSIGNED = r"(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _NUMBER = re.compile(rf"[-+]?{_UNSIGNED}")

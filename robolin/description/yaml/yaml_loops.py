@@ -14,9 +14,9 @@ from typing import cast, get_args
 
 from robolin.arm import HERE, IDENTITY, LoopKind, Pose
 from robolin.description.model import Finding, LinkEntry, LoopEnd, LoopEntry
-from robolin.description.structure import did_you_mean
 from robolin.description.yaml.yaml_fields import Fields, fields_of, named
 from robolin.geometry.rotations import rotation_from_rpy
+from robolin.wording import did_you_mean
 
 LOOP_KEYS = ("name", "kind", "first", "second")
 END_KEYS = ("link", "xyz", "rpy")

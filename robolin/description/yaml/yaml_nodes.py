@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from robolin.description.model import Finding, Place
+from robolin.wording import printable
 
 if TYPE_CHECKING:
     from yaml import Event, YAMLError, events
@@ -54,8 +55,8 @@ class Node:
 
 def shown(text: str, at_most: int = 40) -> str:
     """A text of the file as it can safely stand in a message."""
-    printable = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[: at_most + 1])
-    return f"'{printable}'" if len(text) <= at_most else f"'{printable[:at_most]}…'"
+    safe = printable(text[: at_most + 1])
+    return f"'{safe}'" if len(text) <= at_most else f"'{safe[:at_most]}…'"
 
 
 def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:

@@ -1,0 +1,237 @@
+"""Velocities and torques in which the mass matrix is diagonal, or the identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from robolin.api.run_options import run_options
+from robolin.arm import Arm
+from robolin.arrays import Floats
+from robolin.evaluation.evaluate import Engine, LoopMethod, Method, evaluate
+
+
+@dataclass(frozen=True)
+class Diagonalized:
+    """ν̇ + coriolis = epsilon, with nu = mᵀ q̇ and mass_matrix = m mᵀ.
+
+    Fields:
+        nu: velocities ν (..., n) in m·√kg/s; kinetic energy is ½ νᵀν
+        epsilon: torques ε = m⁻¹ τ (..., n) in m·√kg/s²
+        coriolis: Coriolis terms (..., n) in m·√kg/s²
+        m: a factor of the mass matrix (..., n, n) in m·√kg or √kg
+        D: articulated inertias at the joints (..., n) in kg·m² or kg
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> state = robolin.diagonalize(arm, q, qd)
+        >>> float(0.5 * state.nu @ state.nu).__round__(6)
+        0.114486
+        >>> float(0.5 * np.dot(qd, robolin.mass_matrix(arm, q) @ qd)).__round__(6)
+        0.114486
+    """
+
+    nu: Floats
+    epsilon: Floats
+    coriolis: Floats
+    m: Floats
+    D: Floats
+
+
+@dataclass(frozen=True)
+class DiagonalizedUnnormalized:
+    """diag(D) ξ̇ + coriolis = kappa, with xi = factorᵀ q̇: the same without square roots.
+
+    Fields:
+        xi: velocities ξ (..., n) in rad/s or m/s
+        kappa: torques κ (..., n) in N·m or N
+        coriolis: Coriolis terms (..., n) in N·m or N
+        factor: I + HφK (..., n, n)
+        D: articulated inertias at the joints (..., n) in kg·m² or kg
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> robolin.diagonalize_unnormalized(arm, q, qd).xi.round(4)
+        array([ 0.5   , -0.1264])
+    """
+
+    xi: Floats
+    kappa: Floats
+    coriolis: Floats
+    factor: Floats
+    D: Floats
+
+
+def diagonalize(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    tau: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> Diagonalized:
+    """A state and its torques in normalized diagonalizing coordinates.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        tau: torques (..., n) in N·m, or forces in N
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        a `Diagonalized`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+            a joint without inertia, with several freedoms, or that follows another
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> robolin.diagonalize(arm, q, qd).nu.round(4)
+        array([ 0.4729, -0.073 ])
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    values = {"q": q, "qd": qd, "tau": tau}
+    return Diagonalized(**evaluate(arm, "diagonalize", values, **how))
+
+
+def diagonalize_unnormalized(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    tau: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> DiagonalizedUnnormalized:
+    """A state and its torques in diagonalizing coordinates without square roots.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        tau: torques (..., n) in N·m, or forces in N
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        a `DiagonalizedUnnormalized`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+            a joint without inertia, with several freedoms, or that follows another
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> robolin.diagonalize_unnormalized(arm, q, qd).D.round(4)
+        array([0.8946, 0.3333])
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    values = {"q": q, "qd": qd, "tau": tau}
+    return DiagonalizedUnnormalized(**evaluate(arm, "diagonalize-unnormalized", values, **how))
+
+
+def undiagonalize(
+    arm: Arm,
+    q: ArrayLike,
+    nu: ArrayLike,
+    epsilon: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> tuple[Floats, Floats]:
+    """The velocities and torques that belong to ν and ε: the way back from `diagonalize`.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        nu: velocities ν (..., n) in m·√kg/s
+        epsilon: torques ε (..., n) in m·√kg/s²
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        (qd, tau), each (..., n), in rad/s and N·m
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+            a joint without inertia, with several freedoms, or that follows another
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> state = robolin.diagonalize(arm, q, qd, tau=[1.0, 2.0])
+        >>> velocity, torque = robolin.undiagonalize(arm, q, state.nu, state.epsilon)
+        >>> velocity.round(9), torque.round(9)
+        (array([ 0.5, -1.2]), array([1., 2.]))
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    result = evaluate(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **how)
+    return result["qd"], result["tau"]
+
+
+def undiagonalize_unnormalized(
+    arm: Arm,
+    q: ArrayLike,
+    xi: ArrayLike,
+    kappa: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> tuple[Floats, Floats]:
+    """The velocities and torques that belong to ξ and κ.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        xi: velocities ξ (..., n) in rad/s or m/s
+        kappa: torques κ (..., n) in N·m or N
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        (qd, tau), each (..., n), in rad/s and N·m
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
+            a joint without inertia, with several freedoms, or that follows another
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> state = robolin.diagonalize_unnormalized(arm, q, qd, tau=[1.0, 2.0])
+        >>> velocity, torque = robolin.undiagonalize_unnormalized(arm, q, state.xi, state.kappa)
+        >>> velocity.round(9), torque.round(9)
+        (array([ 0.5, -1.2]), array([1., 2.]))
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    result = evaluate(arm, "undiagonalize-unnormalized", {"q": q, "xi": xi, "kappa": kappa}, **how)
+    return result["qd"], result["tau"]

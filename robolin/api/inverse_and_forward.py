@@ -1,0 +1,97 @@
+"""Torques for a motion, and the motion that torques make."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from robolin.api.run_options import run_options
+from robolin.arm import Arm
+from robolin.arrays import Floats
+from robolin.evaluation.evaluate import Engine, LoopMethod, Method, evaluate
+
+
+def inverse(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    qdd: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> Floats:
+    """The torques that a motion takes: 𝓜 q̈, Coriolis, weight, losses and loads.
+
+    What is left out is 0, and one number stands for all joints; leading axes broadcast.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdd: accelerations (..., n) in rad/s² or m/s²
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        torques (..., n) in N·m, forces in N where a joint slides
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, or closed
+            loops, whose torques are not unique
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> robolin.inverse(arm, q=[0.3, -0.7], qd=[0.5, -1.2], qdd=[0.8, 0.4]).round(4)
+        array([20.8844,  5.1432])
+        >>> poses = np.linspace(-1.0, 1.0, 1000).reshape(500, 2)
+        >>> robolin.inverse(arm, poses, qdd=1.0).shape
+        (500, 2)
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    return evaluate(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **how)["tau"]
+
+
+def forward(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    tau: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> Floats:
+    """The accelerations that torques cause; closed loops stay closed.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        tau: torques (..., n) in N·m, or forces in N
+        method: "auto", "operator", "conventional", or a recursion: "a" … "d", "bias-free", …
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: "null-space" (None), "kkt" or "schur": how closures are solved, if there are
+            any
+
+    Returns:
+        accelerations (..., n) in rad/s² or m/s²
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+            without inertia, or a state off its closures
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> tau = robolin.inverse(arm, [0.3, -0.7], [0.5, -1.2], [0.8, 0.4])
+        >>> robolin.forward(arm, [0.3, -0.7], [0.5, -1.2], tau).round(4)
+        array([0.8, 0.4])
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    return evaluate(arm, "forward", {"q": q, "qd": qd, "tau": tau}, **how)["qdd"]

@@ -1,0 +1,257 @@
+"""Dynamics to first order: linear models, and single small changes without a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from robolin.api.run_options import run_options
+from robolin.arm import Arm
+from robolin.arrays import Floats
+from robolin.evaluation.evaluate import Engine, LoopMethod, Method, evaluate
+
+
+@dataclass(frozen=True)
+class LinearizedInverse:
+    """δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq around a motion.
+
+    Where a joint slides, m stands for rad and N for N·m.
+
+    Fields:
+        mass_matrix: ∂τ/∂q̈ (..., n, n) in kg·m²
+        dtau_dqd: ∂τ/∂q̇ (..., n, n) in N·m·s/rad
+        dtau_dq: ∂τ/∂q (..., n, n) in N·m/rad
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> robolin.linearize_inverse(arm, [0.3, -0.7]).dtau_dq.round(4)
+        array([[-2.4385,  1.9101],
+               [ 1.9101,  1.9101]])
+    """
+
+    mass_matrix: Floats
+    dtau_dqd: Floats
+    dtau_dq: Floats
+
+
+@dataclass(frozen=True)
+class LinearizedForward:
+    """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq around a state and its torques.
+
+    Where a joint slides, m stands for rad and N for N·m.
+
+    Fields:
+        qdd: the accelerations themselves (..., n) in rad/s² or m/s²
+        dqdd_dtau: ∂q̈/∂τ = 𝓜⁻¹ (..., n, n), rad/s² per N·m
+        dqdd_dqd: ∂q̈/∂q̇ (..., n, n) in 1/s
+        dqdd_dq: ∂q̈/∂q (..., n, n) in 1/s²
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> model = robolin.linearize_forward(arm, [0.3, -0.7])
+        >>> zero, one = np.zeros((2, 2)), np.eye(2)
+        >>> A = np.block([[zero, one], [model.dqdd_dq, model.dqdd_dqd]])
+        >>> A.shape
+        (4, 4)
+    """
+
+    qdd: Floats
+    dqdd_dtau: Floats
+    dqdd_dqd: Floats
+    dqdd_dq: Floats
+
+
+def linearize_inverse(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    qdd: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> LinearizedInverse:
+    """The linearized inverse dynamics around a motion, exact, in O(n²).
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdd: accelerations (..., n) in rad/s² or m/s²
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        a `LinearizedInverse`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> model = robolin.linearize_inverse(arm, q, qd, [0.8, 0.4])
+        >>> model.dtau_dq.round(4)
+        array([[-2.4385,  2.4625],
+               [ 1.9101,  2.2634]])
+        >>> model.dtau_dqd.round(4)
+        array([[-0.7731, -0.451 ],
+               [-0.3221,  0.    ]])
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    values = {"q": q, "qd": qd, "qdd": qdd}
+    return LinearizedInverse(**evaluate(arm, "linearize-inverse", values, **how))
+
+
+def linearize_forward(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    tau: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> LinearizedForward:
+    """The linearized forward dynamics around a state and its torques, exact.
+
+    On an arm with closed loops it holds for changes that keep the closures.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        tau: torques (..., n) in N·m, or forces in N
+        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: "null-space" (None), "kkt" or "schur": how closures are solved, if there are
+            any
+
+    Returns:
+        a `LinearizedForward`
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+            without inertia, or a state off its closures
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> tau = robolin.inverse(arm, q, qd, [0.8, 0.4])
+        >>> model = robolin.linearize_forward(arm, q, qd, tau)
+        >>> model.dqdd_dtau.round(4)
+        array([[ 1.1178, -2.4003],
+               [-2.4003,  8.154 ]])
+        >>> model.dqdd_dq.round(4)
+        array([[  7.3105,   2.68  ],
+               [-21.4279, -12.5449]])
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    values = {"q": q, "qd": qd, "tau": tau}
+    return LinearizedForward(**evaluate(arm, "linearize-forward", values, **how))
+
+
+def perturb_inverse(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    qdd: ArrayLike = 0.0,
+    dq: ArrayLike = 0.0,
+    dqd: ArrayLike = 0.0,
+    dqdd: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> Floats:
+    """The change of torque for one small change of the motion, in O(n) and without a matrix.
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        qdd: accelerations (..., n) in rad/s² or m/s²
+        dq, dqd, dqdd: changes (..., n) of q, qd and qdd, in their units
+        method: "auto"; there is one algorithm for this, so no other word changes anything
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: no effect here; it is for the forward dynamics of closed loops
+
+    Returns:
+        δτ (..., n) in N·m or N
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> robolin.perturb_inverse(arm, q, qd, dq=[0.01, -0.02]).round(4)
+        array([-0.0608, -0.021 ])
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    values = {"q": q, "qd": qd, "qdd": qdd, "dq": dq, "dqd": dqd, "dqdd": dqdd}
+    return evaluate(arm, "perturb-inverse", values, **how)["dtau"]
+
+
+def perturb_forward(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike = 0.0,
+    tau: ArrayLike = 0.0,
+    dq: ArrayLike = 0.0,
+    dqd: ArrayLike = 0.0,
+    dtau: ArrayLike = 0.0,
+    *,
+    method: Method = "auto",
+    engine: Engine = "auto",
+    jobs: int | None = None,
+    loop_method: LoopMethod | None = None,
+) -> Floats:
+    """The change of acceleration for one small change of state and torque, in O(n).
+
+    Args:
+        arm: the arm, from `robolin.load`
+        q: positions (..., n) in rad or m, in the order of `arm.joint_names`
+        qd: velocities (..., n) in rad/s or m/s
+        tau: torques (..., n) in N·m, or forces in N
+        dq, dqd, dtau: changes (..., n) of q, qd and tau, in their units; `close_change` makes
+            those that keep closures
+        method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
+        engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
+        jobs: threads for many states; None takes one per processor
+        loop_method: "null-space" (None), "kkt" or "schur": how closures are solved, if there are
+            any
+
+    Returns:
+        δq̈ (..., n) in rad/s² or m/s²
+
+    Raises:
+        RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
+            without inertia, a state off its closures, or a change that opens them
+        UsageError: no arm, or a method, engine or number of jobs that does not exist
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> q, qd = [0.3, -0.7], [0.5, -1.2]
+        >>> change = np.array([0.01, -0.02])
+        >>> robolin.perturb_forward(arm, q, qd, dq=change).round(4)
+        array([ 0.0901, -0.3277])
+        >>> (robolin.linearize_forward(arm, q, qd).dqdd_dq @ change).round(4)
+        array([ 0.0901, -0.3277])
+    """
+    how = run_options(method, engine, jobs, loop_method)
+    state = {"q": q, "qd": qd, "tau": tau}
+    qdd = evaluate(arm, "forward", state, **how)["qdd"]
+    changes = {"dq": dq, "dqd": dqd, "dtau": dtau}
+    return evaluate(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]

@@ -1,0 +1,147 @@
+"""Where the text of a robot comes from: a path, standard input or a bundled name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from robolin.description.bundled import bundled_names, bundled_path
+from robolin.errors import FileError, RobolinError, UsageError
+from robolin.wording import closest, did_you_mean, quoted
+
+Source = str | os.PathLike[str]
+
+FORMATS = {".urdf": "urdf", ".xml": "urdf", ".yaml": "yaml", ".yml": "yaml"}
+
+# what messages call the file that '-' stands for
+STANDARD_INPUT = "<stdin>"
+
+# no robot file comes near; it keeps an endless stream from filling the memory
+LARGEST_FILE = 64 * 1024 * 1024
+
+
+class RobotText(NamedTuple):
+    """What a source holds: its bytes, what messages call it, and the format it is in."""
+
+    text: bytes
+    shown: str
+    kind: str
+
+
+def text_of(source: Source) -> RobotText:
+    """The text that a path, '-' for standard input, or a bundled name stands for."""
+    name = name_of(source)
+    if name == "-":
+        text = _standard_input()
+        return RobotText(text, STANDARD_INPUT, _sniffed(text))
+    path = _found(name)
+    text = _bytes(path)
+    shown = path.name if path == bundled_path(name) else name
+    return RobotText(text, shown, _format(path, text))
+
+
+def name_of(source: object) -> str:
+    """The source as it was named; what is no name of anything is refused."""
+    name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    if isinstance(name, str):
+        return name
+    hint = "a path to a .urdf or .yaml file, or the name of a bundled arm such as 'panda'"
+    raise UsageError(f"{source!r} is no file and no name of an arm", hint=hint)
+
+
+def _found(name: str) -> Path:
+    """The file that a name stands for: a path that exists, or else a bundled arm."""
+    if not name:
+        raise UsageError("no arm given", hint="a .urdf or .yaml file, or a bundled name")
+    if "\0" in name:
+        raise UsageError(f"{name!r} is no file name", hint="it holds a zero byte")
+    path = Path(name)
+    try:
+        exists, folder = path.exists(), path.is_dir()
+    except OSError as error:
+        raise _unreadable(name, error) from error
+    bare = path.name == name and path.suffix not in FORMATS
+    if bare and (folder or not exists) and (bundled := bundled_path(name)):
+        return bundled
+    if folder:
+        hint = "give the robot file inside it"
+        raise FileError("is a folder, not a robot file", where=name, hint=hint)
+    if not exists:
+        raise _missing(path, bare)
+    return path
+
+
+def _missing(path: Path, bare: bool) -> FileError:
+    """The error for a file that is not there, with the name that was probably meant."""
+    names = bundled_names()
+    if bare:
+        meant = did_you_mean(path.name.lower(), names, f"bundled are {quoted(names)}")
+        hint = f"{meant} (`robolin models` tells more)"
+        return FileError("no such file and no bundled arm of that name", where=str(path), hint=hint)
+    stems = _stems_beside(path)
+    if path.stem.lower() in names and path.name == str(path):
+        hint = f"the bundled arm goes by its bare name: '{path.stem.lower()}'"
+    elif near := closest(path.stem, stems):
+        hint = f"did you mean '{path.parent / stems[near]}'?"
+    else:
+        hint = "check the path; `robolin models` lists the arms that need none"
+    return FileError("no such file", where=str(path), hint=hint)
+
+
+def _stems_beside(path: Path) -> dict[str, str]:
+    """The robot files in the folder where a path was looked for, by name without extension."""
+    try:
+        return {
+            other.stem: other.name for other in path.parent.iterdir() if other.suffix in FORMATS
+        }
+    except OSError:
+        return {}
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return _take(stream, str(path))
+    except OSError as error:
+        raise _unreadable(str(path), error) from error
+
+
+def _standard_input() -> bytes:
+    name = STANDARD_INPUT
+    if sys.stdin is None:
+        raise FileError("is closed", where=name, hint="pipe a robot file into the command")
+    try:
+        return _take(sys.stdin.buffer, name)
+    except OSError as error:
+        raise _unreadable(name, error) from error
+
+
+def _take(stream: BinaryIO, name: str) -> bytes:
+    text = stream.read(LARGEST_FILE + 1)
+    if len(text) > LARGEST_FILE:
+        raise FileError(f"larger than {LARGEST_FILE >> 20} MiB, so no robot file", where=name)
+    return text
+
+
+def _unreadable(name: str, error: OSError) -> FileError:
+    return FileError(f"could not be read: {error.strerror or error}", where=name)
+
+
+def _format(path: Path, text: bytes) -> str:
+    """By the extension; a path without one, such as a pipe, by its first character."""
+    suffix = path.suffix.lower()
+    if suffix in FORMATS:
+        return FORMATS[suffix]
+    if not suffix:
+        return _sniffed(text)
+    if suffix == ".xacro":
+        hint = f"expand it first: xacro {path.name} > {path.stem.removesuffix('.urdf')}.urdf"
+        raise RobolinError("xacro is a macro language over URDF", where=str(path), hint=hint)
+    hint = f"robot files end in {', '.join(FORMATS)}; '-' reads standard input"
+    raise RobolinError(f"'{suffix}' is no robot file's extension", where=str(path), hint=hint)
+
+
+def _sniffed(text: bytes) -> str:
+    return "urdf" if text.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<" else "yaml"

@@ -1,0 +1,69 @@
+"""How messages put things: the nearest name, so many of something, lists, and text that shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name that is most like this one; None where none is like it."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, list(dict.fromkeys(known)), n=1, cutoff=cutoff)
+    return found[0] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """A hint with the closest known name, else what else helps: the names there are, if not told.
+
+    >>> did_you_mean("elbwo", ["shoulder", "elbow"])
+    "did you mean 'elbow'?"
+    >>> did_you_mean("knee", ["shoulder", "elbow"])
+    "known here: 'shoulder', 'elbow'"
+    """
+    names = list(dict.fromkeys(known))
+    near = closest(name, names)
+    if near is not None:
+        return f"did you mean '{near}'?"
+    if otherwise is not None:
+        return otherwise
+    return f"known here: {quoted(names)}" if names else ""
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of something, in the plural unless it is one.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a sentence lists them.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
+
+
+def quoted(names: Sequence[str], at_most: int = 8) -> str:
+    """The names in quotes, the last ones as a count when there are many.
+
+    >>> quoted(["a", "b", "c"], at_most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(f"'{name}'" for name in names[:at_most])
+    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
+
+
+def printable(text: str) -> str:
+    r"""The text without anything that would steer a terminal or break the line.
+
+    >>> print(printable("red \x1b[31m\n"))
+    red \x1b[31m\n
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

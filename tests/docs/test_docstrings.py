@@ -1,0 +1,144 @@
+"""`help()` on a public name tells what it takes, gives and raises, with an example that runs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import re
+import shutil
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Never, get_type_hints
+
+import numpy as np
+import pytest
+
+import robolin
+from tools.markdown import ROOT
+
+NAMES = [name for name in robolin.__all__ if name != "__version__"]
+FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(robolin, name))]
+CLASSES = [name for name in NAMES if inspect.isclass(getattr(robolin, name))]
+
+# they need no arrays, or take one state of a file
+WITHOUT_SHAPES = {"load", "from_urdfpy", "read_result", "parameter_names", "verify"}
+
+
+def _sections(name: str) -> dict[str, str]:
+    """The parts of a docstring by their titles, what comes before them as ''."""
+    text = inspect.getdoc(getattr(robolin, name)) or ""
+    parts = re.split(r"^(\w+):$", text, flags=re.MULTILINE)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def _told(section: str) -> set[str]:
+    """The names that a section has an entry for, one or several to an entry."""
+    entries = re.findall(r"^    (\w[\w, ]*): ", section, flags=re.MULTILINE)
+    return {name.strip() for entry in entries for name in entry.split(",")}
+
+
+def test_everything_public_is_looked_at() -> None:
+    """Public names are functions and classes; there is nothing else to describe."""
+    assert set(FUNCTIONS) | set(CLASSES) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_tell_what_they_take_and_give(name: str) -> None:
+    """Each argument has an entry and none is made up; result, errors and example are there."""
+    sections = _sections(name)
+
+    assert sections[""].strip()
+    assert _told(sections["Args"]) == set(inspect.signature(getattr(robolin, name)).parameters)
+    assert sections["Returns"].strip()
+    assert "Error: " in sections["Raises"]
+    assert ">>> " in sections["Example"]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arrays_have_shapes_and_units(name: str) -> None:
+    """Every argument that is an array is told with its shape and its unit."""
+    text = _sections(name)["Args"]
+    hints = inspect.signature(getattr(robolin, name)).parameters
+    arrays = [each for each, p in hints.items() if str(p.annotation).startswith("ArrayLike")]
+
+    assert arrays or name in WITHOUT_SHAPES or name == "operators"
+    for each in arrays:
+        entry = re.search(
+            rf"^    (?:[\w, ]*, )?{each}(?:, [\w, ]*)?: (.*(?:\n     .*)*)", text, re.M
+        )
+        assert entry, each
+        assert re.search(r"\([^)]*(n|rows|\.\.\.)[^)]*\)", entry[1]), f"{each} has no shape"
+        assert re.search(r"\b(rad|N|m|s|kg|units)\b", entry[1]), f"{each} has no unit"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_keywords_are_spelt_out(name: str) -> None:
+    """No keyword hides behind `**`, but for those that are refused."""
+    function = getattr(robolin, name)
+    hints = get_type_hints(function, vars(importlib.import_module(function.__module__)))
+    for parameter in inspect.signature(function).parameters.values():
+        assert parameter.kind is not inspect.Parameter.VAR_POSITIONAL
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            assert hints[parameter.name] is Never
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_tell_their_fields(name: str) -> None:
+    """Each field of a public class has an entry, arrays their shape, and there is an example."""
+    kind, sections = getattr(robolin, name), _sections(name)
+
+    assert sections[""].strip()
+    assert ">>> " in sections["Example"]
+    assert _told(sections["Fields"])
+    if is_dataclass(kind):
+        assert _told(sections["Fields"]) == {field.name for field in fields(kind)}
+        for field in fields(kind):
+            if "Floats" in str(field.type) or "Mask" in str(field.type):
+                entry = re.search(
+                    rf"^    {field.name}: (.*(?:\n     .*)*)", sections["Fields"], re.M
+                )
+                assert entry
+                assert re.search(r"\([^)]+\)", entry[1]), f"{field.name} has no shape"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands below an example is what it prints."""
+    if name == "from_urdfpy":
+        pytest.importorskip("urchin")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    shutil.copy(ROOT / "models" / "ur5.urdf", "arm.urdf")
+    names: dict[str, Any] = {"robolin": robolin, "np": np}
+    text = inspect.getdoc(getattr(robolin, name)) or ""
+    test = doctest.DocTestParser().get_doctest(text, names, name, None, None)
+    said: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False)
+    runner.run(test, out=said.append)
+
+    assert runner.tries > 0
+    assert not runner.failures, "".join(said)
+
+
+def test_type_checkers_see_what_is_there() -> None:
+    """The imports for type checkers and the table of public names are the same list."""
+    tree = ast.parse((ROOT / "robolin" / "__init__.py").read_text("utf-8"))
+    seen = {
+        alias.asname: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
+    table = {name: robolin._HOME[name] for name in NAMES}
+
+    assert seen == {**table, "__version__": "robolin.version"}
+
+
+def test_public_names_live_where_the_table_says() -> None:
+    """Every public name is defined in the module that it is imported from."""
+    elsewhere = [name for name in NAMES if getattr(robolin, name).__module__ != robolin._HOME[name]]
+
+    assert elsewhere == []

@@ -1,0 +1,58 @@
+"""Type checkers see arrays where arrays come out, and refuse what does not exist."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import ROOT
+
+PROGRAM = """\
+import numpy as np
+import robolin
+
+arm = robolin.load("panda", gravity=0)
+q = np.zeros((10, arm.n))
+reveal_type(arm)
+reveal_type(robolin.inverse(arm, q, qdd=1.0, engine="compiled", jobs=2))
+reveal_type(robolin.linearize_forward(arm, q).dqdd_dq)
+reveal_type(robolin.jacobian(arm, q, frame="panda_hand").position)
+reveal_type(robolin.simulate(arm, q, duration=1.0).q)
+reveal_type(robolin.loop_forces(arm, q).lam)
+reveal_type(robolin.difference(arm, q, q))
+reveal_type(robolin.read_result("x.npz").arrays["tau"])
+robolin.inverse(arm, q, engine="quick")
+robolin.load("panda", gravty=0)
+"""
+
+
+def test_results_are_typed_as_arrays(tmp_path: Path) -> None:
+    """Under mypy --strict a program sees arrays, not Any, and misspelt words are errors."""
+    pytest.importorskip("mypy")
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(program)]
+    config = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache")]
+    done = subprocess.run(
+        [*command, *config], cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
+    )
+    told = [line.split(": ", 1)[1] for line in done.stdout.splitlines() if "program.py" in line]
+    revealed = [line for line in told if "Revealed type" in line]
+    errors = [line for line in told if line.startswith("error")]
+
+    assert len(revealed) == 8
+    assert "robolin.arm.Arm" in revealed[0]
+    for line in revealed[1:]:
+        assert "numpy.ndarray[" in line, line
+        assert "float64" in line or "floating" in line, line
+    assert len(errors) == 2, done.stdout
+    assert "quick" in errors[0]
+    assert "Never" in errors[1]
+
+
+def test_the_marker_for_type_checkers_is_shipped() -> None:
+    """The package says that it has types: the file is there, inside what the wheel takes whole."""
+    assert (ROOT / "robolin" / "py.typed").is_file()
+    assert 'packages = ["robolin"]' in (ROOT / "pyproject.toml").read_text("utf-8")
