@@ -519,6 +519,7 @@ def test_one_part_in_a_million_is_found_and_named(tmp_path: Path) -> None:
         assert told == {(part, quantity)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how, width",
     [(("--jobs=2", "--chunk-rows=7"), "2"), (("--jobs=2", "--chunk-rows=101"), "2"), ((), "8")],
@@ -557,6 +558,7 @@ def forced(width: str, *args: str) -> Ran:
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+@pytest.mark.slow
 def test_a_hundred_results_over_ten_arms_take_little_work(tmp_path: Path, monkeypatch) -> None:
     """A suite of 100 single states reads each case's arm at most once and compiles nothing."""
     monkeypatch.chdir(tmp_path)

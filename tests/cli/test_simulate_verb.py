@@ -70,6 +70,7 @@ def test_short_file_is_noted(tmp_path: Path) -> None:
     assert columns(ran.out)["elbow/effort"].tolist() == [2.0, 2.0]
 
 
+@pytest.mark.slow
 def test_rate_control_from_the_command_line() -> None:
     """--control rate brings the energy down as exp(-2 c t), in any velocities."""
     slow = ("simulate", "panda", "--qd", "0.2,0,0,0.1,0,0,0", "--duration", "0.1", "--every", "50")

@@ -91,6 +91,7 @@ VERBS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS, ids=" ".join)
 @pytest.mark.parametrize("target", [*FORMATS, "json"])
 def test_how_the_work_is_cut_does_not_show(
@@ -337,6 +338,7 @@ def stopped(process: subprocess.Popen[bytes], number: int) -> tuple[int, str]:
     return process.returncode, err.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
 @pytest.mark.parametrize("name, code", [("SIGTERM", 143), ("SIGINT", 130), ("SIGHUP", 129)])
 @pytest.mark.parametrize("target", FORMATS)

@@ -71,6 +71,7 @@ def test_a_defect_exits_with_1(tmp_path: Path) -> None:
     assert told["condition"] == [None, None]
 
 
+@pytest.mark.slow
 def test_model_options_apply() -> None:
     """The arm that is checked is the one that the options make."""
     wrench = ("--wrench", "lower=1,2,3,0,0,0")

@@ -79,6 +79,7 @@ def test_bundled_arm(name: str) -> None:
     assert_forward_side(arm, states, true, "auto")
 
 
+@pytest.mark.slow
 @each_file("path")
 def test_published_file(path: Path) -> None:
     """Every published robot has Pinocchio's dynamics; where a joint moves nothing, we say which."""

@@ -78,6 +78,7 @@ def digits(found: np.ndarray, true: np.ndarray) -> float:
     return float(-mpmath.log10(error)) if error else 16.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_right_digits(
     name: str,

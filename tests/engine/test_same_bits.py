@@ -148,6 +148,7 @@ LONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", LONG, ids=named)
 @pytest.mark.parametrize("name", ["linearize-inverse", "linearize-forward-conventional"])
 def test_pairs_of_links_in_any_order_give_the_same_bits(name: str, arm: Arm) -> None:

@@ -138,6 +138,7 @@ def test_an_all_but_singular_pose_is_a_defect() -> None:
     assert found.condition.max() < 1e12
 
 
+@pytest.mark.slow
 @without_kernels
 @needs_published_files
 @pytest.mark.parametrize(
