@@ -64,7 +64,15 @@ ALLOWED = {
         "input_checks",
         "wording",
     },
-    "operator_algebra": {"algebra", "arm", "dynamics", "engine", "errors", "input_checks"},
+    "operator_algebra": {
+        "algebra",
+        "arm",
+        "arrays",
+        "dynamics",
+        "engine",
+        "errors",
+        "input_checks",
+    },
     "analysis": {
         "algebra",
         "api",
