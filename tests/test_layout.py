@@ -39,7 +39,7 @@ ALLOWED = {
         "loops": "algebra arm errors evaluation input_checks",
         "simulation": "arm arrays errors evaluation geometry input_checks loops wording",
         "kinematics": "algebra arm description dynamics errors geometry input_checks wording",
-        "operator_algebra": "algebra arm dynamics engine errors input_checks",
+        "operator_algebra": "algebra arm arrays dynamics engine errors input_checks",
         "analysis": (
             "algebra api arm arrays dynamics engine errors evaluation geometry "
             "input_checks results wording"

@@ -34,7 +34,7 @@ VERBS = {
     },
     "Arms": {
         "inspect": "An arm laid open: tree, joints, masses and the contract.",
-        "validate": "What is wrong or doubtful in a robot file.",
+        "validate": "What is wrong or doubtful in robot files.",
         "verify": "Whether robolin is right about an arm.",
         "models": "The bundled arms, and where each one's figures come from.",
     },

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import ArrayLike
 
+from robolin.arrays import Floats
 from robolin.errors import RobolinError
 from robolin.operator_algebra.spaces import Array, Space
 
@@ -120,11 +121,12 @@ class Expression:
         """The sweeps over the links that apply the operator, first to last."""
         return self.plan.sweeps
 
-    def dense(self) -> Array:
+    def dense(self) -> Floats:
         """The matrix, formed by applying the operator to every unit vector."""
         from robolin.operator_algebra.sweeps import dense
 
-        return dense(self)
+        matrix: Floats = dense(self)
+        return matrix
 
     def explain(self) -> str:
         """What the symbols stand for, and the recursion, sweep by sweep."""

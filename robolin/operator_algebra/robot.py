@@ -12,6 +12,7 @@ from robolin.algebra.chain import Scalars, Slots
 from robolin.algebra.inertias import gyroscopic, half_of, outer_half, times_half
 from robolin.algebra.vectors import ZERO3, add, force_cross, scale, sub
 from robolin.arm import Arm
+from robolin.arrays import Floats
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
 from robolin.dynamics.links.link_motion import Velocities, velocities
 from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
@@ -31,7 +32,7 @@ from robolin.operator_algebra.primitives import (
     Block,
     Named,
 )
-from robolin.operator_algebra.spaces import Array, put_together
+from robolin.operator_algebra.spaces import put_together
 
 
 class Operators(PoseOperators):
@@ -61,7 +62,7 @@ class Operators(PoseOperators):
         return velocities(self._chain, self._links, self._given("qd"))
 
     @cached_property
-    def V(self) -> Array:
+    def V(self) -> Floats:
         """Spatial velocities φ* H* q̇ of all links."""
         return self._vector(self._moving.V)
 
@@ -133,7 +134,7 @@ class Operators(PoseOperators):
         return self._to_joints("Ḧ", self._one.Hdd, ROW, "is the rate of Ḣ")
 
     @cached_property
-    def f(self) -> Array:
+    def f(self) -> Floats:
         """The wrenches that reach the links from inboard."""
         return self._vector(self._one.f)
 
@@ -147,9 +148,10 @@ class Operators(PoseOperators):
     def _numbered(self) -> range:
         return range(1, self.n + 1)
 
-    def _vector(self, slots: Slots) -> Array:
+    def _vector(self, slots: Slots) -> Floats:
         links = self.layout.links
-        return put_together(links, [(), *self._each(slots)], np.empty(links.size))
+        vector: Floats = put_together(links, [(), *self._each(slots)], np.empty(links.size))
+        return vector
 
     def _require_one_freedom(self, symbol: str) -> None:
         """With several freedoms the axes of a joint turn with all of them, not with their own."""

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.geometry.configuration import coordinates_of, embedded, embedded_rates, grouped
@@ -32,7 +33,7 @@ FORMS = ("rates", *_ALGORITHMS)
 class Accelerations(Protocol):
     """q̈ (..., n) at a moment t, for q, q̇ and τ of shape (..., n); τ may also be (n,)."""
 
-    def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array: ...
+    def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True)

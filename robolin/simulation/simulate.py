@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, How, evaluate
 from robolin.input_checks import Array, array_of, batch_of, require_arm, require_sound, suspects
@@ -35,7 +36,7 @@ from robolin.simulation.torques import (
 )
 
 # brings q and q̇ back to what a constraint allows
-Project = Callable[[Array, Array], tuple[Array, Array]]
+Project = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)

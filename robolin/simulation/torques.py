@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import Floats
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.input_checks import Array, array_of
 
-TorqueFunction = Callable[[float, Array, Array], ArrayLike]
+# t in s, q and q̇ of shape (..., n)
+TorqueFunction = Callable[[float, Floats, Floats], ArrayLike]
 
 
 class Torque(Protocol):

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.docs.pages import ROOT
+
+from tools.markdown import ROOT
 
 PROGRAM = """\
 import numpy as np
