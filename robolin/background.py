@@ -17,6 +17,9 @@ _PATIENCE = 2.0
 # whoever waits looks up so often: once polars is loaded, a signal does not end the waiting
 _GLANCE = 0.2
 
+# threads end only after they have answered
+_FORKED = "the thread at work was left behind in the process that this one was forked from"
+
 
 class _End:
     """What stands behind the last item."""
@@ -42,17 +45,19 @@ def prefetch(items: Iterable[T]) -> Generator[T, None, None]:
         close(source)
         done.set()
 
-    Thread(target=work, name="robolin-ahead", daemon=True).start()
+    thread = Thread(target=work, name="robolin-ahead", daemon=True)
+    thread.start()
     wanted.put(True)
     try:
-        while not isinstance(item := _next(made), _End):
+        while not isinstance(item := _next(made, thread), _End):
             if isinstance(item, BaseException):
                 raise item
             wanted.put(True)
             yield item
     finally:
         wanted.put(False)
-        done.wait(_PATIENCE)
+        if thread.is_alive():
+            done.wait(_PATIENCE)
 
 
 def result_of(future: Future[T]) -> T:
@@ -62,13 +67,14 @@ def result_of(future: Future[T]) -> T:
     return future.result()
 
 
-def _next(queue: SimpleQueue[T]) -> T:
+def _next(queue: SimpleQueue[T], maker: Thread) -> T:
     """The next item, however long it takes, unless a signal comes first."""
     while True:
         try:
             return queue.get(timeout=_GLANCE)
         except Empty:
-            continue
+            if not maker.is_alive() and queue.empty():
+                raise RuntimeError(_FORKED) from None
 
 
 def close(items: Iterable[T]) -> None:
@@ -101,9 +107,10 @@ def in_background(work: Callable[[], None], leave: Event) -> None:
             ended.put(error)
         done.set()
 
-    Thread(target=run, name="robolin-apart", daemon=True).start()
+    thread = Thread(target=run, name="robolin-apart", daemon=True)
+    thread.start()
     try:
-        error = _next(ended)
+        error = _next(ended, thread)
     finally:
         leave.set()
         done.wait(_PATIENCE)

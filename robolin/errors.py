@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class RobolinError(Exception):
@@ -45,6 +46,10 @@ class SeveralErrors(RobolinError):
         first = problems[0]
         super().__init__(first.message, where=first.where, hint=first.hint)
         self._problems = tuple(problems)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # what the constructor takes is not the message that an exception is rebuilt from otherwise
+        return type(self), (self._problems,), self.__dict__
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self._problems)

@@ -24,4 +24,6 @@ def kernel_folder(
     place.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "ROBOLIN_CACHE", str(place))
+        # the key that kernels are signed with
+        patch.setitem(os.environ, "XDG_CONFIG_HOME", str(place / "settings"))
         yield place

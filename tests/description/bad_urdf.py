@@ -61,7 +61,8 @@ NOT_XML = [
     BadFile("a shopping list", "bread, milk\n", "not-xml", 1, "does not start with '<'"),
     BadFile("a program", b"\x7fELF\x02\x01\x01\0\0\0", "not-xml", 1, "not XML"),
     BadFile("a compressed file", b"\x1f\x8b\x08\0\0\0\0", "not-xml", 1, "not XML"),
-    BadFile("zero bytes inside", robot(A, "\0").encode(), "xml-malformed", 3, "invalid token"),
+    BadFile("zero bytes inside", robot(A, "\0").encode(), "xml-malformed", 3, "a zero byte"),
+    BadFile("padded with zeros", robot(A).encode() + b"\0" * 9, "xml-malformed", 4, "a zero byte"),
     BadFile(
         "Latin-1 without saying so",
         robot(A, "<!-- é -->").encode("latin-1"),
@@ -98,7 +99,7 @@ NOT_XML = [
     BadFile("two robots", robot(A) + robot(A), "xml-malformed", 4, "junk after"),
     BadFile(
         "text before the declaration",
-        '\n<?xml version="1.0"?>\n' + robot(A),
+        '<!-- -->\n<?xml version="1.0"?>\n' + robot(A),
         "xml-malformed",
         2,
         "not at start",
@@ -201,10 +202,21 @@ LINKS = [
     BadFile("other digits", inertial('<mass value="١"/>'), "number-malformed", 4, "'١'"),
     BadFile("NaN mass", inertial('<mass value="NaN"/>'), "number-not-finite", 4, "'NaN'"),
     BadFile("overflow", inertial('<mass value="1e999"/>'), "number-not-finite", 4, "too large"),
-    BadFile("two masses", inertial(MASS + "\n" + MASS), "duplicate-element", 5, "second <mass>"),
+    BadFile(
+        "two masses",
+        inertial(MASS + '\n<mass value="7"/>'),
+        "duplicate-element",
+        5,
+        "second <mass>",
+    ),
     BadFile(
         "two inertials",
-        robot('<link name="a">', *[f"<inertial>{MASS}</inertial>"] * 2, "</link>"),
+        robot(
+            '<link name="a">',
+            f"<inertial>{MASS}</inertial>",
+            '<inertial><mass value="7"/></inertial>',
+            "</link>",
+        ),
         "duplicate-element",
         4,
         "second <inertial>; the first is on line 3",
@@ -270,8 +282,10 @@ JOINTS = [
         4,
         "<child> of joint 'j' has an empty link",
     ),
-    BadFile("two parents", joint('<parent link="a"/>'), "duplicate-element", 5, "second <parent>"),
-    BadFile("two origins", joint("<origin/>\n<origin/>"), "duplicate-element", 6, "<origin>"),
+    BadFile("two parents", joint('<parent link="b"/>'), "duplicate-element", 5, "second <parent>"),
+    BadFile(
+        "two origins", joint('<origin/>\n<origin xyz="1 0 0"/>'), "duplicate-element", 6, "<origin>"
+    ),
     BadFile("zero axis", joint('<axis xyz="0 0.0 -0"/>'), "zero-axis", 5, "no direction"),
     BadFile(
         "zero axis of a slider",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -72,7 +74,7 @@ def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
     monkeypatch.setattr(kernels, "_compiled", compiling)
     monkeypatch.setattr(kernels, "_linked", linking)
     monkeypatch.setattr(kernels, "_kernels", {})
-    monkeypatch.setattr(kernel_cache, "_warned", False)
+    monkeypatch.setattr(kernel_cache, "_said", set())
     return seen
 
 
@@ -133,7 +135,20 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "without a digest": lambda path: path.write_bytes(path.read_bytes()[32:]),
     "writable by the group": lambda path: path.chmod(0o620),
     "writable by everyone": lambda path: path.chmod(0o602),
+    "a file with a second name": lambda path: os.link(path, path.with_suffix(".second")),
+    "a link to a sound file": lambda path: path.symlink_to(path.rename(path.with_suffix(".moved"))),
+    "signed without the key": lambda path: path.write_bytes(_unkeyed(path)),
+    "signed with another key": lambda path: path.write_bytes(_unkeyed(path, b"k" * 32)),
+    "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
 }
+
+
+def _unkeyed(path: Path, key: bytes = b"") -> bytes:
+    """What somebody would plant who knows everything but the key."""
+    content = path.read_bytes()[32:]
+    said = path.stem.encode() + content
+    digest = hmac.digest(key, said, "sha256") if key else hashlib.sha256(said).digest()
+    return digest + content
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -148,6 +163,7 @@ def test_a_file_that_cannot_be_trusted_is_compiled_again(watch: Watch, damage: s
     assert watch.compiled == ["test-doubled"] * 2
     assert set(watch.linked) == {sound[32:]}
     assert path.read_bytes() == sound
+    assert not path.is_symlink()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     doubles_as_in_a_new_process()
     assert len(watch.compiled) == 2
@@ -162,6 +178,202 @@ def test_a_file_of_somebody_else_is_not_run(watch: Watch, monkeypatch: pytest.Mo
     with pytest.warns(RuntimeWarning, match="cannot be kept"):
         doubles_as_in_a_new_process()
     assert len(watch.compiled) == 2
+
+
+# folders that cannot be trusted: nothing is read from them, nothing is kept in them
+
+
+def _planted_in_a_shared_folder(watch: Watch) -> None:
+    watch.folder.chmod(0o777)
+
+
+def _planted_below_a_shared_folder(watch: Watch) -> None:
+    watch.folder.parent.chmod(0o777)
+
+
+def _planted_in_a_group_folder(watch: Watch) -> None:
+    os.chown(watch.folder.parent, -1, 54321)
+    watch.folder.parent.chmod(0o770)
+
+
+def _planted_through_a_link_in_a_shared_folder(watch: Watch) -> None:
+    shared = watch.folder.parent / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    moved = watch.folder.rename(watch.folder.parent / "moved")
+    (shared / "link").symlink_to(moved)
+    watch.folder.symlink_to(Path("shared") / "link")
+
+
+def _planted_in_a_sticky_folder(watch: Watch) -> None:
+    watch.folder.chmod(0o1777)
+
+
+def _planted_by_another_user(watch: Watch) -> None:
+    os.chown(watch.folder, 54321, -1)
+
+
+def _planted_in_the_folder_of_another_user(watch: Watch) -> None:
+    os.chown(watch.folder.parent, 54321, -1)
+
+
+PLANTED = [
+    _planted_in_a_shared_folder,
+    _planted_below_a_shared_folder,
+    _planted_in_a_group_folder,
+    _planted_through_a_link_in_a_shared_folder,
+    _planted_in_a_sticky_folder,
+    _planted_by_another_user,
+    _planted_in_the_folder_of_another_user,
+]
+
+
+@pytest.fixture
+def restored(tmp_path: Path) -> Iterator[None]:
+    yield
+    tmp_path.chmod(0o700)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("plant", PLANTED)
+def test_a_folder_that_cannot_be_trusted_is_left_alone(
+    watch: Watch, plant: Callable[[Watch], None]
+) -> None:
+    """A sound kernel is not run where somebody else may have put it, here or further up."""
+    doubles_as_in_a_new_process()
+    try:
+        plant(watch)
+    except PermissionError:
+        pytest.skip("only the system's user may give files away")
+    before = sorted(watch.folder.iterdir())
+    with pytest.warns(RuntimeWarning, match=r"others may write|another user"):
+        doubles_as_in_a_new_process()
+    assert len(watch.compiled) == 2
+    assert sorted(watch.folder.iterdir()) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
+@pytest.mark.usefixtures("restored")
+def test_a_folder_below_a_sticky_one_is_fine(watch: Watch) -> None:
+    """What stands in a folder such as /tmp is its owner's, and so is a link that he made."""
+    watch.folder.parent.chmod(0o1777)
+    (watch.folder.parent / "real").mkdir(mode=0o700)
+    watch.folder.symlink_to("real")
+    doubles_as_in_a_new_process()
+    doubles_as_in_a_new_process()
+    assert watch.compiled == ["test-doubled"]
+
+
+def test_a_loop_of_links_is_one_warning(watch: Watch) -> None:
+    """A folder that is a link to itself keeps nothing and hangs nobody."""
+    watch.folder.symlink_to(watch.folder)
+    with pytest.warns(RuntimeWarning, match="cannot be kept"):
+        doubles_as_in_a_new_process()
+
+
+# the key
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    return tmp_path / "settings" / "robolin" / "kernels.key"
+
+
+def test_the_key_is_the_user_s_own(watch: Watch, key: Path) -> None:
+    """The key is made once, for the user alone, and not in the folder of the kernels."""
+    doubles_as_in_a_new_process()
+    first = key.read_bytes()
+    doubles_as_in_a_new_process("test-doubled-again")
+    assert key.read_bytes() == first
+    assert len(first) == 32
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert watch.folder not in key.parents
+
+
+KEYS: dict[str, Callable[[Path], Any]] = {
+    "gone": lambda key: key.unlink(),
+    "another": lambda key: key.write_bytes(b"k" * 32),
+    "cut short": lambda key: key.write_bytes(b"k" * 5),
+    "empty": lambda key: key.write_bytes(b""),
+    "writable by everyone": lambda key: key.chmod(0o666),
+    "a link": lambda key: key.symlink_to(key.rename(key.with_name("moved"))),
+    "in a shared folder": lambda key: key.parent.chmod(0o777),
+    "below a shared folder": lambda key: key.parent.parent.chmod(0o777),
+}
+
+
+@pytest.mark.parametrize("what", KEYS)
+@pytest.mark.filterwarnings("ignore:compiled kernels cannot be kept")
+def test_kernels_of_another_key_are_not_run(watch: Watch, key: Path, what: str) -> None:
+    """A kernel is run only if its key is there and can be trusted."""
+    doubles_as_in_a_new_process()
+    KEYS[what](key)
+    doubles_as_in_a_new_process()
+    assert len(watch.compiled) == 2
+
+
+def test_kernels_that_came_with_the_sources_are_not_run(
+    watch: Watch, key: Path, tmp_path: Path
+) -> None:
+    """A cache folder in a checked-out tree, with the kernels and a key of whoever made it."""
+    doubles_as_in_a_new_process()
+    # as another user's machine would have made them; checked out, they belong to this one
+    shutil.copytree(key.parent, watch.folder / "robolin")
+    key.unlink()
+    doubles_as_in_a_new_process()
+    assert len(watch.compiled) == 2
+
+
+@pytest.mark.parametrize("variable", ["ROBOLIN_CACHE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"])
+def test_a_relative_folder_is_ignored_and_said_once(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+) -> None:
+    """What is run does not depend on where one stands."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "checkout").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("ROBOLIN_CACHE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path / "checkout")
+    monkeypatch.setenv(variable, "caches")
+    with pytest.warns(RuntimeWarning, match=f"{variable} is ignored") as caught:
+        doubles_as_in_a_new_process()
+    assert len(caught) == 1
+    assert not list((tmp_path / "checkout").iterdir())
+    doubles_as_in_a_new_process()
+    assert watch.compiled == ["test-doubled"]
+    assert len(list((tmp_path / "home" / ".cache" / "robolin").glob("*.kernel"))) == 1
+
+
+@pytest.mark.parametrize("home", ["", "relative", "/nowhere/at/all"])
+def test_without_a_home_nothing_is_kept(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str
+) -> None:
+    """Somebody without home gets results, one warning, and no files anywhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", home)
+    for name in ("ROBOLIN_CACHE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.warns(RuntimeWarning, match="no home folder"):
+        doubles_as_in_a_new_process()
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_home_and_account_nothing_is_kept(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number without an account, as in a container, has no home to look for."""
+
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    monkeypatch.delenv("ROBOLIN_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with pytest.warns(RuntimeWarning, match="no home folder"):
+        doubles_as_in_a_new_process()
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no modes here")
@@ -230,7 +442,7 @@ def test_a_write_that_fails_leaves_nothing(watch: Watch, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "replace", full)
     with pytest.warns(RuntimeWarning, match="No space left"):
         doubles_as_in_a_new_process()
-    assert list(watch.folder.iterdir()) == []
+    assert not [path for path in watch.folder.parent.rglob("*") if path.is_file()]
 
 
 # several at once
@@ -265,7 +477,9 @@ print(tau.tobytes().hex())
 """
 
 
-def test_two_processes_may_compile_the_same_kernel(tmp_path: Path) -> None:
+def test_two_processes_may_compile_the_same_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both have the same results, and one sound file is left."""
     both = [
         subprocess.Popen(
@@ -288,8 +502,8 @@ def test_two_processes_may_compile_the_same_kernel(tmp_path: Path) -> None:
     assert [err for _, err in told] == ["", ""]
     assert told[0][0] == told[1][0]
     [path] = tmp_path.iterdir()
-    data = path.read_bytes()
-    assert hashlib.sha256(path.stem.encode() + data[32:]).digest() == data[:32]
+    monkeypatch.setenv("ROBOLIN_CACHE", str(tmp_path))
+    assert kernel_cache.read(path.stem) == path.read_bytes()[32:]
 
 
 # size
@@ -337,6 +551,7 @@ def test_where_kernels_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("ROBOLIN_CACHE", str(tmp_path / "chosen"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
     assert kernel_cache.folder() == tmp_path / "chosen"
     monkeypatch.delenv("ROBOLIN_CACHE")
     assert kernel_cache.folder() == tmp_path / "caches" / "robolin"

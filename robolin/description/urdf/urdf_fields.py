@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import islice
 
 from robolin.arm import Vector3
 from robolin.description.model import Finding, Level, Place
@@ -33,6 +34,9 @@ _BELONGS = {
     "parent": "joint",
     "child": "joint",
 }
+# of what is ignored; a file with more of them is not written by hand
+MOST_KINDS = 1000
+MOST_NUMBERS = 100
 XACRO_HINT = "expand it first: xacro file.xacro > file.urdf"
 
 
@@ -65,6 +69,10 @@ def children(
     for child in element.children:
         if child.tag not in known:
             note_unknown(child, child.tag, f"<{child.tag}> in {owner}", known, notes)
+        elif child.tag in found and _says_the_same(child, found[child.tag]):
+            message = f"{owner} has its <{child.tag}> twice; the first is on line "
+            message += str(found[child.tag].line)
+            notes.add("repeated-element", "note", child, message, "they agree; keep one of them")
         elif child.tag in found:
             message = f"{owner} has a second <{child.tag}>; the first is on line "
             message += str(found[child.tag].line)
@@ -72,6 +80,20 @@ def children(
         else:
             found[child.tag] = child
     return found
+
+
+def _says_the_same(one: Element, other: Element) -> bool:
+    """Whether two elements have the same attributes and children, however they are spaced."""
+    return (
+        one.tag == other.tag
+        and len(one.children) == len(other.children)
+        and _words(one) == _words(other)
+        and all(map(_says_the_same, one.children, other.children))
+    )
+
+
+def _words(element: Element) -> dict[str, list[str]]:
+    return {name: value.split() for name, value in element.attributes.items()}
 
 
 def check_attributes(element: Element, owner: str, known: Sequence[str], notes: Notes) -> None:
@@ -87,6 +109,8 @@ def note_unknown(
 ) -> None:
     """Count something unread; warn where it looks like a known name misspelt."""
     notes.ignore(listed or name)
+    if len(notes.ignored) > MOST_KINDS:
+        return
     meant = next((word for word in known if _misspelt(name, word)), None)
     if meant:
         notes.add("misspelt", "warning", element, f"{what} is ignored", f"did you mean '{meant}'?")
@@ -146,13 +170,15 @@ def vector(
         _unexpanded(element, what, notes)
         return default
     values = []
-    for word in _WORD.findall(text):
+    for found in islice(_WORD.finditer(text), MOST_NUMBERS):
+        word = found[0]
         value = _finite(word, f"{what}: {shown(word)}", element, notes)
         if value is None:
             return default
         values.append(value)
     if len(values) != 3:
-        count = f"{len(values)} number{'' if len(values) == 1 else 's'}"
+        more = f"{MOST_NUMBERS} or more" if len(values) == MOST_NUMBERS else f"{len(values)}"
+        count = f"{more} number{'' if len(values) == 1 else 's'}"
         hint = f'three are needed, as in {attribute}="0 0 0.5"'
         notes.error("wrong-count", element, f"{what} has {count}, not 3", hint)
         return default
@@ -191,4 +217,7 @@ def shown(text: str, longest: int = 60) -> str:
 
 def sorted_counts(counts: Mapping[str, int]) -> tuple[str, ...]:
     """'visual (12)', 'gazebo (3)', … in alphabetical order."""
-    return tuple(f"{what} ({count})" for what, count in sorted(counts.items()))
+    listed = [f"{what} ({count})" for what, count in sorted(counts.items())]
+    if len(listed) > MOST_KINDS:
+        listed[MOST_KINDS:] = [f"and {len(listed) - MOST_KINDS} more kinds"]
+    return tuple(listed)

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import get_args
 
 from robolin.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
+from robolin.description.finding_limits import limited
 from robolin.description.model import (
     Description,
     JointEntry,
@@ -52,10 +53,11 @@ def read_urdf(text: bytes, source: str) -> Reading:
     if robot is None:
         return Reading(None, broken)
     notes = Notes(source)
+    notes.findings += broken
     description = _robot(robot, notes, sha256(text).hexdigest())
     findings = sorted(notes.findings, key=lambda finding: finding.place.line)
     wrong = any(finding.level == "error" for finding in findings)
-    return Reading(None if wrong else description, findings)
+    return Reading(None if wrong else description, limited(findings))
 
 
 def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from robolin.arm import Arm
 from robolin.description.building.build_arm import build
+from robolin.description.finding_limits import limited
 from robolin.description.model import Description, Finding, Place, Reading
 from robolin.description.validate.validate_joints import joint_findings
 from robolin.description.validate.validate_links import link_findings, repeated_inertials
@@ -18,7 +19,9 @@ def validate(reading: Reading) -> list[Finding]:
     """The reader's findings and the physical ones, by line; the latter only if the file loads."""
     findings = list(reading.findings)
     if reading.description is not None:
-        findings += physical_findings(reading.description, plain_arm(reading.description))
+        findings += limited(
+            list(physical_findings(reading.description, plain_arm(reading.description)))
+        )
     return sorted(findings, key=lambda found: (found.place.line, found.place.column))
 
 

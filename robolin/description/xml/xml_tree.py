@@ -13,7 +13,8 @@ from xml.parsers import expat
 from robolin.description.model import Finding, Place
 
 LARGEST_FILE = 32 * 2**20
-MOST_ELEMENTS = 300_000
+MOST_ELEMENTS = 100_000
+MOST_ATTRIBUTES = 1000
 DEEPEST_ELEMENT = 64
 LONGEST_TEXT = 1000
 
@@ -50,8 +51,8 @@ class _RefusedError(Exception):
 class _Builder:
     """Grows the tree as expat reports tags; `open` is the way from the root to the present."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(self, source: str, lines_before: int) -> None:
+        self.source, self.lines_before = source, lines_before
         self.open: list[Element] = []
         self.root: Element | None = None
         self.count = 0
@@ -62,8 +63,13 @@ class _Builder:
         parser.CharacterDataHandler = self.characters
         parser.StartDoctypeDeclHandler = self.doctype
 
+    @property
+    def line(self) -> int:
+        """The line of the file that has been reached."""
+        return self.lines_before + self.parser.CurrentLineNumber
+
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag, attributes, self.parser.CurrentLineNumber)
+        element = Element(tag, attributes, self.line)
         if self.open:
             self.open[-1].children.append(element)
         else:
@@ -75,6 +81,10 @@ class _Builder:
             self.refuse("xml-too-deep", message, "no robot file needs that; is a tag left open?")
         if self.count > MOST_ELEMENTS:
             self.refuse("file-too-large", f"the file has more than {MOST_ELEMENTS} elements")
+        if len(attributes) > MOST_ATTRIBUTES:
+            self.refuse(
+                "file-too-large", f"<{tag[:20]}> has more than {MOST_ATTRIBUTES} attributes"
+            )
 
     def end(self, _tag: str) -> None:
         self.open.pop()
@@ -88,25 +98,36 @@ class _Builder:
         self.refuse("xml-doctype", "the file declares a DOCTYPE, which is not accepted", hint)
 
     def refuse(self, finding_id: str, message: str, hint: str = "") -> None:
-        place = Place(self.source, self.parser.CurrentLineNumber)
+        place = Place(self.source, self.line)
         raise _RefusedError(Finding(finding_id, "error", place, message, hint))
 
 
 def parse_xml(data: bytes, source: str) -> tuple[Element | None, list[Finding]]:
-    """The root element, or None and the one reason why the text is not readable XML."""
+    """The root element and notes, or None and the one reason why the text is not readable XML."""
     if refusal := _not_even_text(data, source):
         return None, [refusal]
-    builder = _Builder(source)
+    text, notes = _from_declaration(data, source)
+    builder = _Builder(source, data.count(b"\n", 0, len(data) - len(text)))
     try:
-        builder.parser.Parse(data, True)
+        builder.parser.Parse(text, True)
     except _RefusedError as refused:
         return None, [refused.finding]
     except expat.ExpatError as error:
-        return None, [_malformed(error, builder, data)]
+        return None, [_malformed(error, builder, text)]
     except (LookupError, ValueError):  # from Python's side of expat: an encoding it cannot use
         message = "the encoding named in <?xml …?> is not known"
-        return None, [_bad_encoding(Place(source, builder.parser.CurrentLineNumber), message)]
-    return builder.root, []
+        return None, [_bad_encoding(Place(source, builder.line), message)]
+    return builder.root, notes
+
+
+def _from_declaration(data: bytes, source: str) -> tuple[bytes, list[Finding]]:
+    """The text without white space before <?xml …?>, which XML does not allow there."""
+    body = data.removeprefix(b"\xef\xbb\xbf")
+    text = body.lstrip(b" \t\r\n")
+    if body == text or not text.startswith(b"<?xml"):
+        return data, []
+    message, hint = "white space stands before <?xml …?>", "other programs may refuse it; remove it"
+    return text, [Finding("space-before-xml", "note", Place(source, 1), message, hint)]
 
 
 def _not_even_text(data: bytes, source: str) -> Finding | None:
@@ -130,7 +151,7 @@ def _not_even_text(data: bytes, source: str) -> Finding | None:
 
 
 def _malformed(error: expat.ExpatError, builder: _Builder, data: bytes) -> Finding:
-    place = Place(builder.source, error.lineno, error.offset + 1)
+    place = Place(builder.source, builder.lines_before + error.lineno, error.offset + 1)
     what = expat.ErrorString(error.code)
     if what == expat.errors.XML_ERROR_UNKNOWN_ENCODING:
         return _bad_encoding(place, "the encoding named in <?xml …?> is not known")
@@ -139,6 +160,8 @@ def _malformed(error: expat.ExpatError, builder: _Builder, data: bytes) -> Findi
     if what == expat.errors.XML_ERROR_INVALID_TOKEN and (stray := _stray_byte(data, builder)):
         return _bad_encoding(place, f"byte 0x{stray:02x} is not UTF-8")
     hint = _HINTS.get(what, "")
+    if data[builder.parser.ErrorByteIndex :][:1] == b"\0":
+        what, hint = "a zero byte", "cut the file off there, or write it again: it was padded"
     if builder.open and not hint:
         inner = builder.open[-1]
         hint = f"<{inner.tag}> of line {inner.line} is still open: close it with </{inner.tag}>"

@@ -25,6 +25,7 @@ from hashlib import sha256
 from typing import cast
 
 from robolin.arm import Inertia, Vector3
+from robolin.description.finding_limits import limited
 from robolin.description.model import (
     Description,
     Finding,
@@ -55,7 +56,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     node, findings = read_nodes(text, source)
     arm = fields_of(node, "the arm", ARM_KEYS, findings) if node else None
     if arm is None:
-        return Reading(None, findings)
+        return Reading(None, limited(findings))
     _check_version(arm)
     arm.need("name")
     links = _read_links(arm)
@@ -83,7 +84,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     )
     findings.sort(key=_position)
     sound = not any(finding.level == "error" for finding in findings)
-    return Reading(description if sound else None, findings)
+    return Reading(description if sound else None, limited(findings))
 
 
 def _check_version(arm: Fields) -> None:

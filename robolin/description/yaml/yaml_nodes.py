@@ -18,8 +18,11 @@ from robolin.wording import printable
 if TYPE_CHECKING:
     from yaml import Event, YAMLError, events
 
-MAX_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
+MAX_NODES = 60_000
 MAX_DEPTH = 32
+# a file with more mistakes than this is not looked at any further
+MAX_FINDINGS = 1000
 _XML = re.compile(r"\s*<[?!A-Za-z]")
 
 NodeKind = Literal["scalar", "list", "mapping", "refused"]
@@ -121,6 +124,7 @@ class _Tree:
     root: Node | None = None
     done: bool = False
     documents: int = 0
+    nodes: int = 0
     open: list[_Open] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -144,6 +148,8 @@ class _Tree:
                 self._begin(event, "mapping", place)
             case events.CollectionEndEvent():
                 self._end()
+        if self.done:
+            self.root = None
 
     def _begin_document(self, place: Place) -> None:
         self.documents += 1
@@ -163,6 +169,11 @@ class _Tree:
         self._add(Node(ended.kind, ended.place, children=tuple(ended.children)))
 
     def _add(self, node: Node) -> None:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            message = f"the file has more than {MAX_NODES} values"
+            self._stop("file-too-large", node.place, message, "is this an arm?")
+            return
         if not self.open:
             self.root = node
             return
@@ -205,6 +216,8 @@ class _Tree:
 
     def _complain(self, rule: str, place: Place, message: str, hint: str) -> None:
         self.findings.append(_finding(rule, place, message, hint))
+        if len(self.findings) > MAX_FINDINGS:
+            self.root, self.done = None, True
 
 
 def _finding(rule: str, place: Place, message: str, hint: str) -> Finding:

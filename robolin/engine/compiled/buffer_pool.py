@@ -7,6 +7,7 @@ mind, and a piece that only this list knows of is handed out again.
 
 from __future__ import annotations
 
+import os
 import sys
 from threading import Lock
 from typing import Any
@@ -36,18 +37,27 @@ UNUSED = _references_when_free()
 COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
+# one for all pools: nobody has it for longer than it takes to look through a list
+_lock = Lock()
+
+if hasattr(os, "register_at_fork"):
+    # a process forked off while another thread has it would wait for that thread for ever
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
+
+
 class SpareMemory:
     """The pieces last handed out, the latest last."""
 
     def __init__(self) -> None:
         self._pieces: list[Array] = []
-        self._lock = Lock()
 
     def piece(self, size: int) -> Array:
         """At least `size` doubles that nobody else looks at."""
         if not COUNTED:
             return np.empty(size)
-        with self._lock:
+        with _lock:
             for piece in self._pieces:
                 if size <= piece.size <= ROOMY * size and sys.getrefcount(piece) <= UNUSED:
                     return piece

@@ -1,54 +1,65 @@
 """Compiled kernels on disk: complete or absent, checked before use, bounded in size.
 
-A cache file begins with the SHA-256 of its name and what follows.  Machine code is run only from
-files that belong to the user, that nobody else may write, and whose digest is right; anything
-else is compiled again.
+A cache file begins with a digest of its name and what follows, under a key that is the user's
+own.  Machine code is run only from files that belong to the user, in folders that nobody else may
+write, and whose digest is right; anything else is compiled again.  The key is what tells kernels
+from files that came with somebody's sources: those belong to the user too, once checked out.
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import os
-import stat
-import tempfile
+import secrets
 import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
 
+from robolin.engine.compiled.private_files import (
+    PART,
+    read_private,
+    require_private_folder,
+    write_private,
+)
+
 LARGEST_FOLDER = 64 * 1024 * 1024
 _SUFFIX = ".kernel"
 
 # a file being written is nobody's after this many seconds: whoever wrote it was killed
-_PART, ABANDONED = ".part", 3600
+ABANDONED = 3600
 _DIGEST_BYTES = 32
+_KEY_BYTES = 32
 
-_warned = False
+_said: set[str] = set()
 
 
-def folder() -> Path:
-    """ROBOLIN_CACHE, or robolin's place among the user's caches."""
-    chosen = os.environ.get("ROBOLIN_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "robolin"
+def folder() -> Path | None:
+    """ROBOLIN_CACHE, or robolin's place among the user's caches; None for a user without home."""
+    return _absolute("ROBOLIN_CACHE") or _of_user("XDG_CACHE_HOME", ".cache")
+
+
+def key_file() -> Path | None:
+    """Where the key is that kernels are signed with: beside the user's settings, not the cache."""
+    place = _of_user("XDG_CONFIG_HOME", ".config")
+    return place and place / "kernels.key"
 
 
 def read(key: str) -> bytes | None:
     """The kernel stored under this key, or None if there is none to be trusted."""
-    path = folder() / (key + _SUFFIX)
+    place, secret = folder(), _secret()
+    if place is None or secret is None:
+        return None
+    path = place / (key + _SUFFIX)
     try:
-        if not _trusted(os.lstat(path)):
-            return None
-        with open(path, "rb") as stream:
-            if not _trusted(os.fstat(stream.fileno())):
-                return None
-            data = stream.read()
+        require_private_folder(place)
+        data = read_private(path, LARGEST_FOLDER)
     except OSError:
         return None
+    if data is None:
+        return None
     digest, content = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-    if _digest(key, content) != digest:
+    if not hmac.compare_digest(_digest(secret, key, content), digest):
         return None
     with suppress(OSError):
         os.utime(path)  # the kernels used last are the last to go
@@ -59,41 +70,88 @@ def write(key: str, content: bytes) -> None:
     """Store a kernel; a folder that cannot be written is mentioned once and otherwise ignored."""
     place = folder()
     try:
+        if place is None:
+            raise PermissionError("you have no home folder")
+        secret = _secret() or _new_secret()
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _trusted_folder(place.stat()):
-            raise PermissionError(f"others may write to {place.name}")
-        handle, part = tempfile.mkstemp(dir=place, prefix=".", suffix=_PART)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(_digest(key, content) + content)
-            os.replace(part, place / (key + _SUFFIX))
-        finally:
-            with suppress(OSError):
-                os.unlink(part)
+        require_private_folder(place)
+        write_private(place / (key + _SUFFIX), _digest(secret, key, content) + content)
         _sweep(place)
         _make_room(place)
     except OSError as error:
-        _warn(place, error)
+        reason = error.strerror or str(error)
+        where = f" in {place}" if place else ""
+        _say(
+            "not kept",
+            f"compiled kernels cannot be kept{where} ({reason}); "
+            "set ROBOLIN_CACHE to a folder of yours",
+        )
 
 
-def _digest(key: str, content: bytes) -> bytes:
+def _absolute(variable: str) -> Path | None:
+    """The folder a variable names, unless what it means depends on where one happens to be."""
+    path = os.environ.get(variable)
+    if not path:
+        return None
+    if os.path.isabs(path):
+        return Path(path)
+    _say(variable, f"{variable} is ignored: '{path}' is not an absolute path")
+    return None
+
+
+def _of_user(variable: str, usual: str) -> Path | None:
+    base = _absolute(variable)
+    if base is None:
+        home = _home()
+        base = home and home / usual
+    return base and base / "robolin"
+
+
+def _home() -> Path | None:
+    """The user's home, if there is one; an empty name would be taken for the root."""
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    named = os.environ.get("HOME") != ""
+    return home if named and home.is_absolute() and home.is_dir() else None
+
+
+def _secret() -> bytes | None:
+    """The user's key, None if there is none that can be trusted."""
+    path = key_file()
+    if path is None:
+        return None
+    try:
+        require_private_folder(path.parent)
+        found = read_private(path, _KEY_BYTES)
+    except OSError:
+        return None
+    return found if found is not None and len(found) == _KEY_BYTES else None
+
+
+def _new_secret() -> bytes:
+    """A key made now; of several made at once the last one counts, and the others are forgotten."""
+    path = key_file()
+    if path is None:
+        raise PermissionError("you have no home folder")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    require_private_folder(path.parent)
+    write_private(path, secrets.token_bytes(_KEY_BYTES))
+    secret = _secret()
+    if secret is None:
+        raise PermissionError(f"{path} cannot be trusted")
+    return secret
+
+
+def _digest(secret: bytes, key: str, content: bytes) -> bytes:
     """Of the name as well: a sound file under another kernel's name is not that kernel."""
-    return hashlib.sha256(key.encode() + content).digest()
-
-
-def _trusted(info: os.stat_result) -> bool:
-    return stat.S_ISREG(info.st_mode) and _trusted_folder(info)
-
-
-def _trusted_folder(info: os.stat_result) -> bool:
-    if not hasattr(os, "getuid"):
-        return True
-    return info.st_uid == os.getuid() and not info.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return hmac.digest(secret, key.encode() + content, "sha256")
 
 
 def _sweep(place: Path) -> None:
     """Remove what was left behind half written."""
-    for path in place.glob(".*" + _PART):
+    for path in place.glob(".*" + PART):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > ABANDONED:
                 path.unlink()
@@ -115,14 +173,8 @@ def _make_room(place: Path) -> None:
         total -= size
 
 
-def _warn(place: Path, error: OSError) -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        reason = error.strerror or str(error)
-        warnings.warn(
-            f"compiled kernels cannot be kept in {place} ({reason}); "
-            "set ROBOLIN_CACHE to a folder of yours",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+def _say(what: str, message: str) -> None:
+    """Warn, once for each thing that can be wrong."""
+    if what not in _said:
+        _said.add(what)
+        warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from robolin.algebra.axes import Shape
@@ -53,7 +53,14 @@ class Kernel:
 
 
 _kernels: dict[tuple[str, Variant, int], Kernel] = {}
-_lock = Lock()
+# for everything that goes into LLVM; again by its owner, whose signal handler may ask for a kernel
+_lock = RLock()
+
+if hasattr(os, "register_at_fork"):
+    # a process forked off while another thread compiles would wait for that thread for ever
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 def kernel_for(recipe: Recipe) -> Kernel:
@@ -147,7 +154,8 @@ def host_width() -> int:
             hint = "2, 4 or 8; it changes no result"
             raise UsageError(f"'{asked}' is no width of a kernel", where="ROBOLIN_WIDTH", hint=hint)
         return int(asked)
-    features = _llvm().get_host_cpu_features()
+    with _lock:
+        features = _llvm().get_host_cpu_features()
     if features.get("avx512f"):
         return 8
     return 4 if features.get("avx") else 2

@@ -1,0 +1,141 @@
+"""Small files that would take long, much memory or many pages are refused or cut short by name."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from robolin.description.finding_limits import MOST_OF_A_KIND
+from robolin.description.load import arm_of, model_options
+from robolin.description.model import Reading
+from robolin.description.urdf.urdf_reader import read_urdf
+from robolin.description.validate.validate import validate
+from robolin.description.xml import xml_tree
+from robolin.description.yaml import yaml_nodes
+from robolin.description.yaml.yaml_arm import read_yaml
+from robolin.errors import SeveralErrors
+from tests.description.bad_urdf import joint, robot
+
+HEAD = "robolin: 1\nname: a\n"
+VALID = joint('<axis xyz="0 0 1"/>')
+MANY = 3000
+
+
+def yaml(text: str) -> Reading:
+    return read_yaml((HEAD + text).encode(), "a.yaml")
+
+
+def urdf(text: str) -> Reading:
+    return read_urdf(text.encode(), "a.urdf")
+
+
+TOO_LARGE: dict[str, Callable[[], Reading]] = {
+    "a list": lambda: yaml("joints: [" + "0," * yaml_nodes.MAX_NODES + "]"),
+    "lists in a list": lambda: yaml("joints: [" + "[]," * yaml_nodes.MAX_NODES + "]"),
+    "keys": lambda: yaml("".join(f"k{i}: 0\n" for i in range(yaml_nodes.MAX_NODES // 2 + 1))),
+    "bytes": lambda: yaml("#" * yaml_nodes.MAX_BYTES),
+    "elements": lambda: urdf(robot("<a/>" * (xml_tree.MOST_ELEMENTS + 1))),
+    "attributes": lambda: urdf(robot("<a " + " ".join(f'a{i}=""' for i in range(1001)) + "/>")),
+}
+
+
+@pytest.mark.parametrize("what", TOO_LARGE)
+def test_what_no_arm_needs_is_too_large(what: str) -> None:
+    """The file is refused for its size, whatever there is too much of, and nothing else is said."""
+    reading = TOO_LARGE[what]()
+    assert reading.description is None
+    assert [found.id for found in reading.findings] == ["file-too-large"]
+
+
+MANY_FINDINGS: dict[str, Callable[[], Reading]] = {
+    "duplicate keys": lambda: yaml("a: 0\n" * MANY),
+    "unknown keys": lambda: yaml("".join(f"k{i}: 0\n" for i in range(MANY))),
+    "anchors": lambda: yaml("a: [" + "&a 0," * MANY + "]"),
+    "joints that are none": lambda: yaml("joints: [" + "0," * MANY + "]"),
+    "links without name": lambda: urdf(robot("<link/>" * MANY)),
+    "links of one name": lambda: urdf(robot('<link name="a"/>' * MANY)),
+    "joints without anything": lambda: urdf(robot("<joint/>" * MANY)),
+    "misspelt elements": lambda: urdf(robot("<lnik/>" * MANY)),
+}
+
+
+@pytest.mark.parametrize("what", MANY_FINDINGS)
+def test_many_findings_of_a_kind_are_counted(what: str) -> None:
+    """The first few are shown at their lines, one more says how many there are."""
+    reading = MANY_FINDINGS[what]()
+    counts = Counter(found.id for found in reading.findings)
+    assert max(counts.values()) == MOST_OF_A_KIND + 1
+    for name in [name for name, count in counts.items() if count > MOST_OF_A_KIND]:
+        last = [found for found in reading.findings if found.id == name][-1]
+        assert "more findings of this kind" in last.message
+    assert sorted(validate(reading), key=str) == sorted(reading.findings, key=str)
+
+
+def test_the_error_of_a_file_with_many_problems_is_as_short() -> None:
+    """What is raised has no more parts than what is listed."""
+    with pytest.raises(SeveralErrors) as caught:
+        arm_of(urdf(robot("<link/>" * MANY)), model_options({}))
+    assert len(caught.value.parts) <= 2 * (MOST_OF_A_KIND + 1)
+
+
+def test_what_is_ignored_is_listed_up_to_a_point() -> None:
+    """A file of ever new elements has a list of ignored ones that can be read."""
+    reading = urdf(VALID.replace("</robot>", "".join(f"<t{i}/>" for i in range(MANY)) + "</robot>"))
+    assert reading.description is not None
+    assert len(reading.description.ignored) <= 1001
+    assert "more kinds" in reading.description.ignored[-1]
+
+
+def test_a_vector_of_a_million_numbers_is_not_read_to_its_end() -> None:
+    """The complaint says that there are too many, and takes no more memory than the file."""
+    text = joint('<axis xyz="' + "1 " * 1_000_000 + '"/>')
+    tracemalloc.start()
+    found = [each.message for each in urdf(text).findings]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert any("100 or more numbers" in message for message in found)
+    assert most < 5 * len(text)
+
+
+# refused by none of the others
+
+
+@pytest.mark.parametrize("space", ["\n", "  ", "\r\n\t ", "\ufeff\n"])
+def test_white_space_before_the_declaration_is_a_note(space: str) -> None:
+    """The file is read as if it were not there, with its lines counted from the true beginning."""
+    text = '<?xml version="1.0"?>\n' + VALID
+    plain, spaced = urdf(text), urdf(space + text)
+    assert plain.description is not None
+    assert spaced.description is not None
+    assert next(found.id for found in spaced.findings if found not in plain.findings) == (
+        "space-before-xml"
+    )
+    lines = space.count("\n")
+    assert [each.place.line - lines for each in spaced.description.joints] == [
+        each.place.line for each in plain.description.joints
+    ]
+    assert [each.pose for each in spaced.description.joints] == [
+        each.pose for each in plain.description.joints
+    ]
+
+
+@pytest.mark.parametrize(
+    "part",
+    ['<axis xyz="0 0 1"/>', '<origin xyz="1 0 0" rpy="0 0 1"/>', '<dynamics damping="1"/>'],
+)
+def test_what_stands_twice_and_agrees_is_a_note(part: str) -> None:
+    """A repeated element that says the same changes nothing; one that differs is refused."""
+    once, twice = urdf(joint(part)), urdf(joint(part + "\n" + part.replace(" x", "  x")))
+    assert [each.id for each in twice.findings if each.level == "note"].count(
+        "repeated-element"
+    ) == 1
+    assert (twice.description is None) == (once.description is None)
+    if once.description and twice.description:
+        assert [each.axis for each in once.description.joints] == [
+            each.axis for each in twice.description.joints
+        ]
+    other = urdf(joint(part + "\n" + part.replace("1", "2")))
+    assert "duplicate-element" in [each.id for each in other.findings]

@@ -1,0 +1,99 @@
+"""A process forked off at any moment works on, whatever the other threads were doing."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.cli.command import python
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+
+# whoever hangs is ended by the alarm, and the exit status says so
+FORKED = """
+import os, signal, sys, threading, time, warnings
+warnings.simplefilter("ignore")
+import robolin
+from robolin.engine.compiled import buffer_pool, kernels
+from robolin.background import prefetch
+
+def child_of(work):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        work()
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+arm = robolin.load("two-link")
+states = [[0.1, 0.2]] * 100
+"""
+
+
+def test_a_fork_while_another_thread_compiles() -> None:
+    """The child compiles and runs kernels though a thread of its parent was compiling one."""
+    ran = python(
+        FORKED + "begun = threading.Event()\n"
+        "compile_it = kernels._compiled\n"
+        "def slowly(recipe):\n"
+        "    begun.set(); time.sleep(0.3)\n"
+        "    return compile_it(recipe)\n"
+        "kernels._compiled, os.environ['ROBOLIN_CACHE'] = slowly, '/dev/null/none'\n"
+        "thread = threading.Thread(target=lambda: robolin.mass_matrix(arm, states))\n"
+        "thread.start(); begun.wait()\n"
+        "status = child_of(lambda: robolin.inverse(arm, states, states, states))\n"
+        "thread.join()\n"
+        "print(status, robolin.mass_matrix(arm, states).shape)"
+    )
+    assert (ran.code, ran.out) == (0, "0 (100, 2, 2)\n"), ran.err
+
+
+def test_a_fork_by_the_thread_that_compiles() -> None:
+    """A signal handler may fork, or ask for a kernel, while its own thread is compiling one."""
+    ran = python(
+        FORKED + "compile_it, statuses = kernels._compiled, []\n"
+        "def interrupted(recipe):\n"
+        "    kernels._compiled = compile_it\n"
+        "    statuses.append(child_of(lambda: robolin.mass_matrix(arm, states)))\n"
+        "    return compile_it(recipe)\n"
+        "kernels._compiled = interrupted\n"
+        "os.environ['ROBOLIN_CACHE'] = '/dev/null/none'\n"
+        "robolin.mass_matrix(arm, states)\n"
+        "print(statuses)"
+    )
+    assert (ran.code, ran.out) == (0, "[0]\n"), ran.err
+
+
+def test_a_fork_while_another_thread_looks_for_memory() -> None:
+    """The child gets memory for its results though a thread of its parent was getting some."""
+    ran = python(
+        FORKED + "robolin.mass_matrix(arm, states)\n"
+        "begun = threading.Event()\n"
+        "def hold():\n"
+        "    with buffer_pool._lock:\n"
+        "        begun.set(); time.sleep(0.3)\n"
+        "thread = threading.Thread(target=hold)\n"
+        "thread.start(); begun.wait()\n"
+        "status = child_of(lambda: robolin.mass_matrix(arm, states))\n"
+        "thread.join()\n"
+        "print(status, robolin.mass_matrix(arm, states).shape)"
+    )
+    assert (ran.code, ran.out) == (0, "0 (100, 2, 2)\n"), ran.err
+
+
+def test_what_another_thread_was_making_ahead_is_an_error_in_the_child() -> None:
+    """A child that goes on with its parent's stream is told so, and does not wait for ever."""
+    ran = python(
+        FORKED + "stream = prefetch(iter([1, 2, 3]))\n"
+        "first = next(stream)\n"
+        "time.sleep(0.3)\n"
+        "def child():\n"
+        "    try:\n"
+        "        list(stream)\n"
+        "    except RuntimeError as error:\n"
+        "        if 'forked' in str(error): return\n"
+        "    os._exit(1)\n"
+        "print(child_of(child), [first, *stream])"
+    )
+    assert (ran.code, ran.out) == (0, "0 [1, 2, 3]\n"), ran.err

@@ -1,0 +1,75 @@
+"""Errors travel: between processes, and out of files that hold many of them."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import multiprocessing
+import pickle
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import robolin
+from robolin.description.model import Finding, Place
+from robolin.errors import FileError, RobolinError, SeveralErrors, UsageError
+
+FIRST = UsageError("no such joint", where="--q", hint="did you mean 'elbow'?")
+SECOND = FileError("no such file", where="a.urdf")
+BAD = '<robot name="a"><link/><link/><joint/></robot>'
+
+
+def _kinds(base: type[BaseException]) -> Iterator[type[BaseException]]:
+    for kind in base.__subclasses__():
+        if kind.__module__.startswith("robolin."):
+            yield kind
+        yield from _kinds(kind)
+
+
+def _all_kinds() -> list[type[BaseException]]:
+    """Every class of exception that any module of the package defines."""
+    for module in pkgutil.walk_packages(robolin.__path__, "robolin."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return sorted(set(_kinds(BaseException)), key=lambda kind: kind.__qualname__)
+
+
+def _made(kind: type[BaseException]) -> BaseException:
+    if kind is SeveralErrors:
+        return SeveralErrors([FIRST, SECOND])
+    if issubclass(kind, RobolinError):
+        return kind("what", where="where", hint="hint")
+    return kind(Finding("id", "error", Place("a.urdf", 3), "message"))
+
+
+def test_every_error_survives_a_pickle() -> None:
+    """An error that went through a pickle or a copy says the same, part by part."""
+    kinds = _all_kinds()
+    assert {RobolinError, SeveralErrors, UsageError, FileError} <= set(kinds)
+    for kind in kinds:
+        error = _made(kind)
+        for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+            assert type(again) is kind
+            assert str(again) == str(error)
+            assert vars(again).keys() == vars(error).keys()
+            if isinstance(error, RobolinError):
+                assert [(type(p), str(p)) for p in again.parts] == [
+                    (type(p), str(p)) for p in error.parts
+                ]
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_a_pool_over_a_bad_file_returns(tmp_path: Path, method: str) -> None:
+    """All problems of a file that a worker of a pool has read arrive in the process that asked."""
+    path = tmp_path / "bad.urdf"
+    path.write_text(BAD)
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        waiting = pool.map_async(robolin.load, [str(path)])
+        with pytest.raises(SeveralErrors) as caught:
+            waiting.get(timeout=60)
+    with pytest.raises(SeveralErrors) as here:
+        robolin.load(str(path))
+    assert str(caught.value) == str(here.value)
+    assert len(caught.value.parts) > 1
