@@ -10,10 +10,10 @@ the two orders meet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 Vector3 = tuple[float, float, float]
 Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
@@ -263,3 +263,19 @@ class Arm:
     def serial(self) -> bool:
         """Whether every link carries at most one other and only one sits on the base."""
         return all(link.parent == k + 1 for k, link in enumerate(self.links, start=1))
+
+
+T = TypeVar("T")
+
+
+def kept_with(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
+    """What `make` works out of an arm: once, kept with it, and gone when the arm goes.
+
+    An arm made from this one by `replace`, copied or pickled starts with nothing kept.  Where two
+    threads ask for the first time at once, both may work it out, and both get the same one.
+    """
+    kept: dict[str, Any] = arm.__dict__.get("_kept") or arm.__dict__.setdefault("_kept", {})
+    if name not in kept:
+        kept.setdefault(name, make(arm))
+    found: T = kept[name]
+    return found

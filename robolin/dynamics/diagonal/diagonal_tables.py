@@ -6,7 +6,7 @@ un-normalized   ξ = (I + HφK)* q̇    κ = (I - HψK) τ     `root` is None
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.chain import Chain, Column, Scalars
 from robolin.algebra.vectors import ZERO6, add, dot, scale
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.joint_friction import friction_loss
@@ -68,18 +68,15 @@ def epsilon_to_effort(
 
 def free_effort(chain: Chain, links: Links) -> Scalars:
     """The torque that is left for motion: τ less weight, loads and friction."""
-    qd, tau, held = chain.given("qd"), chain.given("tau"), standing_effort(chain, links)
+    qd, tau, standing = chain.given("qd"), chain.given("tau"), standing_effort(chain, links)
     effort = chain.scalars()
     for k in chain.tip_to_base():
-        effort[k] = tau[k] - held[k] - friction_loss(chain, k, qd[k])
+        effort[k] = tau[k] - standing[k] - friction_loss(chain, k, qd[k])
     return effort
 
 
-def standing_effort(chain: Chain, links: Links) -> Scalars:
-    """The torque that holds the arm still against weight and loads."""
-    chain.begin("tau")
-    still = chain.scalars()
-    for k in chain.tip_to_base():
-        still[k] = 0.0
-    torques(chain, links, still, still, chain.hold)
-    return chain.held_column("tau")
+def standing_effort(chain: Chain, links: Links) -> Column:
+    """The torque that keeps the arm still against weight and loads."""
+    tau, still = chain.column(), chain.zeros()
+    torques(chain, links, still, still, tau)
+    return tau

@@ -27,9 +27,9 @@ def rate_control(chain: Chain) -> None:
     for k in chain.tip_to_base():
         epsilon[k] = gain[k] * (xi[k] * root[k]) * -1.0
     effort = epsilon_to_effort(chain, links, art, root, epsilon)
-    held = standing_effort(chain, links)
+    standing = standing_effort(chain, links)
     for k in chain.tip_to_base():
-        chain.out("tau", (k,), effort[k] + held[k] + friction_loss(chain, k, qd[k]))
+        chain.out("tau", (k,), effort[k] + standing[k] + friction_loss(chain, k, qd[k]))
 
 
 def inverse_from_rest(chain: Chain) -> None:
@@ -39,9 +39,7 @@ def inverse_from_rest(chain: Chain) -> None:
 
     With q̈ = -c q̇ and one c for all joints this is control law 8.1, for m m* = 𝓜.
     """
-    links, qd, still = place_links(chain), chain.given("qd"), chain.scalars()
+    links, qd, tau = place_links(chain), chain.given("qd"), chain.result("tau")
+    torques(chain, links, chain.zeros(), chain.given("qdd"), tau)
     for k in chain.tip_to_base():
-        still[k] = 0.0
-    torques(chain, links, still, chain.given("qdd"), chain.out)
-    for k in chain.tip_to_base():
-        chain.out_more("tau", (k,), friction_loss(chain, k, qd[k]))
+        tau.add((k,), friction_loss(chain, k, qd[k]))

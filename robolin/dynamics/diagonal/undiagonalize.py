@@ -31,6 +31,6 @@ def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> N
 
     qd = nu_to_velocity(chain, links, art, root, nu)
     effort = epsilon_to_effort(chain, links, art, root, epsilon)
-    held = standing_effort(chain, links)
+    standing = standing_effort(chain, links)
     for k in chain.tip_to_base():
-        chain.out("tau", (k,), effort[k] + held[k] + friction_loss(chain, k, qd[k]))
+        chain.out("tau", (k,), effort[k] + standing[k] + friction_loss(chain, k, qd[k]))

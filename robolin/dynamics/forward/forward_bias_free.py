@@ -5,8 +5,7 @@ A gives the accelerations of the joints, B those of the links as well.
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
-from robolin.algebra.scalar import Scalar
+from robolin.algebra.chain import Chain, Column, Slots
 from robolin.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.frames.tip_frame import at_point
 from robolin.dynamics.inverse.inverse_dynamics import torques
@@ -56,14 +55,8 @@ def bias_free(chain: Chain, links: Links) -> Slots:
     return lam
 
 
-def _bias_torques(chain: Chain, links: Links) -> Scalars:
+def _bias_torques(chain: Chain, links: Links) -> Column:
     """What it takes to move on without accelerating: Coriolis forces, weight, loads, friction."""
-    bias, still = chain.scalars(), chain.scalars()
-    for k in chain.tip_to_base():
-        still[k] = 0.0
-
-    def keep(name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
-        bias[index[0]] = value
-
-    torques(chain, links, chain.given("qd"), still, keep)
+    bias = chain.column()
+    torques(chain, links, chain.given("qd"), chain.zeros(), bias)
     return bias

@@ -40,10 +40,8 @@ def forward_three_sweeps(chain: Chain) -> None:
 
 def bias_forces(chain: Chain, links: Links) -> Slots:
     """The force each link needs to move on while no joint accelerates."""
-    still, zeta = chain.scalars(), chain.slots(6)
-    for k in chain.tip_to_base():
-        still[k] = 0.0
-    moving = motion(chain, links, chain.given("qd"), still)
+    zeta = chain.slots(6)
+    moving = motion(chain, links, chain.given("qd"), chain.zeros())
     f0 = outside_forces(chain, links)
     for k in chain.base_to_tip():
         M, V = links.M[k], moving.V[k]

@@ -69,9 +69,9 @@ def response(
     outboard of c   ν = -2 Ĝ* v
     base to tip     δq̈(k) = ν - G* λ(k+1)                  λ(k) = λ(k+1) + H* δq̈ (+ drift at c)
     """
-    nu, drift = chain.scalars(), chain.slots(6)
+    nu, drift = chain.zeros(), chain.slots(6)
     for k in chain.tip_to_base():
-        nu[k], drift[k] = 0.0, ZERO6
+        drift[k] = ZERO6
     drift[c] = unit.drift
 
     epsilon = unit.torque - dot(links.H[c], unit.force)

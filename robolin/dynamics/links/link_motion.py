@@ -25,9 +25,9 @@ def velocities(chain: Chain, links: Links, qd: Scalars) -> Velocities:
     for k in chain.base_to_tip():
         H = links.H[k]
         V[k] = add(V[chain.inboard(k)], scale(H, qd[k]))
-        if not chain.grouped:
+        if not chain.groups:
             Hd[k] = motion_cross(V[k], H)
-    return Velocities(V, body_rates(chain, links, V) if chain.grouped else Hd)
+    return Velocities(V, body_rates(chain, links, V) if chain.groups else Hd)
 
 
 class Motion(NamedTuple):
@@ -43,7 +43,7 @@ def motion(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
 
     a(k) = a(k+1) + H*(k) q̈(k) + Ḣ*(k) q̇(k)
     """
-    if chain.grouped:
+    if chain.groups:
         return _motion_of_groups(chain, links, qd, qdd)
     V, Hd, alpha = chain.slots(6), chain.slots(6), chain.slots(6)
     V[chain.base], alpha[chain.base] = ZERO6, base_acceleration(chain)

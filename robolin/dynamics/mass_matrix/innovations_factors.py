@@ -34,9 +34,7 @@ def inverse_by_factors(chain: Chain) -> None:
     links = place_links(chain)
     art = articulated_bodies(chain, links)
     for c in chain.tip_to_base():
-        push = chain.scalars()
-        for k in chain.tip_to_base():
-            push[k] = 0.0
+        push = chain.zeros()
         push[c] = 1.0
         column = apply_inverse_mass(chain, links, art, push)
         for k in chain.tip_to_base():

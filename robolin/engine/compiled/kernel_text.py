@@ -101,8 +101,8 @@ def _suspect(chain: TracedChain, nothing: Lane) -> None:
 
 def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> Scalar:
     asm = chain.asm
-    coordinate = chain.whole(layout.COORDINATE, k)
-    place = chain.whole(layout.PLACE, coordinate)
+    coordinate = chain.arm.whole(layout.COORDINATE, k)
+    place = chain.arm.whole(layout.PLACE, coordinate)
     vector = Value("poison")
     for lane, start in enumerate(starts):
         number = asm.load("double", asm.address(start, place))
@@ -111,9 +111,9 @@ def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> 
     if not chain.variant.mimics:
         return value
     if name in ("tau", "dtau"):
-        return chain.fact(layout.FOLLOWS, k).where(0.0, value)
-    value = value * chain.constants(k, layout.RATIO, 1)[0]
-    return value + chain.constants(k, layout.SHIFT, 1)[0] if name == "q" else value
+        return chain.arm.fact(layout.FOLLOWS, k).where(0.0, value)
+    value = value * chain.arm.constants(k, layout.RATIO, 1)[0]
+    return value + chain.arm.constants(k, layout.SHIFT, 1)[0] if name == "q" else value
 
 
 def _clear(chain: TracedChain) -> None:
@@ -121,7 +121,7 @@ def _clear(chain: TracedChain) -> None:
     chain.complaint.value = (0.0,)
     if chain.variant.mimics:
         asm = chain.asm
-        for e in asm.loop(0, chain.total, 1):
+        for e in asm.loop(0, chain.staging.total, 1):
             asm.store_vector(asm.splat(-0.0), asm.vector_address(Value("%staging"), e))
 
 
@@ -131,10 +131,10 @@ def _scatter(chain: TracedChain, row: Value) -> None:
     nothing = chain.cell((0.0,))
     end = asm.whole("add", row, asm.width)
     whole_block = asm.emit(f"icmp sle i64 {end}, %last")
-    for number, name in enumerate(chain.gives):
+    for number, name in enumerate(chain.staging.gives):
         data = asm.load("ptr", asm.address(Value("%outputs"), number, "i64"))
-        size = chain.sizes[name]
-        stage = asm.vector_address(Value("%staging"), chain.offsets[name])
+        size = chain.staging.sizes[name]
+        stage = asm.vector_address(Value("%staging"), chain.staging.offsets[name])
         starts = [
             asm.address(data, asm.whole("mul", asm.whole("add", row, lane), size))
             for lane in range(asm.width)
@@ -168,7 +168,7 @@ def _scatter(chain: TracedChain, row: Value) -> None:
 def _streaming(chain: TracedChain) -> Value:
     """Whether the results are too many to stay in any cache; said behind their addresses."""
     asm = chain.asm
-    said = asm.load("i64", asm.address(Value("%outputs"), len(chain.gives), "i64"))
+    said = asm.load("i64", asm.address(Value("%outputs"), len(chain.staging.gives), "i64"))
     return asm.emit(f"icmp ne i64 {said}, 0")
 
 
