@@ -29,6 +29,8 @@ def forward_bias_free_links(chain: Chain) -> None:
     """
     links, qd = place_links(chain), chain.given("qd")
     lam = bias_free(chain, links)
+
+    # what the links accelerate by without the joints doing so
     Hd, zeta = velocities(chain, links, qd).Hd, chain.slots(6)
     zeta[chain.base] = ZERO6
     for k in chain.base_to_tip():
@@ -45,10 +47,13 @@ def bias_free(chain: Chain, links: Links) -> Slots:
     tip to base   z(k) = τ̄ z(k-1) + G τ'(k-1)                ε = τ' - H z
     base to tip   q̈(k) = ε/D - G* λ(k+1)                      λ(k) = λ(k+1) + H* q̈
     """
+    # take away what it takes to move on as it is
     tau, free = chain.given("tau"), chain.scalars()
     bias = _bias_torques(chain, links)
     for k in chain.tip_to_base():
         free[k] = tau[k] - bias[k]
+
+    # what is left over accelerates the arm as if it stood still
     qdd, lam = response(chain, links, articulated_bodies(chain, links), free)
     for k in chain.tip_to_base():
         chain.out("qdd", (k,), qdd[k])

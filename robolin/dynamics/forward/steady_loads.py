@@ -17,10 +17,13 @@ def correct_for_steady_loads(chain: Chain, links: Links, art: Articulated) -> No
         if load.model == "follower":
             continue
         for c in chain.path_of(load.link):
+            # what moving hinge c turned too much, felt by every hinge inboard of the load
             excess = excess_turn(load, links, links.H[c])
             push = chain.zeros()
             for a in chain.path_of(load.link):
                 push[a] = dot(links.H[a], excess)
+
+            # accelerates the arm the other way
             relief = apply_inverse_mass(chain, links, art, push)
             for k in chain.tip_to_base():
                 dqdd_dq.add((k, c), relief[k])

@@ -32,6 +32,7 @@ def frame_derivatives(chain: Chain) -> None:
     w, v, turning = V[:3], V[3:], a[:3]
 
     for k in chain.path_of(tip.link):
+        # at a place that stays
         J = at_point(links.H[k], tip.r)
         h, dr = J[:3], J[3:]
         dV_dq, da_dqd, da_dq = (

@@ -57,6 +57,7 @@ def own_turns(chain: Chain, links: Links, f: Slots, dq: Scalars) -> Scalars | No
         return None
     own = chain.scalars()
     for k in chain.tip_to_base():
+        # all that the partners turn the body by, and what that would do to hinge k
         twist = chain.cell(ZERO6)
         for c in chain.groups.partners_outboard_of(k):
             twist.value = add(twist.value, scale(links.H[c], dq[c]))
@@ -83,9 +84,12 @@ def correct_for_groups(chain: Chain, links: Links, art: Articulated, f: Slots) -
         return
     dqdd_dq = chain.result("dqdd_dq")
     for k in chain.groups.with_partners():
+        # how the arm responds to hinge k
         push = chain.zeros()
         push[k] = 1.0
         column = apply_inverse_mass(chain, links, art, push)
+
+        # to which every partner did too much
         for c in chain.groups.partners_outboard_of(k):
             own = dot(links.H[k], force_cross(links.H[c], f[k]))
             for j in chain.tip_to_base():

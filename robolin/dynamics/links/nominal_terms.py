@@ -39,8 +39,12 @@ def nominal_terms(chain: Chain, links: Links, qdd: Scalars) -> NominalTerms:
 
     for k in chain.tip_to_base():
         H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]
+
+        # how the hinge's axis accelerates
         if not chain.groups:
             Hdd[k] = add(motion_cross(alpha, H), motion_cross(V, moving.Hd[k]))
+
+        # what the link needs for its motion, and everything it carries
         Mhat[k] = gyroscopic(M, V)
         own = add(rigid_times(M, alpha), gyroscopic_times(Mhat[k], angular(V)))
         f[k] = add(handed[k], with_outside(f0, k, own))
