@@ -228,10 +228,13 @@ class DirectChain:
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         self.divides = True
         floor = NEGLIGIBLE * abs(cast(Any, size()))
-        return above(floor, value, partial(self._complain, k=k))
+        usable: Scalar = above(floor, value, partial(self._complain, k=k))
+        return usable
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
-        return above(abs(cast(Any, least)), value, partial(self._complain, result=name))
+        floor = abs(cast(Any, least))
+        usable: Scalar = above(floor, value, partial(self._complain, result=name))
+        return usable
 
     def _complain(
         self, value: Any, negative: bool, rows: Any, k: int = 0, result: str = ""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from robolin.algebra.axes import Shape
-from robolin.algebra.scalar import Scalar
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.entry_text import RANGE, entries
@@ -89,17 +88,17 @@ def _gather(chain: TracedChain, row: Value) -> None:
             if name == "q":
                 doubts.append(value.if_less(LARGEST_ANGLE, value.size(), 1.0, 0.0))
         nothing.value = (nothing.value[0] + _sum(doubts),)
-    _suspect(chain, nothing.value[0])
+    _suspect(chain, nothing.lanes[0])
 
 
 def _suspect(chain: TracedChain, nothing: Lane) -> None:
     """Where the sum of what should be nothing is not, complain unless it was done already."""
-    said = chain.complaint.value[0]
+    said = chain.complaint.lanes[0]
     first = said.select(said.compare("oeq", said, 0.0), SUSPECT, said)
     chain.complaint.value = (nothing.select(nothing.compare("oeq", nothing, 0.0), said, first),)
 
 
-def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> Scalar:
+def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> Lane:
     asm = chain.asm
     coordinate = chain.arm.whole(layout.COORDINATE, k)
     place = chain.arm.whole(layout.PLACE, coordinate)
@@ -107,7 +106,7 @@ def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> 
     for lane, start in enumerate(starts):
         number = asm.load("double", asm.address(start, place))
         vector = asm.emit(f"insertelement {asm.vector} {vector}, double {number}, i32 {lane}")
-    value: Scalar = Lane(asm, vector)
+    value = Lane(asm, vector)
     if not chain.variant.mimics:
         return value
     if name in ("tau", "dtau"):
@@ -161,7 +160,7 @@ def _scatter(chain: TracedChain, row: Value) -> None:
                     number_here = asm.load("double", asm.address(vector, lane))
                     tidy = asm.emit(f"fadd double {number_here}, 0.0")
                     asm.do(f"store double {tidy}, ptr {asm.address(starts[lane], e)}, align 8")
-    _suspect(chain, nothing.value[0])
+    _suspect(chain, nothing.lanes[0])
     _scatter_complaints(chain, row)
 
 
@@ -225,7 +224,7 @@ def _transposed(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
 
 def _scatter_complaints(chain: TracedChain, row: Value) -> None:
     asm = chain.asm
-    said = chain.complaint.value[0]
+    said = chain.complaint.lanes[0]
     for lane in range(asm.width):
         here = asm.whole("add", row, lane)
         present = asm.emit(f"icmp slt i64 {here}, %last")

@@ -15,7 +15,7 @@ from robolin.algebra.chain import Chain
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.lanes import Lane, Memory
+from robolin.engine.compiled.lanes import Lane, Memory, as_value
 from robolin.engine.compiled.layout import Variant
 from robolin.engine.compiled.llvm_text import Assembly, Value
 from robolin.engine.compiled.trace_arm import TracedArm, TracedGroups
@@ -163,7 +163,7 @@ class TracedChain:
         after = asm.whole("mul", Value("%n"), layout.LINK_DOUBLES)
         start = asm.whole("add", after, layout.HEAD_DOUBLES + i * layout.LOAD_DOUBLES)
         numbers = self.arm.numbers(start, layout.LOAD_DOUBLES)
-        point = numbers[9:12]
+        point: Vector = numbers[9:12]
         if model == "world" and self.variant.roams:
             point = sub(ZERO3, self.origin)
         return SimpleNamespace(
@@ -264,16 +264,17 @@ class TracedChain:
     # results
 
     def positive(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
-        return self._above(k, value, size().size() * NEGLIGIBLE)
+        uncancelled = Lane(self.asm, as_value(self.asm, size()))
+        return self._above(k, value, uncancelled.size() * NEGLIGIBLE)
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         # what does not exist is found out by running the row again; here any mark will do
         return self._above(Value("1"), value, least)
 
     def _above(self, k: Value, value: Scalar, floor: Scalar) -> Scalar:
-        asm, said = self.asm, self.complaint.value[0]
-        above_floor = value.if_less(floor, value, 1.0, 0.0)
-        fine = value.if_less(0.0, value, above_floor, 0.0)
+        asm, said = self.asm, self.complaint.lanes[0]
+        above_floor = said.if_less(floor, value, 1.0, 0.0)
+        fine = said.if_less(0.0, value, above_floor, 0.0)
         number = asm.broadcast(asm.emit(f"sitofp i64 {k} to double"))
         first = said.select(said.compare("oeq", said, 0.0), Lane(asm, number), said)
         self.complaint.value = (fine.if_less(0.0, fine, said, first),)

@@ -46,16 +46,16 @@ class TracedArm:
 
     # real numbers
 
-    def constants(self, k: Value, start: int, count: int) -> Vector:
+    def constants(self, k: Value, start: int, count: int) -> tuple[Lane, ...]:
         """Numbers of link k, from the given one on."""
         before = self.asm.whole("mul", self.asm.whole("sub", k, 1), layout.LINK_DOUBLES)
         return self.numbers(self.asm.whole("add", before, layout.HEAD_DOUBLES + start), count)
 
-    def head(self, start: int, count: int) -> Vector:
+    def head(self, start: int, count: int) -> tuple[Lane, ...]:
         """Numbers of the arm as a whole."""
         return self.numbers(Value(str(start)), count)
 
-    def numbers(self, start: Value, count: int) -> Vector:
+    def numbers(self, start: Value, count: int) -> tuple[Lane, ...]:
         asm = self.asm
         first = asm.address(Value("%doubles"), start)
         return tuple(

@@ -125,8 +125,12 @@ class TracedCell:
         self.value = values
 
     @property
-    def value(self) -> Vector:
+    def lanes(self) -> tuple[Lane, ...]:
         return tuple(Lane(self._asm, self._asm.load_vector(place)) for place in self._places)
+
+    @property
+    def value(self) -> Vector:
+        return self.lanes
 
     @value.setter
     def value(self, values: Vector) -> None:
