@@ -21,10 +21,10 @@ from robolin.input_checks import (
     array_of,
     batch_of,
     is_one_state,
+    kernel_rows,
     require_arm,
     require_finite_results,
     require_sound,
-    spread,
     suspects,
 )
 
@@ -90,7 +90,7 @@ def evaluate_rows(
     few = prod(batch) < FEW_STATES and plan is None
     if engine == "python" or (engine == "auto" and few):
         return _run_directly(arm, name, arrays, batch)
-    inputs = [spread(array, batch) for array in arrays.values()]
+    inputs = [kernel_rows(array, batch) for array in arrays.values()]
     rows: tuple[Arrays, Array] = cache.plan(name).many(inputs, batch, how.get("jobs"))
     return rows
 
