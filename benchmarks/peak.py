@@ -25,7 +25,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernels import host_width, object_code
 from robolin.engine.counting import count
 from robolin.engine.parameters import parameters_of
-from robolin.evaluation.evaluate import algorithm_name
+from robolin.evaluation.methods import algorithm_for
 
 # six chains of each kind hide a latency of three steps on two units; with two constants they fit
 # into sixteen registers
@@ -64,10 +64,10 @@ def _microseconds(run: Any, rows: int, effort: Effort) -> Spread:
 
 def counted(arm: Arm, verb: str) -> int:
     """Multiplications, additions, divisions and roots that the verb's results need."""
-    names = [algorithm_name(arm, verb)]
+    names = [algorithm_for(arm, verb)]
     if verb == "perturb-forward":
         # it is given the accelerations, which the public function works out first
-        names.append(algorithm_name(arm, "forward"))
+        names.append(algorithm_for(arm, "forward"))
     total = 0
     for name in names:
         algorithm = ALGORITHMS[name]
@@ -103,7 +103,7 @@ def _sin_cos_operations() -> int:
 
 def _touched(arm: Arm, verb: str) -> Any:
     """Getting memory for the results and writing to all of it, which any program must do."""
-    gives = ALGORITHMS[algorithm_name(arm, verb)].gives
+    gives = ALGORITHMS[algorithm_for(arm, verb)].gives
 
     def touch(rows: int) -> list[np.ndarray]:
         arrays = [

@@ -22,7 +22,7 @@ from benchmarks.subjects import panda
 from benchmarks.timing import Effort, in_turns, progress, seconds, spread
 from benchmarks.verbs import robolin_answer
 from robolin.engine.compiled.plan import cores
-from robolin.engine.compiled.thread_pool import together
+from robolin.engine.compiled.thread_pool import run_in_threads
 
 # longer than any process takes to get ready, in seconds
 WAIT = 60
@@ -69,7 +69,7 @@ def _by_threads(verb: str, effort: Effort) -> dict[str, Any]:
         ("one", lambda: one(effort.states)),
         ("all", lambda: all_cores(effort.states)),
         ("arithmetic one", lambda: work(turns)),
-        ("arithmetic all", lambda: together(lambda _: work(turns // count), count)),
+        ("arithmetic all", lambda: run_in_threads(lambda _: work(turns // count), count)),
     )
     duration = effort.seconds * IN_A_ROW
     rows = {name: partial(_in_a_row, run, duration) for name, run in runs}

@@ -85,7 +85,7 @@ def batch_of(arrays: Mapping[str, Array]) -> tuple[int, ...]:
         raise RobolinError(f"these shapes do not go together: {told}") from error
 
 
-def spread(array: Array, batch: tuple[int, ...]) -> Array:
+def kernel_rows(array: Array, batch: tuple[int, ...]) -> Array:
     """An array a kernel can read row by row; the same values for all rows stay one row."""
     shape = array.shape[:-1]
     if shape == batch or not shape:

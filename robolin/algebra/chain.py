@@ -5,12 +5,18 @@ An algorithm receives a `Chain` and never learns how it is run.  It loops over l
 out with `out`.  Links are numbered as in the papers, 1 at the tip, n at the base; `base` stands
 for the ground.
 
-Three kinds of storage make a loop body independent of how often it is written down, so that a
-compiler can trace it once:
+Storage makes a loop body independent of how often it is written down, so that a compiler can
+trace it once:
 
-    slots   one vector per link, indexed by the link's number
-    sums    one vector per link, what the links outboard of it have handed inboard so far
-    cell    one vector, for what an inner loop carries from turn to turn
+    slots     one vector per link, indexed by the link's number; `scalars` and `zeros`, one number
+    sums      one vector per link, what the links outboard of it have handed inboard so far
+    cell      one vector, for what an inner loop carries from turn to turn
+    column    one number per independent coordinate
+    table     one number per pair of them
+
+Where joints mimic others, several links share a coordinate.  A column, a table and a result are
+read and written by coordinates with `[]`, and by links with `put` and `add`, which bring what
+belongs to a link to its coordinate.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ from typing import Any, Protocol
 from robolin.algebra.scalar import Scalar, Vector
 
 LinkNumber = Any
+Index = tuple[LinkNumber, ...]
 
 
 class Slots(Protocol):
@@ -39,11 +46,31 @@ class Sums(Protocol):
         """Add `values` to what the link inboard of k has been handed."""
 
 
-class Table(Protocol):
+class Sink(Protocol):
+    """Where the numbers of links, or of pairs of links, go: a result, a table or a column."""
+
+    def put(self, index: Index, value: Scalar) -> None:
+        """The number of these links; where several share a coordinate, theirs are added up."""
+
+    def add(self, index: Index, value: Scalar) -> None:
+        """An addition to a number that was put already."""
+
+    def __setitem__(self, index: Any, value: Scalar) -> None:
+        """The number of a coordinate, or of a pair of them, itself."""
+
+
+class Table(Sink, Protocol):
     """One number per pair of coordinates; pairs never written read as zero."""
 
     def __getitem__(self, pair: tuple[LinkNumber, LinkNumber]) -> Scalar: ...
-    def __setitem__(self, pair: tuple[LinkNumber, LinkNumber], value: Scalar) -> None: ...
+
+
+class Column(Sink, Protocol):
+    """One number per coordinate."""
+
+    def __getitem__(self, j: LinkNumber) -> Scalar: ...
+    def on_links(self) -> Scalars:
+        """The values as values of every link's own joint."""
 
 
 class Cell(Protocol):
@@ -82,8 +109,32 @@ class Place(Protocol):
     def point(self) -> Vector: ...
 
 
-# hands a number of a link, or of a pair of links, to a result or to a table of the same name
-Put = Callable[[str, tuple[LinkNumber, ...], Scalar], None]
+class Groups(Protocol):
+    """Joints with several freedoms, each with several links that stand for it.
+
+    On an ordinary joint, the answers are k itself and the link inboard of it.
+    """
+
+    def __bool__(self) -> bool:
+        """Whether there are any such joints."""
+
+    def outermost(self, k: LinkNumber) -> LinkNumber:
+        """The link that the joint of k carries: of the links that stand for it, the body."""
+
+    def carrier(self, k: LinkNumber) -> LinkNumber:
+        """The link, or the base, that the joint of k sits on with all its freedoms."""
+
+    def partners_outboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
+        """The links outboard of k that stand for the same joint, in falling order."""
+
+    def with_partners(self) -> Iterable[LinkNumber]:
+        """Every link that has partners outboard."""
+
+    def direction(self, k: LinkNumber) -> Vector:
+        """The axis of freedom k in the axes of the link that its joint carries."""
+
+    def rests(self, k: LinkNumber) -> Any:
+        """Whether link k stays where its joint is: it turns, or the inertial frame slides along."""
 
 
 class Chain(Protocol):
@@ -106,8 +157,8 @@ class Chain(Protocol):
         """Where the inertial frame sits in the root frame of the description, in this state."""
 
     @property
-    def grouped(self) -> bool:
-        """Whether some joint has several freedoms, and so several links that stand for it."""
+    def groups(self) -> Groups:
+        """The joints that have several freedoms."""
 
     # the order of the links
     def base_to_tip(self) -> Iterable[LinkNumber]: ...
@@ -136,25 +187,6 @@ class Chain(Protocol):
     def between(self, k: LinkNumber, j: LinkNumber) -> Iterable[LinkNumber]:
         """Every link inboard of k and outboard of j, nearest to k first."""
 
-    # joints with several freedoms: on an ordinary joint, k itself and the link inboard of it
-    def outermost(self, k: LinkNumber) -> LinkNumber:
-        """The link that the joint of k carries: of the links that stand for it, the body."""
-
-    def carrier(self, k: LinkNumber) -> LinkNumber:
-        """The link, or the base, that the joint of k sits on with all its freedoms."""
-
-    def partners_outboard_of(self, k: LinkNumber) -> Iterable[LinkNumber]:
-        """The links outboard of k that stand for the same joint, in falling order."""
-
-    def partnered(self) -> Iterable[LinkNumber]:
-        """Every link that has partners outboard."""
-
-    def direction(self, k: LinkNumber) -> Vector:
-        """The axis of freedom k in the axes of the link that its joint carries."""
-
-    def rests(self, k: LinkNumber) -> Any:
-        """Whether link k stays where its joint is: it turns, or the inertial frame slides along."""
-
     # the constants of link k and of the joint inboard of it
     def turns(self, k: LinkNumber) -> Any:
         """Whether the joint is revolute; a condition for `where`."""
@@ -176,54 +208,44 @@ class Chain(Protocol):
     # storage
     def slots(self, size: int) -> Slots: ...
     def scalars(self) -> Scalars: ...
+    def zeros(self) -> Scalars:
+        """One number per link, all of them 0."""
+
     def sums(self, size: int) -> Sums: ...
     def cell(self, values: Vector) -> Cell: ...
+    def column(self) -> Column: ...
+    def table(self) -> Table: ...
 
     # independent coordinates: the links themselves unless some joints mimic others
-    def coordinates(self) -> Iterable[LinkNumber]: ...
+    def coordinates(
+        self,
+        *,
+        start: LinkNumber | None = None,
+        after: LinkNumber | None = None,
+        before: LinkNumber | None = None,
+        through: LinkNumber | None = None,
+        step: int = 1,
+    ) -> Iterable[LinkNumber]:
+        """All coordinates, from the first or the last: step 1 or -1.
+
+        Only those from `start` on, or after `after`; and those before `before`, or up to `through`.
+        """
+
+    def coordinates_by(self, count: int) -> Iterable[tuple[LinkNumber, ...]]:
+        """All coordinates, so many at a time; the last time fewer, or the last one again."""
+
     def leader(self, j: LinkNumber) -> LinkNumber:
         """The link that the joint of coordinate j moves itself."""
 
-    def coordinates_in_fours(self) -> Iterable[tuple[LinkNumber, ...]]:
-        """All coordinates, four at a time; the last time fewer, or the last one again."""
-
-    def coordinates_back(self) -> Iterable[LinkNumber]: ...
-    def coordinates_before(self, j: LinkNumber) -> Iterable[LinkNumber]: ...
-    def coordinates_after(self, j: LinkNumber) -> Iterable[LinkNumber]: ...
-    def coordinates_from(self, j: LinkNumber) -> Iterable[LinkNumber]: ...
-    def coordinates_back_to(self, j: LinkNumber) -> Iterable[LinkNumber]: ...
-    def coordinates_between(self, j: LinkNumber, r: LinkNumber) -> Iterable[LinkNumber]:
-        """j + 1 … r."""
-
-    def begin(self, *names: str) -> None:
-        """Empty the tables or columns of these names; needed before anything is held there."""
-
-    def hold(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
-        """Put a number of a link, or of a pair of links, in the table or column of that name."""
-
-    def hold_more(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
-        """Add to a number that is held already."""
-
-    def held(self, name: str) -> Table: ...
-    def held_column(self, name: str) -> Scalars: ...
-    def spread(self, column: Scalars) -> Scalars:
-        """Values of the independent coordinates as values of every link's joint."""
-
     # results
-    def stage(self, name: str) -> None:
-        """Say which part of the algorithm begins, to whoever measures; it changes nothing."""
-
     def positive(self, k: LinkNumber, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         """The value, once it is not negligible beside `size()`; else joint k is complained of."""
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         """The value, once it is above `least`; else result `name` does not exist in this state."""
 
-    def out(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
-        """A result; the index is the number of a link, or of an entry, along each of its axes."""
+    def out(self, name: str, index: Index, value: Scalar) -> None:
+        """A number of a result; its index has a link or an entry for each axis."""
 
-    def out_more(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
-        """An addition to a result already given."""
-
-    def out_coordinate(self, name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
-        """A result for an independent coordinate or a pair of them."""
+    def result(self, name: str) -> Sink:
+        """All of a result: where `out` puts its numbers."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Scalar = Any
+if TYPE_CHECKING:
+    from robolin.algebra.scalar import Scalar
 
 
-def if_less(a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Scalar:
+def if_less(a: Any, b: Any, yes: Any, no: Any) -> Scalar:
     """`yes` where a < b, `no` elsewhere; both are computed in any case."""
     for number in (a, b):
         if hasattr(number, "if_less"):
-            return number.if_less(a, b, yes, no)
+            chosen: Scalar = number.if_less(a, b, yes, no)
+            return chosen
         if hasattr(number, "shape"):
             import numpy
 
-            return numpy.where(a < b, yes, no)
-    return yes if a < b else no
+            picked: Scalar = numpy.where(a < b, yes, no)
+            return picked
+    either: Scalar = yes if a < b else no
+    return either

@@ -8,9 +8,13 @@ with -2|x| = k ln 2 + r and |r| ≤ ½ ln 2; beyond |x| = 20 the result is 1 to 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from robolin.algebra.comparison import Scalar, if_less
+from robolin.algebra.comparison import if_less
 from robolin.algebra.trigonometry import nearest_whole
+
+if TYPE_CHECKING:
+    from robolin.algebra.scalar import Scalar
 
 LN2_HIGH = float.fromhex("0x1.62e42feep-1")
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")

@@ -9,50 +9,79 @@ from __future__ import annotations
 
 import cmath
 import math
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 from robolin.algebra.hyperbolic import tanh_by_series
 from robolin.algebra.trigonometry import sin_cos_by_polynomials
 
-Scalar = Any
+
+class Scalar(Protocol):
+    """What a number must bring: + - * / with its own kind and with floats, and its negative.
+
+    Comparing, sines, roots and tanh are not operators, and no two kinds of numbers agree on them:
+    a type of ours brings methods `if_less(a, b, yes, no)`, `sin_cos()`, `sqrt()` and `tanh()` for
+    the functions below to find, as far as it wants to do them differently.
+    """
+
+    def __add__(self, other: Any, /) -> Scalar: ...
+    def __radd__(self, other: Any, /) -> Scalar: ...
+    def __sub__(self, other: Any, /) -> Scalar: ...
+    def __rsub__(self, other: Any, /) -> Scalar: ...
+    def __mul__(self, other: Any, /) -> Scalar: ...
+    def __rmul__(self, other: Any, /) -> Scalar: ...
+    def __truediv__(self, other: Any, /) -> Scalar: ...
+    def __rtruediv__(self, other: Any, /) -> Scalar: ...
+    def __neg__(self) -> Scalar: ...
+
+
 Vector = tuple[Scalar, ...]
+S = TypeVar("S", bound=Scalar)
 
 
-def sin_cos(x: Scalar) -> tuple[Scalar, Scalar]:
+def sin_cos(x: S) -> tuple[S, S]:
     """(sin x, cos x)."""
-    if isinstance(x, complex):
-        return cmath.sin(x), cmath.cos(x)
-    if hasattr(x, "sin_cos"):
-        sine, cosine = x.sin_cos()
-        return sine, cosine
-    library = _library(x)
-    if library is None:
-        return sin_cos_by_polynomials(x)
-    return library.sin(x), library.cos(x)
+    number: Any = x
+    pair: Any
+    if isinstance(number, complex):
+        pair = cmath.sin(number), cmath.cos(number)
+    elif hasattr(number, "sin_cos"):
+        pair = number.sin_cos()
+    elif (library := _library(number)) is not None:
+        pair = library.sin(number), library.cos(number)
+    else:
+        pair = sin_cos_by_polynomials(number)
+    sine, cosine = pair
+    return sine, cosine
 
 
-def sqrt(x: Scalar) -> Scalar:
+def sqrt(x: S) -> S:
     """The square root; NaN, not an error, for a negative float."""
-    if isinstance(x, float):
-        return math.sqrt(x) if x >= 0.0 else math.nan
-    if isinstance(x, complex):
-        return cmath.sqrt(x)
-    if hasattr(x, "sqrt"):
-        return x.sqrt()
-    library = _library(x)
-    if library is None:
-        import numpy as library
-    return library.sqrt(x)
+    number: Any = x
+    root: Any
+    if isinstance(number, float):
+        root = math.sqrt(number) if number >= 0.0 else math.nan
+    elif isinstance(number, complex):
+        root = cmath.sqrt(number)
+    elif hasattr(number, "sqrt"):
+        root = number.sqrt()
+    else:
+        root = (_library(number) or _numpy()).sqrt(number)
+    return cast(S, root)
 
 
-def tanh(x: Scalar) -> Scalar:
+def tanh(x: S) -> S:
     """The hyperbolic tangent."""
-    if isinstance(x, complex):
-        return cmath.tanh(x)
-    if hasattr(x, "tanh"):
-        return x.tanh()
-    library = _library(x)
-    return tanh_by_series(x) if library is None else library.tanh(x)
+    number: Any = x
+    value: Any
+    if isinstance(number, complex):
+        value = cmath.tanh(number)
+    elif hasattr(number, "tanh"):
+        value = number.tanh()
+    elif (library := _library(number)) is not None:
+        value = library.tanh(number)
+    else:
+        value = tanh_by_series(number)
+    return cast(S, value)
 
 
 def where(condition: Any, yes: Vector, no: Vector) -> Vector:
@@ -65,14 +94,18 @@ def where(condition: Any, yes: Vector, no: Vector) -> Vector:
     return tuple(condition.where(a, b) for a, b in zip(yes, no, strict=True))
 
 
-def _library(x: Scalar) -> Any:
+def _numpy() -> Any:
+    import numpy
+
+    return numpy
+
+
+def _library(x: Any) -> Any:
     """The module whose functions understand x, or None for floats and arrays of them."""
     if type(x).__module__.partition(".")[0] == "mpmath":
         import mpmath
 
         return mpmath
     if getattr(getattr(x, "dtype", None), "kind", "") == "c":
-        import numpy
-
-        return numpy
+        return _numpy()
     return None

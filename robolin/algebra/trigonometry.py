@@ -9,7 +9,12 @@ Polynomials are minimax fits of (sin r - r)/r³ and (cos r - 1 + r²/2)/r⁴ in 
 
 from __future__ import annotations
 
-from robolin.algebra.comparison import Scalar, if_less
+from typing import TYPE_CHECKING
+
+from robolin.algebra.comparison import if_less
+
+if TYPE_CHECKING:
+    from robolin.algebra.scalar import Scalar
 
 LARGEST_ANGLE = 2.0**20
 

@@ -16,7 +16,8 @@ from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import Engine, How, LoopMethod, Method, evaluate
+from robolin.evaluation.evaluate import Engine, How, LoopMethod, evaluate
+from robolin.evaluation.methods import Method
 from robolin.input_checks import array_of, require_arm, require_tree
 
 # exact derivatives leave flat arms with 1e-14 and less; arms that people build have 0.02 and more

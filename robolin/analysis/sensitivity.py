@@ -26,7 +26,8 @@ from robolin.api.linear_models import LinearizedForward, linearize_forward
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.evaluation.evaluate import Engine, LoopMethod, Method
+from robolin.evaluation.evaluate import Engine, LoopMethod
+from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
 from robolin.input_checks import require_arm
 

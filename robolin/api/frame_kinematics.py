@@ -26,7 +26,8 @@ from robolin.api.run_options import run_options
 from robolin.arm import ORIGIN, Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import Engine, LoopMethod, Method, evaluate
+from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
+from robolin.evaluation.methods import Method
 from robolin.kinematics.frame_axes import in_frame_axes, of_real_links
 from robolin.kinematics.frames import at_frame, joints_between
 

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.evaluation.evaluate import Engine, LoopMethod, Method, evaluate
+from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
+from robolin.evaluation.methods import Method
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from robolin.evaluation.evaluate import Engine, How, LoopMethod, Method
+from robolin.evaluation.evaluate import Engine, How, LoopMethod
+from robolin.evaluation.methods import Method
 
 _AS_USUAL: How = {}
 

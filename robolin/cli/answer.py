@@ -19,7 +19,8 @@ from robolin.cli.flags.state_flags import State
 from robolin.cli.loop_answer import TITLES, closed_arrays, closed_changes, closed_state, fully
 from robolin.cli.motion import Motion, Run, Torque, Values, typed_motion
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluation.evaluate import KINEMATIC, Method, algorithm_name, evaluate
+from robolin.evaluation.evaluate import KINEMATIC, evaluate
+from robolin.evaluation.methods import Method, algorithm_for
 from robolin.kinematics.frame_axes import of_real_links
 from robolin.quantities import unit_of
 from robolin.results.result import Array, Result
@@ -179,7 +180,7 @@ def _titles(question: Question, arm: Arm) -> str:
         return TITLES[question.loops.method or "null-space"]
     titles = {
         ", ".join(ALGORITHMS[verb].gives): ALGORITHMS[
-            algorithm_name(arm, verb, question.method)
+            algorithm_for(arm, verb, question.method)
         ].title
         for verb in question.algorithms
     }

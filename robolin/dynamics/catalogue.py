@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from robolin.algebra.axes import MATRIX, NUMBER, VECTOR, Shape
-from robolin.algebra.chain import Chain
+from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.diagonal.diagonalize import diagonalize
 from robolin.dynamics.diagonal.diagonalize_unnormalized import diagonalize_unnormalized
 from robolin.dynamics.diagonal.forward_diagonalized import (
@@ -44,23 +43,6 @@ from robolin.dynamics.mass_matrix.mass_matrix import mass_matrix
 from robolin.dynamics.mass_matrix.mass_matrix_derivative import mass_matrix_derivative
 from robolin.dynamics.mass_matrix.mass_matrix_second_derivative import mass_matrix_second_derivative
 
-
-@dataclass(frozen=True)
-class Algorithm:
-    """An algorithm with the names of its inputs and the axes of each result.
-
-    `kind` says where it holds: on every arm ('any'), on every arm whose joints are independent
-    ('independent'), only on a serial chain of such joints ('serial'), or where six independent
-    joints or more move the tip in all directions ('spanning'), which singular poses are not.
-    """
-
-    run: Callable[[Chain], None]
-    needs: tuple[str, ...]
-    gives: Mapping[str, Shape]
-    title: str
-    kind: str = "any"
-
-
 _MODEL = {"qdd": VECTOR, "dqdd_dtau": MATRIX, "dqdd_dqd": MATRIX, "dqdd_dq": MATRIX}
 _OPERATIONAL: Mapping[str, Shape] = {
     "operational_inertia_inverse": (6, 6),
@@ -72,10 +54,19 @@ _STATE = ("q", "qd", "tau")
 
 ALGORITHMS: Mapping[str, Algorithm] = {
     "inverse": Algorithm(
-        inverse_dynamics, _MOTION, {"tau": VECTOR}, "recursive Newton–Euler, O(n)"
+        inverse_dynamics,
+        _MOTION,
+        {"tau": VECTOR},
+        "recursive Newton–Euler, O(n)",
+        paper="[O] (7, 8)",
     ),
     "forward": Algorithm(
-        forward_dynamics, _STATE, {"qdd": VECTOR}, "articulated bodies, O(n)", "independent"
+        forward_dynamics,
+        _STATE,
+        {"qdd": VECTOR},
+        "articulated bodies, O(n)",
+        "independent",
+        paper="[F] algorithm VII.D",
     ),
     "forward-bias-free": Algorithm(
         forward_bias_free,
@@ -83,6 +74,9 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"qdd": VECTOR},
         "bias torques first, four sweeps, O(n)",
         "independent",
+        paper="[F] Algorithm 1",
+        verb="forward",
+        method="bias-free",
     ),
     "forward-bias-free-links": Algorithm(
         forward_bias_free_links,
@@ -90,6 +84,9 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"qdd": VECTOR, "link_acceleration": ("link", 6)},
         "bias torques first, with the links' accelerations, four sweeps, O(n)",
         "independent",
+        paper="[F] Algorithm 2",
+        verb="forward",
+        method="bias-free-links",
     ),
     "forward-three-sweeps": Algorithm(
         forward_three_sweeps,
@@ -97,12 +94,24 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"qdd": VECTOR},
         "bias forces of the links first, three sweeps, O(n)",
         "independent",
+        paper="[F] Algorithm 3",
+        verb="forward",
+        method="three-sweeps",
     ),
     "forward-conventional": Algorithm(
-        forward_conventional, _STATE, {"qdd": VECTOR}, "mass matrix and elimination, O(n³)"
+        forward_conventional,
+        _STATE,
+        {"qdd": VECTOR},
+        "mass matrix and elimination, O(n³)",
+        verb="forward",
+        method="conventional",
     ),
     "mass-matrix": Algorithm(
-        mass_matrix, ("q",), {"mass_matrix": MATRIX}, "composite bodies, O(n²)"
+        mass_matrix,
+        ("q",),
+        {"mass_matrix": MATRIX},
+        "composite bodies, O(n²)",
+        paper="[O] (9, 10)",
     ),
     "mass-matrix-inverse": Algorithm(
         inverse_by_factors,
@@ -110,9 +119,15 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"mass_matrix_inverse": MATRIX},
         "innovations factors, O(n²)",
         "independent",
+        paper="[F] Identity 6",
     ),
     "mass-matrix-inverse-conventional": Algorithm(
-        inverse_conventional, ("q",), {"mass_matrix_inverse": MATRIX}, "elimination, O(n³)"
+        inverse_conventional,
+        ("q",),
+        {"mass_matrix_inverse": MATRIX},
+        "elimination, O(n³)",
+        verb="mass-matrix-inverse",
+        method="conventional",
     ),
     "mass-matrix-factor": Algorithm(
         innovations_factors,
@@ -120,18 +135,22 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"factor": MATRIX, "D": VECTOR, "factor_inverse": MATRIX},
         "innovations factors, O(n²)",
         "independent",
+        paper="[F] Identity 3",
     ),
     "mass-matrix-derivative": Algorithm(
         mass_matrix_derivative,
         ("q",),
         {"dmass_matrix_dq": (*MATRIX, "joint")},
         "composite bodies, O(n³)",
+        paper="[D] Identity 6.3",
+        one_freedom=True,
     ),
     "mass-matrix-second-derivative": Algorithm(
         mass_matrix_second_derivative,
         ("q",),
         {"d2mass_matrix_dq2": MATRIX + MATRIX},
         "composite bodies, O(n⁴)",
+        one_freedom=True,
     ),
     "regressor": Algorithm(
         regressor,
@@ -144,18 +163,30 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         ("q", "qd"),
         {"coriolis_matrix": MATRIX},
         "half of Algorithm 2's A_D, O(n²)",
+        paper="[L] Algorithm 2",
+        one_freedom=True,
     ),
     "linearize-inverse": Algorithm(
         linearize_inverse,
         _MOTION,
         {"mass_matrix": MATRIX, "dtau_dqd": MATRIX, "dtau_dq": MATRIX},
         "Algorithm 2, O(n²)",
+        paper="[L] Algorithm 2",
     ),
     "perturb-inverse": Algorithm(
-        perturb_inverse, (*_MOTION, "dq", "dqd", "dqdd"), {"dtau": VECTOR}, "Algorithm 1, O(n)"
+        perturb_inverse,
+        (*_MOTION, "dq", "dqd", "dqdd"),
+        {"dtau": VECTOR},
+        "Algorithm 1, O(n)",
+        paper="[L] Algorithm 1",
     ),
     "linearize-forward": Algorithm(
-        linearize_forward, _STATE, _MODEL, "Algorithm 6, O(n²)", "serial"
+        linearize_forward,
+        _STATE,
+        _MODEL,
+        "Algorithm 6, O(n²)",
+        "serial",
+        paper="[L] Algorithm 6",
     ),
     "linearize-forward-tree": Algorithm(
         linearize_forward_tree,
@@ -163,6 +194,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         _MODEL,
         "Algorithm 6 with branches, O(n²)",
         "independent",
+        paper="[L] Algorithm 6",
+        verb="linearize-forward",
     ),
     "linearize-forward-columns": Algorithm(
         linearize_forward_columns,
@@ -170,9 +203,18 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         _MODEL,
         "Algorithm 5 with unit right-hand sides, O(n²)",
         "independent",
+        paper="[L] Algorithm 5",
+        verb="linearize-forward",
+        method="columns",
     ),
     "linearize-forward-conventional": Algorithm(
-        linearize_forward_conventional, _STATE, _MODEL, "Algorithm 4, O(n³)"
+        linearize_forward_conventional,
+        _STATE,
+        _MODEL,
+        "Algorithm 4, O(n³)",
+        paper="[L] Algorithm 4",
+        verb="linearize-forward",
+        method="conventional",
     ),
     "perturb-forward": Algorithm(
         perturb_forward,
@@ -180,6 +222,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"dqdd": VECTOR},
         "Algorithm 5b, O(n)",
         "independent",
+        paper="[L] Algorithm 5",
     ),
     "perturb-forward-articulated": Algorithm(
         perturb_forward_articulated,
@@ -187,12 +230,18 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"dqdd": VECTOR},
         "Algorithm 5, O(n)",
         "independent",
+        paper="[L] Algorithm 5",
+        verb="perturb-forward",
+        method="articulated",
     ),
     "perturb-forward-conventional": Algorithm(
         perturb_forward_conventional,
         (*_MOTION, "dq", "dqd", "dtau"),
         {"dqdd": VECTOR},
         "Algorithm 3, O(n³)",
+        paper="[L] Algorithm 3",
+        verb="perturb-forward",
+        method="conventional",
     ),
     "diagonalize": Algorithm(
         diagonalize,
@@ -200,6 +249,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"nu": VECTOR, "epsilon": VECTOR, "coriolis": VECTOR, "m": MATRIX, "D": VECTOR},
         "Tables 1 and 2, Algorithms 6.1 and 7.1, O(n²) for m",
         "independent",
+        paper="[D] Algorithm 7.1",
+        one_freedom=True,
     ),
     "diagonalize-unnormalized": Algorithm(
         diagonalize_unnormalized,
@@ -207,6 +258,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"xi": VECTOR, "kappa": VECTOR, "coriolis": VECTOR, "factor": MATRIX, "D": VECTOR},
         "Tables 1 and 2 without roots, Algorithm 6.1 and recursion 7.10",
         "independent",
+        paper="[D] recursion (7.10)",
+        one_freedom=True,
     ),
     "undiagonalize": Algorithm(
         undiagonalize,
@@ -214,6 +267,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"qd": VECTOR, "tau": VECTOR},
         "Tables 1 and 2 backwards, O(n)",
         "independent",
+        paper="[D] Table 1",
+        one_freedom=True,
     ),
     "undiagonalize-unnormalized": Algorithm(
         undiagonalize_unnormalized,
@@ -221,6 +276,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"qd": VECTOR, "tau": VECTOR},
         "Tables 1 and 2 backwards without roots, O(n)",
         "independent",
+        paper="[D] Table 1",
+        one_freedom=True,
     ),
     "forward-diagonalized": Algorithm(
         forward_diagonalized,
@@ -228,6 +285,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"qd": VECTOR, "nud": VECTOR},
         "Algorithm 8.1 with roots, in general form, O(n)",
         "independent",
+        paper="[D] Algorithm 8.1",
+        one_freedom=True,
     ),
     "forward-diagonalized-unnormalized": Algorithm(
         forward_diagonalized_unnormalized,
@@ -235,6 +294,8 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"qd": VECTOR, "xid": VECTOR},
         "Algorithm 8.1 in general form, O(n)",
         "independent",
+        paper="[D] Algorithm 8.1",
+        one_freedom=True,
     ),
     "rate-control": Algorithm(
         rate_control,
@@ -242,9 +303,14 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {"tau": VECTOR, "nu": VECTOR},
         "Control 8.1 by Tables 1 and 2, O(n)",
         "independent",
+        paper="[D] Control 8.1",
     ),
     "inverse-from-rest": Algorithm(
-        inverse_from_rest, _MOTION, {"tau": VECTOR}, "Newton–Euler without Coriolis forces, O(n)"
+        inverse_from_rest,
+        _MOTION,
+        {"tau": VECTOR},
+        "Newton–Euler without Coriolis forces, O(n)",
+        paper="[D] Control 8.1",
     ),
     "jacobian": Algorithm(
         jacobian,
@@ -257,6 +323,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
             "rotation": (3, 3),
         },
         "columns of φ*H*, O(n)",
+        paper="[F] (18–20)",
     ),
     "frame-motion": Algorithm(
         frame_motion,
@@ -304,6 +371,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         {**_OPERATIONAL, "operational_inertia": (6, 6), "bias_wrench": (6,)},
         "ψ*H*D⁻¹Hψ along the links and a 6x6 elimination, O(n)",
         "spanning",
+        paper="[L] Lemma 4.8",
     ),
     "operational-space-inverse": Algorithm(
         operational_space_inverse,
@@ -311,6 +379,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         _OPERATIONAL,
         "ψ*H*D⁻¹Hψ along the links, O(n)",
         "independent",
+        paper="[L] Lemma 4.8",
     ),
     "energy": Algorithm(
         energy,
@@ -321,18 +390,14 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "power": Algorithm(power, _STATE, {"power": NUMBER}, "sums over joints and loads, O(n)"),
 }
 
-# what is shown only for joints with one freedom each: Coriolis terms that fit ∂𝓜/∂q, and all
-# that is made of them; where velocities are not rates of positions, other terms come in
-ONE_FREEDOM = frozenset(
-    {
-        "mass-matrix-derivative",
-        "mass-matrix-second-derivative",
-        "coriolis-matrix",
-        "diagonalize",
-        "diagonalize-unnormalized",
-        "undiagonalize",
-        "undiagonalize-unnormalized",
-        "forward-diagonalized",
-        "forward-diagonalized-unnormalized",
-    }
-)
+ONE_FREEDOM = frozenset(name for name, each in ALGORITHMS.items() if each.one_freedom)
+
+
+def ways(verb: str) -> dict[str, list[str]]:
+    """The names of all algorithms that answer a question, by method and in order of preference."""
+    found: dict[str, list[str]] = {}
+    for name, algorithm in ALGORITHMS.items():
+        if (algorithm.verb or name) == verb:
+            found.setdefault(algorithm.method, []).append(name)
+    # whoever asks for an algorithm by its own name means that one
+    return found or {"operator": [verb]}

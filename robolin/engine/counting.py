@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robolin.algebra.axes import Shape
+from robolin.algebra.parts import current_part
 from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
@@ -22,11 +23,10 @@ from robolin.engine.parameters import Parameters
 class Count:
     """A number that knows only how it was made."""
 
-    __slots__ = ("kind", "made_from", "stage")
-    stage_now = "algorithm"
+    __slots__ = ("kind", "made_from", "part")
 
     def __init__(self, kind: str = "", made_from: tuple[Count, ...] = ()) -> None:
-        self.kind, self.made_from, self.stage = kind, made_from, Count.stage_now
+        self.kind, self.made_from, self.part = kind, made_from, current_part()
 
     def __add__(self, other: Count | float) -> Count:
         if isinstance(other, Count):
@@ -68,6 +68,10 @@ class Count:
         return Count("function", (self,)), Count("function", (self,))
 
 
+# the type checker sees to it
+_IS_A_SCALAR: type[Scalar] = Count
+
+
 @dataclass(frozen=True)
 class Cost:
     """Operations of one algorithm on one arm; placing the links in space counted apart."""
@@ -89,12 +93,8 @@ class CountingChain(DirectChain):
         names: Sequence[str],
         shapes: Mapping[str, Shape] | None = None,
     ) -> None:
-        Count.stage_now = "algorithm"
         inputs = {name: [Count() for _ in parameters.order] for name in names}
         super().__init__(parameters, inputs, number=lambda value: Count(), shapes=shapes)
-
-    def stage(self, name: str) -> None:
-        Count.stage_now = name
 
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         return value
@@ -138,6 +138,6 @@ def cost_of(results: Iterable[Any]) -> Cost:
         if id(node) not in seen:
             seen.add(id(node))
             if node.kind:
-                found[node.stage][node.kind] += 1
+                found[node.part][node.kind] += 1
             waiting.extend(node.made_from)
     return Cost(found["algorithm"], found["kinematics"])

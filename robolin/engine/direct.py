@@ -7,102 +7,18 @@ arrays for a small batch, complex numbers for derivatives, mpmath numbers for th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from robolin.algebra.axes import Shape
+from robolin.algebra.chain import Chain
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, add, rotate, sub
-from robolin.engine.parameters import LinkRow, LoadRow, Parameters
-
-# D below this share of its uncancelled size is rounding, not inertia
-NEGLIGIBLE = 1e-13
-
-Algorithm = Callable[[Any], None]
-
-
-class Slots:
-    """One vector per link, written before it is read."""
-
-    def __init__(self, count: int) -> None:
-        self._values: list[Vector] = [()] * (count + 2)
-
-    def __getitem__(self, k: int) -> Vector:
-        return self._values[k]
-
-    def __setitem__(self, k: int, values: Vector) -> None:
-        self._values[k] = values
-
-
-class Scalars:
-    """One number per link."""
-
-    def __init__(self, values: list[Scalar]) -> None:
-        self._values = values
-
-    def __getitem__(self, k: int) -> Scalar:
-        return self._values[k]
-
-    def __setitem__(self, k: int, value: Scalar) -> None:
-        self._values[k] = value
-
-
-class Sums:
-    """What has been handed inboard to each link so far; the base takes nothing."""
-
-    def __init__(self, parents: Sequence[int], size: int) -> None:
-        self._parents = parents
-        # adding to -0.0 changes no number at all, not even a zero's sign
-        self._values: list[Vector] = [(-0.0,) * size] * (len(parents) + 1)
-
-    def __getitem__(self, k: int) -> Vector:
-        return self._values[k]
-
-    def hand_inboard(self, k: int, values: Vector) -> None:
-        parent = self._parents[k]
-        if parent < len(self._parents):
-            so_far = self._values[parent]
-            self._values[parent] = tuple(a + b for a, b in zip(so_far, values, strict=True))
-
-
-class Table:
-    """One number per pair of coordinates; zero where nothing was put."""
-
-    def __init__(self) -> None:
-        self._values: dict[tuple[int, int], Scalar] = {}
-
-    def __getitem__(self, pair: tuple[int, int]) -> Scalar:
-        return self._values.get(pair, 0.0)
-
-    def __setitem__(self, pair: tuple[int, int], value: Scalar) -> None:
-        self._values[pair] = value
-
-    def gather(self, pair: tuple[int, int], value: Scalar) -> None:
-        """Add to what several links share; the first to come is simply kept."""
-        so_far = self._values.get(pair)
-        self._values[pair] = value if so_far is None else so_far + value
-
-
-@dataclass
-class Cell:
-    value: Vector
-
-
-@dataclass(frozen=True)
-class Shortfall:
-    """A joint whose inertia vanished; `rows` says in which states of a batch, None for one.
-
-    result: what does not exist in this state, where it is no joint's fault
-    alone:  whether the joint is all there is, not one of several freedoms of another
-    """
-
-    joint: str
-    value: Any
-    negative: bool
-    rows: Any = None
-    result: str = ""
-    alone: bool = True
+from robolin.engine.direct_groups import DirectGroups
+from robolin.engine.direct_storage import Cell, Column, Result, Scalars, Slots, Sums, Table
+from robolin.engine.parameters import LinkRow, LoadRow, Parameters, first_of_subtrees
+from robolin.engine.shortfall import NEGLIGIBLE, Shortfall, above
 
 
 class DirectChain:
@@ -119,7 +35,8 @@ class DirectChain:
         self._shapes = shapes or {}
         self._rows = parameters.links
         self._number, self._parameters, self._given = number, parameters, given
-        self.n, self.base, self.grouped = parameters.n, parameters.n + 1, parameters.grouped
+        self.n, self.base = parameters.n, parameters.n + 1
+        self.groups = DirectGroups(parameters, number)
         self._parents = [0] + [row.parent for row in self._rows]
         leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.follows)
         self._leaders = dict(leading)
@@ -135,9 +52,14 @@ class DirectChain:
         )
         self._placements = [self._placement(row) for row in self._rows]
         self._bodies = [self._body(row) for row in self._rows]
-        self._tables: dict[str, Table] = {}
-        self.results: dict[str, dict[tuple[int, ...], Scalar]] = {}
+        self._results: dict[str, Result] = {}
         self.shortfalls: list[Shortfall] = []
+        self.divides = False
+
+    @property
+    def results(self) -> dict[str, dict[tuple[int, ...], Scalar]]:
+        """The numbers of every result by their public places."""
+        return {name: result.by_place for name, result in self._results.items()}
 
     # the order of the links
 
@@ -171,26 +93,6 @@ class DirectChain:
     def between(self, k: int, j: int) -> Iterable[int]:
         while (k := self._parents[k]) != j:
             yield k
-
-    # joints with several freedoms
-
-    def outermost(self, k: int) -> int:
-        return self._rows[k - 1].outermost
-
-    def carrier(self, k: int) -> int:
-        return self._rows[k - 1].carrier
-
-    def partners_outboard_of(self, k: int) -> Iterable[int]:
-        return range(k - 1, self.outermost(k) - 1, -1)
-
-    def partnered(self) -> Iterable[int]:
-        return (k for k in self.tip_to_base() if self.outermost(k) != k)
-
-    def direction(self, k: int) -> Vector:
-        return self._vector(self._rows[k - 1].direction)
-
-    def rests(self, k: int) -> bool:
-        return self._rows[k - 1].rests
 
     @property
     def origin(self) -> Vector:
@@ -256,97 +158,59 @@ class DirectChain:
     def scalars(self) -> Scalars:
         return Scalars([None] * (self.n + 2))
 
+    def zeros(self) -> Scalars:
+        return Scalars([0.0] * (self.n + 2))
+
     def sums(self, size: int) -> Sums:
         return Sums(self._parents, size)
 
     def cell(self, values: Vector) -> Cell:
         return Cell(values)
 
+    def column(self) -> Column:
+        return Column(self._reduced, [(row.coordinate, row.ratio) for row in self._rows])
+
+    def table(self) -> Table:
+        return Table(self._reduced)
+
     # independent coordinates
 
-    def coordinates(self) -> Iterable[int]:
-        return range(1, len(self._parameters.order) + 1)
+    def coordinates(
+        self,
+        *,
+        start: int | None = None,
+        after: int | None = None,
+        before: int | None = None,
+        through: int | None = None,
+        step: int = 1,
+    ) -> Iterable[int]:
+        first = start or (after or 0) + 1
+        beyond = before or (through or len(self._parameters.order)) + 1
+        return range(first, beyond)[::step]
 
-    def coordinates_in_fours(self) -> Iterable[tuple[int, ...]]:
+    def coordinates_by(self, count: int) -> Iterable[tuple[int, ...]]:
         last = len(self._parameters.order)
-        return (tuple(range(j, min(j + 4, last + 1))) for j in range(1, last + 1, 4))
+        return (tuple(range(j, min(j + count, last + 1))) for j in range(1, last + 1, count))
 
     def leader(self, j: int) -> int:
         return self._leaders[j]
 
-    def coordinates_back(self) -> Iterable[int]:
-        return range(len(self._parameters.order), 0, -1)
-
-    def coordinates_before(self, j: int) -> Iterable[int]:
-        return range(1, j)
-
-    def coordinates_after(self, j: int) -> Iterable[int]:
-        return range(j + 1, len(self._parameters.order) + 1)
-
-    def coordinates_from(self, j: int) -> Iterable[int]:
-        return range(j, len(self._parameters.order) + 1)
-
-    def coordinates_back_to(self, j: int) -> Iterable[int]:
-        return range(len(self._parameters.order), j - 1, -1)
-
-    def coordinates_between(self, j: int, r: int) -> Iterable[int]:
-        return range(j + 1, r + 1)
-
-    def hold(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
-        coordinate, value = self._reduced(index, value)
-        self.held(name).gather((coordinate[0], coordinate[-1]), value)
-
-    hold_more = hold
-
-    def begin(self, *names: str) -> None:
-        self._tables.update((name, Table()) for name in names)
-
-    def held(self, name: str) -> Table:
-        return self._tables[name]
-
-    def held_column(self, name: str) -> Scalars:
-        table = self.held(name)
-        return Scalars([None, *(table[j, j] for j in self.coordinates()), None])
-
-    def spread(self, column: Scalars) -> Scalars:
-        full = [
-            column[row.coordinate] if row.ratio == 1.0 else column[row.coordinate] * row.ratio
-            for row in self._rows
-        ]
-        return Scalars([None, *full, None])
-
     # results
 
-    def stage(self, name: str) -> None:
-        pass
-
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
-        return self._above(NEGLIGIBLE * abs(size()), value, k)
+        self.divides = True
+        floor = NEGLIGIBLE * abs(cast(Any, size()))
+        usable: Scalar = above(floor, value, partial(self._complain, k=k))
+        return usable
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
-        return self._above(abs(least), value, result=name)
+        floor = abs(cast(Any, least))
+        usable: Scalar = above(floor, value, partial(self._complain, result=name))
+        return usable
 
-    def _above(self, floor: Scalar, value: Scalar, k: int = 0, result: str = "") -> Scalar:
-        if hasattr(value, "shape"):
-            return self._rows_above(floor, value, k, result)
-        real = value.real
-        if real > 0.0 and real > floor:
-            return value
-        self._complain(value, bool(real < -floor), None, k, result)
-        return value * float("nan")
-
-    def _rows_above(self, floor: Scalar, value: Scalar, k: int, result: str) -> Scalar:
-        import numpy as np
-
-        bad = ~((value.real > 0.0) & (value.real > floor))
-        if not bad.any():
-            return value
-        rows = np.nonzero(np.atleast_1d(bad))[0]
-        worst = np.atleast_1d(value)[rows[0]]
-        self._complain(worst, bool((value.real < -floor).any()), rows, k, result)
-        return np.where(bad, np.nan, value)
-
-    def _complain(self, value: Any, negative: bool, rows: Any, k: int, result: str) -> None:
+    def _complain(
+        self, value: Any, negative: bool, rows: Any, k: int = 0, result: str = ""
+    ) -> None:
         """Of joint k, or of a result where k is 0."""
         joint, alone = "", True
         if k:
@@ -355,22 +219,24 @@ class DirectChain:
         self.shortfalls.append(Shortfall(joint, value, negative, rows, result, alone))
 
     def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
-        coordinate, value = self._reduced(index, value, self._shapes.get(name))
-        self.out_coordinate(name, coordinate, value)
+        self.result(name).put(index, value)
 
-    out_more = out
+    def result(self, name: str) -> Result:
+        found = self._results.get(name)
+        if found is None:
+            shape = self._shapes.get(name)
+            found = Result(partial(self._reduced, shape=shape), partial(self._public, shape=shape))
+            self._results[name] = found
+        return found
 
-    def out_coordinate(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
-        axes = self._shapes.get(name) or ("joint",) * len(index)
-        public = tuple(self._public(axis, i) for axis, i in zip(axes, index, strict=True))
-        held = self.results.setdefault(name, {})
-        held[public] = held[public] + value if public in held else value
-
-    def _public(self, axis: str | int, i: int) -> int:
-        """Where a coordinate, a link or an entry stands in a result."""
-        if axis == "joint":
-            return self._parameters.order[i - 1]
-        return self.n - i if axis == "link" else i
+    def _public(self, index: tuple[int, ...], shape: Shape | None) -> tuple[int, ...]:
+        """Where coordinates, links and entries stand in a result."""
+        order, n = self._parameters.order, self.n
+        axes = shape or ("joint",) * len(index)
+        return tuple(
+            order[i - 1] if axis == "joint" else n - i if axis == "link" else i
+            for axis, i in zip(axes, index, strict=True)
+        )
 
     def _reduced(
         self, index: tuple[int, ...], value: Scalar, shape: Shape | None = None
@@ -409,11 +275,5 @@ class DirectChain:
         )
 
 
-def first_of_subtrees(parents: Sequence[int]) -> list[int]:
-    """The lowest number among the links that each link carries; subtrees are contiguous."""
-    first = list(range(len(parents)))
-    for k in range(1, len(parents)):
-        parent = parents[k]
-        if parent < len(parents):
-            first[parent] = min(first[parent], first[k])
-    return first
+# the type checker sees to it
+_IS_A_CHAIN: type[Chain] = DirectChain

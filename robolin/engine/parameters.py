@@ -8,6 +8,7 @@ because rounding errors grow with the square of the distance between the arm and
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robolin.arm import IDENTITY, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
@@ -237,3 +238,13 @@ def _minus(a: Vector3, b: Vector3) -> Vector3:
 
 def _negative(a: Vector3) -> Vector3:
     return _minus(ORIGIN, a)
+
+
+def first_of_subtrees(parents: Sequence[int]) -> list[int]:
+    """The lowest number among the links that each link carries; subtrees are contiguous."""
+    first = list(range(len(parents)))
+    for k in range(1, len(parents)):
+        parent = parents[k]
+        if parent < len(parents):
+            first[parent] = min(first[parent], first[k])
+    return first

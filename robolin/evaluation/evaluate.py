@@ -4,57 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Any, Literal, TypedDict, Unpack, get_args
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arm import Arm, kept_with
-from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
-from robolin.engine.parameters import Parameters, parameters_of
-from robolin.engine.run import Arrays, no_inertia, run
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.run import Arrays, run_on
+from robolin.engine.shortfall import no_inertia
 from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.arm_cache import arm_cache
+from robolin.evaluation.methods import METHODS, Method, algorithm_for
 from robolin.input_checks import (
     Array,
     array_of,
     batch_of,
     is_one_state,
+    kernel_rows,
     require_arm,
     require_finite_results,
     require_sound,
-    spread,
     suspects,
 )
 from robolin.wording import listed
 
-Method = Literal[
-    "auto",
-    "operator",
-    "conventional",
-    "bias-free",
-    "bias-free-links",
-    "three-sweeps",
-    "a",
-    "b",
-    "c",
-    "d",
-]
 Engine = Literal["auto", "python", "compiled"]
 LoopMethod = Literal["kkt", "schur", "null-space"]
 
-METHODS = get_args(Method)
-# the four recursions for forward dynamics, by the letters they have in their paper
-LETTERS: Mapping[str, str] = {
-    "a": "bias-free",
-    "b": "bias-free-links",
-    "c": "three-sweeps",
-    "d": "operator",
-}
 ENGINES = ("auto", "python", "compiled")
-
-# joints up to which elimination beats the recursions on the compiled engine, as measured in
-# docs/performance.md; one state on floats follows the same rule so that its bits are the same
-CONVENTIONAL_UP_TO = {"linearize-forward": 12, "perturb-forward": 8}
 
 # what follows from q, q̇ and q̈ alone, whether or not loops are closed
 KINEMATIC = frozenset(
@@ -72,31 +50,6 @@ class How(TypedDict, total=False):
     engine: Engine
     jobs: int | None
     loop_method: LoopMethod | None
-
-
-class Ready:
-    """What was worked out about an arm and is kept with it: its numbers, and kernels for them."""
-
-    def __init__(self, arm: Arm) -> None:
-        self.parameters: Parameters = parameters_of(arm)
-        self.names: dict[tuple[str, str], str] = {}
-        self.plans: dict[str, Any] = {}
-        self._prepared: Any = None
-
-    def plan(self, name: str) -> Any:
-        """The kernel of an algorithm for this arm; compiled, if it must be."""
-        from robolin.engine.compiled.plan import Plan, prepared, recipe_for
-
-        if name in self.plans:
-            return self.plans[name]
-        self._prepared = self._prepared or prepared(self.parameters)
-        recipe = recipe_for(name, ALGORITHMS[name], self._prepared)
-        return self.plans.setdefault(name, Plan(self._prepared, recipe))
-
-
-def ready(arm: Arm) -> Ready:
-    """What is kept with an arm to answer about it: worked out when it is first asked for."""
-    return kept_with(arm, "ready", Ready)
 
 
 def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
@@ -117,16 +70,16 @@ def evaluate_rows(
     require_arm(arm)
     if how:
         _require_known(how)
-    engine, known = how.get("engine", "auto"), ready(arm)
+    engine, cache = how.get("engine", "auto"), arm_cache(arm)
     question = (verb, how.get("method", "auto"))
-    name = known.names.get(question)
+    name = cache.names.get(question)
     if name is None:
         if arm.loops and verb not in KINEMATIC:
             from robolin.loops.closed_rows import closed_rows
 
             return closed_rows(arm, verb, values, how)
-        name = known.names[question] = algorithm_name(arm, *question)
-    algorithm, plan = ALGORITHMS[name], known.plans.get(name)
+        name = cache.names[question] = algorithm_for(arm, *question)
+    algorithm, plan = ALGORITHMS[name], cache.plans.get(name)
     if plan is not None and engine != "python":
         given = [values[each] for each in algorithm.needs]
         if is_one_state(arm, given):
@@ -138,8 +91,8 @@ def evaluate_rows(
     few = prod(batch) < FEW_STATES and plan is None
     if engine == "python" or (engine == "auto" and few):
         return _run_directly(arm, name, arrays, batch)
-    inputs = [spread(array, batch) for array in arrays.values()]
-    rows: tuple[Arrays, Array] = known.plan(name).many(inputs, batch, how.get("jobs"))
+    inputs = [kernel_rows(array, batch) for array in arrays.values()]
+    rows: tuple[Arrays, Array] = cache.plan(name).many(inputs, batch, how.get("jobs"))
     return rows
 
 
@@ -165,7 +118,9 @@ def _run_directly(
 ) -> tuple[Arrays, Array]:
     """Floats for one state, NumPy arrays for several."""
     algorithm = ALGORITHMS[name]
-    results, shortfalls = run(ready(arm).parameters, algorithm.run, algorithm.gives, arrays)
+    results, shortfalls, _ = run_on(
+        arm_cache(arm).parameters, algorithm.run, algorithm.gives, arrays
+    )
     complaints = suspects(arm, arrays, batch)
     for shortfall in shortfalls:
         complaints[... if shortfall.rows is None else shortfall.rows] = True
@@ -183,7 +138,7 @@ def complaint_of(
         from robolin.loops.closed_rows import closed_complaint
 
         return closed_complaint(arm, verb, values, row, how)
-    algorithm = ALGORITHMS[algorithm_name(arm, verb, how.get("method", "auto"))]
+    algorithm = ALGORITHMS[algorithm_for(arm, verb, how.get("method", "auto"))]
     arrays = {each: array_of(arm, each, values[each]) for each in algorithm.needs}
     batch = batch_of(arrays)
     state = {
@@ -192,7 +147,9 @@ def complaint_of(
     }
     try:
         require_sound(arm, state)
-        results, shortfalls = run(ready(arm).parameters, algorithm.run, algorithm.gives, state)
+        results, shortfalls, _ = run_on(
+            arm_cache(arm).parameters, algorithm.run, algorithm.gives, state
+        )
         if shortfalls:
             raise no_inertia(shortfalls[0], arm.source)
         require_finite_results(results)
@@ -200,45 +157,3 @@ def complaint_of(
         prefix = f"state {row}: " if batch else ""
         return RobolinError(prefix + error.message, where=error.where, hint=error.hint)
     return None
-
-
-def algorithm_name(arm: Arm, verb: str, method: Method = "auto") -> str:
-    """The algorithm that answers `verb` on this arm."""
-    if arm.groups and verb in ONE_FREEDOM:
-        raise _not_with_groups(arm, verb)
-    conventional, chosen = f"{verb}-conventional", f"{verb}-{LETTERS.get(method, method)}"
-    if method == "conventional" and conventional in ALGORITHMS:
-        return conventional
-    if method == "auto" and arm.n <= CONVENTIONAL_UP_TO.get(verb, 0):
-        return conventional
-    if ALGORITHMS[verb].kind != "any" and arm.has_mimic:
-        if method == "auto" and conventional in ALGORITHMS:
-            return conventional
-        raise _not_with_mimic(arm, conventional in ALGORITHMS)
-    if chosen in ALGORITHMS:
-        return chosen
-    if ALGORITHMS[verb].kind == "serial" and not arm.serial:
-        return f"{verb}-tree"
-    return verb
-
-
-def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
-    group = arm.groups[0]
-    carried = f"choose a base outboard of it: --base {arm.link(group.body).name}"
-    return RobolinError(
-        f"{verb}: shown only for joints with one freedom each, but '{group.name}' is {group.kind}",
-        where=arm.source,
-        hint="leave out --floating-base" if arm.floating_base else carried,
-    )
-
-
-def _not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:
-    mimics = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
-    follower, mimic = next(iter(mimics.items()))
-    other = "use the method 'auto' or 'conventional', or " if another_method else ""
-    return RobolinError(
-        "the recursions through articulated bodies need independent joints, "
-        f"but '{follower}' follows '{mimic.leader}'",
-        where=arm.source,
-        hint=f"{other}lock the joint that is followed: --lock {mimic.leader}=0",
-    )

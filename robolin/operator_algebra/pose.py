@@ -10,7 +10,7 @@ from robolin.algebra.vectors import add, rotate
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
 from robolin.engine.parameters import PlaceRow, parameters_of
-from robolin.engine.run import no_inertia
+from robolin.engine.shortfall import no_inertia
 from robolin.errors import RobolinError, UsageError
 from robolin.operator_algebra.expression import Expression, Identity
 from robolin.operator_algebra.foundation import Foundation

@@ -155,7 +155,7 @@ class Operators(PoseOperators):
 
     def _require_one_freedom(self, symbol: str) -> None:
         """With several freedoms the axes of a joint turn with all of them, not with their own."""
-        if self._chain.grouped:
+        if self._chain.groups:
             raise RobolinError(
                 f"{symbol} is shown only for joints with one freedom each",
                 where=self._arm.source if self._arm else "",

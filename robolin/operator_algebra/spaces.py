@@ -98,7 +98,7 @@ def taken_apart(space: Space, array: Array) -> list[Vector]:
 
 def put_together(space: Space, vectors: Sequence[Vector], like: Array) -> Array:
     """The vectors of all links as an array with as many columns as `like`."""
-    rows: list[Scalar] = [0.0] * space.size
+    rows: list[Any] = [0.0] * space.size
     for k in _links(space):
         for i, value in zip(space.rows_of(k), vectors[k], strict=False):
             rows[i] = value

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robolin.evaluation.evaluate import ready
+from robolin.evaluation.arm_cache import arm_cache
 from robolin.verification.algorithms import answering
 from robolin.verification.checks import Check, Verdict, not_applicable, not_run
 from robolin.verification.subject import Subject
@@ -35,7 +35,7 @@ def engines(on: Subject) -> Iterator[Check]:
     differing, worst, culprits = 0, 0, []
     for name in names:
         try:
-            plan = ready(on.arm).plan(name)
+            plan = arm_cache(on.arm).plan(name)
         except ImportError as error:
             yield not_run(FAMILY, TITLE, f"{error.name or 'the compiler'} is not installed")
             return

@@ -12,9 +12,10 @@ import numpy as np
 from robolin.algebra.axes import Shape, sizes
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
-from robolin.engine.direct import Shortfall
+from robolin.engine.run import Ran
+from robolin.engine.shortfall import Shortfall
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import algorithm_name
+from robolin.evaluation.methods import algorithm_for
 from robolin.verification.bodies import lost_and_borne, weight_torque
 from robolin.verification.checks import (
     OF_ACCELERATIONS,
@@ -23,7 +24,7 @@ from robolin.verification.checks import (
     Array,
     Bound,
 )
-from robolin.verification.running import Ran, run_on
+from robolin.verification.running import run_on
 
 # inputs that only another algorithm can make
 _MADE_BY = {
@@ -93,7 +94,7 @@ class Subject:
     def answering(self, verb: str) -> tuple[str, str]:
         """The algorithm that answers a verb on this arm, and why it does not apply, if so."""
         try:
-            name = algorithm_name(self.arm, verb)
+            name = algorithm_for(self.arm, verb)
         except RobolinError:
             # whatever is in the way is in the way of the verb's own algorithm
             name = verb

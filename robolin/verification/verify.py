@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.engine.run import no_inertia
+from robolin.engine.shortfall import no_inertia
 from robolin.errors import UsageError
 from robolin.input_checks import require_arm
 from robolin.verification.algorithms import algorithms

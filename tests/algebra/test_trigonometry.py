@@ -15,7 +15,7 @@ from robolin.algebra.axes import VECTOR
 from robolin.algebra.scalar import sin_cos, tanh
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
-from robolin.dynamics.catalogue import Algorithm
+from robolin.dynamics.algorithm import Algorithm
 from robolin.errors import RobolinError
 from tests.algebra.arguments import closest_to_multiples, edges, near_multiples, random_angles
 from tests.algebra.truth import true_sin_cos, ulps_off

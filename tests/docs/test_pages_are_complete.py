@@ -8,7 +8,7 @@ import pytest
 
 import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluation.evaluate import CONVENTIONAL_UP_TO
+from robolin.evaluation.methods import CONVENTIONAL_UP_TO
 from tools.markdown import DOCS, ROOT, pages
 
 ALGEBRAIC = [

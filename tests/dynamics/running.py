@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from robolin.algebra.axes import sizes
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.direct import DirectChain
+from robolin.engine import run
 from robolin.engine.parameters import parameters_of
 
 
@@ -21,29 +20,11 @@ def run_on(
 
     Each input is an array (..., n) of such numbers, each result an array (..., n, …) of the same.
     """
-    arrays = np.broadcast_arrays(*(np.asarray(values) for values in given.values()))
-    columns = {
-        name: [values[..., i][()] for i in range(arm.n)]
-        for name, values in zip(given, arrays, strict=True)
-    }
-    entry, numbers = ALGORITHMS[algorithm], parameters_of(arm)
-    chain = DirectChain(numbers, columns, number, entry.gives)
-    entry.run(chain)
-    assert not chain.shortfalls
-    batch, kind = arrays[0].shape[:-1], np.result_type(*arrays)
-    return {
-        name: _gathered(chain.results.get(name, {}), batch + sizes(shape, arm.n, numbers.n), kind)
-        for name, shape in entry.gives.items()
-    }
-
-
-def _gathered(
-    entries: Mapping[tuple[int, ...], Any], shape: tuple[int, ...], kind: Any
-) -> np.ndarray:
-    result = np.zeros(shape, dtype=kind)
-    for index, value in entries.items():
-        result[(..., *index)] = value
-    return result
+    entry = ALGORITHMS[algorithm]
+    values = {name: np.asarray(value) for name, value in given.items()}
+    ran = run.run_on(parameters_of(arm), entry.run, entry.gives, values, number)
+    assert not ran.shortfalls
+    return ran.arrays
 
 
 # far below the square root of the smallest number, far above the smallest number

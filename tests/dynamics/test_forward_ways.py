@@ -14,7 +14,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.evaluation.evaluate import LETTERS, algorithm_name
+from robolin.evaluation.methods import LETTERS, algorithm_for
 from tests.dynamics.running import gap, gap_by_state, run_on
 from tests.dynamics.world import STEP, placed
 from tests.robots import (
@@ -70,8 +70,8 @@ def test_a_letter_is_short_for_a_name(letter: Any, name: Any) -> None:
     """Letters and names choose the same algorithm; d is what operator means."""
     arm = random_arm(731, 4)
 
-    assert algorithm_name(arm, "forward", letter) == algorithm_name(arm, "forward", name)
-    assert algorithm_name(arm, "forward", "d") == algorithm_name(arm, "forward", "auto")
+    assert algorithm_for(arm, "forward", letter) == algorithm_for(arm, "forward", name)
+    assert algorithm_for(arm, "forward", "d") == algorithm_for(arm, "forward", "auto")
 
 
 def test_where_there_are_no_four_ways_a_letter_means_the_recursions() -> None:
@@ -80,7 +80,7 @@ def test_where_there_are_no_four_ways_a_letter_means_the_recursions() -> None:
     s = random_states(arm, 2)
 
     for verb in ("linearize-forward", "perturb-forward", "mass-matrix-inverse", "inverse"):
-        assert algorithm_name(arm, verb, "c") == algorithm_name(arm, verb, "operator"), verb
+        assert algorithm_for(arm, verb, "c") == algorithm_for(arm, verb, "operator"), verb
     changed = robolin.perturb_forward(arm, s.q, s.qd, s.dtau, dq=s.dq, method="a")
     plain = robolin.perturb_forward(arm, s.q, s.qd, s.dtau, dq=s.dq, method="operator")
     np.testing.assert_allclose(changed, plain, rtol=0, atol=1e-11 * np.abs(plain).max())

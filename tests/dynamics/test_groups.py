@@ -15,9 +15,9 @@ from robolin.arm import HERE, Arm
 from robolin.description.building.freedoms import taken_apart
 from robolin.description.model import JointEntry, Place
 from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
+from robolin.engine import run
 from robolin.engine.compiled.kernels import host_width
 from robolin.engine.parameters import parameters_of
-from robolin.engine.run import run
 from robolin.geometry.configuration import advanced, kinematic_block
 from robolin.kinematics.frame_axes import of_real_links
 from tests.dynamics.running import gap, gap_by_state, run_on
@@ -276,11 +276,11 @@ def test_lanes_have_the_same_bits(name: str) -> None:
     arm = CHAIN if algorithm.kind == "serial" else TREE
     rng = np.random.default_rng(7)
     given = {each: rng.uniform(-2.0, 2.0, (rows, arm.n)) for each in algorithm.needs}
-    expected = run(parameters_of(arm), algorithm.run, algorithm.gives, given)[0]
+    expected = run.run_on(parameters_of(arm), algorithm.run, algorithm.gives, given)[0]
     found, complaints = on_lanes(arm, name, algorithm, given, width=host_width())
     assert not complaints.any()
     one = {each: values[5] for each, values in given.items()}
-    on_floats = run(parameters_of(arm), algorithm.run, algorithm.gives, one)[0]
+    on_floats = run.run_on(parameters_of(arm), algorithm.run, algorithm.gives, one)[0]
     for each, values in expected.items():
         assert np.isfinite(values).all()
         assert values.tobytes() == np.ascontiguousarray(found[each]).tobytes()
@@ -290,9 +290,9 @@ def test_lanes_have_the_same_bits(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(ONE_FREEDOM & {*ALGORITHMS}))
 def test_what_was_not_shown_for_groups_is_refused(name: str) -> None:
     """An algorithm for joints with one freedom says which joint has more, and a way out."""
-    from robolin.evaluation.evaluate import algorithm_name
+    from robolin.evaluation.methods import algorithm_for
 
     with pytest.raises(robolin.RobolinError) as caught:
-        algorithm_name(ARMS[2], name)
+        algorithm_for(ARMS[2], name)
     assert "'joint1' is planar" in caught.value.message
     assert "--base link1" in caught.value.hint

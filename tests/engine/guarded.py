@@ -19,9 +19,9 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.entry_text import COUNTER_STRIDE
 from robolin.engine.compiled.kernels import kernel_for
-from robolin.engine.compiled.plan import prepared, recipe_for
+from robolin.engine.compiled.plan import arm_tables, recipe_for
 from robolin.engine.parameters import parameters_of as parameters
-from robolin.engine.run import run
+from robolin.engine.run import run_on
 from tests.robots import random_arm, with_follower
 
 PAGE = mmap.PAGESIZE
@@ -55,10 +55,10 @@ class Guarded:
 
 def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     """Run one kernel between guards and compare its results with NumPy's."""
-    ready, algorithm = prepared(parameters(arm)), ALGORITHMS[name]
-    recipe = recipe_for(name, algorithm, ready, width)
+    numbers, algorithm = arm_tables(parameters(arm)), ALGORITHMS[name]
+    recipe = recipe_for(name, algorithm, numbers, width)
     kernel = kernel_for(recipe)
-    n, m = ready.n, ready.m
+    n, m = numbers.n, numbers.m
     rng = np.random.default_rng(rows)
     given = {each: rng.uniform(-1.5, 1.5, (rows, m)) for each in algorithm.needs}
 
@@ -78,8 +78,8 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     at_in = np.array([(guard.address, m) for guard in inputs], np.int64)
     at_out = np.array([guard.address for guard in outputs] + [past_caches], np.int64)
     known = (
-        ready.doubles.ctypes.data,
-        ready.wholes.ctypes.data,
+        numbers.doubles.ctypes.data,
+        numbers.wholes.ctypes.data,
         at_in.ctypes.data,
         at_out.ctypes.data,
         complaints.address,
@@ -109,7 +109,7 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
         assert guard.intact
     for guard, values in zip(inputs, given.values(), strict=True):
         assert guard.values.tobytes() == values.tobytes()
-    expected = run(parameters(arm), algorithm.run, algorithm.gives, given)[0]
+    expected = run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
     for guard, values in zip(outputs, expected.values(), strict=True):
         assert guard.values.tobytes() == values.tobytes()
     assert not complaints.values.any()

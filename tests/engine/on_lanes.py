@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.dynamics.catalogue import Algorithm
-from robolin.engine.compiled.plan import Plan, prepared, recipe_for
+from robolin.dynamics.algorithm import Algorithm
+from robolin.engine.compiled.plan import Plan, arm_tables, recipe_for
 from robolin.engine.parameters import parameters_of as parameters
 
 WIDTHS = (2, 4, 8)
@@ -17,8 +17,8 @@ WIDTHS = (2, 4, 8)
 
 def plan_for(arm: Arm, name: str, algorithm: Algorithm, width: int | None = None) -> Plan:
     """A kernel for the arm; width None is the host's own."""
-    ready = prepared(parameters(arm))
-    return Plan(ready, recipe_for(name, algorithm, ready, width))
+    tables = arm_tables(parameters(arm))
+    return Plan(tables, recipe_for(name, algorithm, tables, width))
 
 
 def on_lanes(

@@ -7,7 +7,7 @@ import pytest
 
 import robolin
 from robolin.engine.compiled import buffer_pool
-from robolin.engine.compiled.buffer_pool import SpareMemory
+from robolin.engine.compiled.buffer_pool import BufferPool
 
 ROWS = 500
 
@@ -86,10 +86,10 @@ def test_a_small_result_does_not_keep_a_large_piece() -> None:
 def test_memory_that_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest pieces go when there are too many or when they are too large together."""
     monkeypatch.setattr(buffer_pool, "MOST_NUMBERS", 1000)
-    memory = SpareMemory()
-    held = [memory.piece(size) for size in (400, 400, 400)]
-    assert [piece.size for piece in memory._pieces] == [400, 400]
-    held.append(memory.piece(2000))
-    assert memory._pieces == []
-    held += [memory.piece(1) for _ in range(10)]
-    assert len(memory._pieces) == buffer_pool.MOST_PIECES
+    memory = BufferPool()
+    held = [memory.take(size) for size in (400, 400, 400)]
+    assert [piece.size for piece in memory._buffers] == [400, 400]
+    held.append(memory.take(2000))
+    assert memory._buffers == []
+    held += [memory.take(1) for _ in range(10)]
+    assert len(memory._buffers) == buffer_pool.MOST_BUFFERS

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from robolin.algebra.parts import counted_as
 from robolin.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.analysis.operation_counts import VERBS, operation_counts, value_at
 from robolin.engine.counting import Cost, count
@@ -130,14 +131,16 @@ def hand_made(chain: Any) -> None:
         chain.out("y_again", (k,), square)
 
 
+@counted_as("kinematics")
+def placed(s: Any, c: Any, x: Any) -> Any:
+    return s * c + x
+
+
 def dear(chain: Any) -> None:
     for k in chain.tip_to_base():
         x = chain.given("q")[k]
         s, c = sin_cos(x)
-        chain.stage("kinematics")
-        placed = s * c + x
-        chain.stage("algorithm")
-        chain.out("y", (k,), sqrt(placed) / (tanh(x) - 1.0))
+        chain.out("y", (k,), sqrt(placed(s, c, x)) / (tanh(x) - 1.0))
 
 
 def test_a_hand_count_agrees() -> None:

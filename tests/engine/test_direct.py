@@ -12,7 +12,7 @@ from robolin.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
-from robolin.engine.run import run
+from robolin.engine.run import run_on
 from tests.robots import bundled_arms, named, random_arm, random_states, sample_arms
 
 TREES = [arm for arm in sample_arms() if not arm.serial]
@@ -62,11 +62,11 @@ def test_a_batch_is_its_states_one_by_one(name: str, arm: Arm) -> None:
     algorithm, numbers = ALGORITHMS[name], parameters_of(arm)
     rng = np.random.default_rng(0)
     inputs = {need: rng.uniform(-1.0, 1.0, (3, arm.n)) for need in algorithm.needs}
-    batch = run(numbers, algorithm.run, algorithm.gives, inputs)[0]
+    batch = run_on(numbers, algorithm.run, algorithm.gives, inputs)[0]
 
     for i in range(3):
         state = {need: values[i] for need, values in inputs.items()}
-        single = run(numbers, algorithm.run, algorithm.gives, state)[0]
+        single = run_on(numbers, algorithm.run, algorithm.gives, state)[0]
         for result, values in single.items():
             assert np.array_equal(batch[result][i], values), result
 

@@ -20,10 +20,11 @@ import pytest
 
 import robolin
 from robolin.algebra.axes import VECTOR
-from robolin.dynamics.catalogue import ALGORITHMS, Algorithm
+from robolin.dynamics.algorithm import Algorithm
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import kernel_cache, kernels
 from robolin.engine.compiled.kernels import Recipe
-from robolin.engine.compiled.plan import prepared, recipe_for
+from robolin.engine.compiled.plan import arm_tables, recipe_for
 from robolin.engine.parameters import parameters_of as parameters
 from tests.cli.command import START, environment
 from tests.engine.on_lanes import on_lanes
@@ -538,8 +539,8 @@ def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("name", ["linearize-forward", "linearize-forward-conventional"])
 def test_the_largest_kernels_are_small(name: str) -> None:
     """The machine code of the longest algorithms takes no more than 200 kB."""
-    ready = prepared(parameters(robolin.load("panda")))
-    recipe = recipe_for(name, ALGORITHMS[name], ready)
+    tables = arm_tables(parameters(robolin.load("panda")))
+    recipe = recipe_for(name, ALGORITHMS[name], tables)
     assert len(kernels._compiled(recipe)) <= LARGEST_OBJECT
 
 
@@ -561,8 +562,8 @@ def test_where_kernels_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 def test_everything_the_code_depends_on_is_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another width, algorithm, kind of arm, source, processor or LLVM is another kernel."""
-    ready = prepared(parameters(ARM))
-    recipe = recipe_for("test-doubled", DOUBLED, ready, 4)
+    tables = arm_tables(parameters(ARM))
+    recipe = recipe_for("test-doubled", DOUBLED, tables, 4)
     keys = [
         kernels._key(recipe),
         kernels._key(replace(recipe, width=2)),
@@ -586,5 +587,5 @@ def test_everything_the_code_depends_on_is_in_the_key(monkeypatch: pytest.Monkey
 
 def test_the_key_is_the_same_in_every_process() -> None:
     """The same kernel has the same name on disk whoever asks for it."""
-    recipe = recipe_for("test-doubled", DOUBLED, prepared(parameters(ARM)), 4)
+    recipe = recipe_for("test-doubled", DOUBLED, arm_tables(parameters(ARM)), 4)
     assert kernels._key(recipe) == kernels._key(replace(recipe, run=None))

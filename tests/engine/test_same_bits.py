@@ -22,7 +22,7 @@ from robolin.engine.compiled.kernels import host_width
 from robolin.engine.compiled.layout import Variant, variant_of
 from robolin.engine.compiled.trace import NEIGHBOURS
 from robolin.engine.parameters import parameters_of as parameters
-from robolin.engine.run import run
+from robolin.engine.run import run_on
 from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
 from tests.robots import TOOL, WRENCH_MODELS, named, random_arm, with_follower
 
@@ -103,7 +103,7 @@ def on_arrays(name: str, arm: Arm) -> tuple[Mapping[str, np.ndarray], dict[str, 
     given["q"][1::7] *= 1000.0
     for values in given.values():
         values[2::9] = np.where(rng.random(values[2::9].shape) < 0.5, 0.0, -0.0)
-    return given, run(parameters(arm), algorithm.run, algorithm.gives, given)[0]
+    return given, run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
 
 
 def bits(results: Mapping[str, np.ndarray]) -> dict[str, bytes]:
@@ -126,7 +126,7 @@ def _require_the_same_bits(arm: Arm, name: str, widths: Sequence[int]) -> None:
 
     for row in range(0, STATES, STATES // ON_FLOATS):
         state = {each: values[row] for each, values in given.items()}
-        found = run(parameters(arm), algorithm.run, algorithm.gives, state)[0]
+        found = run_on(parameters(arm), algorithm.run, algorithm.gives, state)[0]
         one = {each: array[row] for each, array in expected.items()}
         assert bits(found) == bits(one), f"{arm.name}, row {row}"
 
@@ -154,7 +154,7 @@ LONG = [
 def test_pairs_of_links_in_any_order_give_the_same_bits(name: str, arm: Arm) -> None:
     algorithm, rng = ALGORITHMS[name], np.random.default_rng(len(arm.links))
     given = {each: rng.uniform(-2.0, 2.0, (13, arm.n)) for each in algorithm.needs}
-    expected = run(parameters(arm), algorithm.run, algorithm.gives, given)[0]
+    expected = run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
     # what was in the memory before must not pass for an answer
     plan = plan_for(arm, name, algorithm)
     plan.many([np.full((13, arm.n), 0.5) for _ in given], (13,), jobs=1)

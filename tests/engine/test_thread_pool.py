@@ -12,7 +12,7 @@ import pytest
 
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import thread_pool
-from robolin.engine.compiled.thread_pool import together
+from robolin.engine.compiled.thread_pool import run_in_threads
 from tests.cli.command import python
 from tests.engine.on_lanes import plan_for
 from tests.robots import random_arm, random_states
@@ -22,7 +22,7 @@ ARM = random_arm(71, 3, prismatic=False)
 
 
 def helpers() -> int:
-    return sum(thread.name == "robolin-helper" for thread in threading.enumerate())
+    return sum(thread.name == "robolin-pool" for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -34,17 +34,17 @@ def test_every_worker_works_once_and_in_a_thread_of_its_own(workers: int) -> Non
         all_here.wait(PATIENCE)
         seen.append((worker, threading.get_ident()))
 
-    together(work, workers)
+    run_in_threads(work, workers)
     assert sorted(worker for worker, _ in seen) == list(range(workers))
     assert len({thread for _, thread in seen}) == workers
     assert (0, threading.get_ident()) in seen
 
 
 def test_helpers_are_used_again() -> None:
-    together(lambda worker: None, 3)
+    run_in_threads(lambda worker: None, 3)
     before = helpers()
     for _ in range(50):
-        together(lambda worker: None, 3)
+        run_in_threads(lambda worker: None, 3)
     assert helpers() == before
 
 
@@ -53,13 +53,13 @@ def test_what_goes_wrong_in_a_helper_goes_wrong_in_the_call() -> None:
         if worker == 1:
             raise MemoryError("no room")
 
-    together(lambda worker: None, 4)
+    run_in_threads(lambda worker: None, 4)
     before = helpers()
     with pytest.raises(MemoryError, match="no room"):
-        together(work, 4)
+        run_in_threads(work, 4)
     # and no helper is the worse for it
     seen: list[int] = []
-    together(seen.append, 4)
+    run_in_threads(seen.append, 4)
     assert sorted(seen) == [0, 1, 2, 3]
     assert helpers() == before
 
@@ -69,13 +69,13 @@ def test_what_goes_wrong_here_leaves_the_helpers_ready() -> None:
         if worker == 0:
             raise KeyboardInterrupt
 
-    together(lambda worker: None, 3)
+    run_in_threads(lambda worker: None, 3)
     before = helpers()
     for _ in range(20):
         with pytest.raises(KeyboardInterrupt):
-            together(work, 3)
+            run_in_threads(work, 3)
         seen: list[int] = []
-        together(seen.append, 3)
+        run_in_threads(seen.append, 3)
         assert sorted(seen) == [0, 1, 2]
     assert helpers() == before
 
@@ -85,7 +85,7 @@ def test_a_worker_is_the_same_thread_from_call_to_call() -> None:
 
     def threads() -> list[int]:
         seen: dict[int, int] = {}
-        together(lambda worker: seen.update({worker: threading.get_ident()}), 4)
+        run_in_threads(lambda worker: seen.update({worker: threading.get_ident()}), 4)
         return [seen[worker] for worker in range(4)]
 
     first = threads()
@@ -125,7 +125,7 @@ def test_what_is_held_stays_until_the_last_one_has_ended() -> None:
         ended.set()
 
     with pytest.raises(KeyboardInterrupt):
-        together(work, 2, holding=piece)
+        run_in_threads(work, 2, keep_alive=piece)
     del piece
     go.set()
     assert ended.wait(PATIENCE)
@@ -146,14 +146,14 @@ def test_nobody_waits_for_a_helper_that_has_nothing_left_to_do() -> None:
         begun.set()
         return go.wait(PATIENCE)
 
-    together(lambda worker: None, 2)
+    run_in_threads(lambda worker: None, 2)
     before = helpers()
-    together(work, 2, holding=piece)
+    run_in_threads(work, 2, keep_alive=piece)
     # it is still at work, but no memory is kept for it, and its next task will find it
     del piece
     assert not go.is_set()
     assert alive() is None
-    together(lambda worker: worker == 0 or after.set(), 2)
+    run_in_threads(lambda worker: worker == 0 or after.set(), 2)
     assert not after.is_set()
     go.set()
     assert after.wait(PATIENCE)
@@ -173,7 +173,7 @@ def test_whoever_is_asked_again_knows_more() -> None:
             left.set()
         return None
 
-    together(work, 3)
+    run_in_threads(work, 3)
     assert not answers
     assert not left.is_set()
     go.set()
@@ -188,20 +188,20 @@ def test_what_goes_wrong_in_a_helper_does_not_matter_once_all_is_done() -> None:
         failed.set()
         raise MemoryError("no room")
 
-    assert together(work, 2, meanwhile=lambda: "found") == "found"
+    assert run_in_threads(work, 2, meanwhile=lambda: "found") == "found"
 
 
 def test_a_task_that_comes_too_late_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody holds the memory of results for it any more."""
     late: list[thread_pool.Task] = []
-    monkeypatch.setattr(thread_pool.Helper, "ask", lambda _, task: late.append(task))
+    monkeypatch.setattr(thread_pool.PoolThread, "ask", lambda _, task: late.append(task))
     monkeypatch.setattr(thread_pool, "_idle", [])
     states = random_states(ARM, 31)
     given = [states.q, states.qd, states.qdd]
     plan = plan_for(ARM, "inverse", ALGORITHMS["inverse"])
     found, complaints = plan.many(given, (31,), 4, 3)
     assert [task.worker for task in late] == [1, 2, 3]
-    assert all(task.holding is None for task in late)
+    assert all(task.keep_alive is None for task in late)
     found["tau"][:] = complaints[:] = 7.0
     assert all(task.work(task.worker) for task in late)
     assert (found["tau"] == 7.0).all()
@@ -219,18 +219,18 @@ def test_what_is_done_meanwhile_comes_back() -> None:
         if worker == 0:
             order.append("work")
 
-    assert together(work, 2, meanwhile=meanwhile) == "found"
+    assert run_in_threads(work, 2, meanwhile=meanwhile) == "found"
     assert order == ["meanwhile", "work"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_a_forked_process_has_helpers_of_its_own() -> None:
     ran = python(
-        "import os; from robolin.engine.compiled.thread_pool import together\n"
-        "together(lambda worker: None, 3)\n"
+        "import os; from robolin.engine.compiled.thread_pool import run_in_threads\n"
+        "run_in_threads(lambda worker: None, 3)\n"
         "child = os.fork()\n"
         "seen = []\n"
-        "together(seen.append, 3)\n"
+        "run_in_threads(seen.append, 3)\n"
         "if child == 0: os._exit(0 if sorted(seen) == [0, 1, 2] else 1)\n"
         "print(os.waitpid(child, 0)[1], sorted(seen))"
     )

@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 import click
 
 from robolin.cli.flags.flag import METHOD, Flag, Function
-
-METHODS = ("auto", "operator", "conventional")
-WAYS = ("a", "b", "c", "d", "bias-free", "bias-free-links", "three-sweeps")
+from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS, about_auto
 
 _TEXT = (
     "Recursions over the links without any mass matrix (operator), or the mass matrix and "
-    "elimination (conventional); auto takes the first unless joints mimic each other."
+    "elimination (conventional); "
 )
 
 
@@ -29,10 +27,10 @@ def _option(methods: Sequence[str], text: str) -> Callable[[Function], Function]
     )
 
 
-method_option = _option(METHODS, _TEXT)
+method_option = _option(COMMON_METHODS, _TEXT + about_auto("linearize-forward", "perturb-forward"))
 forward_method_option = _option(
-    METHODS + WAYS,
-    f"{_TEXT}  The recursions come in four ways that agree: bias torques first (a, bias-free), "
-    "with the links' accelerations (b, bias-free-links), bias forces of the links first "
-    "(c, three-sweeps), and all biases on the way (d, operator).",
+    COMMON_METHODS + FORWARD_METHODS,
+    f"{_TEXT}{about_auto('forward')}  The recursions come in four ways that agree: "
+    "bias torques first (a, bias-free), with the links' accelerations (b, bias-free-links), "
+    "bias forces of the links first (c, three-sweeps), and all biases on the way (d, operator).",
 )

@@ -16,7 +16,7 @@ from robolin.cli.flags.state_flags import State, state_options
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
-    from robolin.evaluation.evaluate import Method
+    from robolin.evaluation.methods import Method
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from robolin.cli.flags.output_flags import Output, output_options
 from robolin.cli.flags.state_flags import State, state_options
 
 if TYPE_CHECKING:
-    from robolin.evaluation.evaluate import Method
+    from robolin.evaluation.methods import Method
 
 _HELP = {
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "

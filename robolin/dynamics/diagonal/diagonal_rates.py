@@ -17,6 +17,7 @@ def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars)
     """
     rate, handed = chain.slots(21), chain.sums(21)
     for k in chain.tip_to_base():
+        # the body is turned by hinge k, and so are those outboard of it, through free hinges
         turn = scale(links.H[k], qd[k])
         rate[k] = add(handed[k], _turned(turn, art.P[k]))
         handed.hand_inboard(k, _through_hinge(rate[k], links.H[k], art.G[k]))

@@ -6,7 +6,7 @@ un-normalized   ξ = (I + HφK)* q̇    κ = (I - HψK) τ     `root` is None
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.chain import Chain, Column, Scalars
 from robolin.algebra.vectors import ZERO6, add, dot, scale
 from robolin.dynamics.inverse.inverse_dynamics import torques
 from robolin.dynamics.links.joint_friction import friction_loss
@@ -18,6 +18,7 @@ def velocity_to_nu(
     chain: Chain, links: Links, art: Articulated, root: Scalars | None, qd: Scalars, name: str
 ) -> Scalars:
     """Table 1, there: ξ(k) = q̇(k) + G* V(k+1);   V(k) = V(k+1) + H* q̇(k)."""
+    # each rate, and what the motion inboard adds to it
     V, xi = chain.slots(6), chain.scalars()
     V[chain.base] = ZERO6
     for k in chain.base_to_tip():
@@ -32,6 +33,7 @@ def nu_to_velocity(
     chain: Chain, links: Links, art: Articulated, root: Scalars | None, nu: Scalars
 ) -> Scalars:
     """Table 1, back: q̇(k) = ξ(k) - G* V(k+1)."""
+    # the same in the same order, solved for the joint's own rate
     V, qd = chain.slots(6), chain.scalars()
     V[chain.base] = ZERO6
     for k in chain.base_to_tip():
@@ -47,6 +49,7 @@ def effort_to_epsilon(
     chain: Chain, links: Links, art: Articulated, root: Scalars | None, effort: Scalars, name: str
 ) -> None:
     """Table 2, there: κ(k) = τ(k) - H z⁺(k-1);   z⁺(k) = z⁺(k-1) + G κ(k)."""
+    # each torque, less what hinges outboard take of it
     z_plus = chain.sums(6)
     for k in chain.tip_to_base():
         kappa = effort[k] - dot(links.H[k], z_plus[k])
@@ -58,6 +61,7 @@ def epsilon_to_effort(
     chain: Chain, links: Links, art: Articulated, root: Scalars | None, epsilon: Scalars
 ) -> Scalars:
     """Table 2, back: τ(k) = κ(k) + H z⁺(k-1)."""
+    # the same in the same order, solved for the torque
     z_plus, effort = chain.sums(6), chain.scalars()
     for k in chain.tip_to_base():
         kappa = epsilon[k] * root[k] if root else epsilon[k]
@@ -68,18 +72,15 @@ def epsilon_to_effort(
 
 def free_effort(chain: Chain, links: Links) -> Scalars:
     """The torque that is left for motion: τ less weight, loads and friction."""
-    qd, tau, held = chain.given("qd"), chain.given("tau"), standing_effort(chain, links)
+    qd, tau, standing = chain.given("qd"), chain.given("tau"), standing_effort(chain, links)
     effort = chain.scalars()
     for k in chain.tip_to_base():
-        effort[k] = tau[k] - held[k] - friction_loss(chain, k, qd[k])
+        effort[k] = tau[k] - standing[k] - friction_loss(chain, k, qd[k])
     return effort
 
 
-def standing_effort(chain: Chain, links: Links) -> Scalars:
-    """The torque that holds the arm still against weight and loads."""
-    chain.begin("tau")
-    still = chain.scalars()
-    for k in chain.tip_to_base():
-        still[k] = 0.0
-    torques(chain, links, still, still, chain.hold)
-    return chain.held_column("tau")
+def standing_effort(chain: Chain, links: Links) -> Column:
+    """The torque that keeps the arm still against weight and loads."""
+    tau, still = chain.column(), chain.zeros()
+    torques(chain, links, still, still, tau)
+    return tau

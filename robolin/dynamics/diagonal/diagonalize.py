@@ -18,13 +18,17 @@ from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articul
 
 def diagonalize(chain: Chain) -> None:
     """ν, ε, C(q, ν), the factor m and D from q, q̇ and τ."""
+    # the factors of 𝓜
     links = place_links(chain)
     art = articulated_bodies(chain, links)
     qd, root = chain.given("qd"), root_of_D(chain, art)
 
+    # velocities, forces and Coriolis forces in the new coordinates
     velocity_to_nu(chain, links, art, root, qd, "nu")
     effort_to_epsilon(chain, links, art, root, free_effort(chain, links), "epsilon")
     coriolis_of_nu(chain, links, art, root, qd)
+
+    # m = (I + HφK) D^½, column by column
     for j in chain.tip_to_base():
         chain.out("D", (j,), art.D[j])
         chain.out("m", (j, j), root[j])
@@ -49,6 +53,7 @@ def coriolis_of_nu(
            + 2 S[V] M V - (X - X*) V - λ̇ τ̄* V(k+1)
     C(k) = ½ D^-½ H y(k)
     """
+    # how links move, and how articulated inertias change with it
     V = velocities(chain, links, qd).V
     rate = articulated_rates(chain, links, art, qd)
     y_plus = chain.sums(6)
@@ -57,12 +62,15 @@ def coriolis_of_nu(
         inboard, turn = V[chain.inboard(k)], scale(H, qd[k])
         free = sub(inboard, scale(H, dot(G, inboard)))
 
+        # the forces that link k itself brings in, twice
         gyro = force_cross(V[k], rigid_times(M, V[k]))
         skew = add(
             force_cross(turn, articulated_times(P, V[k])),
             articulated_times(P, motion_cross(turn, V[k])),
         )
         own = sub(add(gyro, gyro), add(skew, articulated_times(rate[k], free)))
+
+        # what is left of those outboard; half of it is felt along the hinge
         y = add(y_plus[k], own)
         passed = add(y, articulated_times(rate[k], V[k]))
         y_plus.hand_inboard(k, sub(passed, scale(G, dot(H, passed))))

@@ -14,13 +14,17 @@ from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articul
 
 def diagonalize_unnormalized(chain: Chain) -> None:
     """ξ, κ, C(q, ξ), the factor I + HφK and D from q, q̇ and τ."""
+    # the factors of 𝓜
     links = place_links(chain)
     art = articulated_bodies(chain, links)
     qd = chain.given("qd")
 
+    # velocities, forces and Coriolis forces in the new coordinates
     xi = velocity_to_nu(chain, links, art, None, qd, "xi")
     effort_to_epsilon(chain, links, art, None, free_effort(chain, links), "kappa")
     coriolis_of_xi(chain, links, art, xi, qd)
+
+    # I + HφK, column by column
     for j in chain.tip_to_base():
         chain.out("D", (j,), art.D[j])
         chain.out("factor", (j, j), 1.0)
@@ -33,14 +37,19 @@ def coriolis_of_xi(chain: Chain, links: Links, art: Articulated, xi: Scalars, qd
 
     y(k) = τ̄(k-1) y(k-1) + λ̇ H* ξ + S[V] M V - X V            C(k) = H y(k)
     """
+    # how links move, and how articulated inertias change with it
     V = velocities(chain, links, qd).V
     rate = articulated_rates(chain, links, art, qd)
     y_plus = chain.sums(6)
     for k in chain.tip_to_base():
         H, G, Vk = links.H[k], art.G[k], V[k]
+
+        # the forces that link k itself brings in
         gyro = force_cross(Vk, rigid_times(links.M[k], Vk))
         turned = force_cross(scale(H, qd[k]), articulated_times(art.P[k], Vk))
         changed = articulated_times(rate[k], scale(H, xi[k]))
+
+        # with those outboard, of which a free hinge hands on the rest
         y = add(y_plus[k], add(changed, sub(gyro, turned)))
         y_plus.hand_inboard(k, sub(y, scale(G, dot(H, y))))
         chain.out("coriolis", (k,), dot(H, y))

@@ -22,14 +22,18 @@ def rate_control(chain: Chain) -> None:
     """
     links = place_links(chain)
     art = articulated_bodies(chain, links)
+
+    # brake every diagonalizing velocity by itself
     root, qd, gain = root_of_D(chain, art), chain.given("qd"), chain.given("gain")
     xi, epsilon = velocity_to_nu(chain, links, art, root, qd, "nu"), chain.scalars()
     for k in chain.tip_to_base():
         epsilon[k] = gain[k] * (xi[k] * root[k]) * -1.0
+
+    # as torques of the joints, and what keeps the arm up besides
     effort = epsilon_to_effort(chain, links, art, root, epsilon)
-    held = standing_effort(chain, links)
+    standing = standing_effort(chain, links)
     for k in chain.tip_to_base():
-        chain.out("tau", (k,), effort[k] + held[k] + friction_loss(chain, k, qd[k]))
+        chain.out("tau", (k,), effort[k] + standing[k] + friction_loss(chain, k, qd[k]))
 
 
 def inverse_from_rest(chain: Chain) -> None:
@@ -39,9 +43,9 @@ def inverse_from_rest(chain: Chain) -> None:
 
     With q̈ = -c q̇ and one c for all joints this is control law 8.1, for m m* = 𝓜.
     """
-    links, qd, still = place_links(chain), chain.given("qd"), chain.scalars()
+    links, qd, tau = place_links(chain), chain.given("qd"), chain.result("tau")
+
+    # accelerate from rest, then make up for the losses of the motion there is
+    torques(chain, links, chain.zeros(), chain.given("qdd"), tau)
     for k in chain.tip_to_base():
-        still[k] = 0.0
-    torques(chain, links, still, chain.given("qdd"), chain.out)
-    for k in chain.tip_to_base():
-        chain.out_more("tau", (k,), friction_loss(chain, k, qd[k]))
+        tau.add((k,), friction_loss(chain, k, qd[k]))

@@ -29,8 +29,11 @@ def _back(chain: Chain, nu: Scalars, epsilon: Scalars, *, normalized: bool) -> N
     art = articulated_bodies(chain, links)
     root = root_of_D(chain, art) if normalized else None
 
+    # Tables 1 and 2 backwards
     qd = nu_to_velocity(chain, links, art, root, nu)
     effort = epsilon_to_effort(chain, links, art, root, epsilon)
-    held = standing_effort(chain, links)
+
+    # what keeps the arm up was taken away on the way there
+    standing = standing_effort(chain, links)
     for k in chain.tip_to_base():
-        chain.out("tau", (k,), effort[k] + held[k] + friction_loss(chain, k, qd[k]))
+        chain.out("tau", (k,), effort[k] + standing[k] + friction_loss(chain, k, qd[k]))

@@ -37,11 +37,14 @@ def articulated_gyroscopics(
 
     for k in chain.tip_to_base():
         H, P = links.H[k], art.P[k]
+
+        # M̂ of everything outboard, as it comes through free hinges
         Phat = add(Phat_plus[k], half_of(one.Mhat[k]))
         HPhat = times_half(H, Phat)
         Ghat[k] = scale(HPhat, art.Dinv[k])
         Phat_plus.hand_inboard(k, sub(Phat, outer_half(art.G[k], HPhat)))
 
+        # forces that unit perturbations of hinge k need
         YA[k] = add(half_times(Phat, twice(angular(H))), articulated_times(P, Hd2[k]))
         YB[k] = add(
             add(half_times(Phat, angular(Pd2[k])), articulated_times(P, one.Hdd[k])),

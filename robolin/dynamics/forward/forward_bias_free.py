@@ -5,8 +5,7 @@ A gives the accelerations of the joints, B those of the links as well.
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
-from robolin.algebra.scalar import Scalar
+from robolin.algebra.chain import Chain, Column, Slots
 from robolin.algebra.vectors import ZERO6, add, scale
 from robolin.dynamics.frames.tip_frame import at_point
 from robolin.dynamics.inverse.inverse_dynamics import torques
@@ -30,6 +29,8 @@ def forward_bias_free_links(chain: Chain) -> None:
     """
     links, qd = place_links(chain), chain.given("qd")
     lam = bias_free(chain, links)
+
+    # what the links accelerate by without the joints doing so
     Hd, zeta = velocities(chain, links, qd).Hd, chain.slots(6)
     zeta[chain.base] = ZERO6
     for k in chain.base_to_tip():
@@ -46,24 +47,21 @@ def bias_free(chain: Chain, links: Links) -> Slots:
     tip to base   z(k) = τ̄ z(k-1) + G τ'(k-1)                ε = τ' - H z
     base to tip   q̈(k) = ε/D - G* λ(k+1)                      λ(k) = λ(k+1) + H* q̈
     """
+    # take away what it takes to move on as it is
     tau, free = chain.given("tau"), chain.scalars()
     bias = _bias_torques(chain, links)
     for k in chain.tip_to_base():
         free[k] = tau[k] - bias[k]
+
+    # what is left over accelerates the arm as if it stood still
     qdd, lam = response(chain, links, articulated_bodies(chain, links), free)
     for k in chain.tip_to_base():
         chain.out("qdd", (k,), qdd[k])
     return lam
 
 
-def _bias_torques(chain: Chain, links: Links) -> Scalars:
+def _bias_torques(chain: Chain, links: Links) -> Column:
     """What it takes to move on without accelerating: Coriolis forces, weight, loads, friction."""
-    bias, still = chain.scalars(), chain.scalars()
-    for k in chain.tip_to_base():
-        still[k] = 0.0
-
-    def keep(name: str, index: tuple[LinkNumber, ...], value: Scalar) -> None:
-        bias[index[0]] = value
-
-    torques(chain, links, chain.given("qd"), still, keep)
+    bias = chain.column()
+    torques(chain, links, chain.given("qd"), chain.zeros(), bias)
     return bias

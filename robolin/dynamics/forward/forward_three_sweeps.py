@@ -25,11 +25,13 @@ def forward_three_sweeps(chain: Chain) -> None:
     qd, tau, zeta = chain.given("qd"), chain.given("tau"), bias_forces(chain, links)
     epsilon, z, lam = chain.scalars(), chain.sums(6), chain.slots(6)
 
+    # innovations: the torque left over once everything outboard has taken its share
     for k in chain.tip_to_base():
         y = add(z[k], zeta[k])
         epsilon[k] = tau[k] - friction_loss(chain, k, qd[k]) - dot(links.H[k], y)
         z.hand_inboard(k, add(y, scale(art.G[k], epsilon[k])))
 
+    # accelerations, each hinge relieved of what the link inboard already does
     lam[chain.base] = ZERO6
     for k in chain.base_to_tip():
         up = chain.inboard(k)
@@ -40,10 +42,8 @@ def forward_three_sweeps(chain: Chain) -> None:
 
 def bias_forces(chain: Chain, links: Links) -> Slots:
     """The force each link needs to move on while no joint accelerates."""
-    still, zeta = chain.scalars(), chain.slots(6)
-    for k in chain.tip_to_base():
-        still[k] = 0.0
-    moving = motion(chain, links, chain.given("qd"), still)
+    zeta = chain.slots(6)
+    moving = motion(chain, links, chain.given("qd"), chain.zeros())
     f0 = outside_forces(chain, links)
     for k in chain.base_to_tip():
         M, V = links.M[k], moving.V[k]

@@ -45,9 +45,8 @@ def forward_model(chain: Chain, links: Links, art: Articulated, qdd: Scalars) ->
     """
     one = nominal_terms(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
-    chain.begin("dqdd_dtau")
     slopes, Lam, J = friction_slopes(chain), chain.slots(21), chain.slots(18)
-    EA, EB, Minv = chain.slots(6), chain.slots(6), chain.held("dqdd_dtau")
+    EA, EB, Minv = chain.slots(6), chain.slots(6), chain.table()
     Lam[chain.base], J[chain.base] = ZERO_ARTICULATED, (0.0,) * 18
 
     for k in chain.base_to_tip():

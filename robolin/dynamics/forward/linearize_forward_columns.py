@@ -42,10 +42,13 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
     qd = chain.given("qd")
 
     for c in chain.tip_to_base():
+        # one perturbation of each kind
         H, Hd, loss = links.H[c], one.Hd[c], friction_slope(chain, c, qd[c])
         torque = Unit(1.0, ZERO6, ZERO6, ZERO3)
         velocity = Unit(-loss, gyros.YA[c], twice(Hd), angular(H))
         position = Unit(0.0, gyros.YB[c], one.Hdd[c], angular(one.Pd[c]))
+
+        # and what it does to every joint
         for name, unit in (
             ("dqdd_dtau", torque),
             ("dqdd_dqd", velocity),
@@ -69,11 +72,12 @@ def response(
     outboard of c   ν = -2 Ĝ* v
     base to tip     δq̈(k) = ν - G* λ(k+1)                  λ(k) = λ(k+1) + H* δq̈ (+ drift at c)
     """
-    nu, drift = chain.scalars(), chain.slots(6)
+    nu, drift = chain.zeros(), chain.slots(6)
     for k in chain.tip_to_base():
-        nu[k], drift[k] = 0.0, ZERO6
+        drift[k] = ZERO6
     drift[c] = unit.drift
 
+    # hinge c, and the hinges inboard that feel it push
     epsilon = unit.torque - dot(links.H[c], unit.force)
     nu[c] = art.Dinv[c] * epsilon
     z = chain.cell(add(unit.force, scale(art.G[c], epsilon)))
@@ -82,10 +86,12 @@ def response(
         nu[k] = art.Dinv[k] * epsilon
         z.value = add(z.value, scale(art.G[k], epsilon))
 
+    # hinges outboard, which it carries along
     spin = twice(unit.spin)
     for k in chain.outboard_of(c):
         nu[k] = -dot(gyros.Ghat[k], spin)
 
+    # accelerations, each hinge relieved of what the link inboard already does
     dqdd, lam = chain.scalars(), chain.slots(6)
     lam[chain.base] = ZERO6
     for k in chain.base_to_tip():

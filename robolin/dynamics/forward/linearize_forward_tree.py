@@ -41,6 +41,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
     gyros = articulated_gyroscopics(chain, links, one, art)
     slopes = friction_slopes(chain)
     along = _carried_along(chain, links, one, art, gyros)
+    dqdd_dqd, dqdd_dq = chain.result("dqdd_dqd"), chain.result("dqdd_dq")
 
     for k in chain.tip_to_base():
         # links that push on hinge k through the tree
@@ -51,8 +52,8 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
         for j in chain.inboard_of(k):
             A = dot(W.value, along.FA[j]) + dot(Q, angular(links.H[j]))
             B = dot(W.value, along.FB[j]) + dot(Q, angular(one.Pd[j]))
-            chain.out_more("dqdd_dqd", (k, j), -A)
-            chain.out_more("dqdd_dq", (k, j), -B)
+            dqdd_dqd.add((k, j), -A)
+            dqdd_dq.add((k, j), -B)
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
 
     correct_for_steady_loads(chain, links, art)
@@ -90,9 +91,7 @@ def _respond(
     inboard of k   ε(j) = -H z       z = z + G ε       ν = ε/D       from  z = G(k), ν = 1/D at k
     base to tip    y(j) = ν - G* λ(j+1) = 𝓜⁻¹(k,j)                   λ(j) = λ(j+1) + H* y
     """
-    nu, lam = chain.scalars(), chain.slots(6)
-    for j in chain.tip_to_base():
-        nu[j] = 0.0
+    nu, lam = chain.zeros(), chain.slots(6)
     nu[k] = art.Dinv[k]
     z = chain.cell(art.G[k])
     for j in chain.inboard_of(k):

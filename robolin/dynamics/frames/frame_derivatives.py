@@ -32,6 +32,7 @@ def frame_derivatives(chain: Chain) -> None:
     w, v, turning = V[:3], V[3:], a[:3]
 
     for k in chain.path_of(tip.link):
+        # at a place that stays
         J = at_point(links.H[k], tip.r)
         h, dr = J[:3], J[3:]
         dV_dq, da_dqd, da_dq = (
@@ -60,7 +61,7 @@ def link_changes(
     ∂V/∂q = Ṗ* - V x H*      ∂a/∂q̇ = Ḣ* + Ṗ* - V x H*      ∂a/∂q = P̈* - V x Ṗ* - a x H*
     Ṗ* = V(p) x H*           P̈* = a(p) x H* + V(p) x Ṗ*
     """
-    H, p = links.H[k], chain.carrier(k)
+    H, p = links.H[k], chain.groups.carrier(k)
     V, a = moving.V[tip.link], moving.alpha[tip.link]
     Pd = motion_cross(moving.V[p], H)
     Pdd = add(motion_cross(moving.alpha[p], H), motion_cross(moving.V[p], Pd))

@@ -24,6 +24,7 @@ from robolin.dynamics.links.link_poses import Links, place_links
 
 def frame_motion(chain: Chain) -> None:
     """Pose, twist and both accelerations of the frame from q, q̇ and q̈."""
+    # where the frame is, and how its link moves
     links = place_links(chain)
     tip = tip_frame(chain, links)
     V, a = motion_at_tip(weightless_motion(chain, links), tip)
@@ -45,6 +46,8 @@ def link_accelerations(chain: Chain) -> None:
     """Both accelerations of every link at its own origin: [ẇ; a + ẇ x p] and [ẇ; p̈]."""
     links = place_links(chain)
     moving = weightless_motion(chain, links)
+
+    # from the inertial frame's origin to each link's own
     for k in chain.base_to_tip():
         p = links.p[k]
         a = at_point(moving.alpha[k], p)

@@ -18,6 +18,8 @@ def jacobian(chain: Chain) -> None:
     """
     links, qd = place_links(chain, weighed=False), chain.given("qd")
     moving, tip = velocities(chain, links, qd), tip_frame(chain, links)
+
+    # a column for every hinge that moves the frame, and the sum of what they drift by
     bias = chain.cell(ZERO6)
     for k in chain.path_of(tip.link):
         column = at_point(links.H[k], tip.r)
@@ -25,6 +27,7 @@ def jacobian(chain: Chain) -> None:
             chain.out("jacobian", (i, k), column[i])
         bias.value = add(bias.value, scale(moving.Hd[k], qd[k]))
 
+    # the motion of the frame's own point
     V = at_point(moving.V[tip.link], tip.r)
     out_spatial(chain, "jacobian_rate_qd", classical(V, at_point(bias.value, tip.r)))
     out_spatial(chain, "twist", V)

@@ -49,11 +49,14 @@ def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:
     links = place_links(chain)
     art, tip = articulated_bodies(chain, links), tip_frame(chain, links)
     Lam = link_responses(chain, links, art)[tip.link]
+
+    # the same at the frame's point: columns first, then rows
     columns = [at_point(tuple(Lam[place] for place in row), tip.r) for row in PLACE]
     rows = [at_point(tuple(column[i] for column in columns), tip.r) for i in range(6)]
     inverse = tuple(rows[i][j] for i in range(6) for j in range(i, 6))
     free = _free_acceleration(chain, links, art, tip)
 
+    # results
     _out_symmetric(chain, INVERSE, inverse)
     out_spatial(chain, "free_acceleration", free)
     out_rotation(chain, tip)
@@ -70,6 +73,8 @@ def link_responses(chain: Chain, links: Links, art: Articulated) -> Slots:
     Lam[chain.base] = ZERO_ARTICULATED
     for k in chain.base_to_tip():
         up, H, G = chain.inboard(k), links.H[k], art.G[k]
+
+        # the link inboard gives way, the hinge takes part of it and gives way itself
         Z = articulated_times(Lam[up], G)
         U = sub(scale(H, art.Dinv[k] + dot(G, Z)), Z)
         Lam[k] = sub(add(Lam[up], rank_one(H, U)), rank_one(Z, H))
@@ -80,6 +85,8 @@ def _free_acceleration(chain: Chain, links: Links, art: Articulated, tip: TipFra
     """J q̈ + J̇ q̇ with the q̈ that the torques and loads there are cause."""
     qd, qdd = chain.given("qd"), hinge_accelerations(chain, links, art)
     moving, a = velocities(chain, links, qd), chain.cell(ZERO6)
+
+    # what every hinge that moves the frame adds to its acceleration
     for k in chain.path_of(tip.link):
         driven = add(scale(links.H[k], qdd[k]), scale(moving.Hd[k], qd[k]))
         a.value = add(a.value, driven)
@@ -94,9 +101,13 @@ def symmetric_inverse(chain: Chain, name: str, A: Vector) -> Vector:
     a = list(A)
     for k in range(6):
         own = PLACE[k][k]
+
+        # a pivot that has lost nearly all of its size is a direction without motion
         pivot = 1.0 / chain.regular(name, a[own], A[own] * LOST_RANK)
         column = [a[PLACE[i][k]] for i in range(6)]
         others = [i for i in range(6) if i != k]
+
+        # every other row and column gives up its share
         for i in others:
             factor = column[i] * pivot
             for j in others:

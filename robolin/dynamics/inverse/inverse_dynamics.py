@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from robolin.algebra.chain import Chain, LinkNumber, Put, Scalars
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Sink
 from robolin.algebra.inertias import newton_euler, rigid_times
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import add, dot, force_cross
@@ -22,10 +22,10 @@ def inverse_dynamics(chain: Chain) -> None:
     def inertial(k: LinkNumber) -> Vector:
         return newton_euler(links.R[k], links.p[k], chain.body(k), moving.V[k], moving.alpha[k])
 
-    _sum_up(chain, links, inertial, qd, qdd, chain.out)
+    _sum_up(chain, links, inertial, qd, qdd, chain.result("tau"))
 
 
-def torques(chain: Chain, links: Links, qd: Scalars, qdd: Scalars, put: Put) -> None:
+def torques(chain: Chain, links: Links, qd: Scalars, qdd: Scalars, tau: Sink) -> None:
     """The same where the inertias M(k) are there already."""
     moving = motion(chain, links, qd, qdd)
 
@@ -33,7 +33,7 @@ def torques(chain: Chain, links: Links, qd: Scalars, qdd: Scalars, put: Put) -> 
         M, V = links.M[k], moving.V[k]
         return add(rigid_times(M, moving.alpha[k]), force_cross(V, rigid_times(M, V)))
 
-    _sum_up(chain, links, inertial, qd, qdd, put)
+    _sum_up(chain, links, inertial, qd, qdd, tau)
 
 
 def _sum_up(
@@ -42,7 +42,7 @@ def _sum_up(
     inertial: Callable[[LinkNumber], Vector],
     qd: Scalars,
     qdd: Scalars,
-    put: Put,
+    tau: Sink,
 ) -> None:
     """Newton–Euler: forces are summed from the tip to the base.
 
@@ -59,4 +59,4 @@ def _sum_up(
 
         # only the part along the hinge is the motor's
         along = dot(links.H[k], transmitted)
-        put("tau", (k,), along + chain.armature(k) * qdd[k] + friction_loss(chain, k, qd[k]))
+        tau.put((k,), along + chain.armature(k) * qdd[k] + friction_loss(chain, k, qd[k]))

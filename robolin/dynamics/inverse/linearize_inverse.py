@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Put
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, Sink
 from robolin.algebra.inertias import gyroscopic_times, gyroscopic_transpose_times, rigid_times
 from robolin.algebra.vectors import add, angular, dot, force_cross, twice
 from robolin.dynamics.links.groups import take_back_own
@@ -15,12 +17,19 @@ from robolin.dynamics.links.nominal_terms import NominalTerms, doubled, nominal_
 def linearize_inverse(chain: Chain) -> None:
     """𝓜 = ∂τ/∂q̈, A_D = ∂τ/∂q̇ and B_D = ∂τ/∂q at q, q̇, q̈."""
     links = place_links(chain)
-    inverse_model(
-        chain, links, nominal_terms(chain, links, chain.given("qdd")), chain.out, chain.out_more
-    )
+    model = InverseModel(*map(chain.result, ("mass_matrix", "dtau_dqd", "dtau_dq")))
+    inverse_model(chain, links, nominal_terms(chain, links, chain.given("qdd")), model)
 
 
-def inverse_model(chain: Chain, links: Links, one: NominalTerms, put: Put, more: Put) -> None:
+class InverseModel(NamedTuple):
+    """Where 𝓜, A_D and B_D go; no 𝓜 where it is known already."""
+
+    mass: Sink | None
+    AD: Sink
+    BD: Sink
+
+
+def inverse_model(chain: Chain, links: Links, one: NominalTerms, model: InverseModel) -> None:
     """Composite bodies with their gyroscopic matrices, projected on every hinge inboard.
 
     R(k)  = R(k-1) + M(k)                      R̂(k) = R̂(k-1) + M̂(k)
@@ -30,7 +39,7 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, put: Put, more:
     𝓜(j,k) = H(j) X      A_D(j,k) = H(j) X_A                       B_D(j,k) = H(j) X_B
                          A_D(k,j) = X* 2 Ḣ*(j) + X̂* H*(j)          B_D(k,j) = X* Ḧ*(j) + X̂* Ḣ*(j)
     """
-    qd = chain.given("qd")
+    qd, (mass, AD, BD) = chain.given("qd"), model
     Hd2, Pd2 = doubled(chain, one)
 
     R, Rhat = chain.sums(10), chain.sums(12)
@@ -47,35 +56,38 @@ def inverse_model(chain: Chain, links: Links, one: NominalTerms, put: Put, more:
         XA[k] = add(rigid_times(composite, Hd2[k]), gyroscopic_times(gyro, twice(angular(H))))
         unturned = add(rigid_times(composite, Hdd), gyroscopic_times(gyro, angular(Pd2[k])))
 
-        put("mass_matrix", (k, k), dot(H, X[k]) + chain.armature(k))
-        put("dtau_dqd", (k, k), dot(H, XA[k]) + friction_slope(chain, k, qd[k]))
-        put("dtau_dq", (k, k), dot(H, unturned))
+        if mass is not None:
+            mass.put((k, k), dot(H, X[k]) + chain.armature(k))
+        AD.put((k, k), dot(H, XA[k]) + friction_slope(chain, k, qd[k]))
+        BD.put((k, k), dot(H, unturned))
 
         # the transmitted force turns with hinge k, which only hinges inboard feel
         XB[k] = add(unturned, force_cross(H, one.f[k]))
 
     # columns: what hinges inboard feel of hinge k
     for k, j in chain.inboard_pairs():
-        Hj, entry = links.H[j], dot(links.H[j], X[k])
-        put("mass_matrix", (j, k), entry)
-        put("mass_matrix", (k, j), entry)
-        put("dtau_dqd", (j, k), dot(Hj, XA[k]))
-        put("dtau_dq", (j, k), dot(Hj, XB[k]))
+        Hj = links.H[j]
+        if mass is not None:
+            entry = dot(Hj, X[k])
+            mass.put((j, k), entry)
+            mass.put((k, j), entry)
+        AD.put((j, k), dot(Hj, XA[k]))
+        BD.put((j, k), dot(Hj, XB[k]))
 
     # rows: what hinge k feels of hinges inboard
     for k, j in chain.inboard_pairs():
-        put("dtau_dqd", (k, j), dot(X[k], Hd2[j]) + dot(Xhat[k], angular(links.H[j])))
-        put("dtau_dq", (k, j), dot(X[k], one.Hdd[j]) + dot(Xhat[k], angular(one.Pd[j])))
+        AD.put((k, j), dot(X[k], Hd2[j]) + dot(Xhat[k], angular(links.H[j])))
+        BD.put((k, j), dot(X[k], one.Hdd[j]) + dot(Xhat[k], angular(one.Pd[j])))
 
-    _loads_that_do_not_turn(chain, links, more)
-    take_back_own(chain, links, one.f, more)
+    _loads_that_do_not_turn(chain, links, BD)
+    take_back_own(chain, links, one.f, BD)
 
 
-def _loads_that_do_not_turn(chain: Chain, links: Links, more: Put) -> None:
+def _loads_that_do_not_turn(chain: Chain, links: Links, BD: Sink) -> None:
     """Take back what the recursion turned too much: B_D(a,c) -= H(a) excess_turn(H*(c))."""
     for load in chain.loads:
         if load.model != "follower":
             for c in chain.path_of(load.link):
                 excess = excess_turn(load, links, links.H[c])
                 for a in chain.path_of(load.link):
-                    more("dtau_dq", (a, c), -dot(links.H[a], excess))
+                    BD.add((a, c), -dot(links.H[a], excess))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Put, Scalars
+from robolin.algebra.chain import Chain, Scalars, Sink
 from robolin.algebra.inertias import gyroscopic_times, rigid_times
 from robolin.algebra.vectors import ZERO6, add, angular, dot, force_cross, scale, twice
 from robolin.dynamics.links.groups import own_turns, without_own
@@ -14,10 +14,10 @@ from robolin.dynamics.links.nominal_terms import nominal_terms
 
 def perturb_inverse(chain: Chain) -> None:
     """δτ from q, q̇, q̈ and small changes of them."""
-    torque_changes(chain, place_links(chain), chain.given("dqdd"), chain.out)
+    torque_changes(chain, place_links(chain), chain.given("dqdd"), chain.result("dtau"))
 
 
-def torque_changes(chain: Chain, links: Links, dqdd: Scalars, put: Put) -> None:
+def torque_changes(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> None:
     """δτ = 𝓜 δq̈ + A_D δq̇ + B_D δq without forming a matrix.
 
     base to tip   z(k) = z(k+1) + H* δq̈ + 2 Ḣ* δq̇ + Ḧ* δq       v(k) = v(k+1) + H* δq̇ + Ḣ* δq
@@ -46,5 +46,5 @@ def torque_changes(chain: Chain, links: Links, dqdd: Scalars, put: Put) -> None:
         change = without_excess(excess, k, change)
         e.hand_inboard(k, change)
         slope = friction_slope(chain, k, qd[k])
-        dtau = dot(H, change) + chain.armature(k) * dqdd[k] + slope * dqd[k]
-        put("dtau", (k,), without_own(own, k, dtau))
+        felt = dot(H, change) + chain.armature(k) * dqdd[k] + slope * dqd[k]
+        dtau.put((k,), without_own(own, k, felt))

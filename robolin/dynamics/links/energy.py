@@ -20,12 +20,16 @@ def energy(chain: Chain) -> None:
     links, qd = place_links(chain), chain.given("qd")
     V = velocities(chain, links, qd).V
     sums = chain.cell((0.0, 0.0))
+
+    # twice the kinetic energy and the work of gravity, link by link
     for k in chain.tip_to_base():
         twice, weight = sums.value
         M, rotor = links.M[k], chain.armature(k) * qd[k] * qd[k]
         first_moment = add(M[1:4], scale(chain.origin, M[0]))
         twice = twice + (dot(V[k], rigid_times(M, V[k])) + rotor)
         sums.value = (twice, weight + dot(chain.gravity, first_moment))
+
+    # the sums as energies
     twice, weight = sums.value
     chain.out("kinetic_energy", (), twice * 0.5)
     chain.out("potential_energy", (), weight * -1.0)
@@ -37,9 +41,13 @@ def power(chain: Chain) -> None:
     Σ q̇ (τ - loss(q̇)) - Σ V* f0
     """
     qd, tau = chain.given("qd"), chain.given("tau")
+
+    # what the joints feed in
     fed = chain.cell((0.0,))
     for k in chain.tip_to_base():
         fed.value = (fed.value[0] + qd[k] * (tau[k] - friction_loss(chain, k, qd[k])),)
+
+    # what leaves through the loads
     if chain.loads:
         links = place_links(chain)
         V, f0 = velocities(chain, links, qd).V, outside_forces(chain, links)

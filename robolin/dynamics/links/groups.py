@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Put, Scalars, Slots
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Sink, Slots
 from robolin.algebra.scalar import Scalar
 from robolin.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale
 from robolin.dynamics.links.link_poses import Links
@@ -28,7 +28,7 @@ def body_rates(chain: Chain, links: Links, V: Slots) -> Slots:
     """Ḣ* of every link."""
     Hd = chain.slots(6)
     for k in chain.base_to_tip():
-        Hd[k] = motion_cross(V[chain.outermost(k)], links.H[k])
+        Hd[k] = motion_cross(V[chain.groups.outermost(k)], links.H[k])
     return Hd
 
 
@@ -44,7 +44,7 @@ def carried_rates(chain: Chain, links: Links, V: Slots, Hd: Slots, alpha: Slots)
     """What the linearizations need in place of Ḣ* and Ḧ*."""
     mean, Pd, Pdd = chain.slots(6), chain.slots(6), chain.slots(6)
     for k in chain.base_to_tip():
-        p, H = chain.carrier(k), links.H[k]
+        p, H = chain.groups.carrier(k), links.H[k]
         Pd[k] = motion_cross(V[p], H)
         mean[k] = scale(add(Hd[k], Pd[k]), 0.5)
         Pdd[k] = add(motion_cross(alpha[p], H), motion_cross(V[p], Pd[k]))
@@ -53,12 +53,13 @@ def carried_rates(chain: Chain, links: Links, V: Slots, Hd: Slots, alpha: Slots)
 
 def own_turns(chain: Chain, links: Links, f: Slots, dq: Scalars) -> Scalars | None:
     """H(k) S[Σ H*(c) δq(c)] f for the partners c outboard of k; None if no joint has any."""
-    if not chain.grouped:
+    if not chain.groups:
         return None
     own = chain.scalars()
     for k in chain.tip_to_base():
+        # all that the partners turn the body by, and what that would do to hinge k
         twist = chain.cell(ZERO6)
-        for c in chain.partners_outboard_of(k):
+        for c in chain.groups.partners_outboard_of(k):
             twist.value = add(twist.value, scale(links.H[c], dq[c]))
         own[k] = dot(links.H[k], force_cross(twist.value, f[k]))
     return own
@@ -69,25 +70,27 @@ def without_own(own: Scalars | None, k: LinkNumber, torque: Scalar) -> Scalar:
     return torque if own is None else torque - own[k]
 
 
-def take_back_own(chain: Chain, links: Links, f: Slots, more: Put) -> None:
+def take_back_own(chain: Chain, links: Links, f: Slots, BD: Sink) -> None:
     """B_D(k,c) -= H(k) S[H*(c)] f, for the partners c outboard of k."""
-    if chain.grouped:
-        for k in chain.partnered():
-            for c in chain.partners_outboard_of(k):
-                more("dtau_dq", (k, c), -dot(links.H[k], force_cross(links.H[c], f[k])))
+    if chain.groups:
+        for k in chain.groups.with_partners():
+            for c in chain.groups.partners_outboard_of(k):
+                BD.add((k, c), -dot(links.H[k], force_cross(links.H[c], f[k])))
 
 
 def correct_for_groups(chain: Chain, links: Links, art: Articulated, f: Slots) -> None:
     """∂q̈/∂q(·,c) += 𝓜⁻¹(·,k) H(k) S[H*(c)] f, for the partners c outboard of k."""
-    if not chain.grouped:
+    if not chain.groups:
         return
-    for k in chain.partnered():
-        push = chain.scalars()
-        for j in chain.tip_to_base():
-            push[j] = 0.0
+    dqdd_dq = chain.result("dqdd_dq")
+    for k in chain.groups.with_partners():
+        # how the arm responds to hinge k
+        push = chain.zeros()
         push[k] = 1.0
         column = apply_inverse_mass(chain, links, art, push)
-        for c in chain.partners_outboard_of(k):
+
+        # to which every partner did too much
+        for c in chain.groups.partners_outboard_of(k):
             own = dot(links.H[k], force_cross(links.H[c], f[k]))
             for j in chain.tip_to_base():
-                chain.out_more("dqdd_dq", (j, c), column[j] * own)
+                dqdd_dq.add((j, c), column[j] * own)

@@ -22,6 +22,8 @@ def friction_loss(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
 def friction_slope(chain: Chain, k: LinkNumber, qd: Scalar) -> Scalar:
     if chain.friction_velocity is None:
         return chain.damping(k)
+
+    # 1 - t² as a product, which keeps its digits where t is almost 1
     t = tanh(qd / chain.friction_velocity)
     return chain.damping(k) + chain.friction(k) / chain.friction_velocity * ((1.0 - t) * (1.0 + t))
 

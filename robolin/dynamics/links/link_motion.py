@@ -24,10 +24,12 @@ def velocities(chain: Chain, links: Links, qd: Scalars) -> Velocities:
     V[chain.base] = ZERO6
     for k in chain.base_to_tip():
         H = links.H[k]
+
+        # the link inboard, and what the hinge adds
         V[k] = add(V[chain.inboard(k)], scale(H, qd[k]))
-        if not chain.grouped:
+        if not chain.groups:
             Hd[k] = motion_cross(V[k], H)
-    return Velocities(V, body_rates(chain, links, V) if chain.grouped else Hd)
+    return Velocities(V, body_rates(chain, links, V) if chain.groups else Hd)
 
 
 class Motion(NamedTuple):
@@ -43,7 +45,7 @@ def motion(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
 
     a(k) = a(k+1) + H*(k) q̈(k) + Ḣ*(k) q̇(k)
     """
-    if chain.grouped:
+    if chain.groups:
         return _motion_of_groups(chain, links, qd, qdd)
     V, Hd, alpha = chain.slots(6), chain.slots(6), chain.slots(6)
     V[chain.base], alpha[chain.base] = ZERO6, base_acceleration(chain)
@@ -51,6 +53,8 @@ def motion(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> Motion:
         up, H = chain.inboard(k), links.H[k]
         V[k] = add(V[up], scale(H, qd[k]))
         Hd[k] = motion_cross(V[k], H)
+
+        # the hinge drives, and its axis is carried along
         alpha[k] = add(add(alpha[up], scale(H, qdd[k])), scale(Hd[k], qd[k]))
     return Motion(V, Hd, alpha)
 
@@ -61,6 +65,7 @@ def _motion_of_groups(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> 
     alpha = chain.slots(6)
     alpha[chain.base] = base_acceleration(chain)
     for k in chain.base_to_tip():
+        # the hinge drives, and its axis is carried along
         driven = add(scale(links.H[k], qdd[k]), scale(Hd[k], qd[k]))
         alpha[k] = add(alpha[chain.inboard(k)], driven)
     return Motion(V, Hd, alpha)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, Slots
 from robolin.algebra.inertias import rigid_inertia
+from robolin.algebra.parts import counted_as
 from robolin.algebra.scalar import Vector, sin_cos, where
 from robolin.algebra.vectors import (
     IDENTITY,
@@ -27,6 +28,7 @@ class Links(NamedTuple):
     M: Slots
 
 
+@counted_as("kinematics")
 def place_links(chain: Chain, weighed: bool = True) -> Links:
     """Place every link, from the base outward; joint frames have their axis along z.
 
@@ -37,7 +39,6 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
     The axes of a joint with several freedoms are those of the body that it carries.
     Inertias are left out where nobody asks for them.
     """
-    chain.stage("kinematics")
     q = chain.given("q")
     R, p, H, M = chain.slots(9), chain.slots(3), chain.slots(6), chain.slots(10)
     R[chain.base], p[chain.base] = IDENTITY, ZERO3
@@ -60,25 +61,24 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
         s, c = turn[k]
         turned_x, turned_y = add(scale(x, c), scale(y, s)), add(scale(y, c), scale(x, -s))
         R[k] = where(turns, _columns(turned_x, turned_y, h), still)
-        p[k] = where(chain.rests(k), hinge, add(hinge, scale(h, q[k])))
+        p[k] = where(chain.groups.rests(k), hinge, add(hinge, scale(h, q[k])))
 
         # how the joint moves everything outboard of it, and what link k weighs
-        if not chain.grouped:
+        if not chain.groups:
             H[k] = where(turns, h + cross(hinge, h), ZERO3 + h)
         if weighed:
             M[k] = rigid_inertia(R[k], p[k], *chain.body(k))
 
-    if chain.grouped:
+    if chain.groups:
         body_axes(chain, R, p, H)
-    chain.stage("algorithm")
     return Links(R, p, H, M)
 
 
 def body_axes(chain: Chain, R: Slots, p: Slots, H: Slots) -> None:
     """H*(k) = [h; p x h] turning, [0; h] sliding, with h = R d(k), R and p of the joint's body."""
     for k in chain.base_to_tip():
-        body = chain.outermost(k)
-        h = rotate(R[body], chain.direction(k))
+        body = chain.groups.outermost(k)
+        h = rotate(R[body], chain.groups.direction(k))
         H[k] = where(chain.turns(k), h + cross(p[body], h), ZERO3 + h)
 
 

@@ -29,6 +29,8 @@ def outside_forces(chain: Chain, links: Links) -> Slots | None:
     f0 = chain.slots(6)
     for k in chain.tip_to_base():
         f0[k] = ZERO6
+
+    # several may pull at one link
     for load in chain.loads:
         f0[load.link] = add(f0[load.link], _wrench(load, links))
     return f0
@@ -43,11 +45,15 @@ def excess_turns(chain: Chain, links: Links, dq: Scalars) -> Slots | None:
     """Per link, by how much the recursions over-turn its loads under δq; None if by nothing."""
     if all(load.model == "follower" for load in chain.loads):
         return None
+
+    # how far every link moves
     excess, shift = chain.slots(6), chain.slots(6)
     shift[chain.base] = ZERO6
     for k in chain.base_to_tip():
         shift[k] = add(shift[chain.inboard(k)], scale(links.H[k], dq[k]))
         excess[k] = ZERO6
+
+    # and what that turned too much
     for load in chain.loads:
         if load.model != "follower":
             change = excess_turn(load, links, shift[load.link])

@@ -39,14 +39,18 @@ def nominal_terms(chain: Chain, links: Links, qdd: Scalars) -> NominalTerms:
 
     for k in chain.tip_to_base():
         H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]
-        if not chain.grouped:
+
+        # how the hinge's axis accelerates
+        if not chain.groups:
             Hdd[k] = add(motion_cross(alpha, H), motion_cross(V, moving.Hd[k]))
+
+        # what the link needs for its motion, and everything it carries
         Mhat[k] = gyroscopic(M, V)
         own = add(rigid_times(M, alpha), gyroscopic_times(Mhat[k], angular(V)))
         f[k] = add(handed[k], with_outside(f0, k, own))
         handed.hand_inboard(k, f[k])
 
-    if chain.grouped:
+    if chain.groups:
         return NominalTerms(*carried_rates(chain, links, *moving), Mhat, f)
     return NominalTerms(moving.Hd, moving.Hd, Hdd, Mhat, f)
 
@@ -56,6 +60,6 @@ def doubled(chain: Chain, one: NominalTerms) -> tuple[Slots, Slots]:
     Hd2, Pd2 = chain.slots(6), chain.slots(6)
     for k in chain.tip_to_base():
         Hd2[k] = twice(one.Hd[k])
-        if chain.grouped:
+        if chain.groups:
             Pd2[k] = twice(one.Pd[k])
-    return Hd2, Pd2 if chain.grouped else Hd2
+    return Hd2, Pd2 if chain.groups else Hd2

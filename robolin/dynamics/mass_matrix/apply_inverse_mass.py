@@ -21,10 +21,13 @@ def response(chain: Chain, links: Links, art: Articulated, push: Scalars) -> tup
     """
     epsilon, y = chain.scalars(), chain.scalars()
     z_plus, lam = chain.sums(6), chain.slots(6)
+
+    # innovations: (I - HψK) x
     for k in chain.tip_to_base():
         epsilon[k] = push[k] - dot(links.H[k], z_plus[k])
         z_plus.hand_inboard(k, add(z_plus[k], scale(art.G[k], epsilon[k])))
 
+    # accelerations: (I - HψK)* D⁻¹ ε
     lam[chain.base] = ZERO6
     for k in chain.base_to_tip():
         up = chain.inboard(k)

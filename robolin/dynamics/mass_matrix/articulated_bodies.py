@@ -35,6 +35,7 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
     P_plus, R = chain.sums(21), chain.sums(10)
 
     for k in chain.tip_to_base():
+        # what comes through free hinges outboard, and the link itself
         H = links.H[k]
         P[k] = add(P_plus[k], articulated_from(links.M[k]))
         PH[k] = articulated_times(P[k], H)
@@ -44,6 +45,8 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
         R.hand_inboard(k, frozen)
         about_hinge = dot(H, PH[k]) + chain.armature(k)
         D[k] = chain.positive(k, about_hinge, partial(without_cancellation, frozen, H))
+
+        # free the hinge: what it gives way by is felt no further inboard
         Dinv[k] = 1.0 / D[k]
         G[k] = scale(PH[k], Dinv[k])
         P_plus.hand_inboard(k, sub(P[k], rank_one(G[k], PH[k])))

@@ -24,15 +24,19 @@ def coriolis_matrix(chain: Chain) -> None:
     moving = velocities(chain, links, chain.given("qd"))
     R, Rhat = chain.sums(10), chain.sums(12)
     for k in chain.tip_to_base():
+        # everything outboard of hinge k as one body, and its gyroscopic matrix
         H = links.H[k]
         composite = add(R[k], links.M[k])
         gyro = add(Rhat[k], gyroscopic(links.M[k], moving.V[k]))
         R.hand_inboard(k, composite)
         Rhat.hand_inboard(k, gyro)
 
+        # forces that unit motions of hinge k need
         X, Xhat = rigid_times(composite, H), gyroscopic_transpose_times(gyro, H)
         XC = add(rigid_times(composite, moving.Hd[k]), gyroscopic_times(gyro, angular(H)))
         chain.out("coriolis_matrix", (k, k), dot(H, XC))
+
+        # what hinges inboard feel of hinge k, and it of them
         for j in chain.inboard_of(k):
             chain.out("coriolis_matrix", (j, k), dot(links.H[j], XC))
             back = dot(X, moving.Hd[j]) + dot(Xhat, angular(links.H[j]))

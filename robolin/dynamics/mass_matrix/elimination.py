@@ -7,13 +7,18 @@ also how arms with mimic joints are solved.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
+from robolin.algebra.chain import Chain, Column, LinkNumber, Scalars, Sink, Slots, Table
+from robolin.algebra.scalar import Scalar
 from robolin.algebra.vectors import add, scale, sub
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import without_cancellation
+
+# columns that are solved at once: so many keep a processor busy
+AT_ONCE = 4
 
 
 class Factors(NamedTuple):
@@ -23,66 +28,136 @@ class Factors(NamedTuple):
     Dinv: Scalars
 
 
-def eliminate(chain: Chain, links: Links, name: str) -> Factors:
-    """Factor the held symmetric matrix in place.
+def eliminate(chain: Chain, links: Links, mass: Table) -> Factors:
+    """Factor the mass matrix in place.
 
     D(j)   = 𝓜(j,j)        L(r,j) = 𝓜(r,j) / D(j)
     𝓜(r,s) = 𝓜(r,s) - L(r,j) 𝓜(s,j)           for all r ≥ s > j
     """
-    A, Dinv, pivot = chain.held(name), chain.scalars(), chain.scalars()
     sizes = _sizes(chain, links)
 
+    def positive(j: LinkNumber, D: Scalar) -> Scalar:
+        return chain.positive(chain.leader(j), D, partial(sizes.__getitem__, j))
+
+    return eliminate_with(chain, mass, positive)
+
+
+def eliminate_with(
+    chain: Chain, A: Table, checked: Callable[[LinkNumber, Scalar], Scalar]
+) -> Factors:
+    """The same, every D(j) looked at by `checked` before it is divided by."""
+    Dinv, pivot = chain.scalars(), chain.scalars()
+
     for j in chain.coordinates():
-        Dinv[j] = 1.0 / chain.positive(chain.leader(j), A[j, j], partial(sizes.__getitem__, (j, j)))
-        for r in chain.coordinates_after(j):
+        # the pivot, and the column below it as it is before it is divided
+        Dinv[j] = 1.0 / checked(j, A[j, j])
+        for r in chain.coordinates(after=j):
             pivot[r] = A[r, j]
-        for r in chain.coordinates_after(j):
+
+        # take its share out of everything below and to the right
+        for r in chain.coordinates(after=j):
             factor = pivot[r] * Dinv[j]
             A[r, j] = factor
-            for s in chain.coordinates_between(j, r):
+            for s in chain.coordinates(after=j, through=r):
                 A[r, s] = A[r, s] - factor * pivot[s]
     return Factors(A, Dinv)
 
 
-def _sizes(chain: Chain, links: Links) -> Table:
+def _sizes(chain: Chain, links: Links) -> Column:
     """What the diagonal of 𝓜 would be if nothing cancelled: the yardstick for its rounding."""
-    chain.begin("size")
-    R = chain.sums(10)
+    sizes, R = chain.column(), chain.sums(10)
     for k in chain.tip_to_base():
         frozen = add(R[k], links.M[k])
         R.hand_inboard(k, frozen)
-        chain.hold("size", (k, k), without_cancellation(frozen, links.H[k]))
-    return chain.held("size")
+        sizes.put((k,), without_cancellation(frozen, links.H[k]))
+    return sizes
 
 
 def solve(chain: Chain, factors: Factors, x: Slots) -> None:
     """Overwrite x with 𝓜⁻¹ x; each x(j) is a row of as many right-hand sides as there are."""
     L, Dinv = factors
+    # x = L⁻¹ x
     for r in chain.coordinates():
         row = chain.cell(x[r])
-        for j in chain.coordinates_before(r):
+        for j in chain.coordinates(before=r):
             row.value = sub(row.value, scale(x[j], L[r, j]))
         x[r] = row.value
-    for j in chain.coordinates_back():
+    # x = L⁻* D⁻¹ x
+    for j in chain.coordinates(step=-1):
         row = chain.cell(scale(x[j], Dinv[j]))
-        for r in chain.coordinates_after(j):
+        for r in chain.coordinates(after=j):
             row.value = sub(row.value, scale(x[r], L[r, j]))
         x[j] = row.value
 
 
-def inverse_column(chain: Chain, factors: Factors, c: LinkNumber) -> Scalars:
+def solve_difference(chain: Chain, factors: Factors, a: Column, b: Column) -> Column:
+    """𝓜⁻¹ (a - b)."""
+    x, solved = chain.slots(1), chain.column()
+    for j in chain.coordinates():
+        x[j] = (a[j] - b[j],)
+    solve(chain, factors, x)
+    for j in chain.coordinates():
+        solved[j] = x[j][0]
+    return solved
+
+
+def solve_matrices(
+    chain: Chain, factors: Factors, inverse: Sink, pairs: Sequence[tuple[Table, Sink]]
+) -> None:
+    """𝓜⁻¹ itself, and -𝓜⁻¹ A for every matrix A, each with the place it goes to."""
+    width = 1 + len(pairs)
+    x = chain.slots(AT_ONCE * width)
+    for columns in chain.coordinates_by(AT_ONCE):
+        # some columns of I and of every A as right-hand sides beside each other
+        for r in chain.coordinates():
+            x[r] = tuple(entry for c in columns for entry in (0.0, *(A[r, c] for A, _ in pairs)))
+        for i, c in enumerate(columns):
+            x[c] = (*x[c][: width * i], 1.0, *x[c][width * i + 1 :])
+        solve(chain, factors, x)
+
+        for r in chain.coordinates():
+            for i, c in enumerate(columns):
+                for place, (_, out) in enumerate(pairs, start=width * i + 1):
+                    out[r, c] = -x[r][place]
+        # 𝓜⁻¹ is symmetric, and stays so to the last bit
+        for i, c in enumerate(columns):
+            inverse[c, c] = x[c][width * i]
+            for r in chain.coordinates(after=c):
+                inverse[r, c] = inverse[c, r] = x[r][width * i]
+
+
+def invert(chain: Chain, factors: Factors, inverse: Sink) -> None:
+    """𝓜⁻¹ alone, of which only one half is worked out."""
+    for c in chain.coordinates():
+        x = _inverse_column(chain, factors, c)
+        inverse[c, c] = x[c]
+        for r in chain.coordinates(after=c):
+            inverse[r, c] = inverse[c, r] = x[r]
+
+
+def _inverse_column(chain: Chain, factors: Factors, c: LinkNumber) -> Scalars:
     """Column c of 𝓜⁻¹ on and below the diagonal; the rest follows by symmetry."""
     L, Dinv = factors
     x = chain.scalars()
     x[c] = 1.0
-    for r in chain.coordinates_after(c):
+    for r in chain.coordinates(after=c):
         x[r] = 0.0
-    for j in chain.coordinates_from(c):
-        for r in chain.coordinates_after(j):
+    # x = L⁻¹ x, all zero above row c
+    for j in chain.coordinates(start=c):
+        for r in chain.coordinates(after=j):
             x[r] = x[r] - L[r, j] * x[j]
-    for j in chain.coordinates_back_to(c):
+    # x = L⁻* D⁻¹ x, no further than row c
+    for j in chain.coordinates(start=c, step=-1):
         entry = chain.cell((x[j] * Dinv[j],))
-        for r in chain.coordinates_after(j):
+        for r in chain.coordinates(after=j):
             entry.value = (entry.value[0] - L[r, j] * x[r],)
         x[j] = entry.value[0]
     return x
+
+
+def gathered(chain: Chain, values: Scalars) -> Column:
+    """What the joints of all links have, as what the independent coordinates have."""
+    column = chain.column()
+    for k in chain.tip_to_base():
+        column.put((k,), values[k])
+    return column

@@ -18,9 +18,12 @@ def innovations_factors(chain: Chain) -> None:
     links = place_links(chain)
     art = articulated_bodies(chain, links)
     for j in chain.tip_to_base():
+        # the diagonal
         chain.out("D", (j,), art.D[j])
         chain.out("factor", (j, j), 1.0)
         chain.out("factor_inverse", (j, j), 1.0)
+
+        # what hinge j does to hinges inboard: held fast in the factor, free in its inverse
         x = chain.cell(art.G[j])
         for k in chain.inboard_of(j):
             chain.out("factor", (k, j), dot(links.H[k], art.G[j]))
@@ -34,9 +37,8 @@ def inverse_by_factors(chain: Chain) -> None:
     links = place_links(chain)
     art = articulated_bodies(chain, links)
     for c in chain.tip_to_base():
-        push = chain.scalars()
-        for k in chain.tip_to_base():
-            push[k] = 0.0
+        # a unit torque
+        push = chain.zeros()
         push[c] = 1.0
         column = apply_inverse_mass(chain, links, art, push)
         for k in chain.tip_to_base():

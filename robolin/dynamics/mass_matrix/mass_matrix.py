@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Put
+from robolin.algebra.chain import Chain, Sink
 from robolin.algebra.inertias import rigid_times
 from robolin.algebra.vectors import add, dot
 from robolin.dynamics.links.link_poses import Links, place_links
@@ -10,10 +10,10 @@ from robolin.dynamics.links.link_poses import Links, place_links
 
 def mass_matrix(chain: Chain) -> None:
     """𝓜 from q."""
-    composite_bodies(chain, place_links(chain), chain.out)
+    composite_bodies(chain, place_links(chain), chain.result("mass_matrix"))
 
 
-def composite_bodies(chain: Chain, links: Links, put: Put) -> None:
+def composite_bodies(chain: Chain, links: Links, mass: Sink) -> None:
     """Everything outboard of a hinge, frozen into one body, projected on the hinges that feel it.
 
     R(k)   = R(k-1) + M(k)
@@ -29,8 +29,8 @@ def composite_bodies(chain: Chain, links: Links, put: Put) -> None:
         x = rigid_times(composite, links.H[k])
 
         # the force that unit acceleration of k needs, on every hinge that feels it
-        put("mass_matrix", (k, k), dot(links.H[k], x) + chain.armature(k))
+        mass.put((k, k), dot(links.H[k], x) + chain.armature(k))
         for j in chain.inboard_of(k):
             entry = dot(links.H[j], x)
-            put("mass_matrix", (j, k), entry)
-            put("mass_matrix", (k, j), entry)
+            mass.put((j, k), entry)
+            mass.put((k, j), entry)

@@ -1,8 +1,8 @@
-"""Memory for results, used again when nobody has a result in it any more.
+"""Buffers for results, used again when nobody has a result in them any more.
 
 The system clears new memory before it hands it out, which takes as long as filling it: for large
-results of cheap algorithms that is half of the time.  So the pieces last handed out are kept in
-mind, and a piece that only this list knows of is handed out again.
+results of cheap algorithms that is half of the time.  So the buffers last handed out are kept in
+a list, and one that only this list refers to is handed out again.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 
 Array = Any
 
-# how many pieces are kept, and how many numbers in all of them together: 256 MB
-MOST_PIECES, MOST_NUMBERS = 4, 1 << 25
+# how many buffers are kept, and how many numbers in all of them together: 256 MB
+MOST_BUFFERS, MOST_NUMBERS = 4, 1 << 25
 
-# a small result must not keep a large piece from going: it may be this much larger
-ROOMY = 4
+# a small result must not keep a large buffer from going: it may be this much larger
+MOST_TOO_LARGE = 4
 
 
 def _references_when_free() -> int:
-    """How many there are to a piece that nobody has: they differ between Pythons."""
-    pieces = [np.empty(1)]
-    for piece in pieces:
-        return sys.getrefcount(piece)
+    """How many there are to a buffer that nobody has: they differ between Pythons."""
+    buffers = [np.empty(1)]
+    for buffer in buffers:
+        return sys.getrefcount(buffer)
     raise AssertionError
 
 
@@ -47,29 +47,32 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-class SpareMemory:
-    """The pieces last handed out, the latest last."""
+class BufferPool:
+    """The buffers last handed out, the latest last."""
 
     def __init__(self) -> None:
-        self._pieces: list[Array] = []
+        self._buffers: list[Array] = []
 
-    def piece(self, size: int) -> Array:
+    def take(self, size: int) -> Array:
         """At least `size` doubles that nobody else looks at."""
         if not COUNTED:
             return np.empty(size)
         with _lock:
-            for piece in self._pieces:
-                if size <= piece.size <= ROOMY * size and sys.getrefcount(piece) <= UNUSED:
-                    return piece
-            piece = np.empty(size)
-            self._keep(piece)
-            return piece
+            for buffer in self._buffers:
+                if (
+                    size <= buffer.size <= MOST_TOO_LARGE * size
+                    and sys.getrefcount(buffer) <= UNUSED
+                ):
+                    return buffer
+            buffer = np.empty(size)
+            self._keep(buffer)
+            return buffer
 
-    def _keep(self, piece: Array) -> None:
-        """Keep the piece in mind, and forget the oldest ones that are too many or too large."""
-        pieces = [*self._pieces, piece]
-        while len(pieces) > MOST_PIECES or sum(each.size for each in pieces) > MOST_NUMBERS:
-            pieces.pop(0)
-            if not pieces:
+    def _keep(self, buffer: Array) -> None:
+        """Remember the buffer, and forget the oldest ones that are too many or too large."""
+        buffers = [*self._buffers, buffer]
+        while len(buffers) > MOST_BUFFERS or sum(each.size for each in buffers) > MOST_NUMBERS:
+            buffers.pop(0)
+            if not buffers:
                 break
-        self._pieces = pieces
+        self._buffers = buffers

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from robolin.algebra.axes import Shape
-from robolin.algebra.scalar import Scalar
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.entry_text import RANGE, entries
@@ -89,31 +88,31 @@ def _gather(chain: TracedChain, row: Value) -> None:
             if name == "q":
                 doubts.append(value.if_less(LARGEST_ANGLE, value.size(), 1.0, 0.0))
         nothing.value = (nothing.value[0] + _sum(doubts),)
-    _suspect(chain, nothing.value[0])
+    _suspect(chain, nothing.lanes[0])
 
 
 def _suspect(chain: TracedChain, nothing: Lane) -> None:
     """Where the sum of what should be nothing is not, complain unless it was done already."""
-    said = chain.complaint.value[0]
+    said = chain.complaint.lanes[0]
     first = said.select(said.compare("oeq", said, 0.0), SUSPECT, said)
     chain.complaint.value = (nothing.select(nothing.compare("oeq", nothing, 0.0), said, first),)
 
 
-def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> Scalar:
+def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> Lane:
     asm = chain.asm
-    coordinate = chain.whole(layout.COORDINATE, k)
-    place = chain.whole(layout.PLACE, coordinate)
+    coordinate = chain.arm.whole(layout.COORDINATE, k)
+    place = chain.arm.whole(layout.PLACE, coordinate)
     vector = Value("poison")
     for lane, start in enumerate(starts):
         number = asm.load("double", asm.address(start, place))
         vector = asm.emit(f"insertelement {asm.vector} {vector}, double {number}, i32 {lane}")
-    value: Scalar = Lane(asm, vector)
+    value = Lane(asm, vector)
     if not chain.variant.mimics:
         return value
     if name in ("tau", "dtau"):
-        return chain.fact(layout.FOLLOWS, k).where(0.0, value)
-    value = value * chain.constants(k, layout.RATIO, 1)[0]
-    return value + chain.constants(k, layout.SHIFT, 1)[0] if name == "q" else value
+        return chain.arm.fact(layout.FOLLOWS, k).where(0.0, value)
+    value = value * chain.arm.constants(k, layout.RATIO, 1)[0]
+    return value + chain.arm.constants(k, layout.SHIFT, 1)[0] if name == "q" else value
 
 
 def _clear(chain: TracedChain) -> None:
@@ -121,7 +120,7 @@ def _clear(chain: TracedChain) -> None:
     chain.complaint.value = (0.0,)
     if chain.variant.mimics:
         asm = chain.asm
-        for e in asm.loop(0, chain.total, 1):
+        for e in asm.loop(0, chain.staging.total, 1):
             asm.store_vector(asm.splat(-0.0), asm.vector_address(Value("%staging"), e))
 
 
@@ -131,10 +130,10 @@ def _scatter(chain: TracedChain, row: Value) -> None:
     nothing = chain.cell((0.0,))
     end = asm.whole("add", row, asm.width)
     whole_block = asm.emit(f"icmp sle i64 {end}, %last")
-    for number, name in enumerate(chain.gives):
+    for number, name in enumerate(chain.staging.gives):
         data = asm.load("ptr", asm.address(Value("%outputs"), number, "i64"))
-        size = chain.sizes[name]
-        stage = asm.vector_address(Value("%staging"), chain.offsets[name])
+        size = chain.staging.sizes[name]
+        stage = asm.vector_address(Value("%staging"), chain.staging.offsets[name])
         starts = [
             asm.address(data, asm.whole("mul", asm.whole("add", row, lane), size))
             for lane in range(asm.width)
@@ -161,14 +160,14 @@ def _scatter(chain: TracedChain, row: Value) -> None:
                     number_here = asm.load("double", asm.address(vector, lane))
                     tidy = asm.emit(f"fadd double {number_here}, 0.0")
                     asm.do(f"store double {tidy}, ptr {asm.address(starts[lane], e)}, align 8")
-    _suspect(chain, nothing.value[0])
+    _suspect(chain, nothing.lanes[0])
     _scatter_complaints(chain, row)
 
 
 def _streaming(chain: TracedChain) -> Value:
     """Whether the results are too many to stay in any cache; said behind their addresses."""
     asm = chain.asm
-    said = asm.load("i64", asm.address(Value("%outputs"), len(chain.gives), "i64"))
+    said = asm.load("i64", asm.address(Value("%outputs"), len(chain.staging.gives), "i64"))
     return asm.emit(f"icmp ne i64 {said}, 0")
 
 
@@ -225,7 +224,7 @@ def _transposed(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
 
 def _scatter_complaints(chain: TracedChain, row: Value) -> None:
     asm = chain.asm
-    said = chain.complaint.value[0]
+    said = chain.complaint.lanes[0]
     for lane in range(asm.width):
         here = asm.whole("add", row, lane)
         present = asm.emit(f"icmp slt i64 {here}, %last")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.engine.compiled.llvm_text import Assembly, Value
@@ -75,6 +76,10 @@ class Lane:
         return Lane(asm, asm.emit(call))
 
 
+# the type checker sees to it
+_IS_A_SCALAR: type[Scalar] = Lane
+
+
 class Fact:
     """Something about the arm that is known only when the kernel runs, such as a joint's kind."""
 
@@ -95,7 +100,7 @@ class Fact:
 
 
 def as_value(asm: Assembly, number: Scalar) -> Value:
-    return number.value if isinstance(number, Lane) else asm.splat(float(number))
+    return number.value if isinstance(number, Lane) else asm.splat(float(cast(float, number)))
 
 
 class Memory:

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robolin.algebra.axes import sizes
-from robolin.engine.compiled.buffer_pool import SpareMemory
+from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.engine.compiled.entry_text import COUNTER_STRIDE
 from robolin.engine.compiled.kernels import Recipe, host_width, kernel_for
 from robolin.engine.compiled.layout import Variant, doubles_of, variant_of, wholes_of
-from robolin.engine.compiled.thread_pool import together
-from robolin.engine.direct import first_of_subtrees
-from robolin.engine.parameters import Parameters
+from robolin.engine.compiled.thread_pool import run_in_threads
+from robolin.engine.parameters import Parameters, first_of_subtrees
 
 Array = Any
 
@@ -39,7 +38,7 @@ _byte_in = ctypes.c_char.from_buffer
 
 
 @dataclass(frozen=True)
-class Prepared:
+class ArmTables:
     """One arm in the form kernels read it; made once per arm."""
 
     n: int
@@ -49,7 +48,7 @@ class Prepared:
     wholes: Array
 
 
-class Room(NamedTuple):
+class ResultBuffer(NamedTuple):
     """Memory for the results of many rows: where each of them starts in a block, in numbers."""
 
     block: Array
@@ -58,9 +57,9 @@ class Room(NamedTuple):
     sizes: list[int]
 
 
-def prepared(parameters: Parameters) -> Prepared:
+def arm_tables(parameters: Parameters) -> ArmTables:
     parents = [0, *(row.parent for row in parameters.links)]
-    return Prepared(
+    return ArmTables(
         parameters.n,
         len(parameters.order),
         variant_of(parameters),
@@ -69,7 +68,7 @@ def prepared(parameters: Parameters) -> Prepared:
     )
 
 
-def recipe_for(name: str, algorithm: Any, arm: Prepared, width: int | None = None) -> Recipe:
+def recipe_for(name: str, algorithm: Any, arm: ArmTables, width: int | None = None) -> Recipe:
     gives = tuple(algorithm.gives.items())
     wide = width or host_width()
     return Recipe(name, algorithm.run, algorithm.needs, gives, arm.variant, wide)
@@ -78,7 +77,7 @@ def recipe_for(name: str, algorithm: Any, arm: Prepared, width: int | None = Non
 class Plan:
     """A kernel for one arm, with everything worked out that does not depend on the state."""
 
-    def __init__(self, arm: Prepared, recipe: Recipe) -> None:
+    def __init__(self, arm: ArmTables, recipe: Recipe) -> None:
         self._arm, self._kernel = arm, kernel_for(recipe)
         self._needs = len(recipe.needs)
         self._shapes = {name: sizes(shape, arm.m, arm.n) for name, shape in recipe.gives}
@@ -101,32 +100,32 @@ class Plan:
         # addresses, and whether to write past the caches
         self._outputs = ctypes.c_int64 * (len(recipe.gives) + 1)
         self._local = threading.local()
-        self._spare = SpareMemory()
+        self._pool = BufferPool()
 
     def one(self, values: Sequence[Array | float]) -> tuple[dict[str, Array], Array]:
         """Results of one state: floats for all joints, or arrays (m,), in the algorithm's order."""
-        desk = self._desk()
-        for row, value in zip(desk.block, values, strict=True):
+        state = self._one_state()
+        for row, value in zip(state.block, values, strict=True):
             row[...] = value
         results = np.empty(self._starts[-1] + 1)
         address = _address(results)
         for i, start in enumerate(self._starts[:-1]):
-            desk.outputs[i] = address + 8 * start
-        arm, places = self._arm, (desk.inputs, desk.outputs, address + 8 * self._starts[-1])
+            state.outputs[i] = address + 8 * start
+        arm, places = self._arm, (state.inputs, state.outputs, address + 8 * self._starts[-1])
         self._kernel.call(*self._fixed, *places, *self._memory(), arm.n, arm.m, 0, 1)
         arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
         return arrays, results[-1:]
 
-    def _desk(self) -> Any:
-        """What a thread needs to put one state on, laid out once."""
-        found = getattr(self._local, "desk", None)
+    def _one_state(self) -> Any:
+        """Where a thread puts the inputs of one state, laid out once."""
+        found = getattr(self._local, "one_state", None)
         if found is None:
             block = np.empty((self._needs, self._arm.m))
             rows = (x for row in block for x in (_address(row), 0))
             found = SimpleNamespace(
                 block=block, inputs=self._inputs(*rows), outputs=self._outputs()
             )
-            self._local.desk = found
+            self._local.one_state = found
         return found
 
     def many(
@@ -141,14 +140,14 @@ class Plan:
         Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same in every row.
         """
         rows, kernel = prod(batch), self._kernel
-        room = self._room_for(rows)
-        known = self._known(inputs, room)
+        buffer = self._buffer_for(rows)
+        known = self._known(inputs, buffer)
         workers = jobs or cores()
         if not chunk:
             workers = min(workers, rows * self._starts[-1] // WORTH_A_THREAD)
             if workers <= 1:
                 kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, rows)
-                return self._results_in(room, batch)
+                return self._results_in(buffer, batch)
         piece = chunk or self._whole_blocks(-(-PIECE // self._starts[-1]))
         bounds = [min(self._whole_blocks(rows * w // workers), rows) for w in range(workers)]
         regions = (ctypes.c_int64 * (workers + 1))(*bounds, rows)
@@ -161,11 +160,11 @@ class Plan:
             sizes = (self._arm.n, self._arm.m, piece, worker, workers)
             return bool(kernel.share(*known, *self._memory(), *sizes, regions, claimed))
 
-        results: tuple[dict[str, Array], Array] = together(
+        results: tuple[dict[str, Array], Array] = run_in_threads(
             work,
             workers,
-            holding=(inputs, room),
-            meanwhile=lambda: self._results_in(room, batch),
+            keep_alive=(inputs, buffer),
+            meanwhile=lambda: self._results_in(buffer, batch),
         )
         return results
 
@@ -174,30 +173,32 @@ class Plan:
         width = self._kernel.width
         return -(-rows // width) * width
 
-    def _room_for(self, rows: int) -> Room:
-        """A piece of memory for all results and the rows' complaints, each on a cache line."""
+    def _buffer_for(self, rows: int) -> ResultBuffer:
+        """A buffer for all results and the rows' complaints, each on a cache line."""
         sizes = [*(rows * size for size in self._row_sizes), rows]
         wanted = [_whole_lines(size) for size in sizes]
-        block = self._spare.piece(sum(wanted) + LINE)
+        block = self._pool.take(sum(wanted) + LINE)
         address = _address(block)
         starts = [*accumulate(wanted, initial=-(address // 8) % LINE)]
-        return Room(block, address, starts[:-1], sizes)
+        return ResultBuffer(block, address, starts[:-1], sizes)
 
-    def _results_in(self, room: Room, batch: tuple[int, ...]) -> tuple[dict[str, Array], Array]:
+    def _results_in(
+        self, buffer: ResultBuffer, batch: tuple[int, ...]
+    ) -> tuple[dict[str, Array], Array]:
         """The results there by name, and the complaints."""
         *parts, complaints = (
-            room.block[start : start + size]
-            for start, size in zip(room.starts, room.sizes, strict=True)
+            buffer.block[start : start + size]
+            for start, size in zip(buffer.starts, buffer.sizes, strict=True)
         )
         shapes = zip(self._shapes.items(), parts, strict=True)
         return {name: part.reshape(batch + shape) for (name, shape), part in shapes}, complaints
 
-    def _known(self, inputs: Sequence[Array], room: Room) -> tuple[Any, ...]:
+    def _known(self, inputs: Sequence[Array], buffer: ResultBuffer) -> tuple[Any, ...]:
         """What a kernel is told whichever rows and whoever it is called for."""
         m = self._arm.m
         at_in = (x for each in inputs for x in (_address(each), m if each.ndim > 1 else 0))
-        *places, complaints = (room.address + 8 * start for start in room.starts)
-        past_caches = sum(room.sizes[:-1]) > TOO_MANY_TO_CACHE
+        *places, complaints = (buffer.address + 8 * start for start in buffer.starts)
+        past_caches = sum(buffer.sizes[:-1]) > TOO_MANY_TO_CACHE
         return *self._fixed, self._inputs(*at_in), self._outputs(*places, past_caches), complaints
 
     def _memory(self) -> tuple[int, int, int]:

@@ -18,23 +18,23 @@ Work = Callable[[int], bool | None]
 
 
 class Task:
-    """What a helper is to do: `work(worker)`, and then to say how it ended.
+    """What a thread is to do: `work(worker)`, and then to say how it ended.
 
-    holding: whatever must not go before that, even if whoever asked has been interrupted
+    keep_alive: whatever must not go before that, even if whoever asked has been interrupted
     """
 
-    __slots__ = ("ended", "holding", "work", "worker")
+    __slots__ = ("ended", "keep_alive", "work", "worker")
 
-    def __init__(self, work: Work, worker: int, holding: Any, ended: Ended) -> None:
-        self.work, self.worker, self.holding, self.ended = work, worker, holding, ended
+    def __init__(self, work: Work, worker: int, keep_alive: Any, ended: Ended) -> None:
+        self.work, self.worker, self.keep_alive, self.ended = work, worker, keep_alive, ended
 
 
-class Helper:
+class PoolThread:
     """A thread that does one task after the other and waits in between."""
 
     def __init__(self) -> None:
         self._tasks: SimpleQueue[Task] = SimpleQueue()
-        Thread(target=self._live, name="robolin-helper", daemon=True).start()
+        Thread(target=self._live, name="robolin-pool", daemon=True).start()
 
     def ask(self, task: Task) -> None:
         """Begin the task at once, or after those asked for before."""
@@ -57,35 +57,35 @@ def _done(task: Task) -> BaseException | None:
     return None
 
 
-# helpers that may be asked, though one or the other is still at work for somebody who has gone on;
+# threads that may be asked, though one or the other is still at work for somebody who has gone on;
 # there are as many as were ever asked at once
-_idle: list[Helper] = []
+_idle: list[PoolThread] = []
 
 if hasattr(os, "register_at_fork"):
     # a process that was forked off has none of its parent's threads
     os.register_at_fork(after_in_child=_idle.clear)
 
 
-def together(
+def run_in_threads(
     work: Work,
     workers: int,
-    holding: Any = None,
+    keep_alive: Any = None,
     meanwhile: Callable[[], Any] = lambda: None,
 ) -> Any:
     """Run work(0), work(1), … side by side, the first of them in this thread.
 
-    Where the system has no more threads to give, fewer of them run, and a helper that wakes up
+    Where the system has no more threads to give, fewer of them run, and a thread that wakes up
     late may find nothing left to do: they must be able to do without each other.  An error in one
     of them is an error here, unless all is done without it.
-    What `meanwhile` does is done first, while the helpers wake up, and comes back.
+    What `meanwhile` does is done first, while the threads wake up, and comes back.
     """
     ended: Ended = SimpleQueue()
-    asked: list[tuple[Helper, Task]] = []
+    asked: list[tuple[PoolThread, Task]] = []
     try:
-        while len(asked) < workers - 1 and (helper := _helper()) is not None:
-            task = Task(work, len(asked) + 1, holding, ended)
-            asked.append((helper, task))
-            helper.ask(task)
+        while len(asked) < workers - 1 and (thread := _thread()) is not None:
+            task = Task(work, len(asked) + 1, keep_alive, ended)
+            asked.append((thread, task))
+            thread.ask(task)
         found = meanwhile()
         all_done, errors = work(0), []
         for _ in asked:
@@ -97,11 +97,11 @@ def together(
         if all_done:
             # whoever is not back yet has nothing to do any more
             for _, task in asked:
-                task.holding = None
+                task.keep_alive = None
             return found
     finally:
         # the next call finds each of them in the same place
-        _idle.extend(helper for helper, _ in reversed(asked))
+        _idle.extend(thread for thread, _ in reversed(asked))
     for error in errors:
         if error is not None:
             raise error
@@ -110,13 +110,13 @@ def together(
     return found
 
 
-def _helper() -> Helper | None:
+def _thread() -> PoolThread | None:
     """One that stands ready, or a new one if there can be one."""
     try:
         return _idle.pop()
     except IndexError:
         pass
     try:
-        return Helper()
+        return PoolThread()
     except RuntimeError:
         return None

@@ -6,20 +6,24 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from robolin.algebra.scalar import Scalar, Vector
+from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import Lane, Memory, as_value
 from robolin.engine.compiled.llvm_text import Assembly, Value
+from robolin.engine.compiled.trace_arm import TracedArm
 
 
 class Links(Protocol):
     """What storage needs to know about the chain it belongs to."""
 
     @property
+    def arm(self) -> TracedArm: ...
+    @property
     def base(self) -> Value: ...
     def tip_to_base(self) -> Iterable[Value]: ...
     def inboard(self, k: Value) -> Value: ...
     def slots(self, size: int) -> TracedSlots: ...
+    def scalars(self) -> TracedScalars: ...
     def cell(self, values: Vector) -> TracedCell: ...
-    def pair(self, j: Value, r: Value) -> Value: ...
 
 
 class TracedSlots:
@@ -49,29 +53,66 @@ class TracedScalars:
 
 
 class TracedTable:
-    """One number per pair of coordinates."""
+    """One number per pair of coordinates.
+
+    complete: whether every pair is put once before it is read, so that nothing need be added up
+    """
+
+    def __init__(self, chain: Links, memory: Memory, side: Value, *, complete: bool) -> None:
+        self._chain, self._memory, self._side, self._complete = chain, memory, side, complete
+
+    def __getitem__(self, pair: tuple[Value, Value]) -> Scalar:
+        return self._memory.load(self._place(*pair))[0]
+
+    def __setitem__(self, pair: tuple[Value, Value], value: Scalar) -> None:
+        self._memory.store(self._place(*pair), (value,))
+
+    def put(self, index: tuple[Value, ...], value: Scalar) -> None:
+        if self._complete:
+            self[index[0], index[1]] = value
+        else:
+            self.add(index, value)
+
+    def add(self, index: tuple[Value, ...], value: Scalar) -> None:
+        (j, r), value = self._chain.arm.reduced(index, value)
+        self[j, r] = self[j, r] + value
+
+    def _place(self, j: Value, r: Value) -> Value:
+        asm = self._chain.arm.asm
+        return asm.whole("add", asm.whole("mul", j, self._side), r)
+
+
+class TracedColumn:
+    """One number per coordinate, in scratch memory."""
 
     def __init__(self, chain: Links, memory: Memory) -> None:
         self._chain, self._memory = chain, memory
 
-    def __getitem__(self, pair: tuple[Value, Value]) -> Scalar:
-        return self._memory.load(self._chain.pair(*pair))[0]
-
-    def __setitem__(self, pair: tuple[Value, Value], value: Scalar) -> None:
-        self._memory.store(self._chain.pair(*pair), (value,))
-
-
-class TracedColumn:
-    """The diagonal of a table, where a column is held."""
-
-    def __init__(self, table: TracedTable) -> None:
-        self._table = table
-
     def __getitem__(self, j: Value) -> Scalar:
-        return self._table[j, j]
+        return self._memory.load(j)[0]
 
     def __setitem__(self, j: Value, value: Scalar) -> None:
-        self._table[j, j] = value
+        self._memory.store(j, (value,))
+
+    def put(self, index: tuple[Value, ...], value: Scalar) -> None:
+        if self._chain.arm.variant.mimics:
+            self.add(index, value)
+        else:
+            self[index[0]] = value
+
+    def add(self, index: tuple[Value, ...], value: Scalar) -> None:
+        (j,), value = self._chain.arm.reduced(index, value)
+        self[j] = self[j] + value
+
+    def on_links(self) -> TracedScalars:
+        arm, full = self._chain.arm, self._chain.scalars()
+        for k in self._chain.tip_to_base():
+            if arm.variant.mimics:
+                ratio = arm.constants(k, layout.RATIO, 1)[0]
+                full[k] = self[arm.whole(layout.COORDINATE, k)] * ratio
+            else:
+                full[k] = self[k]
+        return full
 
 
 class TracedCell:
@@ -84,8 +125,12 @@ class TracedCell:
         self.value = values
 
     @property
-    def value(self) -> Vector:
+    def lanes(self) -> tuple[Lane, ...]:
         return tuple(Lane(self._asm, self._asm.load_vector(place)) for place in self._places)
+
+    @property
+    def value(self) -> Vector:
+        return self.lanes
 
     @value.setter
     def value(self, values: Vector) -> None:

@@ -1,0 +1,35 @@
+"""Which part of an algorithm is at work, for whoever counts what each part costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_part = ContextVar("part", default="algorithm")
+
+
+def current_part() -> str:
+    """The part that is at work in this thread."""
+    return _part.get()
+
+
+def counted_as(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """All that the decorated function does belongs to this part; it changes nothing else."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def inside(*args: P.args, **kwargs: P.kwargs) -> T:
+            outer = _part.set(name)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _part.reset(outer)
+
+        return inside
+
+    return decorate

@@ -1,0 +1,123 @@
+"""The numbers of the arm as a traced algorithm reads them: loads from the kernel's two tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from robolin.algebra.axes import Shape
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.engine.compiled import layout
+from robolin.engine.compiled.lanes import Fact, Lane
+from robolin.engine.compiled.layout import Variant
+from robolin.engine.compiled.llvm_text import Assembly, Value
+
+
+class TracedArm:
+    """The tables `%doubles` and `%wholes`, as `layout` describes them, for one variant."""
+
+    def __init__(self, asm: Assembly, variant: Variant) -> None:
+        self.asm, self.variant = asm, variant
+        self.base = asm.emit_at_entry("add i64 %n, 1")
+        self.count = asm.emit_at_entry("add i64 %n, 2")
+        self._known_wholes: dict[tuple[int, str], Value] = {}
+        self._epoch = -1
+
+    def inboard(self, k: Value) -> Value:
+        if self.variant.serial:
+            return self.asm.whole("add", k, 1)
+        return self.whole(layout.PARENT, k)
+
+    def turns(self, k: Value) -> Any:
+        return True if self.variant.all_turn else self.fact(layout.TURNS, k)
+
+    def reduced(
+        self, index: tuple[Value, ...], value: Scalar, shape: Shape | None = None
+    ) -> tuple[tuple[Value, ...], Scalar]:
+        """Links' numbers as coordinates', the value scaled by how strongly each link follows."""
+        if not self.variant.mimics:
+            return index, value
+        reduced = []
+        for axis, k in zip(shape or ("joint",) * len(index), index, strict=True):
+            if axis == "joint":
+                value = value * self.constants(k, layout.RATIO, 1)[0]
+            reduced.append(self.whole(layout.COORDINATE, k) if axis == "joint" else k)
+        return tuple(reduced), value
+
+    # real numbers
+
+    def constants(self, k: Value, start: int, count: int) -> tuple[Lane, ...]:
+        """Numbers of link k, from the given one on."""
+        before = self.asm.whole("mul", self.asm.whole("sub", k, 1), layout.LINK_DOUBLES)
+        return self.numbers(self.asm.whole("add", before, layout.HEAD_DOUBLES + start), count)
+
+    def head(self, start: int, count: int) -> tuple[Lane, ...]:
+        """Numbers of the arm as a whole."""
+        return self.numbers(Value(str(start)), count)
+
+    def numbers(self, start: Value, count: int) -> tuple[Lane, ...]:
+        asm = self.asm
+        first = asm.address(Value("%doubles"), start)
+        return tuple(
+            Lane(asm, asm.broadcast(asm.load("double", asm.address(first, i))))
+            for i in range(count)
+        )
+
+    # whole numbers
+
+    def whole(self, which: int, k: Value) -> Value:
+        """Entry k of a table; what was just loaded is not loaded again."""
+        if self._epoch != self.asm.epoch:
+            self._known_wholes, self._epoch = {}, self.asm.epoch
+        if (which, k) not in self._known_wholes:
+            place = self.asm.address(self.table(which), k, "i64")
+            self._known_wholes[which, k] = self.asm.load("i64", place)
+        return self._known_wholes[which, k]
+
+    def fact(self, which: int, k: Value) -> Fact:
+        """The same as a condition."""
+        return Fact(self.asm, self.asm.emit(f"icmp ne i64 {self.whole(which, k)}, 0"))
+
+    def table(self, which: int) -> Value:
+        """Where a table begins."""
+        return self.asm.emit_at_entry(
+            f"getelementptr i64, ptr %wholes, i64 "
+            f"{self.asm.emit_at_entry(f'mul i64 {self.count}, {which}')}"
+        )
+
+    def link_of_place(self, i: int) -> Value:
+        """The link of the tip (0) or of a load (1, …)."""
+        asm = self.asm
+        place = asm.whole("mul", self.count, layout.LINK_TABLES)
+        return asm.load("i64", asm.address(Value("%wholes"), asm.whole("add", place, i), "i64"))
+
+
+class TracedGroups:
+    """Joints with several freedoms; a kernel for arms without any asks no table about them."""
+
+    def __init__(self, arm: TracedArm) -> None:
+        self._arm, self._asm, self._any = arm, arm.asm, arm.variant.grouped
+
+    def __bool__(self) -> bool:
+        return self._any
+
+    def outermost(self, k: Value) -> Value:
+        return self._arm.whole(layout.OUTERMOST, k) if self._any else k
+
+    def carrier(self, k: Value) -> Value:
+        return self._arm.whole(layout.CARRIER, k) if self._any else self._arm.inboard(k)
+
+    def partners_outboard_of(self, k: Value) -> Iterable[Value]:
+        beyond = self._asm.whole("sub", self.outermost(k), 1)
+        return self._asm.loop(self._asm.whole("sub", k, 1), beyond, -1)
+
+    def with_partners(self) -> Iterable[Value]:
+        count = self._arm.whole(layout.PARTNERED, Value("0"))
+        for turn in self._asm.loop(1, self._asm.whole("add", count, 1), 1):
+            yield self._arm.whole(layout.PARTNERED, turn)
+
+    def direction(self, k: Value) -> Vector:
+        return self._arm.constants(k, layout.DIRECTION, 3)
+
+    def rests(self, k: Value) -> Any:
+        return self._arm.fact(layout.RESTS, k) if self._arm.variant.roams else self._arm.turns(k)

@@ -1,0 +1,118 @@
+"""Where an algorithm that runs as it stands keeps its numbers: lists and dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robolin.algebra.scalar import Scalar, Vector
+
+Place = tuple[int, ...]
+
+# where the number of some links goes, and what it is there
+Reduce = Callable[[Place, Scalar], tuple[Place, Scalar]]
+
+
+class Slots:
+    """One vector per link, written before it is read."""
+
+    def __init__(self, count: int) -> None:
+        self._values: list[Vector] = [()] * (count + 2)
+
+    def __getitem__(self, k: int) -> Vector:
+        return self._values[k]
+
+    def __setitem__(self, k: int, values: Vector) -> None:
+        self._values[k] = values
+
+
+class Scalars:
+    """One number per link."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, k: int) -> Scalar:
+        value: Scalar = self._values[k]
+        return value
+
+    def __setitem__(self, k: int, value: Scalar) -> None:
+        self._values[k] = value
+
+
+class Sums:
+    """What has been handed inboard to each link so far; the base takes nothing."""
+
+    def __init__(self, parents: Sequence[int], size: int) -> None:
+        self._parents = parents
+        # adding to -0.0 changes no number at all, not even a zero's sign
+        self._values: list[Vector] = [(-0.0,) * size] * (len(parents) + 1)
+
+    def __getitem__(self, k: int) -> Vector:
+        return self._values[k]
+
+    def hand_inboard(self, k: int, values: Vector) -> None:
+        parent = self._parents[k]
+        if parent < len(self._parents):
+            so_far = self._values[parent]
+            self._values[parent] = tuple(a + b for a, b in zip(so_far, values, strict=True))
+
+
+@dataclass
+class Cell:
+    value: Vector
+
+
+class Entries:
+    """Numbers by place; what several links share is added up, the first to come simply kept."""
+
+    def __init__(self, reduced: Reduce) -> None:
+        self._reduced = reduced
+        self.by_place: dict[Place, Scalar] = {}
+
+    def put(self, index: Place, value: Scalar) -> None:
+        place, value = self._reduced(index, value)
+        so_far = self.by_place.get(place)
+        self.by_place[place] = value if so_far is None else so_far + value
+
+    add = put
+
+    def __setitem__(self, index: Any, value: Scalar) -> None:
+        self.by_place[index if isinstance(index, tuple) else (index,)] = value
+
+
+class Table(Entries):
+    """One number per pair of coordinates; zero where nothing was put."""
+
+    def __getitem__(self, pair: tuple[int, int]) -> Scalar:
+        return self.by_place.get(pair, 0.0)
+
+
+class Column(Entries):
+    """One number per coordinate, and per link: what coordinate it follows, and how strongly."""
+
+    def __init__(self, reduced: Reduce, followed: Sequence[tuple[int, float]]) -> None:
+        super().__init__(reduced)
+        self._followed = followed
+
+    def __getitem__(self, j: int) -> Scalar:
+        return self.by_place.get((j,), 0.0)
+
+    def on_links(self) -> Scalars:
+        full = [self[j] if ratio == 1.0 else self[j] * ratio for j, ratio in self._followed]
+        return Scalars([None, *full, None])
+
+
+class Result(Entries):
+    """One number per public place; coordinates, links and entries are brought there."""
+
+    def __init__(self, reduced: Reduce, public: Callable[[Place], Place]) -> None:
+        super().__init__(lambda index, value: self._at(*reduced(index, value)))
+        self._public = public
+
+    def _at(self, place: Place, value: Scalar) -> tuple[Place, Scalar]:
+        return self._public(place), value
+
+    def __setitem__(self, index: Any, value: Scalar) -> None:
+        super().__setitem__(self._public(index if isinstance(index, tuple) else (index,)), value)

@@ -1,0 +1,111 @@
+"""Which algorithm answers a question on an arm: the methods there are, and what `auto` takes.
+
+Nothing here needs NumPy, so that flags can be made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, get_args
+
+from robolin.arm import Arm
+from robolin.errors import RobolinError
+
+if TYPE_CHECKING:
+    from robolin.dynamics.algorithm import Algorithm
+
+Method = Literal[
+    "auto",
+    "operator",
+    "conventional",
+    "bias-free",
+    "bias-free-links",
+    "three-sweeps",
+    "a",
+    "b",
+    "c",
+    "d",
+]
+METHODS: tuple[str, ...] = get_args(Method)
+
+# the four recursions for forward dynamics, by the letters they have in their paper
+LETTERS: Mapping[str, str] = {
+    "a": "bias-free",
+    "b": "bias-free-links",
+    "c": "three-sweeps",
+    "d": "operator",
+}
+
+# what every verb with several algorithms can be asked for, and what forward dynamics can besides
+COMMON_METHODS = ("auto", "operator", "conventional")
+FORWARD_METHODS = (*LETTERS, *(name for name in LETTERS.values() if name not in COMMON_METHODS))
+
+# joints up to which elimination beats the recursions on the compiled engine, as measured in
+# docs/performance.md; one state on floats follows the same rule so that its bits are the same
+CONVENTIONAL_UP_TO = {"linearize-forward": 12, "perturb-forward": 8}
+
+
+def about_auto(verb: str, change: str = "") -> str:
+    """What `auto` takes for a verb, and for the one that asks what a small change does."""
+    mimicking = "joints mimic each other"
+    if verb not in CONVENTIONAL_UP_TO:
+        return f"auto takes the recursions unless {mimicking}."
+    joints = f"up to {CONVENTIONAL_UP_TO[verb]} joints"
+    if change:
+        joints += f" (up to {CONVENTIONAL_UP_TO[change]} for one small change)"
+    return f"auto takes elimination {joints}, where it is faster, and wherever {mimicking}."
+
+
+def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
+    """The name in the catalogue of the algorithm that answers `verb` on this arm."""
+    from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM, ways
+
+    if arm.groups and verb in ONE_FREEDOM:
+        raise _not_with_groups(arm, verb)
+    by_method = ways(verb)
+    for each in _in_turn(arm, verb, method):
+        for name in by_method.get(each, ()):
+            if _holds_on(arm, ALGORITHMS[name]):
+                return name
+    raise _not_with_mimic(arm, "conventional" in by_method)
+
+
+def _in_turn(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
+    """The methods to try, one after the other."""
+    if method != "auto":
+        from robolin.dynamics.catalogue import ways
+
+        asked = LETTERS.get(method, method)
+        # a method that only other verbs have is no reason to refuse
+        return (asked,) if asked in ways(verb) else ("operator",)
+    if arm.n <= CONVENTIONAL_UP_TO.get(verb, 0):
+        return "conventional", "operator"
+    return "operator", "conventional"
+
+
+def _holds_on(arm: Arm, algorithm: Algorithm) -> bool:
+    if algorithm.kind == "any":
+        return True
+    return not arm.has_mimic and (algorithm.kind != "serial" or arm.serial)
+
+
+def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
+    group = arm.groups[0]
+    carried = f"choose a base outboard of it: --base {arm.link(group.body).name}"
+    return RobolinError(
+        f"{verb}: shown only for joints with one freedom each, but '{group.name}' is {group.kind}",
+        where=arm.source,
+        hint="leave out --floating-base" if arm.floating_base else carried,
+    )
+
+
+def _not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:
+    mimics = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
+    follower, mimic = next(iter(mimics.items()))
+    other = "use the method 'auto' or 'conventional', or " if another_method else ""
+    return RobolinError(
+        "the recursions through articulated bodies need independent joints, "
+        f"but '{follower}' follows '{mimic.leader}'",
+        where=arm.source,
+        hint=f"{other}lock the joint that is followed: --lock {mimic.leader}=0",
+    )

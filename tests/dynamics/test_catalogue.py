@@ -1,0 +1,98 @@
+"""What the catalogue says about its algorithms is so, and they are found by looking them up."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS, ways
+from robolin.evaluation.methods import (
+    COMMON_METHODS,
+    CONVENTIONAL_UP_TO,
+    FORWARD_METHODS,
+    LETTERS,
+    METHODS,
+    about_auto,
+    algorithm_for,
+)
+from tests.cli.command import answered, python
+from tests.robots import random_arm, with_follower
+from tools.markdown import DOCS
+
+CITED = {name: each.paper for name, each in ALGORITHMS.items() if each.paper}
+
+
+@pytest.mark.parametrize("name", CITED)
+def test_papers_have_what_is_cited(name: str) -> None:
+    """The paper named in an entry has a result of that name, listed in docs/papers.md."""
+    tag, _, result = CITED[name].partition(" ")
+    page = (DOCS / "papers.md").read_text("utf-8")
+    section = re.search(rf"^## {re.escape(tag)} .*?(?=^## )", page, re.MULTILINE | re.DOTALL)
+    assert section, tag
+    assert re.search(rf"^\| {re.escape(result)}[ |]", section[0], re.MULTILINE), CITED[name]
+
+
+def test_titles_that_number_an_algorithm_have_its_paper() -> None:
+    """An algorithm known by a number has the paper that numbered it."""
+    for name, algorithm in ALGORITHMS.items():
+        if re.search(r"Algorithm|Table|Control \d", algorithm.title):
+            assert algorithm.paper, name
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_can_be_asked_for(name: str) -> None:
+    """By verb and method on an arm where it holds, or else by its own name."""
+    algorithm = ALGORITHMS[name]
+    verb = algorithm.verb or name
+    arm = random_arm(1, 14, tree=name.endswith("-tree"))
+    if algorithm.method in METHODS:
+        assert algorithm_for(arm, verb, algorithm.method) == name
+    assert algorithm_for(arm, name, "operator") == name or algorithm.kind == "serial"
+
+
+@pytest.mark.parametrize("verb, most", CONVENTIONAL_UP_TO.items())
+def test_auto_takes_elimination_for_short_arms(verb: str, most: int) -> None:
+    """Up to the joints that the flag's help names, and wherever joints follow others."""
+    [conventional] = ways(verb)["conventional"]
+
+    def taken(arm: Arm) -> str:
+        return algorithm_for(arm, verb)
+
+    assert taken(random_arm(2, most)) == conventional
+    assert taken(random_arm(2, most + 1)) == verb
+    assert taken(with_follower(random_arm(2, most + 5))) == conventional
+    assert f"up to {most} " in about_auto("linearize-forward", "perturb-forward")
+
+
+def test_help_says_what_auto_does() -> None:
+    """The help of --method is made from the numbers that auto goes by."""
+    told = " ".join(answered("linearize-forward", "--help").out.split())
+    assert about_auto("linearize-forward", "perturb-forward") in told
+    told = " ".join(answered("forward", "--help").out.split())
+    assert about_auto("forward") in told
+    assert "forward" not in CONVENTIONAL_UP_TO
+
+
+def test_flags_offer_every_method_once() -> None:
+    """What can be typed is what there is, and every letter stands for a method."""
+    assert sorted(COMMON_METHODS + FORWARD_METHODS) == sorted(METHODS)
+    assert {*LETTERS.values()} == {*ways("forward")} - {"conventional"}
+
+
+def test_methods_need_no_numpy() -> None:
+    """Flags can be made of the methods without loading NumPy, or any algorithm."""
+    program = (
+        "import sys, robolin.evaluation.methods\n"
+        "print([x for x in ('numpy', 'robolin.dynamics') if x in sys.modules])"
+    )
+    assert python(program).out == "[]\n"
+
+
+def test_a_method_of_another_verb_is_no_obstacle() -> None:
+    """Methods that a verb does not have mean the recursions it has."""
+    arm = robolin.load("two-link")
+    assert algorithm_for(arm, "linearize-forward", "three-sweeps") == "linearize-forward"
+    assert algorithm_for(arm, "inverse", "conventional") == "inverse"
