@@ -82,6 +82,22 @@ class Place(Protocol):
     def point(self) -> Vector: ...
 
 
+class Closure(Protocol):
+    """Two frames that are held together: their points, and if it is rigid their axes too.
+
+    Its equations are rows `row` … of all closures: 3 of a point, 6 of a rigid one.
+    """
+
+    @property
+    def row(self) -> int: ...
+    @property
+    def rigid(self) -> bool: ...
+    @property
+    def first(self) -> Place: ...
+    @property
+    def second(self) -> Place: ...
+
+
 # hands a number of a link, or of a pair of links, to a result or to a table of the same name
 Put = Callable[[str, tuple[LinkNumber, ...], Scalar], None]
 
@@ -97,6 +113,8 @@ class Chain(Protocol):
     def friction_velocity(self) -> Scalar | None: ...
     @property
     def loads(self) -> Sequence[Load]: ...
+    @property
+    def closures(self) -> Sequence[Closure]: ...
     @property
     def tip(self) -> Place:
         """The frame that kinematic questions are about."""

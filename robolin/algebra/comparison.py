@@ -8,12 +8,15 @@ Scalar = Any
 
 
 def if_less(a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Scalar:
-    """`yes` where a < b, `no` elsewhere; both are computed in any case."""
+    """`yes` where a < b, `no` elsewhere; both are computed in any case.
+
+    A complex step decides as its real part does.
+    """
     for number in (a, b):
         if hasattr(number, "if_less"):
             return number.if_less(a, b, yes, no)
         if hasattr(number, "shape"):
             import numpy
 
-            return numpy.where(a < b, yes, no)
-    return yes if a < b else no
+            return numpy.where(numpy.real(a) < numpy.real(b), yes, no)
+    return yes if a.real < b.real else no

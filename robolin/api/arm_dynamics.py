@@ -12,8 +12,9 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.evaluate import How
 from robolin.input_checks import Array
+from robolin.loops.any_arm import evaluate
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,11 @@ def run(
     with np.errstate(all="ignore"):
         algorithm(chain)
     results = {
-        name: gathered(chain.results.get(name, {}), batch, sizes(shape, n, parameters.n))
+        name: gathered(
+            chain.results.get(name, {}),
+            batch,
+            sizes(shape, n, parameters.n, parameters.closure_rows),
+        )
         for name, shape in gives.items()
     }
     return results, chain.shortfalls

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
@@ -14,6 +13,13 @@ from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.engine.parameters import Parameters, parameters_of
 from robolin.engine.run import Arrays, no_inertia, run
 from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.unanswered import (
+    error_in,
+    infinite_rows,
+    require_answers,
+    row_of,
+    unsound_rows,
+)
 from robolin.input_checks import (
     Array,
     array_of,
@@ -22,8 +28,8 @@ from robolin.input_checks import (
     require_arm,
     require_finite_results,
     require_sound,
+    require_tree,
     spread,
-    suspects,
 )
 
 Method = Literal[
@@ -103,12 +109,8 @@ def ready(arm: Arm) -> Ready:
 
 def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
-    results, complaints = evaluate_rows(arm, verb, values, **how)
-    if complaints[0] if complaints.size == 1 else complaints.any():
-        for row in np.flatnonzero(complaints):
-            error = complaint_of(arm, verb, values, int(row), **how)
-            if error is not None:
-                raise error
+    results, unanswered = evaluate_rows(arm, verb, values, **how)
+    require_answers(unanswered, lambda row: why_unanswered(arm, verb, values, row, **how))
     return results
 
 
@@ -118,15 +120,13 @@ def evaluate_rows(
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     require_arm(arm)
     if how:
-        _require_known(how)
+        require_known(how)
     engine, known = how.get("engine", "auto"), ready(arm)
     question = (verb, how.get("method", "auto"))
     name = known.names.get(question)
     if name is None:
-        if arm.loops and verb not in KINEMATIC:
-            from robolin.loops.closed_rows import closed_rows
-
-            return closed_rows(arm, verb, values, how)
+        if not same_when_closed(verb):
+            require_tree(arm, verb)
         name = known.names[question] = algorithm_name(arm, *question)
     algorithm, plan = ALGORITHMS[name], known.plans.get(name)
     if plan is not None and engine != "python":
@@ -145,7 +145,7 @@ def evaluate_rows(
     return rows
 
 
-def _require_known(how: How) -> None:
+def require_known(how: How) -> None:
     """Only options there are, with values they may have."""
     for name in how:
         if name not in How.__annotations__:
@@ -172,46 +172,42 @@ def _run_directly(
     """Floats for one state, NumPy arrays for several."""
     algorithm = ALGORITHMS[name]
     results, shortfalls = run(ready(arm).parameters, algorithm.run, algorithm.gives, arrays)
-    complaints = suspects(arm, arrays, batch)
+    unanswered = unsound_rows(arm, arrays, batch) | infinite_rows(results, batch)
     for shortfall in shortfalls:
-        complaints[... if shortfall.rows is None else shortfall.rows] = True
-    for values in results.values():
-        own = tuple(range(len(batch), values.ndim))
-        complaints |= ~np.isfinite(values).all(axis=own).ravel()
-    return results, complaints
+        unanswered[... if shortfall.rows is None else shortfall.rows] = True
+    return results, unanswered
 
 
-def complaint_of(
+def why_unanswered(
     arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, **how: Unpack[How]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
-    if arm.loops and verb not in KINEMATIC:
-        from robolin.loops.closed_rows import closed_complaint
-
-        return closed_complaint(arm, verb, values, row, how)
     algorithm = ALGORITHMS[algorithm_name(arm, verb, how.get("method", "auto"))]
     arrays = {each: array_of(arm, each, values[each]) for each in algorithm.needs}
     batch = batch_of(arrays)
-    state = {
-        each: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)[row]
-        for each, array in arrays.items()
-    }
-    try:
+    state = row_of(arm, arrays, batch, row)
+
+    def require_answer() -> None:
         require_sound(arm, state)
         results, shortfalls = run(ready(arm).parameters, algorithm.run, algorithm.gives, state)
         if shortfalls:
             raise no_inertia(shortfalls[0], arm.source)
         require_finite_results(results)
-    except RobolinError as error:
-        prefix = f"state {row}: " if batch else ""
-        return RobolinError(prefix + error.message, where=error.where, hint=error.hint)
-    return None
+
+    return error_in(row, batch, require_answer)
+
+
+def same_when_closed(verb: str) -> bool:
+    """Whether the answer is the same with loops closed, or is about the closures themselves."""
+    return verb in KINEMATIC or (verb in ALGORITHMS and ALGORITHMS[verb].kind == "closed")
 
 
 def algorithm_name(arm: Arm, verb: str, method: Method = "auto") -> str:
     """The algorithm that answers `verb` on this arm."""
     if arm.groups and verb in ONE_FREEDOM:
         raise _not_with_groups(arm, verb)
+    if ALGORITHMS[verb].kind == "closed":
+        return verb
     conventional, chosen = f"{verb}-conventional", f"{verb}-{LETTERS.get(method, method)}"
     if method == "conventional" and conventional in ALGORITHMS:
         return conventional

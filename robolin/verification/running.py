@@ -51,14 +51,16 @@ def run_on(arm: Arm, name: str, given: Mapping[str, Array], number: Any = float)
         need: [array[..., i][()] for i in range(arm.n)]
         for need, array in zip(algorithm.needs, values, strict=True)
     }
-    chain = _WatchedChain(parameters_of(arm), columns, number, algorithm.gives)
+    parameters = parameters_of(arm)
+    chain = _WatchedChain(parameters, columns, number, algorithm.gives)
     with np.errstate(all="ignore"):
         run: Callable[[Any], None] = algorithm.run
         run(chain)
     batch, kind = values[0].shape[:-1], np.result_type(*values)
     arrays = {}
     for result, shape in algorithm.gives.items():
-        array = np.zeros(batch + sizes(shape, arm.n, len(arm.links)), dtype=kind)
+        axes = sizes(shape, arm.n, len(arm.links), parameters.closure_rows)
+        array = np.zeros(batch + axes, dtype=kind)
         for index, value in chain.results.get(result, {}).items():
             place: Any = (..., *index)
             array[place] = value

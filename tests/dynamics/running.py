@@ -31,8 +31,9 @@ def run_on(
     entry.run(chain)
     assert not chain.shortfalls
     batch, kind = arrays[0].shape[:-1], np.result_type(*arrays)
+    counts = (arm.n, numbers.n, numbers.closure_rows)
     return {
-        name: _gathered(chain.results.get(name, {}), batch + sizes(shape, arm.n, numbers.n), kind)
+        name: _gathered(chain.results.get(name, {}), batch + sizes(shape, *counts), kind)
         for name, shape in entry.gives.items()
     }
 

@@ -7,10 +7,12 @@ also how arms with mimic joints are solved.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
+from robolin.algebra.scalar import Scalar
 from robolin.algebra.vectors import add, scale, sub
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import without_cancellation
@@ -29,11 +31,22 @@ def eliminate(chain: Chain, links: Links, name: str) -> Factors:
     D(j)   = 𝓜(j,j)        L(r,j) = 𝓜(r,j) / D(j)
     𝓜(r,s) = 𝓜(r,s) - L(r,j) 𝓜(s,j)           for all r ≥ s > j
     """
-    A, Dinv, pivot = chain.held(name), chain.scalars(), chain.scalars()
     sizes = _sizes(chain, links)
 
+    def positive(j: LinkNumber, D: Scalar) -> Scalar:
+        return chain.positive(chain.leader(j), D, partial(sizes.__getitem__, (j, j)))
+
+    return eliminate_with(chain, name, positive)
+
+
+def eliminate_with(
+    chain: Chain, name: str, checked: Callable[[LinkNumber, Scalar], Scalar]
+) -> Factors:
+    """The same, every D(j) looked at by `checked` before it is divided by."""
+    A, Dinv, pivot = chain.held(name), chain.scalars(), chain.scalars()
+
     for j in chain.coordinates():
-        Dinv[j] = 1.0 / chain.positive(chain.leader(j), A[j, j], partial(sizes.__getitem__, (j, j)))
+        Dinv[j] = 1.0 / checked(j, A[j, j])
         for r in chain.coordinates_after(j):
             pivot[r] = A[r, j]
         for r in chain.coordinates_after(j):

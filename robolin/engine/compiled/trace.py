@@ -204,8 +204,26 @@ class TracedChain:
             moment=numbers[15:18],
         )
 
+    @property
+    def closures(self) -> Sequence[Any]:
+        found, row = [], 0
+        for i, rigid in enumerate(self.variant.rigid_closures):
+            first, second = (self._closed_frame(2 * i + end) for end in (0, 1))
+            found.append(SimpleNamespace(row=row, rigid=rigid, first=first, second=second))
+            row += 6 if rigid else 3
+        return found
+
+    def _closed_frame(self, i: int) -> Any:
+        asm, loads = self.asm, len(self.variant.load_models)
+        after = asm.whole("mul", Value("%n"), layout.LINK_DOUBLES)
+        before = layout.HEAD_DOUBLES + loads * layout.LOAD_DOUBLES + i * layout.FRAME_DOUBLES
+        numbers = self._numbers(asm.whole("add", after, before), layout.FRAME_DOUBLES)
+        return SimpleNamespace(
+            link=self._link_of_place(1 + loads + i), axes=numbers[0:9], point=numbers[9:12]
+        )
+
     def _link_of_place(self, i: int) -> Value:
-        """The link of the tip (0) or of a load (1, …)."""
+        """The link of the tip (0), of a load (1, …) or of a closure's frame after those."""
         asm = self.asm
         place = asm.whole("mul", self._count, layout.LINK_TABLES)
         return asm.load("i64", asm.address(Value("%wholes"), asm.whole("add", place, i), "i64"))
@@ -375,7 +393,8 @@ class TracedChain:
         asm.store_vector(lane.value, address)
 
     def _length(self, axis: Axis) -> Value:
-        return Value({"joint": "%m", "link": "%n"}.get(str(axis), str(axis)))
+        lengths = {"joint": "%m", "link": "%n", "closure": str(self.variant.closure_rows)}
+        return Value(lengths.get(str(axis), str(axis)))
 
     def _public(self, axis: Axis, i: Value) -> Value:
         """Where a coordinate, a link or an entry stands in a result."""
