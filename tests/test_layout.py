@@ -77,6 +77,7 @@ ALLOWED = {
         "evaluation",
         "geometry",
         "input_checks",
+        "loops",
     },
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array

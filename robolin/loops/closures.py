@@ -30,6 +30,10 @@ def row_names(arm: Arm) -> tuple[str, ...]:
     )
 
 
+def row_count(arm: Arm) -> int:
+    return sum(3 if loop.kind == "point" else 6 for loop in arm.loops)
+
+
 def rows_of(arm: Arm) -> Iterator[tuple[str, slice]]:
     """Every closure's name and its rows."""
     first = 0

@@ -19,7 +19,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.evaluation.evaluate import How, LoopMethod
 from robolin.input_checks import Array
-from robolin.loops.closures import AS_USUAL, Closures, evaluate_flat, open_by, row_names
+from robolin.loops.closures import AS_USUAL, Closures, evaluate_flat, open_by, row_count
 from robolin.loops.rank import Mask, independent_rows, patterns
 from robolin.loops.solve import METHODS, System, without_inertia
 
@@ -98,7 +98,7 @@ def loop_solution(
 
 def has_kernel(arm: Arm, method: LoopMethod | None) -> bool:
     """Whether states are first tried by the algorithm over any scalar."""
-    return method in (None, "null-space") and len(row_names(arm)) <= FEW_ROWS
+    return method in (None, "null-space") and row_count(arm) <= FEW_ROWS
 
 
 class Mechanism:

@@ -18,7 +18,7 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.plan import Plan
 from robolin.engine.parameters import Parameters, parameters_of
-from robolin.verification import running
+from robolin.verification import closed_loops, running
 from robolin.verification.algorithms import algorithms
 from robolin.verification.checks import Check
 from robolin.verification.derivatives import derivatives
@@ -96,6 +96,28 @@ def test_a_slightly_wrong_result_fails(
     """One part in 10⁹ too much in any result of any algorithm is out of some bound."""
     mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
     assert failing(derivatives, identities, algorithms)
+
+
+LOOPS = [
+    (name, array)
+    for name in ("closures", "linearize-closures", "forward-closed")
+    for array in ALGORITHMS[name].gives
+    # told apart from what it should be in 50 digits, or a mark that is 0 or 1
+    if array not in ("closure_gap", "closure_turn", "closure_velocity", "kept")
+]
+
+
+@pytest.mark.parametrize(("name", "array"), LOOPS)
+def test_a_slightly_wrong_closure_fails(
+    name: str, array: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One part in 10⁹ too much in what is said of a closed loop is out of some bound."""
+    monkeypatch.setattr(closed_loops, "same_bits", lambda *_: ())
+    monkeypatch.setattr(closed_loops, "digits_of", lambda *_: ())
+    arm = robolin.load("four-bar")
+    mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
+    found = list(closed_loops.closed_loops(Subject(arm, sampled_states(arm, 4, 0))))
+    assert any(check.verdict == "failed" for check in found)
 
 
 @pytest.mark.parametrize(

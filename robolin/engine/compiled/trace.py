@@ -17,6 +17,7 @@ from robolin.engine.compiled import layout
 from robolin.engine.compiled.lanes import Fact, Lane, Memory, as_value
 from robolin.engine.compiled.layout import Variant
 from robolin.engine.compiled.llvm_text import Assembly, Value
+from robolin.engine.compiled.trace_closures import traced_closures
 from robolin.engine.compiled.trace_storage import (
     SerialSums,
     TracedCell,
@@ -178,7 +179,7 @@ class TracedChain:
     @property
     def tip(self) -> Any:
         return SimpleNamespace(
-            link=self._link_of_place(0),
+            link=self.link_of_place(0),
             axes=self._head(layout.TIP_AXES, 9),
             point=self._head(layout.TIP_POINT, 3),
         )
@@ -191,12 +192,12 @@ class TracedChain:
         asm = self.asm
         after = asm.whole("mul", Value("%n"), layout.LINK_DOUBLES)
         start = asm.whole("add", after, layout.HEAD_DOUBLES + i * layout.LOAD_DOUBLES)
-        numbers = self._numbers(start, layout.LOAD_DOUBLES)
+        numbers = self.numbers(start, layout.LOAD_DOUBLES)
         point = numbers[9:12]
         if model == "world" and self.variant.roams:
             point = sub(ZERO3, self.origin)
         return SimpleNamespace(
-            link=self._link_of_place(1 + i),
+            link=self.link_of_place(1 + i),
             model=model,
             axes=numbers[0:9],
             point=point,
@@ -206,23 +207,9 @@ class TracedChain:
 
     @property
     def closures(self) -> Sequence[Any]:
-        found, row = [], 0
-        for i, rigid in enumerate(self.variant.rigid_closures):
-            first, second = (self._closed_frame(2 * i + end) for end in (0, 1))
-            found.append(SimpleNamespace(row=row, rigid=rigid, first=first, second=second))
-            row += 6 if rigid else 3
-        return found
+        return traced_closures(self)
 
-    def _closed_frame(self, i: int) -> Any:
-        asm, loads = self.asm, len(self.variant.load_models)
-        after = asm.whole("mul", Value("%n"), layout.LINK_DOUBLES)
-        before = layout.HEAD_DOUBLES + loads * layout.LOAD_DOUBLES + i * layout.FRAME_DOUBLES
-        numbers = self._numbers(asm.whole("add", after, before), layout.FRAME_DOUBLES)
-        return SimpleNamespace(
-            link=self._link_of_place(1 + loads + i), axes=numbers[0:9], point=numbers[9:12]
-        )
-
-    def _link_of_place(self, i: int) -> Value:
+    def link_of_place(self, i: int) -> Value:
         """The link of the tip (0), of a load (1, …) or of a closure's frame after those."""
         asm = self.asm
         place = asm.whole("mul", self._count, layout.LINK_TABLES)
@@ -418,12 +405,12 @@ class TracedChain:
 
     def constants(self, k: Value, start: int, count: int) -> Vector:
         before = self.asm.whole("mul", self.asm.whole("sub", k, 1), layout.LINK_DOUBLES)
-        return self._numbers(self.asm.whole("add", before, layout.HEAD_DOUBLES + start), count)
+        return self.numbers(self.asm.whole("add", before, layout.HEAD_DOUBLES + start), count)
 
     def _head(self, start: int, count: int) -> Vector:
-        return self._numbers(Value(str(start)), count)
+        return self.numbers(Value(str(start)), count)
 
-    def _numbers(self, start: Value, count: int) -> Vector:
+    def numbers(self, start: Value, count: int) -> Vector:
         asm = self.asm
         first = asm.address(Value("%doubles"), start)
         return tuple(
