@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from robolin.arm import Frame
 from robolin.evaluation.evaluate import LoopMethod
 from robolin.loops.any_arm import evaluate_rows
 from robolin.loops.assemble import assemble
-from robolin.verification.bodies import energy_rate, lost_and_borne
+from robolin.verification.bodies import Moving, energy_rate, lost_and_borne, moving
 from robolin.verification.checks import (
     Array,
     Bound,
@@ -42,6 +43,7 @@ def closed_loops(on: Subject) -> Iterator[Check]:
     """What closures are and how they change, and what moves where they are kept."""
     if not on.arm.loops:
         return
+    yield from _frames_apart(on)
     closed, numbers = _closed(on)
     if left := len(on.q) - len(numbers):
         reason = f"{left} of {len(on.q)} states could not be brought onto the closures"
@@ -51,6 +53,42 @@ def closed_loops(on: Subject) -> Iterator[Check]:
     for check in _checks(closed):
         # states have the numbers they have on the tree
         yield replace(check, state=None if check.state is None else int(numbers[check.state]))
+
+
+def _frames_apart(on: Subject) -> Iterator[Check]:
+    """Gaps, turns and how fast they grow, with the loops open, against the bodies' own places."""
+    at, found = moving(on.arm, on.q, on.qd), run_on(on.arm, "closures", on.given("closures")).arrays
+    gaps: list[Array] = []
+    rates: list[Array] = []
+    turns: list[Array] = []
+    for loop in on.arm.loops:
+        (R, r, v, w), (R2, r2, v2, w2) = (_frame(on, at, end) for end in (loop.first, loop.second))
+        turn = R @ np.swapaxes(R2, -1, -2)
+        gap, rate, rows = [r - r2], [v - v2], [np.zeros_like(turn)]
+        if loop.kind == "rigid":
+            skew = 0.5 * (turn - np.swapaxes(turn, -1, -2))
+            gap.append(np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=-1))
+            rate, rows = [*rate, w - w2], [*rows, turn]
+        gaps, rates, turns = gaps + gap, rates + rate, turns + rows
+    terms = on.terms("closures", "closure_gap")
+    for name, parts, axis in (
+        ("closure_gap", gaps, -1),
+        ("closure_velocity", rates, -1),
+        ("closure_turn", turns, -2),
+    ):
+        true = np.concatenate(parts, axis=axis)
+        yield compared(FAMILY, f"{name} = that of the bodies", found[name], true, SUM, terms)
+
+
+def _frame(on: Subject, at: Moving, frame: Frame) -> tuple[Array, Array, Array, Array]:
+    """Axes, point, velocity and spin of a frame that is on a link or on the base."""
+    E, t = np.reshape(frame.pose.rotation, (3, 3)), np.array(frame.pose.translation)
+    if frame.link == on.arm.base:
+        still = np.zeros((len(on.q), 3))
+        return np.broadcast_to(E, (len(on.q), 3, 3)), still + t, still, still
+    k = frame.link - 1
+    lever, w = at.R[:, k] @ t, at.spin[:, k]
+    return at.R[:, k] @ E, at.p[:, k] + lever, at.velocity[:, k] + np.cross(w, lever), w
 
 
 def _checks(closed: Subject) -> Iterator[Check]:

@@ -24,7 +24,8 @@ def linkage(name: str) -> Closed:
     return Closed(arm, still, still, still)
 
 
-ARMS = {closed.arm.name: closed for closed in (*sample(), linkage("four-bar"))}
+# a chain, a fork whose joints follow others, and a linkage with equations to leave out
+ARMS = {each.arm.name: each for each in (sample()[0], sample()[6], linkage("four-bar"))}
 
 
 def bits(results: Mapping[str, np.ndarray]) -> dict[str, bytes]:
@@ -47,7 +48,6 @@ def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> N
         state = {need: values[row] for need, values in given.items()}
         found = run(parameters(closed.arm), algorithm.run, algorithm.gives, state)[0]
         assert bits(found) == bits({each: array[row] for each, array in expected.items()}), row
-    for width in (2, 8):
-        found, complaints = on_lanes(closed.arm, name, algorithm, given, width=width)
-        assert bits(found) == bits(expected), f"width {width}"
-        assert not complaints.any()
+    found, complaints = on_lanes(closed.arm, name, algorithm, given)
+    assert bits(found) == bits(expected)
+    assert not complaints.any()

@@ -62,7 +62,7 @@ def test_floating_base_passes() -> None:
 
 @pytest.mark.parametrize("arm", ["four-bar", "five-bar"])
 def test_loops_are_checked_closed(arm: str) -> None:
-    """Closures, the motion they leave and its linearization are compared, kernels and digits too."""
+    """Closures, their motion and its linearization are compared, with kernels and digits."""
     found = robolin.verify(robolin.load(arm), samples=4)
     assert_passes(found)
     told = {check.name: check for check in found.checks if check.verdict == "passed"}
