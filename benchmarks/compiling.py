@@ -60,6 +60,8 @@ def _arms(effort: Effort) -> Iterator[tuple[str, Arm]]:
 
 def _holds_on(name: str, arm: Arm) -> bool:
     kind = ALGORITHMS[name].kind
+    if kind == "closed":
+        return bool(arm.loops)
     return kind == "any" or (not arm.has_mimic and (kind == "independent" or arm.serial))
 
 

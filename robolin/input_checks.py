@@ -93,23 +93,6 @@ def kernel_rows(array: Array, batch: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(np.broadcast_to(array, (*batch, array.shape[-1])))
 
 
-def suspects(arm: Arm, arrays: Mapping[str, Array], batch: tuple[int, ...]) -> Array:
-    """Which rows have values that are not finite, or angles that may be too large."""
-    found = np.zeros(batch, dtype=bool)
-    for name, array in arrays.items():
-        doubtful = ~np.isfinite(array)
-        if name == "q":
-            doubtful |= np.abs(array) > LARGEST_ANGLE / _largest_ratio(arm)
-        found |= doubtful.any(axis=-1)
-    return found.ravel()
-
-
-def _largest_ratio(arm: Arm) -> float:
-    """How far a joint that mimics another may turn for each radian of it, at the most."""
-    mimics = (link.joint.mimic for link in arm.links if link.joint.mimic)
-    return max([1.0, *(abs(mimic.ratio) + abs(mimic.offset) for mimic in mimics)])
-
-
 def require_sound(arm: Arm, state: Mapping[str, Array]) -> None:
     """Finite values of one state, and angles whose sine can be told."""
     for name, values in state.items():

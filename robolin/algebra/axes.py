@@ -1,9 +1,10 @@
-"""What the axes of a result are: joints, links, or a fixed number of entries.
+"""What the axes of a result are: joints, links, equations of closures, or a number of entries.
 
 ("joint",)           one number per joint, such as a torque
 ("joint", "joint")   a matrix between joints
 (6, "joint")         a spatial vector per joint, such as a Jacobian
 ("link", 6)          a spatial vector per link
+("closure", "joint") a row per equation of the closures, such as their Jacobian
 ()                   one number
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Axis = Literal["joint", "link"] | int
+Axis = Literal["joint", "link", "closure"] | int
 Shape = tuple[Axis, ...]
 
 NUMBER: Shape = ()
@@ -19,7 +20,7 @@ VECTOR: Shape = ("joint",)
 MATRIX: Shape = ("joint", "joint")
 
 
-def sizes(shape: Shape, joints: int, links: int) -> tuple[int, ...]:
-    """How long each axis is on an arm with so many independent joints and links."""
-    lengths = {"joint": joints, "link": links}
+def sizes(shape: Shape, joints: int, links: int, closure_rows: int = 0) -> tuple[int, ...]:
+    """How long each axis is on an arm with so many independent joints, links and closure rows."""
+    lengths = {"joint": joints, "link": links, "closure": closure_rows}
     return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in shape)

@@ -137,6 +137,22 @@ class Groups(Protocol):
         """Whether link k stays where its joint is: it turns, or the inertial frame slides along."""
 
 
+class Closure(Protocol):
+    """Two frames that are held together: their points, and if it is rigid their axes too.
+
+    Its equations are rows `row` … of all closures: 3 of a point, 6 of a rigid one.
+    """
+
+    @property
+    def row(self) -> int: ...
+    @property
+    def rigid(self) -> bool: ...
+    @property
+    def first(self) -> Place: ...
+    @property
+    def second(self) -> Place: ...
+
+
 class Chain(Protocol):
     """Links 1 … n from tip to base, their constants, the state, and where results go."""
 
@@ -148,6 +164,8 @@ class Chain(Protocol):
     def friction_velocity(self) -> Scalar | None: ...
     @property
     def loads(self) -> Sequence[Load]: ...
+    @property
+    def closures(self) -> Sequence[Closure]: ...
     @property
     def tip(self) -> Place:
         """The frame that kinematic questions are about."""

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 def if_less(a: Any, b: Any, yes: Any, no: Any) -> Scalar:
-    """`yes` where a < b, `no` elsewhere; both are computed in any case."""
+    """`yes` where a < b, `no` elsewhere; both are computed in any case.
+
+    A complex step decides as its real part does.
+    """
     for number in (a, b):
         if hasattr(number, "if_less"):
             chosen: Scalar = number.if_less(a, b, yes, no)
@@ -17,7 +20,7 @@ def if_less(a: Any, b: Any, yes: Any, no: Any) -> Scalar:
         if hasattr(number, "shape"):
             import numpy
 
-            picked: Scalar = numpy.where(a < b, yes, no)
+            picked: Scalar = numpy.where(numpy.real(a) < numpy.real(b), yes, no)
             return picked
-    either: Scalar = yes if a < b else no
+    either: Scalar = yes if a.real < b.real else no
     return either

@@ -17,11 +17,12 @@ from robolin.api.loop_results import (
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, LoopMethod, evaluate
+from robolin.evaluation.evaluate import How, LoopMethod
 from robolin.input_checks import array_of, batch_of, require_arm, require_sound
+from robolin.loops.any_arm import evaluate
 from robolin.loops.assemble import assemble, assembled_change
-from robolin.loops.closed_rows import TOLERANCE
 from robolin.loops.closures import Closures, row_names, rows_of
+from robolin.loops.loop_answers import TOLERANCE
 
 
 def close(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, hold: Sequence[str] | str = ()) -> Closed:
@@ -99,8 +100,8 @@ def close_change(
     _require_loops(arm)
     held = _places(arm, [hold] if isinstance(hold, str) else hold)
     batch, flat = _flat(arm, q=q, qd=qd, dq=dq, dqd=dqd)
-    closures = Closures(arm, flat.pop("q"))
-    changes = assembled_change(closures, **flat, held=held)
+    closures = Closures(arm, flat["q"], flat["qd"])
+    changes = assembled_change(closures, flat["dq"], flat["dqd"], held=held)
     return ClosedChange(*(change.reshape(*batch, arm.n) for change in changes))
 
 
@@ -129,15 +130,13 @@ def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstra
     """
     _require_loops(arm)
     batch, flat = _flat(arm, q=q, qd=qd)
-    closures = Closures(arm, flat["q"])
-    L = closures.jacobian
-    opening = np.einsum("bij,bj->bi", L, flat["qd"])
+    closures = Closures(arm, flat["q"], flat["qd"])
     count = len(row_names(arm))
     return LoopConstraints(
         open_by=closures.open_by.reshape(*batch, count),
-        opening=opening.reshape(*batch, count),
-        jacobian=L.reshape(*batch, count, arm.n),
-        bias=closures.bias(flat["qd"]).reshape(*batch, count),
+        opening=closures.opening.reshape(*batch, count),
+        jacobian=closures.jacobian.reshape(*batch, count, arm.n),
+        bias=closures.bias.reshape(*batch, count),
         rows=row_names(arm),
     )
 

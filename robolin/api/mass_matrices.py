@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
+from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
+from robolin.loops.any_arm import evaluate
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,11 @@ from robolin.cli.flags.state_flags import State
 from robolin.cli.loop_answer import TITLES, closed_arrays, closed_changes, closed_state, fully
 from robolin.cli.motion import Motion, Run, Torque, Values, typed_motion
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluation.evaluate import KINEMATIC, evaluate
+from robolin.evaluation.evaluate import KINEMATIC
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.kinematics.frame_axes import of_real_links
+from robolin.loops.any_arm import evaluate
+from robolin.loops.closures import row_names
 from robolin.quantities import unit_of
 from robolin.results.result import Array, Result
 
@@ -170,6 +172,8 @@ def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
         return arm.joint_names
     if axis == "link":
         return arm.link_names
+    if axis == "closure":
+        return row_names(arm)
     known = {len(SPATIAL): SPATIAL, len(POINT): POINT}
     return known.get(axis) or tuple(str(i + 1) for i in range(axis))
 

@@ -9,7 +9,8 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.cli.motion import Values
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import How, complaint_of, evaluate_rows
+from robolin.evaluation.evaluate import How
+from robolin.loops.any_arm import evaluate_rows, why_unanswered
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Batch:
         for asked in self._asked:
             if row in asked.suspects:
                 state = {k: v[row] if v.ndim > 1 else v for k, v in asked.values.items()}
-                error = complaint_of(self._arm, asked.algorithm, state, 0, **self._how)
+                error = why_unanswered(self._arm, asked.algorithm, state, 0, **self._how)
                 if error is not None:
                     return error
         return None

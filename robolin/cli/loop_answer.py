@@ -12,8 +12,8 @@ from robolin.arrays import Floats
 from robolin.cli.flags.loop_flags import Loops
 from robolin.cli.motion import Values
 from robolin.loops.assemble import assemble
-from robolin.loops.closed_rows import FULL
 from robolin.loops.closures import row_names
+from robolin.loops.loop_answers import FULL
 from robolin.quantities import unit_of
 from robolin.results.result import Array
 

@@ -37,6 +37,10 @@ from robolin.dynamics.inverse.linearize_inverse import linearize_inverse
 from robolin.dynamics.inverse.perturb_inverse import perturb_inverse
 from robolin.dynamics.inverse.regressor import COLUMNS, regressor
 from robolin.dynamics.links.energy import energy, power
+from robolin.dynamics.loops.closing_step import closing_step
+from robolin.dynamics.loops.closures import closures
+from robolin.dynamics.loops.forward_closed import forward_closed
+from robolin.dynamics.loops.linearize_closures import linearize_closures
 from robolin.dynamics.mass_matrix.coriolis_matrix import coriolis_matrix
 from robolin.dynamics.mass_matrix.innovations_factors import innovations_factors, inverse_by_factors
 from robolin.dynamics.mass_matrix.mass_matrix import mass_matrix
@@ -49,6 +53,9 @@ _OPERATIONAL: Mapping[str, Shape] = {
     "free_acceleration": (6,),
     "rotation": (3, 3),
 }
+_ROWS: Shape = ("closure",)
+_ROWS_BY_JOINTS: Shape = ("closure", "joint")
+_GAPS: Mapping[str, Shape] = {"closure_gap": _ROWS, "closure_turn": ("closure", 3)}
 _MOTION = ("q", "qd", "qdd")
 _STATE = ("q", "qd", "tau")
 
@@ -386,6 +393,44 @@ ALGORITHMS: Mapping[str, Algorithm] = {
         ("q", "qd"),
         {"kinetic_energy": NUMBER, "potential_energy": NUMBER},
         "sums over the links, O(n)",
+    ),
+    "closures": Algorithm(
+        closures,
+        ("q", "qd"),
+        {
+            **_GAPS,
+            "closure_velocity": _ROWS,
+            "closure_jacobian_rate_qd": _ROWS,
+            "closure_jacobian": _ROWS_BY_JOINTS,
+        },
+        "differences of two frames' motions, O(n)",
+        "closed",
+    ),
+    "linearize-closures": Algorithm(
+        linearize_closures,
+        _MOTION,
+        {
+            "dclosure_velocity_dq": _ROWS_BY_JOINTS,
+            "dclosure_acceleration_dqd": _ROWS_BY_JOINTS,
+            "dclosure_acceleration_dq": _ROWS_BY_JOINTS,
+            "dclosure_jacobian_dq": ("closure", "joint", "joint"),
+        },
+        "differences of two frames' derivatives, O(n²)",
+        "closed",
+    ),
+    "forward-closed": Algorithm(
+        forward_closed,
+        _STATE,
+        {"qdd": VECTOR, "lam": _ROWS, "kept": _ROWS, **_GAPS, "closure_velocity": _ROWS},
+        "motions that the closures leave free first, O(n³)",
+        "closed",
+    ),
+    "closing-step": Algorithm(
+        closing_step,
+        ("q", "qd"),
+        {"dq": VECTOR, "dqd": VECTOR, **_GAPS},
+        "least step by Gram–Schmidt, O(n)",
+        "closed",
     ),
     "power": Algorithm(power, _STATE, {"power": NUMBER}, "sums over joints and loads, O(n)"),
 }

@@ -17,7 +17,13 @@ from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine.direct_groups import DirectGroups
 from robolin.engine.direct_storage import Cell, Column, Result, Scalars, Slots, Sums, Table
-from robolin.engine.parameters import LinkRow, LoadRow, Parameters, first_of_subtrees
+from robolin.engine.parameters import (
+    LinkRow,
+    LoadRow,
+    Parameters,
+    PlaceRow,
+    first_of_subtrees,
+)
 from robolin.engine.shortfall import NEGLIGIBLE, Shortfall, above
 
 
@@ -45,10 +51,15 @@ class DirectChain:
         velocity = parameters.friction_velocity
         self.friction_velocity = None if velocity is None else number(velocity)
         self.loads = tuple(self._load(load) for load in parameters.loads)
-        self.tip = SimpleNamespace(
-            link=parameters.tip.link,
-            axes=self._vector(parameters.tip.axes),
-            point=self._vector(parameters.tip.point),
+        self.tip = self._place(parameters.tip)
+        self.closures = tuple(
+            SimpleNamespace(
+                row=closure.row,
+                rigid=closure.rigid,
+                first=self._place(closure.first),
+                second=self._place(closure.second),
+            )
+            for closure in parameters.closures
         )
         self._placements = [self._placement(row) for row in self._rows]
         self._bodies = [self._body(row) for row in self._rows]
@@ -260,6 +271,11 @@ class DirectChain:
 
     def _body(self, row: LinkRow) -> tuple[Scalar, Vector, Vector]:
         return self._number(row.mass), self._vector(row.com), self._vector(row.rotary)
+
+    def _place(self, place: PlaceRow) -> Any:
+        return SimpleNamespace(
+            link=place.link, axes=self._vector(place.axes), point=self._vector(place.point)
+        )
 
     def _load(self, load: LoadRow) -> Any:
         point = self._vector(load.point)

@@ -65,6 +65,20 @@ class PlaceRow:
 NOWHERE = PlaceRow(1, IDENTITY, ORIGIN)
 
 
+@dataclass(frozen=True, slots=True)
+class ClosureRow:
+    """Two frames that are held together, and the number of its first equation."""
+
+    row: int
+    rigid: bool
+    first: PlaceRow
+    second: PlaceRow
+
+    @property
+    def size(self) -> int:
+        return 6 if self.rigid else 3
+
+
 @dataclass(frozen=True)
 class Parameters:
     """All numbers of an arm; links tip to base, `order[c]` the public place of coordinate c.
@@ -72,6 +86,7 @@ class Parameters:
     origin: where the inertial frame sits in the description's root frame
     tip:    the frame that kinematic questions are about
     roaming: how far the inertial frame goes per metre that links n, n - 1, n - 2 slide, if it does
+    closures: the frames that loops hold together
     """
 
     links: tuple[LinkRow, ...]
@@ -83,6 +98,11 @@ class Parameters:
     origin: Vector3 = ORIGIN
     tip: PlaceRow = NOWHERE
     roaming: Matrix3 | None = None
+    closures: tuple[ClosureRow, ...] = ()
+
+    @property
+    def closure_rows(self) -> int:
+        return sum(closure.size for closure in self.closures)
 
     @property
     def n(self) -> int:
@@ -162,7 +182,17 @@ def parameters_of(arm: Arm) -> Parameters:
         origin,
         tip,
         roaming,
+        _closures(arm, axes, origin),
     )
+
+
+def _closures(arm: Arm, axes: dict[int, Matrix3], origin: Vector3) -> tuple[ClosureRow, ...]:
+    found: list[ClosureRow] = []
+    for loop in arm.loops:
+        row = found[-1].row + found[-1].size if found else 0
+        ends = (_place(arm, frame, axes, origin) for frame in (loop.first, loop.second))
+        found.append(ClosureRow(row, loop.kind == "rigid", *ends))
+    return tuple(found)
 
 
 def _place(arm: Arm, frame: Frame, axes: dict[int, Matrix3], origin: Vector3) -> PlaceRow:

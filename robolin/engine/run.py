@@ -50,7 +50,12 @@ def run_on(
     with np.errstate(all="ignore"):
         algorithm(chain)
     results = {
-        name: gathered(chain.results.get(name, {}), batch, sizes(shape, n, parameters.n), kind)
+        name: gathered(
+            chain.results.get(name, {}),
+            batch,
+            sizes(shape, n, parameters.n, parameters.closure_rows),
+            kind,
+        )
         for name, shape in gives.items()
     }
     return Ran(results, chain.shortfalls, chain.divides)

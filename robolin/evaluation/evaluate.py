@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from math import prod
 from typing import Literal, TypedDict, Unpack
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
@@ -16,6 +15,13 @@ from robolin.engine.shortfall import no_inertia
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.methods import METHODS, Method, algorithm_for
+from robolin.evaluation.unanswered import (
+    error_in,
+    infinite_rows,
+    require_answers,
+    row_of,
+    unsound_rows,
+)
 from robolin.input_checks import (
     Array,
     array_of,
@@ -25,7 +31,7 @@ from robolin.input_checks import (
     require_arm,
     require_finite_results,
     require_sound,
-    suspects,
+    require_tree,
 )
 from robolin.wording import listed
 
@@ -54,12 +60,8 @@ class How(TypedDict, total=False):
 
 def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
-    results, complaints = evaluate_rows(arm, verb, values, **how)
-    if complaints[0] if complaints.size == 1 else complaints.any():
-        for row in np.flatnonzero(complaints):
-            error = complaint_of(arm, verb, values, int(row), **how)
-            if error is not None:
-                raise error
+    results, unanswered = evaluate_rows(arm, verb, values, **how)
+    require_answers(unanswered, lambda row: why_unanswered(arm, verb, values, row, **how))
     return results
 
 
@@ -69,15 +71,13 @@ def evaluate_rows(
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     require_arm(arm)
     if how:
-        _require_known(how)
+        require_known(how)
     engine, cache = how.get("engine", "auto"), arm_cache(arm)
     question = (verb, how.get("method", "auto"))
     name = cache.names.get(question)
     if name is None:
-        if arm.loops and verb not in KINEMATIC:
-            from robolin.loops.closed_rows import closed_rows
-
-            return closed_rows(arm, verb, values, how)
+        if not same_when_closed(verb):
+            require_tree(arm, verb)
         name = cache.names[question] = algorithm_for(arm, *question)
     algorithm, plan = ALGORITHMS[name], cache.plans.get(name)
     if plan is not None and engine != "python":
@@ -96,7 +96,7 @@ def evaluate_rows(
     return rows
 
 
-def _require_known(how: How) -> None:
+def require_known(how: How) -> None:
     """Only options there are, with values they may have."""
     for name in how:
         if name not in How.__annotations__:
@@ -121,31 +121,22 @@ def _run_directly(
     results, shortfalls, _ = run_on(
         arm_cache(arm).parameters, algorithm.run, algorithm.gives, arrays
     )
-    complaints = suspects(arm, arrays, batch)
+    unanswered = unsound_rows(arm, arrays, batch) | infinite_rows(results, batch)
     for shortfall in shortfalls:
-        complaints[... if shortfall.rows is None else shortfall.rows] = True
-    for values in results.values():
-        own = tuple(range(len(batch), values.ndim))
-        complaints |= ~np.isfinite(values).all(axis=own).ravel()
-    return results, complaints
+        unanswered[... if shortfall.rows is None else shortfall.rows] = True
+    return results, unanswered
 
 
-def complaint_of(
+def why_unanswered(
     arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, **how: Unpack[How]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
-    if arm.loops and verb not in KINEMATIC:
-        from robolin.loops.closed_rows import closed_complaint
-
-        return closed_complaint(arm, verb, values, row, how)
     algorithm = ALGORITHMS[algorithm_for(arm, verb, how.get("method", "auto"))]
     arrays = {each: array_of(arm, each, values[each]) for each in algorithm.needs}
     batch = batch_of(arrays)
-    state = {
-        each: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)[row]
-        for each, array in arrays.items()
-    }
-    try:
+    state = row_of(arm, arrays, batch, row)
+
+    def require_answer() -> None:
         require_sound(arm, state)
         results, shortfalls, _ = run_on(
             arm_cache(arm).parameters, algorithm.run, algorithm.gives, state
@@ -153,7 +144,10 @@ def complaint_of(
         if shortfalls:
             raise no_inertia(shortfalls[0], arm.source)
         require_finite_results(results)
-    except RobolinError as error:
-        prefix = f"state {row}: " if batch else ""
-        return RobolinError(prefix + error.message, where=error.where, hint=error.hint)
-    return None
+
+    return error_in(row, batch, require_answer)
+
+
+def same_when_closed(verb: str) -> bool:
+    """Whether the answer is the same with loops closed, or is about the closures themselves."""
+    return verb in KINEMATIC or (verb in ALGORITHMS and ALGORITHMS[verb].kind == "closed")

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.loops.closures import Closures
-from robolin.loops.loop_kinematics import Array
+from robolin.evaluation.evaluate import How, evaluate_rows
+from robolin.input_checks import Array
+from robolin.loops.closures import Closures, open_by
+from robolin.loops.loop_dynamics import has_kernel
 from robolin.loops.rank import RELATIVE_TOLERANCE, Mask
 
 # gaps below this, in metres and radians, are closed; a few roundings of an arm some metres long
 CLOSED = 1e-13
 STEPS = 60
+
+# gaps below which a state is on its way back from a small step, and no other branch is near
+NEARBY = 1e-3
 
 # the largest step, in radians or metres: longer ones may end on another branch
 LONGEST = 0.5
@@ -34,7 +39,7 @@ def assemble(arm: Arm, q: Array, qd: Array, held: Sequence[int] = ()) -> Assembl
     """The states closed, the held places of q and q̇ as they are, every step as short as can be."""
     free = _free(arm.n, held)
     q = assembled_positions(arm, q, free)
-    closures = Closures(arm, q)
+    closures = Closures(arm, q, qd)
     qd = assembled_velocities(closures, qd, free)
     opening = np.einsum("bij,bj->bi", closures.jacobian, qd)
     return Assembled(q, qd, closures.open_by, opening)
@@ -70,12 +75,34 @@ def assembled_velocities(closures: Closures, qd: Array, free: Mask) -> Array:
 
 
 def assembled_change(
-    closures: Closures, qd: Array, dq: Array, dqd: Array, held: Sequence[int] = ()
+    closures: Closures, dq: Array, dqd: Array, held: Sequence[int] = ()
 ) -> tuple[Array, Array]:
     """The nearest small changes that keep the closures: L δq = 0 and L δq̇ + δL q̇ = 0."""
     free = _free(dq.shape[-1], held)
-    dq = dq - _least(closures, closures.change(qd, dq, dqd)[0], free)
-    return dq, dqd - _least(closures, closures.change(qd, dq, dqd)[1], free)
+    dq = dq - _least(closures, closures.change(dq, dqd)[0], free)
+    return dq, dqd - _least(closures, closures.change(dq, dqd)[1], free)
+
+
+def closed_nearby(arm: Arm, q: Array, qd: Array, how: How) -> tuple[Array, Array] | None:
+    """One state (n,) that all but meets its closures brought onto them; None if it is not so.
+
+    The same steps as above, by the algorithm `closing-step`.
+    """
+    if not has_kernel(arm, None):
+        return None
+    nearest: tuple[float, Array, Array] | None = None
+    for _ in range(STEPS):
+        found, unanswered = evaluate_rows(arm, "closing-step", {"q": q, "qd": qd}, **how)
+        gap = float(np.abs(open_by(arm, found)).max())
+        if unanswered.any() or not gap < NEARBY:
+            return None
+        if nearest is not None and gap >= nearest[0]:
+            return nearest[1:]
+        nearest = gap, q, qd - found["dqd"]
+        if gap <= CLOSED:
+            break
+        q = q - found["dq"]
+    return None if nearest is None else nearest[1:]
 
 
 def _free(n: int, held: Sequence[int]) -> Mask:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from robolin.loops.loop_kinematics import Array
+from robolin.input_checks import Array
 
 Mask = npt.NDArray[np.bool_]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.evaluation.evaluate import LoopMethod
-from robolin.loops.loop_kinematics import Array
+from robolin.input_checks import Array
 
 Solution = tuple[Array, Array]
 

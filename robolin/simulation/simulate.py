@@ -14,7 +14,9 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, How, evaluate
-from robolin.input_checks import Array, array_of, batch_of, require_arm, require_sound, suspects
+from robolin.evaluation.unanswered import unsound_rows
+from robolin.input_checks import Array, array_of, batch_of, require_arm, require_sound
+from robolin.loops.loop_simulation import driven
 from robolin.simulation.controllers import Controller, PoseControl, RateControl, controller_of
 from robolin.simulation.equations import (
     Accelerations,
@@ -144,8 +146,6 @@ def run(task: Task, q: ArrayLike, qd: ArrayLike, tau: AnyTorque) -> Simulation:
 
 def _on_closures(task: Task, q: Array, qd: Array) -> Task:
     """The task on the tree of an arm with loops, kept on their closures."""
-    from robolin.loops.closed_motion import driven
-
     how = _how(task, prod(q.shape[:-1]))
     loops = driven(task.arm, q, qd, how, task.baumgarte, task.schedule.fixed)
     return replace(task, arm=loops.tree, accelerations=loops.accelerations, project=loops.project)
@@ -167,7 +167,7 @@ def _together(
         arrays["tau"] = array_of(arm, "tau", tau)
     batch = batch_of(arrays)
     spread = {name: np.broadcast_to(x, (*batch, arm.n)) for name, x in arrays.items()}
-    for row in np.flatnonzero(suspects(arm, arrays, batch)):
+    for row in np.flatnonzero(unsound_rows(arm, arrays, batch)):
         place = np.unravel_index(row, batch) if batch else ()
         require_sound(arm, {name: values[place] for name, values in spread.items()})
     return spread["q"], spread["qd"], arrays.get("tau", tau)

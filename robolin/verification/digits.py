@@ -5,7 +5,7 @@ The algorithm that answers runs twice from the same figures, on floats and on 50
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import log10
 from typing import Any
 
@@ -41,6 +41,11 @@ LARGE = 24
 
 def digits(on: Subject) -> Iterator[Check]:
     """For each question, the right digits of its results in the worst-conditioned state."""
+    yield from digits_of(on, answering(on))
+
+
+def digits_of(on: Subject, names: Sequence[str]) -> Iterator[Check]:
+    """The same for these algorithms."""
     try:
         import mpmath
     except ImportError:
@@ -49,7 +54,7 @@ def digits(on: Subject) -> Iterator[Check]:
     rows = sorted({int(np.argmax(on.condition)), 0} if len(on.arm.links) <= SMALL else {0})
     with mpmath.workdps(DIGITS):
         told: set[str] = set()
-        for name in answering(on):
+        for name in names:
             gives = set(ALGORITHMS[name].gives)
             if len(on.arm.links) > LARGE and gives <= told:
                 yield not_run(FAMILY, name, "on a large arm one algorithm tells of each result")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -29,15 +29,20 @@ VERBS = (
 def engines(on: Subject) -> Iterator[Check]:
     """How many numbers differ in any bit, over all states and all questions."""
     names = answering(on, VERBS)
-    if not names:
+    if names:
+        yield from same_bits(on, names, FAMILY, TITLE)
+    else:
         yield not_applicable(FAMILY, TITLE, "no algorithm applies")
-        return
+
+
+def same_bits(on: Subject, names: Sequence[str], family: str, title: str) -> Iterator[Check]:
+    """The same for these algorithms."""
     differing, worst, culprits = 0, 0, []
     for name in names:
         try:
             plan = arm_cache(on.arm).plan(name)
         except ImportError as error:
-            yield not_run(FAMILY, TITLE, f"{error.name or 'the compiler'} is not installed")
+            yield not_run(family, title, f"{error.name or 'the compiler'} is not installed")
             return
         inputs = [np.ascontiguousarray(x) for x in on.given(name).values()]
         arrays, _ = plan.many(inputs, (len(on.q),), 1)
@@ -50,4 +55,4 @@ def engines(on: Subject) -> Iterator[Check]:
                 culprits.append(f"{array} of {name}")
     detail = f"{', '.join(culprits[:3])} differ" if culprits else f"{len(names)} algorithms"
     verdict: Verdict = "failed" if differing else "passed"
-    yield Check(FAMILY, TITLE, verdict, float(differing), 0.0, "bits", worst, detail)
+    yield Check(family, title, verdict, float(differing), 0.0, "bits", worst, detail)

@@ -45,14 +45,18 @@ _OF_FACTORS = ("factor", "factor_inverse", "D", "m", "nu", "xi", "qd")
 _OF_INVERSES = ("mass_matrix_inverse", "dqdd_dtau", "operational_inertia_inverse")
 _DIVIDED_ONCE = (*_OF_FACTORS, *_OF_INVERSES)
 
+# divided by the closures, too
+_OF_CLOSURES = ("forward-closed", "closing-step")
+
 SUM = Bound(SUMMED, "sum")
 
 
 class Subject:
     """One arm, its states, and what the algorithms of the catalogue give there."""
 
-    def __init__(self, arm: Arm, states: Mapping[str, Array]) -> None:
-        self.arm, self.states = arm, states
+    def __init__(self, arm: Arm, states: Mapping[str, Array], closed: bool = False) -> None:
+        # closed: whether the states meet the closures of the arm's loops
+        self.arm, self.states, self._closed = arm, states, closed
         self.q, self.qd, self.qdd = states["q"], states["qd"], states["qdd"]
         self._ran: dict[str, Ran] = {}
 
@@ -76,6 +80,8 @@ class Subject:
     def obstacle(self, name: str) -> str:
         """Why an algorithm does not apply to this arm, '' where it does."""
         algorithm = ALGORITHMS[name]
+        if algorithm.kind == "closed" and not self._closed:
+            return "it is about closed loops"
         if unknown := [need for need in algorithm.needs if not self._can_make(need)]:
             return f"there is no state to ask for {' and '.join(unknown)}"
         numbers = max(self._entries(shape) for shape in algorithm.gives.values())
@@ -154,8 +160,24 @@ class Subject:
     def accelerations(self) -> Bound:
         return Bound(OF_ACCELERATIONS * self.divided.value, "acceleration")
 
+    @cached_property
+    def closed_bound(self) -> Bound:
+        """Divided by the mass matrix and the closures that are kept, each of size 1, at once."""
+        inertias = self.result("mass-matrix", "mass_matrix")
+        closures = self.result("closures", "closure_jacobian")
+        kept = self.result("forward-closed", "kept") > 0.5
+        conditions = []
+        for M, rows, mask in zip(inertias, closures, kept, strict=True):
+            M, L = M / np.linalg.norm(M, 2), rows[mask] / np.linalg.norm(rows, 2)
+            whole = np.block([[M, L.T], [L, np.zeros((len(L), len(L)))]])
+            conditions.append(np.linalg.cond(whole))
+        divided = SUMMED + PER_CONDITION * np.array(conditions)
+        return Bound(OF_ACCELERATIONS * divided, "loops")
+
     def bound(self, algorithm: str, array: str) -> Bound:
         """What a result of an algorithm may be off."""
+        if algorithm in _OF_CLOSURES:
+            return self.closed_bound
         if not self.ran(algorithm).divides:
             return SUM
         if array in _OF_TASKS:

@@ -13,7 +13,8 @@ from robolin.engine.shortfall import no_inertia
 from robolin.errors import UsageError
 from robolin.input_checks import require_arm
 from robolin.verification.algorithms import algorithms
-from robolin.verification.checks import Check, not_applicable
+from robolin.verification.checks import Check
+from robolin.verification.closed_loops import closed_loops
 from robolin.verification.derivatives import derivatives
 from robolin.verification.digits import digits
 from robolin.verification.engines import engines
@@ -111,10 +112,6 @@ def verify(
     drawn = Subject(arm, sampled_states(arm, samples or default_samples(arm), seed))
     on, defects = _sound(drawn)
     checks = [check for family in _FAMILIES for check in family(on)]
-    if arm.loops:
-        names = ", ".join(f"'{loop.name}'" for loop in arm.loops)
-        reason = f"every check is of the tree with {names} open"
-        checks.append(not_applicable("loops", "closed loops", reason))
     comparison = None
     if against is not None:
         comparison, found = compared_with(against, on)
@@ -130,6 +127,7 @@ _FAMILIES: tuple[Callable[[Subject], Iterator[Check]], ...] = (
     algorithms,
     engines,
     digits,
+    closed_loops,
 )
 
 

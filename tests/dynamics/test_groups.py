@@ -39,6 +39,7 @@ FORWARD = [
     name
     for name, algorithm in ALGORITHMS.items()
     if name.startswith("forward") and name not in ONE_FREEDOM and "qdd" in algorithm.gives
+    if algorithm.kind != "closed"
 ]
 
 

@@ -85,6 +85,8 @@ def cases() -> Iterator[Any]:
     for name, algorithm in ALGORITHMS.items():
         if algorithm.kind == "spanning":
             continue  # short arms and singular poses have no answer; its own tests choose others
+        if algorithm.kind == "closed":
+            continue  # these answer on arms with loops; their own tests have some
         for mates in kernel_mates():
             arm = mates[0]
             independent = algorithm.kind == "any" or not arm.has_mimic

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from robolin.loops.closures import Closures, rotation_vector
+from tests.dynamics.running import run_on
 from tests.dynamics.world import frame_in_world
 from tests.loops.closed_arms import Closed, relative, sample
 
@@ -16,11 +17,11 @@ EXACT = 1e-13
 every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)
 
 
-def stepped(closed: Closed, along: str) -> tuple[np.ndarray, np.ndarray]:
-    """q and q̇ of the first state, with a complex step of one of them in every direction."""
-    unit = 1j * STEP * np.eye(closed.arm.n)
-    q, qd = (np.tile(x[0], (closed.arm.n, 1)).astype(complex) for x in (closed.q, closed.qd))
-    return (q + unit, qd) if along == "q" else (q, qd + unit)
+def stepped(closed: Closed, **along: np.ndarray) -> dict[str, np.ndarray]:
+    """What the algorithm gives for complex steps of q and q̇ (count, n) from the first state."""
+    state = {"q": closed.q[0], "qd": closed.qd[0]}
+    moved = {name: x + 1j * STEP * along.get(name, np.zeros((1, 1))) for name, x in state.items()}
+    return run_on(closed.arm, "closures", moved)
 
 
 @every_arm
@@ -57,48 +58,42 @@ def test_jacobian_is_the_derivative_of_the_gaps(closed: Closed) -> None:
 @every_arm
 def test_bias_is_the_rate_of_the_jacobian(closed: Closed) -> None:
     """c = -L̇ q̇, with L̇ from a complex step along the motion."""
-    moved = Closures(closed.arm, closed.q + 1j * STEP * closed.qd)
-    rate = moved.jacobian.imag / STEP
-    true = -np.einsum("bij,bj->bi", rate, closed.qd)
+    rate = stepped(closed, q=closed.qd[:1])["closure_jacobian"][0].imag / STEP
 
-    assert relative(Closures(closed.arm, closed.q).bias(closed.qd), true) < EXACT
+    found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).bias[0]
+    assert relative(found, -rate @ closed.qd[0]) < EXACT
 
 
 @every_arm
 @pytest.mark.parametrize("along", ["q", "qd"])
 def test_acceleration_gradients(closed: Closed, along: str) -> None:
-    """Gq and Gv are the derivatives of L q̈ + L̇ q̇."""
-    q, qd = stepped(closed, along)
-    moved = Closures(closed.arm, q)
-    rows = np.einsum("bij,j->bi", moved.jacobian, closed.tau[0]) - moved.bias(qd)
-    true = rows.imag.T / STEP
-    gradients = Closures(closed.arm, closed.q[:1]).acceleration_gradients(
-        closed.qd[:1], closed.tau[:1]
-    )
+    """The gradients of L q̈ + L̇ q̇ are its derivatives."""
+    moved = stepped(closed, **{along: np.eye(closed.arm.n)})
+    rows = moved["closure_jacobian"] @ closed.tau[0] + moved["closure_jacobian_rate_qd"]
+    found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).linearized(closed.tau[:1])
 
-    assert relative(gradients[0 if along == "q" else 1][0], true) < EXACT
+    assert relative(found[f"dclosure_acceleration_d{along}"][0], rows.imag.T / STEP) < EXACT
 
 
 @every_arm
-def test_force_gradient(closed: Closed) -> None:
-    """The derivative of L* λ, forces and moments keeping their world components."""
-    lam = np.random.default_rng(3).normal(size=Closures(closed.arm, closed.q).open_by[:1].shape)
-    moved = Closures(closed.arm, stepped(closed, "q")[0]).jacobian
-    true = np.einsum("cij,i->jc", moved, lam[0]).imag / STEP
+def test_jacobian_gradient(closed: Closed) -> None:
+    """∂L/∂q, whose sum with λ is the derivative of L* λ for forces that keep their direction."""
+    moved = stepped(closed, q=np.eye(closed.arm.n))["closure_jacobian"].imag / STEP
+    found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).linearized(closed.tau[:1])
 
-    assert relative(Closures(closed.arm, closed.q[:1]).force_gradient(lam)[0], true) < EXACT
+    assert relative(found["dclosure_jacobian_dq"][0], np.moveaxis(moved, 0, -1)) < EXACT
 
 
 @every_arm
 def test_changes_open_closures(closed: Closed) -> None:
     """L δq and the change of L q̇ are derivatives of the gaps and of their rates."""
-    dq, dqd = np.random.default_rng(4).normal(size=(2, *closed.q.shape))
-    still, moved = (Closures(closed.arm, q) for q in (closed.q, closed.q + 1j * STEP * dq))
-    rate = np.einsum("bij,bj->bi", moved.jacobian, closed.qd + 1j * STEP * dqd)
-    found = still.change(closed.qd, dq, dqd)
+    dq, dqd = np.random.default_rng(4).normal(size=(2, 1, closed.arm.n))
+    moved = stepped(closed, q=dq, qd=dqd)
+    found = Closures(closed.arm, closed.q[:1], closed.qd[:1]).change(dq, dqd)
 
-    assert relative(found[0], np.einsum("bij,bj->bi", still.jacobian, dq)) < EXACT
-    assert relative(found[1], rate.imag / STEP) < EXACT
+    # the state is closed, so that the sine of a turn changes as the turn does
+    assert relative(found[0], moved["closure_gap"].imag / STEP) < EXACT
+    assert relative(found[1], moved["closure_velocity"].imag / STEP) < EXACT
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-3, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-8, np.pi])

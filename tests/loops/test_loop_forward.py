@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.arm import Frame, Inertia, Loop, Pose, Wrench
-from robolin.loops.closed_motion import LoopMotion
+from robolin.loops.loop_simulation import LoopMotion
 from tests.loops.closed_arms import METHODS, Closed, relative, sample
 from tests.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced, reduced_change
 

@@ -18,7 +18,7 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.plan import Plan
 from robolin.engine.parameters import Parameters, parameters_of
-from robolin.verification import running
+from robolin.verification import closed_loops, running
 from robolin.verification.algorithms import algorithms
 from robolin.verification.checks import Check
 from robolin.verification.derivatives import derivatives
@@ -27,6 +27,7 @@ from robolin.verification.engines import engines
 from robolin.verification.identities import identities
 from robolin.verification.states import sampled_states
 from robolin.verification.subject import Subject
+from tests.loops.closed_arms import closed
 from tests.robots import random_arm, with_wrench
 
 ARM = with_wrench(random_arm(70, 4, armature=True, damping=True, friction_velocity=0.4), "follower")
@@ -96,6 +97,28 @@ def test_a_slightly_wrong_result_fails(
     """One part in 10⁹ too much in any result of any algorithm is out of some bound."""
     mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
     assert failing(derivatives, identities, algorithms)
+
+
+LOOPS = [
+    (name, array)
+    for name in ("closures", "linearize-closures", "forward-closed")
+    for array in ALGORITHMS[name].gives
+    # gaps beside the motion are those that "closures" gives, and a mark is 0 or 1
+    if name != "forward-closed" or array in ("qdd", "lam")
+]
+
+
+@pytest.mark.parametrize(("name", "array"), LOOPS)
+def test_a_slightly_wrong_closure_fails(
+    name: str, array: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One part in 10⁹ too much in what is said of a closed loop is out of some bound."""
+    monkeypatch.setattr(closed_loops, "same_bits", lambda *_: ())
+    monkeypatch.setattr(closed_loops, "digits_of", lambda *_: ())
+    arm = closed(1, 7, ("rigid", 1, 0)).arm
+    mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
+    found = list(closed_loops.closed_loops(Subject(arm, sampled_states(arm, 4, 0))))
+    assert any(check.verdict == "failed" for check in found)
 
 
 @pytest.mark.parametrize(

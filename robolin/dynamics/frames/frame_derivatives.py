@@ -29,31 +29,46 @@ def frame_derivatives(chain: Chain) -> None:
     links = place_links(chain, weighed=False)
     moving, tip = weightless_motion(chain, links), tip_frame(chain, links)
     V, a = motion_at_tip(moving, tip)
-    w, v, turning = V[:3], V[3:], a[:3]
 
     for k in chain.path_of(tip.link):
         # at a place that stays
         J = at_point(links.H[k], tip.r)
-        h, dr = J[:3], J[3:]
-        dV_dq, da_dqd, da_dq = (
-            at_point(X, tip.r) for X in link_changes(chain, links, moving, tip, k)
-        )
+        dV_dq, da_dqd, da_dq = changes = spatial_changes(chain, links, moving, tip, k)
         _out_column(chain, "dspatial_velocity_dq", k, dV_dq)
         _out_column(chain, "dspatial_acceleration_dqd", k, da_dqd)
         _out_column(chain, "dspatial_acceleration_dq", k, da_dq)
 
         # the same for a point that moves along
-        dw, dv = dV_dq[:3], add(dV_dq[3:], cross(w, dr))
-        spun = add(da_dqd[3:], add(cross(h, v), cross(w, dr)))
-        carried = add(cross(turning, dr), add(cross(dw, v), cross(w, dv)))
-        _out_column(chain, "dtwist_dq", k, dw + dv)
-        _out_column(chain, "dclassical_acceleration_dqd", k, da_dqd[:3] + spun)
-        _out_column(chain, "dclassical_acceleration_dq", k, da_dq[:3] + add(da_dq[3:], carried))
+        dtwist_dq, seen_dqd, seen_dq = classical_changes(J, V, a, changes)
+        _out_column(chain, "dtwist_dq", k, dtwist_dq)
+        _out_column(chain, "dclassical_acceleration_dqd", k, seen_dqd)
+        _out_column(chain, "dclassical_acceleration_dq", k, seen_dq)
+
+
+Changes = tuple[Vector, Vector, Vector]
+
+
+def spatial_changes(
+    chain: Chain, links: Links, moving: Motion, tip: TipFrame, k: LinkNumber
+) -> Changes:
+    """∂V/∂q, ∂a/∂q̇ and ∂a/∂q of joint k, referred to where the frame's point is now."""
+    dV_dq, da_dqd, da_dq = link_changes(chain, links, moving, tip, k)
+    return at_point(dV_dq, tip.r), at_point(da_dqd, tip.r), at_point(da_dq, tip.r)
+
+
+def classical_changes(J: Vector, V: Vector, a: Vector, changes: Changes) -> Changes:
+    """The same for a point that moves along, from its column J of the Jacobian, V and a."""
+    dV_dq, da_dqd, da_dq = changes
+    h, dr, w, v, turning = J[:3], J[3:], V[:3], V[3:], a[:3]
+    dw, dv = dV_dq[:3], add(dV_dq[3:], cross(w, dr))
+    spun = add(da_dqd[3:], add(cross(h, v), cross(w, dr)))
+    carried = add(cross(turning, dr), add(cross(dw, v), cross(w, dv)))
+    return dw + dv, da_dqd[:3] + spun, da_dq[:3] + add(da_dq[3:], carried)
 
 
 def link_changes(
     chain: Chain, links: Links, moving: Motion, tip: TipFrame, k: LinkNumber
-) -> tuple[Vector, Vector, Vector]:
+) -> Changes:
     """By how much V and a of the frame's link change with q, q̇ of joint k.
 
     A joint carries along all that is outboard of it; p is the link it sits on.

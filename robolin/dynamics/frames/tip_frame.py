@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber
+from robolin.algebra.chain import Chain, LinkNumber, Place
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import add, cross, rotate, rotate_rotation
 from robolin.dynamics.links.link_poses import Links
@@ -24,10 +24,14 @@ class TipFrame(NamedTuple):
 
 
 def tip_frame(chain: Chain, links: Links) -> TipFrame:
+    """The frame that kinematic questions are about, where it is now."""
+    return placed_frame(chain.tip, links)
+
+
+def placed_frame(place: Place, links: Links) -> TipFrame:
     """R = R(k) axes and r = p(k) + R(k) point, on link k."""
-    tip = chain.tip
-    R, p = links.R[tip.link], links.p[tip.link]
-    return TipFrame(tip.link, rotate_rotation(R, tip.axes), add(p, rotate(R, tip.point)))
+    R, p = links.R[place.link], links.p[place.link]
+    return TipFrame(place.link, rotate_rotation(R, place.axes), add(p, rotate(R, place.point)))
 
 
 def at_point(X: Vector, r: Vector) -> Vector:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.engine.parameters import Parameters
+from robolin.engine.parameters import Parameters, PlaceRow
 
 # doubles per link: rotation 9, offset 3, mass, com 3, rotary 6, armature, damping, friction, …
 ROTATION, OFFSET, MASS, COM, ROTARY = 0, 9, 12, 13, 16
@@ -19,7 +19,10 @@ HEAD_DOUBLES = 28
 # after the links, per load: axes 9, point, force, moment
 LOAD_DOUBLES = 18
 
-# tables of n + 2 whole numbers each, by link; then the tip's link, and the loads' links
+# after the loads, per frame of a closure, the first and then the second: axes 9, point
+FRAME_DOUBLES = 12
+
+# tables of n + 2 whole numbers each, by link; then the links of tip, loads, closures
 PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, OUTERMOST, CARRIER, RESTS = 0, 1, 2, 3, 4, 5, 6, 7
 
 # by coordinate: its public place; by turn, and how many at 0: the links with partners outboard
@@ -37,6 +40,11 @@ class Variant:
     load_models: tuple[str, ...]
     grouped: bool = False
     roams: bool = False
+    rigid_closures: tuple[bool, ...] = ()
+
+    @property
+    def closure_rows(self) -> int:
+        return sum(6 if rigid else 3 for rigid in self.rigid_closures)
 
 
 def variant_of(parameters: Parameters) -> Variant:
@@ -48,6 +56,7 @@ def variant_of(parameters: Parameters) -> Variant:
         load_models=tuple(load.model for load in parameters.loads),
         grouped=parameters.grouped,
         roams=parameters.roaming is not None,
+        rigid_closures=tuple(closure.rigid for closure in parameters.closures),
     )
 
 
@@ -84,7 +93,15 @@ def doubles_of(parameters: Parameters) -> np.ndarray:
         for load in parameters.loads
         for number in (*load.axes, *load.point, *load.force, *load.moment)
     ]
-    return np.array(head + links + loads)
+    closures = [
+        number for frame in _closed_frames(parameters) for number in (*frame.axes, *frame.point)
+    ]
+    return np.array(head + links + loads + closures)
+
+
+def _closed_frames(parameters: Parameters) -> list[PlaceRow]:
+    """Both frames of every closure."""
+    return [frame for each in parameters.closures for frame in (each.first, each.second)]
 
 
 def wholes_of(parameters: Parameters, first: list[int]) -> np.ndarray:
@@ -97,5 +114,6 @@ def wholes_of(parameters: Parameters, first: list[int]) -> np.ndarray:
     tables[PLACE, 1 : m + 1] = parameters.order
     partnered = [k for k, row in enumerate(parameters.links, start=1) if row.outermost != k]
     tables[PARTNERED, : len(partnered) + 1] = (len(partnered), *partnered)
-    places = [parameters.tip.link, *(load.link for load in parameters.loads)]
+    loads = [load.link for load in parameters.loads]
+    places = [parameters.tip.link, *loads, *(frame.link for frame in _closed_frames(parameters))]
     return np.concatenate([tables.ravel(), np.array(places, dtype=np.int64)])

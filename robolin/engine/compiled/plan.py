@@ -79,8 +79,8 @@ class Plan:
 
     def __init__(self, arm: ArmTables, recipe: Recipe) -> None:
         self._arm, self._kernel = arm, kernel_for(recipe)
-        self._needs = len(recipe.needs)
-        self._shapes = {name: sizes(shape, arm.m, arm.n) for name, shape in recipe.gives}
+        self._needs, rows = len(recipe.needs), arm.variant.closure_rows
+        self._shapes = {name: sizes(shape, arm.m, arm.n, rows) for name, shape in recipe.gives}
         self._row_sizes = [prod(shape) for shape in self._shapes.values()]
         self._starts = [0, *accumulate(self._row_sizes)]
         m, width = arm.m, recipe.width

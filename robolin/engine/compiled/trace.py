@@ -19,6 +19,7 @@ from robolin.engine.compiled.lanes import Lane, Memory, as_value
 from robolin.engine.compiled.layout import Variant
 from robolin.engine.compiled.llvm_text import Assembly, Value
 from robolin.engine.compiled.trace_arm import TracedArm, TracedGroups
+from robolin.engine.compiled.trace_closures import traced_closures
 from robolin.engine.compiled.trace_results import Staging, TracedResult
 from robolin.engine.compiled.trace_storage import (
     SerialSums,
@@ -174,6 +175,10 @@ class TracedChain:
             force=numbers[12:15],
             moment=numbers[15:18],
         )
+
+    @property
+    def closures(self) -> Sequence[Any]:
+        return traced_closures(self)
 
     # the state
 

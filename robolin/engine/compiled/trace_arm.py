@@ -86,7 +86,7 @@ class TracedArm:
         )
 
     def link_of_place(self, i: int) -> Value:
-        """The link of the tip (0) or of a load (1, …)."""
+        """The link of the tip (0), of a load (1, …) or of a closure's frame after those."""
         asm = self.asm
         place = asm.whole("mul", self.count, layout.LINK_TABLES)
         return asm.load("i64", asm.address(Value("%wholes"), asm.whole("add", place, i), "i64"))

@@ -28,7 +28,7 @@ class Staging:
         for name, shape in self.gives.items():
             size = Value("1")
             for axis in shape:
-                size = self._asm.emit_at_entry(f"mul i64 {size}, {_length(axis)}")
+                size = self._asm.emit_at_entry(f"mul i64 {size}, {self._length(axis)}")
             self.sizes[name], self.offsets[name] = size, so_far
             so_far = self._asm.emit_at_entry(f"add i64 {so_far}, {size}")
         self.total = so_far
@@ -38,7 +38,7 @@ class Staging:
         asm = self._asm
         flat = Value("0")
         for axis, i in zip(self.gives[name], index, strict=True):
-            before = asm.whole("mul", flat, _length(axis))
+            before = asm.whole("mul", flat, self._length(axis))
             flat = asm.whole("add", before, self._public(axis, i))
         place = asm.whole("add", self.offsets[name], flat)
         address = asm.vector_address(Value("%staging"), place)
@@ -46,6 +46,10 @@ class Staging:
         if more:
             lane = Lane(asm, asm.load_vector(address)) + lane
         asm.store_vector(lane.value, address)
+
+    def _length(self, axis: Axis) -> Value:
+        rows = str(self._arm.variant.closure_rows)
+        return Value({"joint": "%m", "link": "%n", "closure": rows}.get(str(axis), str(axis)))
 
     def _public(self, axis: Axis, i: Value) -> Value:
         """Where a coordinate, a link or an entry stands in a result."""
@@ -73,7 +77,3 @@ class TracedResult:
     def _store(self, index: tuple[Value, ...], value: Scalar, *, more: bool) -> None:
         coordinates, value = self._arm.reduced(index, value, self._staging.gives[self._name])
         self._staging.store(self._name, coordinates, value, more=more)
-
-
-def _length(axis: Axis) -> Value:
-    return Value({"joint": "%m", "link": "%n"}.get(str(axis), str(axis)))

@@ -1,7 +1,11 @@
 """Accelerations of an arm with closed loops, the forces of its closures, and how both change.
 
 States are flat batches here: q, q̇, τ of shape (B, n).  What is checked about them, and how they
-come in, is for `robolin.loops.closed_rows`.
+come in, is for `robolin.loops.loop_answers`.
+
+The algorithm `forward-closed` answers states that are plainly regular, redundant equations
+included.  What it has doubts about, such as equations all but dependent or motion that hardly
+meets inertia, is worked out again here by LAPACK, and so are the other methods and derivatives.
 """
 
 from __future__ import annotations
@@ -13,9 +17,9 @@ from functools import cached_property
 import numpy as np
 
 from robolin.arm import Arm, kept_with
-from robolin.evaluation.evaluate import How, LoopMethod, evaluate_rows
-from robolin.loops.closures import Closures
-from robolin.loops.loop_kinematics import Array
+from robolin.evaluation.evaluate import How, LoopMethod
+from robolin.input_checks import Array
+from robolin.loops.closures import AS_USUAL, Closures, evaluate_flat, open_by, row_count
 from robolin.loops.rank import Mask, independent_rows, patterns
 from robolin.loops.solve import METHODS, System, without_inertia
 
@@ -24,7 +28,8 @@ AGREE_WITHIN = 1e-4
 # and beside what torques leave of them in rounding
 NOISE = 1e-9
 
-AS_USUAL: How = {}
+# equations up to which a kernel of their own is worth compiling
+FEW_ROWS = 12
 
 
 def opened(arm: Arm) -> Arm:
@@ -41,16 +46,21 @@ class Baumgarte:
 
 
 @dataclass(frozen=True)
-class Pushed:
-    """What the closures do at every state.
+class LoopSolution:
+    """What the closures do at every state, and where they stand.
 
-    qdd (B, n), lam (B, m), kept (B, m) the independent rows, stuck (B,) the others contradict them
+    qdd (B, n), lam (B, m), kept (B, m) the independent rows; open_by and opening (B, m);
+    dead_point (B,): the rows left out contradict those kept;
+    no_inertia (B,): some motion that the closures leave free meets none
     """
 
     qdd: Array
     lam: Array
     kept: Mask
-    stuck: Mask
+    open_by: Array
+    opening: Array
+    dead_point: Mask
+    no_inertia: Mask
 
 
 @dataclass(frozen=True)
@@ -65,8 +75,31 @@ class Gradients:
     dlam_dq: Array
 
 
+def loop_solution(
+    arm: Arm, q: Array, qd: Array, tau: Array, method: LoopMethod | None = None, how: How = AS_USUAL
+) -> LoopSolution:
+    """Accelerations and closure forces, M q̈ + C = τ + L* λ, L q̈ = c, by the method named."""
+    if not has_kernel(arm, method):
+        return Mechanism(arm, q, qd, tau, method or "null-space", how).solution()
+    found, unanswered = evaluate_flat(arm, "forward-closed", {"q": q, "qd": qd, "tau": tau}, how)
+    fine = np.zeros((2, len(q)), dtype=bool)
+    parts = (found["qdd"], found["lam"], found["kept"] > 0.5)
+    solution = LoopSolution(*parts, open_by(arm, found), found["closure_velocity"], *fine)
+    doubtful = np.flatnonzero(unanswered)
+    if len(doubtful):
+        again = Mechanism(arm, q[doubtful], qd[doubtful], tau[doubtful], how=how).solution()
+        for name, values in vars(again).items():
+            getattr(solution, name)[doubtful] = values
+    return solution
+
+
+def has_kernel(arm: Arm, method: LoopMethod | None) -> bool:
+    """Whether states are first tried by the algorithm over any scalar."""
+    return method in (None, "null-space") and row_count(arm) <= FEW_ROWS
+
+
 class Mechanism:
-    """An arm with closures at a batch of states, and what is asked about them."""
+    """An arm with closures at a batch of states, solved by LAPACK."""
 
     def __init__(
         self,
@@ -79,13 +112,13 @@ class Mechanism:
     ) -> None:
         self.arm, self.tree, self._how = arm, opened(arm), how
         self.q, self.qd, self.tau = q, qd, tau
-        self.closures = Closures(arm, q)
+        self.closures = Closures(arm, q, qd, how)
         self._solve = METHODS[method]
         self._kept = independent_rows(self.closures.jacobian)
 
     def _of_tree(self, verb: str, **values: Array) -> dict[str, Array]:
         """What the tree answers; rows it cannot answer come out as not finite."""
-        return dict(evaluate_rows(self.tree, verb, values, **self._how)[0])
+        return evaluate_flat(self.tree, verb, values, self._how)[0]
 
     @cached_property
     def _M(self) -> Array:
@@ -101,22 +134,22 @@ class Mechanism:
 
             yield states, rows, System(self._M[states], L, inverse)
 
-    def pushed(self, baumgarte: Baumgarte | None = None) -> Pushed:
+    def solution(self, baumgarte: Baumgarte | None = None) -> LoopSolution:
         """Accelerations and closure forces: M q̈ + C = τ + L* λ, L q̈ = c."""
         C = self._of_tree("inverse", q=self.q, qd=self.qd, qdd=np.zeros_like(self.q))["tau"]
-        c = self.closures.bias(self.qd)
+        gaps, rates, c = self.closures.open_by, self.closures.opening, self.closures.bias
         if baumgarte is not None:
-            rate = np.einsum("bij,bj->bi", self.closures.jacobian, self.qd)
-            c = c - 2.0 * baumgarte.alpha * rate - baumgarte.beta**2 * self.closures.open_by
+            c = c - 2.0 * baumgarte.alpha * rates - baumgarte.beta**2 * gaps
         qdd, lam = np.zeros_like(self.q), np.zeros_like(c)
         for states, rows, system in self._systems():
             top, bottom = (self.tau - C)[states][..., None], c[states][:, rows][..., None]
             x, force = self._solve(system, top, bottom)
             qdd[states], lam[np.ix_(states, rows)] = x[..., 0], force[..., 0]
         noise = NOISE * (1.0 + np.abs(self.tau - C).max(axis=-1))
-        return Pushed(qdd, lam, self._kept, self._contradicted(qdd, c, noise))
+        stuck = self._contradicted(qdd, c, noise)
+        return LoopSolution(qdd, lam, self._kept, gaps, rates, stuck, self._no_inertia())
 
-    def loose(self) -> Mask:
+    def _no_inertia(self) -> Mask:
         """(B,): where some motion that the closures leave free meets no inertia."""
         found = np.zeros(len(self.q), dtype=bool)
         for states, _, system in self._systems():
@@ -132,7 +165,7 @@ class Mechanism:
         left = np.einsum("bij,bj->bi", self.closures.jacobian, qdd) - c
         return np.asarray(np.abs(left).max(axis=-1) > AGREE_WITHIN * size + noise)
 
-    def gradients(self, nominal: Pushed) -> Gradients:
+    def gradients(self, nominal: LoopSolution) -> Gradients:
         """The linearization around the nominal motion, by the same system.
 
         [[M, L*], [L, 0]] [dq̈; -dλ] = [dτ - A dq̇ - B' dq; -Gv dq̇ - Gq dq]
@@ -141,11 +174,12 @@ class Mechanism:
         keeping its direction; Gq and Gv are the gradients of the closures' acceleration.
         """
         tree = self._of_tree("linearize-inverse", q=self.q, qd=self.qd, qdd=nominal.qdd)
-        Gq, Gv = self.closures.acceleration_gradients(self.qd, nominal.qdd)
-        B = tree["dtau_dq"] - self.closures.force_gradient(nominal.lam)
+        closed = self.closures.linearized(nominal.qdd)
+        Gq, Gv = closed["dclosure_acceleration_dq"], closed["dclosure_acceleration_dqd"]
+        pulled = np.einsum("bi,bijk->bjk", nominal.lam, closed["dclosure_jacobian_dq"])
         batch, n = self.q.shape
         unit = np.broadcast_to(np.eye(n), (batch, n, n))
-        top = np.concatenate([unit, -tree["dtau_dqd"], -B], axis=-1)
+        top = np.concatenate([unit, -tree["dtau_dqd"], pulled - tree["dtau_dq"]], axis=-1)
         bottom = np.concatenate([np.zeros_like(Gv), -Gv, -Gq], axis=-1)
         dqdd, dlam = np.zeros_like(top), np.zeros_like(bottom)
         for states, rows, system in self._systems():

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, evaluate, evaluate_rows
-from robolin.input_checks import Array, array_of, batch_of, require_sound, require_tree, suspects
-from robolin.loops.closed_forward import Mechanism, Pushed, opened
-from robolin.loops.closures import row_names
+from robolin.evaluation.evaluate import How, evaluate, evaluate_rows, require_known
+from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows
+from robolin.input_checks import Array, array_of, batch_of, require_sound, require_tree
+from robolin.loops.closures import Closures, row_names
+from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, opened
 from robolin.loops.solve import METHODS
 
 Arrays = dict[str, Array]
@@ -52,9 +53,9 @@ class Trouble(IntEnum):
     UNSOUND = 1
     OPEN = 2
     OPENING = 3
-    LOOSE = 4
-    STUCK = 5
-    TEARING = 6
+    NO_INERTIA = 4
+    DEAD_POINT = 5
+    INCONSISTENT_CHANGE = 6
     TOO_LARGE = 7
 
 
@@ -62,6 +63,7 @@ def closed_rows(
     arm: Arm, verb: str, values: Mapping[str, ArrayLike], how: How
 ) -> tuple[Arrays, Array]:
     """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
+    require_known(how)
     if verb not in NEEDS:
         require_tree(arm, verb)
     _require_method(how)
@@ -73,37 +75,36 @@ def closed_rows(
         name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()
         for name, array in arrays.items()
     }
-    trouble = np.where(suspects(arm, flat, (len(flat["q"]),)), Trouble.UNSOUND, Trouble.NONE)
+    unsound = unsound_rows(arm, flat, (len(flat["q"]),))
     for array in flat.values():
-        array[trouble > 0] = 0.0
+        array[unsound] = 0.0
     with np.errstate(all="ignore"):
-        found, mechanism, pushed = _answers(arm, verb, flat, how)
-        torn = _tearing(mechanism, flat) if verb == "perturb-forward" else None
-        trouble = np.where(trouble > 0, trouble, _troubles(mechanism, pushed, found, torn))
+        found, solution = _answers(arm, verb, flat, how)
+        trouble = np.where(unsound, Trouble.UNSOUND, _troubles(arm, flat, solution, found))
     return {name: each.reshape((*batch, *each.shape[1:])) for name, each in found.items()}, trouble
 
 
 def _answers(
     arm: Arm, verb: str, flat: Mapping[str, Array], how: How
-) -> tuple[Arrays, Mechanism, Pushed]:
+) -> tuple[Arrays, LoopSolution]:
     q, qd, tau = (flat[name] for name in STATE)
-    method = how.get("loop_method") or "null-space"
-    mechanism = Mechanism(arm, q, qd, tau, method, _of_tree(how))
-    pushed = mechanism.pushed()
+    method = how.get("loop_method")
+    solution = loop_solution(arm, q, qd, tau, method, _of_tree(how))
     found = {
-        "qdd": pushed.qdd,
-        "lam": pushed.lam,
-        "rank": pushed.kept.sum(axis=-1).astype(float),
-        "kept": pushed.kept,
+        "qdd": solution.qdd,
+        "lam": solution.lam,
+        "rank": solution.kept.sum(axis=-1).astype(float),
+        "kept": solution.kept,
     }
     if verb in ("forward", "loop-forces"):
-        return (found if verb == "loop-forces" else _only(found, FORWARD)), mechanism, pushed
-    found |= vars(mechanism.gradients(pushed))
+        return (found if verb == "loop-forces" else _only(found, FORWARD)), solution
+    mechanism = Mechanism(arm, q, qd, tau, method or "null-space", _of_tree(how))
+    found |= vars(mechanism.gradients(solution))
     if verb == "perturb-forward":
         along = {"dq": "dqdd_dq", "dqd": "dqdd_dqd", "dtau": "dqdd_dtau"}
         parts = [found[name] @ flat[change][..., None] for change, name in along.items()]
-        return {"dqdd": sum(parts)[..., 0]}, mechanism, pushed
-    return (_only(found, LINEARIZED) if verb == "linearize-forward" else found), mechanism, pushed
+        return {"dqdd": sum(parts)[..., 0]}, solution
+    return (_only(found, LINEARIZED) if verb == "linearize-forward" else found), solution
 
 
 def _only(found: Arrays, names: tuple[str, ...]) -> Arrays:
@@ -115,29 +116,26 @@ def _of_tree(how: How) -> How:
     return {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
 
 
-def _troubles(
-    mechanism: Mechanism, pushed: Pushed, found: Arrays, torn: Array | None = None
-) -> Array:
-    closures = mechanism.closures
-    opening = np.einsum("bij,bj->bi", closures.jacobian, mechanism.qd)
-    finite = np.ones(len(opening), dtype=bool)
-    for each in found.values():
-        finite &= np.isfinite(each).all(axis=tuple(range(1, each.ndim)))
+def _troubles(arm: Arm, flat: Mapping[str, Array], solution: LoopSolution, found: Arrays) -> Array:
+    """The first trouble of every row."""
+    slack = _slack(flat["qd"])[:, None]
     reasons = {
-        Trouble.OPEN: (np.abs(closures.open_by) > TOLERANCE).any(axis=-1),
-        Trouble.OPENING: (np.abs(opening) > _slack(mechanism.qd)[:, None]).any(axis=-1),
-        Trouble.LOOSE: mechanism.loose(),
-        Trouble.STUCK: pushed.stuck,
-        Trouble.TEARING: np.zeros(len(opening), dtype=bool) if torn is None else torn,
-        Trouble.TOO_LARGE: ~finite,
+        Trouble.OPEN: (np.abs(solution.open_by) > TOLERANCE).any(axis=-1),
+        Trouble.OPENING: (np.abs(solution.opening) > slack).any(axis=-1),
+        Trouble.NO_INERTIA: solution.no_inertia,
+        Trouble.DEAD_POINT: solution.dead_point,
+        Trouble.INCONSISTENT_CHANGE: _inconsistent_changes(arm, flat),
+        Trouble.TOO_LARGE: infinite_rows(found, (len(slack),)),
     }
     return np.select(list(reasons.values()), list(reasons), Trouble.NONE)
 
 
-def _tearing(mechanism: Mechanism, flat: Mapping[str, Array]) -> Array:
-    """(B,): where the change does not keep the closures, beside its own size."""
-    opened_by = mechanism.closures.change(mechanism.qd, flat["dq"], flat["dqd"])
-    dq, dqd, qd = (np.abs(each).max(axis=-1) for each in (flat["dq"], flat["dqd"], mechanism.qd))
+def _inconsistent_changes(arm: Arm, flat: Mapping[str, Array]) -> Array:
+    """(B,): where a change that was given does not keep the closures, beside its own size."""
+    if "dq" not in flat:
+        return np.zeros(len(flat["q"]), dtype=bool)
+    opened_by = Closures(arm, flat["q"], flat["qd"]).change(flat["dq"], flat["dqd"])
+    dq, dqd, qd = (np.abs(flat[name]).max(axis=-1) for name in ("dq", "dqd", "qd"))
     # velocities also change with positions, as much as these move the closures
     sizes = np.stack([dq, dqd + dq * (1.0 + qd)])
     return np.asarray((np.abs(opened_by).max(axis=-1) > TOLERANCE * sizes).any(axis=0))
@@ -148,23 +146,19 @@ def _slack(qd: Array) -> Array:
     return np.asarray(TOLERANCE * np.maximum(1.0, np.abs(qd).max(axis=-1)))
 
 
-def closed_complaint(
+def why_closed_unanswered(
     arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, how: How
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     arrays = {name: array_of(arm, name, values[name]) for name in NEEDS[verb]}
     batch = batch_of(arrays)
-    state = {
-        name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)[row]
-        for name, array in arrays.items()
-    }
-    try:
+    state = row_of(arm, arrays, batch, row)
+
+    def require_answer() -> None:
         require_sound(arm, state)
         _require_answer(arm, verb, state, how)
-    except RobolinError as error:
-        prefix = f"state {row}: " if batch else ""
-        return RobolinError(prefix + error.message, where=error.where, hint=error.hint)
-    return None
+
+    return error_in(row, batch, require_answer)
 
 
 def _require_answer(arm: Arm, verb: str, state: Mapping[str, Array], how: How) -> None:
@@ -173,30 +167,39 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Array], how: How) -
         evaluate(opened(arm), "inverse", state, **_of_tree(how))
         return
     trouble = Trouble(int(closed_rows(arm, verb, state, how)[1][0]))
-    mechanism = Mechanism(arm, *(state[name][None] for name in STATE))
+    closures = Closures(arm, state["q"][None], state["qd"][None])
     if trouble == Trouble.OPEN:
-        raise RobolinError(_farthest(arm, mechanism.closures.open_by[0]), hint=CLOSE)
+        raise RobolinError(_farthest(arm, closures.open_by[0]), hint=CLOSE)
     if trouble == Trouble.OPENING:
-        opening = mechanism.closures.jacobian[0] @ state["qd"]
-        raise RobolinError(_farthest(arm, opening, "is torn open at", "/s"), hint=CLOSE)
-    if trouble == Trouble.LOOSE:
-        raise RobolinError(
-            "nothing resists some motion that the closures leave free",
-            where=arm.source,
-            hint="give the links mass or the joints armature",
-        )
-    if trouble == Trouble.STUCK:
-        raise RobolinError(
-            "the closures contradict each other here: the linkage is at a dead point and moves on",
-            where=arm.source,
-            hint="start beside the dead point, or with velocity 0",
-        )
-    if trouble == Trouble.TEARING:
-        raise RobolinError(_torn_by(arm, mechanism, state), hint=CLOSE_CHANGE)
-    if trouble == Trouble.TOO_LARGE:
-        if how.get("loop_method") == "schur":
-            evaluate(opened(arm), "mass-matrix-inverse", {"q": state["q"]})
-        raise RobolinError("the answer is too large for a double", hint="check the values given")
+        told = _farthest(arm, closures.opening[0], "is torn open at", "/s")
+        raise RobolinError(told, hint=CLOSE)
+    if trouble == Trouble.INCONSISTENT_CHANGE:
+        raise RobolinError(_torn_by(arm, closures, state), hint=CLOSE_CHANGE)
+    if trouble == Trouble.TOO_LARGE and how.get("loop_method") == "schur":
+        evaluate(opened(arm), "mass-matrix-inverse", {"q": state["q"]})
+    if trouble in EXPLAINED:
+        message, hint, placed = EXPLAINED[trouble]
+        raise RobolinError(message, where=arm.source if placed else "", hint=hint)
+
+
+# message and hint of troubles that speak for themselves, and whether they say where the arm is from
+EXPLAINED = {
+    Trouble.NO_INERTIA: (
+        "nothing resists some motion that the closures leave free",
+        "give the links mass or the joints armature",
+        True,
+    ),
+    Trouble.DEAD_POINT: (
+        "the closures contradict each other here: the linkage is at a dead point and moves on",
+        "start beside the dead point, or with velocity 0",
+        True,
+    ),
+    Trouble.TOO_LARGE: (
+        "the answer is too large for a double",
+        "check the values given",
+        False,
+    ),
+}
 
 
 def _farthest(arm: Arm, gaps: Array, verb: str = "stands open by", per: str = "") -> str:
@@ -209,10 +212,10 @@ def _farthest(arm: Arm, gaps: Array, verb: str = "stands open by", per: str = ""
     return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"
 
 
-def _torn_by(arm: Arm, mechanism: Mechanism, state: Mapping[str, Array]) -> str:
+def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Array]) -> str:
     """Which closure the change opens most, by its positions or else by its velocities."""
     dq, dqd = state["dq"], state["dqd"]
-    by_q, by_qd = (rows[0] for rows in mechanism.closures.change(mechanism.qd, dq, dqd))
+    by_q, by_qd = (rows[0] for rows in closures.change(dq[None], dqd[None]))
     if np.abs(by_q).max() > TOLERANCE * np.abs(dq).max():
         return f"dq does not keep the closures: {_farthest(arm, by_q, 'is opened by')}"
     told = _farthest(arm, by_qd, "is torn open at", "/s")

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, LoopMethod, evaluate
+from robolin.evaluation.evaluate import How, LoopMethod, evaluate_rows
 from robolin.input_checks import Array
-from robolin.loops.assemble import assemble
-from robolin.loops.closed_forward import Baumgarte, Mechanism, opened
+from robolin.loops.any_arm import evaluate
+from robolin.loops.assemble import assemble, closed_nearby
+from robolin.loops.loop_dynamics import Baumgarte, Mechanism, has_kernel, opened
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,23 @@ class LoopMotion:
     baumgarte: Baumgarte | None = None
 
     def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
-        batch = q.shape[:-1]
-        n = self.arm.n
+        if self.baumgarte is None and has_kernel(self.arm, self.method):
+            values = {"q": q, "qd": qd, "tau": tau}
+            found, unanswered = evaluate_rows(self.arm, "forward-closed", values, **self.how)
+            if not unanswered.any():
+                return found["qdd"]
+        return self._by_lapack(q, qd, tau)
+
+    def _by_lapack(self, q: Array, qd: Array, tau: Array) -> Array:
+        batch, n = q.shape[:-1], self.arm.n
         q, qd, tau = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x in (q, qd, tau))
-        mechanism = Mechanism(self.arm, q, qd, tau, self.method, self.how)
-        pushed = mechanism.pushed(self.baumgarte)
-        if pushed.stuck.any():
+        solution = Mechanism(self.arm, q, qd, tau, self.method, self.how).solution(self.baumgarte)
+        if solution.dead_point.any():
             raise RobolinError(
                 "the closures contradict each other: the linkage has run into a dead point",
                 hint="no motion is determined there; begin elsewhere, or end before",
             )
-        return pushed.qdd.reshape((*batch, n))
+        return solution.qdd.reshape((*batch, n))
 
 
 @dataclass(frozen=True)
@@ -48,8 +55,12 @@ class Projection:
     """q and q̇ (..., n) brought back onto the closures."""
 
     arm: Arm
+    how: How
 
     def __call__(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        nearby = closed_nearby(self.arm, q, qd, self.how) if q.ndim == 1 else None
+        if nearby is not None:
+            return nearby
         found = assemble(self.arm, q.reshape(-1, self.arm.n), qd.reshape(-1, self.arm.n))
         return found.q.reshape(q.shape), found.qd.reshape(qd.shape)
 
@@ -82,7 +93,7 @@ def driven(
         raise UsageError("closures are projected after steps of fixed size only", hint=hint)
     terms = None if baumgarte is None else _terms(baumgarte)
     how = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
-    project = Projection(arm) if terms is None else None
+    project = Projection(arm, how) if terms is None else None
     return Driven(opened(arm), LoopMotion(arm, how, baumgarte=terms), project)
 
 

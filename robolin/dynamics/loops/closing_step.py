@@ -1,0 +1,33 @@
+"""The way back onto the closures of loops: the least that closes them to first order, O(n)."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.vectors import dot
+from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.loops.closures import (
+    by_coordinates,
+    closure_columns,
+    closure_ends,
+    closure_velocity,
+    coasting,
+    gaps,
+    out_gaps,
+    row_count,
+)
+from robolin.dynamics.loops.independent_rows import independent_rows, least_solution
+
+
+def closing_step(chain: Chain) -> None:
+    """The shortest δq with L δq = φ and δq̇ with L δq̇ = L q̇: taken away, they close the loops."""
+    links, qd, count = place_links(chain, weighed=False), chain.given("qd"), row_count(chain)
+    ends, moving = closure_ends(chain, links), coasting(chain, links, qd)
+    out_gaps(chain, ends)
+    L = by_coordinates(chain, closure_columns(chain, links, ends), count)
+    basis = independent_rows(chain, L, count)
+    dq = least_solution(basis, gaps(ends)[0])
+    dqd = least_solution(basis, closure_velocity(chain, ends, moving))
+    out_dq, out_dqd = chain.result("dq"), chain.result("dqd")
+    for j in chain.coordinates():
+        out_dq[j] = dot(dq, basis.Q[j])
+        out_dqd[j] = dot(dqd, basis.Q[j])

@@ -1,0 +1,155 @@
+"""Forward dynamics with closed loops: accelerations, and the forces that keep the closures, O(n³).
+
+    𝓜 q̈ + C = τ + L* λ          L q̈ = -L̇ q̇
+
+The motions that the closures leave free come first, without a basis for them: with Q the
+directions that closures are made of, P = 1 - Q* Q leaves only free motion.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.vectors import dot, scale, sub
+from robolin.dynamics.inverse.inverse_dynamics import torques
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.loops.closures import (
+    by_coordinates,
+    closure_acceleration,
+    closure_columns,
+    closure_ends,
+    closure_velocity,
+    coasting,
+    out_gaps,
+    out_rows,
+    row_count,
+)
+from robolin.dynamics.loops.independent_rows import (
+    Basis,
+    forces,
+    independent_rows,
+    least_solution,
+    summed,
+    total,
+)
+from robolin.dynamics.mass_matrix.elimination import eliminate_with, gathered, solve
+from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
+
+# inertia against free motion below this share of the trace of 𝓜 is left to LAPACK
+SMALL_INERTIA = 1e-8
+
+# by how much rows left out may miss, beside their terms, and beside rounding of the torques
+AGREE_WITHIN, NOISE = 1e-8, 1e-11
+
+
+def forward_closed(chain: Chain) -> None:
+    """q̈ and λ from q, q̇ and τ, which rows are kept, and how far the closures stand open.
+
+    x₀    = Q* y,  R y = -L̇ q̇                          the least motion that keeps the closures
+    q̈     = x₀ + P A⁻¹ P (τ - C - 𝓜 x₀)                A = P 𝓜 P + tr(𝓜) Q* Q
+    λ     from (L* λ) · q(s) = (𝓜 q̈ + C - τ) · q(s)
+    """
+    links, qd, count = place_links(chain), chain.given("qd"), row_count(chain)
+    ends, moving = closure_ends(chain, links), coasting(chain, links, qd)
+    out_gaps(chain, ends)
+    out_rows(chain, "closure_velocity", closure_velocity(chain, ends, moving))
+
+    # the closures, and the directions that they are made of
+    c = tuple(-x for x in closure_acceleration(chain, ends, moving))
+    L = by_coordinates(chain, closure_columns(chain, links, ends), count)
+    basis = independent_rows(chain, L, count)
+    y = least_solution(basis, c)
+
+    # the tree, and its motion along the closures
+    top, mass = _driving(chain, links)
+    spread = _spread(chain, basis, mass, count)
+    qdd = _accelerations(chain, basis, spread, y, top)
+    pulled = summed(
+        chain, count, lambda j: sub(scale(spread.U[j], qdd[j]), scale(basis.Q[j], top[j]))
+    )
+    _require_agreement(chain, L, qdd, c, top)
+    out = chain.result("qdd")
+    for j in chain.coordinates():
+        out[j] = qdd[j]
+    out_rows(chain, "lam", forces(basis, pulled))
+    out_rows(chain, "kept", basis.kept)
+
+
+def _driving(chain: Chain, links: Links) -> tuple[Scalars, Table]:
+    """τ - C of every coordinate, and 𝓜."""
+    tau, bias, mass = gathered(chain, chain.given("tau")), chain.column(), chain.table()
+    torques(chain, links, chain.given("qd"), chain.zeros(), bias)
+    composite_bodies(chain, links, mass)
+    top = chain.scalars()
+    for j in chain.coordinates():
+        top[j] = tau[j] - bias[j]
+    return top, mass
+
+
+class Spread(NamedTuple):
+    """A, which took the place of 𝓜, U = 𝓜 Q* per coordinate, and tr 𝓜."""
+
+    A: Table
+    U: Slots
+    trace: Scalar
+
+
+def _spread(chain: Chain, basis: Basis, mass: Table, count: int) -> Spread:
+    """A(i,j) = 𝓜(i,j) - Z(i) · Q(j) - Q(i) · Z(j),   Z = U - ½ Q W - ½ tr(𝓜) Q,   W = Q U."""
+    Q, A = basis.Q, mass
+    U, Z = chain.slots(count), chain.slots(count)
+    for j in chain.coordinates():
+        U[j] = _row_times(chain, A, j, Q, count)
+    trace = summed(chain, 1, lambda j: (A[j, j],))[0]
+    W = [_column_times(chain, U, Q, s, count) for s in range(count)]
+    for j in chain.coordinates():
+        turned = tuple(dot(row, Q[j]) + trace * q for row, q in zip(W, Q[j], strict=True))
+        Z[j] = sub(U[j], scale(turned, 0.5))
+    for i in chain.coordinates():
+        for j in chain.coordinates():
+            A[i, j] = A[i, j] - (dot(Z[i], Q[j]) + dot(Q[i], Z[j]))
+    return Spread(A, U, trace)
+
+
+def _row_times(chain: Chain, A: Table, j: LinkNumber, Q: Slots, count: int) -> Vector:
+    return summed(chain, count, lambda i: scale(Q[i], A[j, i]))
+
+
+def _column_times(chain: Chain, U: Slots, Q: Slots, s: int, count: int) -> Vector:
+    return summed(chain, count, lambda j: scale(U[j], Q[j][s]))
+
+
+def _accelerations(chain: Chain, basis: Basis, spread: Spread, y: Vector, top: Scalars) -> Scalars:
+    """q̈ = x₀ + P A⁻¹ P (τ - C - 𝓜 x₀)."""
+    Q, least, x, qdd = basis.Q, spread.trace * SMALL_INERTIA, chain.slots(1), chain.scalars()
+    for j in chain.coordinates():
+        x[j] = (top[j] - dot(spread.U[j], y),)
+    _leave_free(chain, Q, x, len(y))
+    factors = eliminate_with(chain, spread.A, lambda j, D: chain.regular("qdd", D, least))
+    solve(chain, factors, x)
+    _leave_free(chain, Q, x, len(y))
+    for j in chain.coordinates():
+        qdd[j] = dot(y, Q[j]) + x[j][0]
+    return qdd
+
+
+def _leave_free(chain: Chain, Q: Slots, x: Slots, count: int) -> None:
+    """x ← P x."""
+    along = summed(chain, count, lambda j: scale(Q[j], x[j][0]))
+    for j in chain.coordinates():
+        x[j] = (x[j][0] - dot(along, Q[j]),)
+
+
+def _require_agreement(chain: Chain, L: Slots, qdd: Scalars, c: Vector, top: Scalars) -> None:
+    """Rows that were left out ask for no other accelerations than those kept allow, or hardly."""
+    moved = summed(chain, len(c), lambda j: scale(L[j], qdd[j]))
+    size = summed(chain, 1, lambda j: (total(_squares(scale(L[j], qdd[j]))),))[0]
+    driven = summed(chain, 1, lambda j: (top[j] * top[j],))[0]
+    allowed = AGREE_WITHIN**2 * (size + total(_squares(c))) + NOISE**2 * (1.0 + driven)
+    chain.regular("qdd", allowed - total(_squares(sub(moved, c))), 0.0)
+
+
+def _squares(values: Vector) -> Vector:
+    return tuple(x * x for x in values)

@@ -1,0 +1,148 @@
+"""Which equations of the closures are independent, and directions that they are made of.
+
+Gram–Schmidt with pivoting, as `robolin.loops.rank` has it: of what is left of the rows the longest
+is taken next, until less is left than 1e-9 of the longest row.  Which row that is may differ from
+state to state, and an algorithm takes no branches; so a choice is a row of ones and zeros that all
+rows are multiplied by.  Everything is over independent coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, LinkNumber, Slots
+from robolin.algebra.comparison import if_less
+from robolin.algebra.scalar import Scalar, Vector, sqrt
+from robolin.algebra.vectors import add, dot, scale, sub
+
+# a row whose part independent of the others is this small beside the largest row adds nothing
+RELATIVE_TOLERANCE = 1e-9
+
+# parts between these, beside the largest row, are neither rounding nor plainly there
+DOUBTFUL = (1e-13, 1e-6)
+
+
+class Basis(NamedTuple):
+    """L, its rows in the order they were taken, is R Q on the rows kept.
+
+    Q:       the orthonormal directions, one entry of each per coordinate
+    R:       R(s) (s + 1 entries), what the row taken s-th has of the directions up to its own
+    picks:   for each turn, 1 at the row taken and 0 elsewhere; all 0 if none was
+    """
+
+    Q: Slots
+    R: list[Vector]
+    picks: list[Vector]
+
+    @property
+    def kept(self) -> Vector:
+        """1 for every row that was taken."""
+        return tuple(total(marks) for marks in zip(*self.picks, strict=True))
+
+
+def independent_rows(chain: Chain, L: Slots, count: int) -> Basis:
+    """Take the longest remainder, make it a direction, and take that out of all remainders.
+
+    q(s)   = rest(p) / |rest(p)|,  made orthogonal to q(1) … q(s-1) once more against rounding
+    rest   = rest - (rest · q(s)) q(s)
+    R(s,t) = L(p) · q(t),  t ≤ s
+    """
+    rest, Q = chain.slots(count), chain.slots(count)
+    for j in chain.coordinates():
+        rest[j], Q[j] = L[j], (0.0,) * count
+    basis = Basis(Q, [], [])
+    sizes = summed(chain, count, lambda j: _squares(rest[j]))
+    largest = _longest(sizes)[1]
+    for s in range(count):
+        pick = _picked(chain, sizes, basis, largest)
+        _take(chain, L, rest, basis, pick)
+        sizes = summed(chain, count, lambda j: _squares(rest[j])) if s < count - 1 else ()
+    return basis
+
+
+def _take(chain: Chain, L: Slots, rest: Slots, basis: Basis, pick: Vector) -> None:
+    """One more direction, and remainders without it; nothing changes where none was picked."""
+    Q, s, count = basis.Q, len(basis.R), len(pick)
+    row = chain.scalars()
+    for j in chain.coordinates():
+        row[j] = dot(pick, rest[j])
+    again = summed(chain, s, lambda j: scale(Q[j][:s], row[j]))
+    for j in chain.coordinates():
+        row[j] = row[j] - dot(again, Q[j][:s]) if s else row[j]
+    square = summed(chain, 1, lambda j: (row[j] * row[j],))[0]
+    shorten = 1.0 / sqrt(square + (1.0 - total(pick)))
+    for j in chain.coordinates():
+        Q[j] = (*Q[j][:s], row[j] * shorten, *Q[j][s + 1 :])
+    along = summed(chain, count, lambda j: scale(rest[j], Q[j][s]))
+    for j in chain.coordinates():
+        rest[j] = sub(rest[j], scale(along, Q[j][s]))
+    basis.picks.append(pick)
+    basis.R.append(summed(chain, s + 1, lambda j: scale(Q[j][: s + 1], dot(pick, L[j]))))
+
+
+def _picked(chain: Chain, sizes: Vector, basis: Basis, largest: Scalar) -> Vector:
+    """1 at the longest row not taken yet, if it is long enough; the first of equals."""
+    taken = basis.kept if basis.picks else (0.0,) * len(sizes)
+    left = tuple(if_less(0.5, mark, 0.0, size) for mark, size in zip(taken, sizes, strict=True))
+    place, longest = _longest(left)
+    found = if_less(RELATIVE_TOLERANCE**2 * largest, longest, 1.0, 0.0)
+    low, high = (edge * edge * largest for edge in DOUBTFUL)
+    doubtful = if_less(low, longest, if_less(longest, high, 1.0, 0.0), 0.0)
+    chain.regular("closure_basis", 0.5 - doubtful, 0.0)
+    away = ((place - i) * (place - i) for i in range(len(sizes)))
+    return tuple(if_less(each, 0.5, found, 0.0) for each in away)
+
+
+def _longest(sizes: Vector) -> tuple[Scalar, Scalar]:
+    """The place of the largest entry, and the entry."""
+    place: Scalar = 0.0
+    longest = sizes[0]
+    for i, size in enumerate(sizes[1:], start=1):
+        place = if_less(longest, size, float(i), place)
+        longest = if_less(longest, size, size, longest)
+    return place, longest
+
+
+def least_solution(basis: Basis, rows: Vector) -> Vector:
+    """y with R y = rows where they are kept: Q* y is the shortest x with L x = rows."""
+    y: list[Scalar] = []
+    for pick, R in zip(basis.picks, basis.R, strict=True):
+        known = total(tuple(a * b for a, b in zip(R, y, strict=False)))
+        y.append((dot(pick, rows) - known) / _pivot(pick, R))
+    return tuple(y)
+
+
+def forces(basis: Basis, along: Vector) -> Vector:
+    """λ with (L* λ) · q(s) = along(s), zero in the rows that were left out."""
+    lam: Vector = (0.0,) * len(along)
+    taken: list[Scalar] = [0.0] * len(along)
+    for s in reversed(range(len(along))):
+        known = total(tuple(basis.R[t][s] * taken[t] for t in range(s + 1, len(along))))
+        taken[s] = (along[s] - known) / _pivot(basis.picks[s], basis.R[s])
+        lam = add(lam, scale(basis.picks[s], taken[s]))
+    return lam
+
+
+def _pivot(pick: Vector, R: Vector) -> Scalar:
+    """What to divide by: the row's part along its own direction, or 1 where there is no row."""
+    return R[-1] + (1.0 - total(pick))
+
+
+def summed(chain: Chain, size: int, term: Callable[[LinkNumber], Vector]) -> Vector:
+    """A vector per coordinate, added up over all coordinates."""
+    so_far = chain.cell((0.0,) * size)
+    for j in chain.coordinates():
+        so_far.value = add(so_far.value, term(j))
+    return so_far.value
+
+
+def total(values: Vector) -> Scalar:
+    so_far: Scalar = 0.0
+    for value in values:
+        so_far = so_far + value
+    return so_far
+
+
+def _squares(values: Vector) -> Vector:
+    return tuple(x * x for x in values)

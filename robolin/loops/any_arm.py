@@ -1,0 +1,50 @@
+"""Questions that any arm is asked: a tree answers by itself, loops are kept closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.engine.run import Arrays
+from robolin.errors import RobolinError
+from robolin.evaluation import evaluate as trees
+from robolin.evaluation.evaluate import How
+from robolin.evaluation.unanswered import require_answers
+from robolin.input_checks import Array, require_arm
+from robolin.loops.loop_answers import closed_rows, why_closed_unanswered
+
+
+def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
+    """Named results for a state or a batch; a state that cannot be answered is an error."""
+    if not _closed(arm, verb):
+        return trees.evaluate(arm, verb, values, **how)
+    results, unanswered = closed_rows(arm, verb, values, how)
+    require_answers(unanswered, lambda row: why_closed_unanswered(arm, verb, values, row, how))
+    return results
+
+
+def evaluate_rows(
+    arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]
+) -> tuple[Arrays, Array]:
+    """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
+    if not _closed(arm, verb):
+        return trees.evaluate_rows(arm, verb, values, **how)
+    return closed_rows(arm, verb, values, how)
+
+
+def why_unanswered(
+    arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, **how: Unpack[How]
+) -> RobolinError | None:
+    """What is wrong with one row, found out by running it again by itself; None if nothing is."""
+    if not _closed(arm, verb):
+        return trees.why_unanswered(arm, verb, values, row, **how)
+    return why_closed_unanswered(arm, verb, values, row, how)
+
+
+def _closed(arm: Arm, verb: str) -> bool:
+    """Whether closed loops make another question of it."""
+    require_arm(arm)
+    return bool(arm.loops) and not trees.same_when_closed(verb)

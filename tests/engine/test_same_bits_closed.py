@@ -1,0 +1,53 @@
+"""Closed loops: one answer for each state, whichever engine finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.run import run
+from tests.engine.on_lanes import on_lanes, parameters
+from tests.loops.closed_arms import Closed, sample
+
+CLOSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.kind == "closed"]
+STATES = 37
+
+
+def linkage(name: str) -> Closed:
+    """A bundled linkage at the state of its description."""
+    arm = robolin.load(name)
+    still = np.zeros((1, arm.n))
+    return Closed(arm, still, still, still)
+
+
+# a chain, a fork whose joints follow others, and a linkage with equations to leave out
+ARMS = {each.arm.name: each for each in (sample()[0], sample()[6], linkage("four-bar"))}
+
+
+def bits(results: Mapping[str, np.ndarray]) -> dict[str, bytes]:
+    return {name: np.ascontiguousarray(array).tobytes() for name, array in results.items()}
+
+
+@pytest.mark.parametrize("arm_name", ARMS)
+@pytest.mark.parametrize("name", CLOSED)
+def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> None:
+    """Floats, NumPy and lanes agree to the bit, on the closures and off them."""
+    closed, algorithm = ARMS[arm_name], ALGORITHMS[name]
+    rng = np.random.default_rng(len(closed.arm.links))
+    given = {need: rng.uniform(-1.0, 1.0, (STATES, closed.arm.n)) for need in algorithm.needs}
+    given["q"] = 0.1 * given["q"] + closed.q[0]
+    given["q"][::2] = closed.q[0]
+    expected, short = run(parameters(closed.arm), algorithm.run, algorithm.gives, given)
+    assert not short
+
+    for row in range(0, STATES, 9):
+        state = {need: values[row] for need, values in given.items()}
+        found = run(parameters(closed.arm), algorithm.run, algorithm.gives, state)[0]
+        assert bits(found) == bits({each: array[row] for each, array in expected.items()}), row
+    found, complaints = on_lanes(closed.arm, name, algorithm, given)
+    assert bits(found) == bits(expected)
+    assert not complaints.any()
