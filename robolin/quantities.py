@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 # what an axis counts, or how many entries it has
 AxisKind = str | int
@@ -240,6 +241,12 @@ def entry_units(
         _PER.join(part[-1 if slides[label] else 0] for part, label in zip(parts, at, strict=True))
         for at in entries
     ]
+
+
+def slides_in(model: Mapping[str, Any] | None) -> dict[str, bool]:
+    """Whether each joint of a model slides, as far as its figures tell."""
+    joints = (model or {}).get("joints", {})
+    return {name: figures.get("type") == "prismatic" for name, figures in joints.items()}
 
 
 def told_by_labels(quantity: str) -> bool:

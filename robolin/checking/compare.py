@@ -12,13 +12,12 @@ import numpy as np
 from robolin.arrays import Numbers
 from robolin.background import close, prefetch
 from robolin.checking.differences import Difference, Ledger
-from robolin.checking.entry_units import stored_entry_units
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.tolerance import Tolerances
 from robolin.files.provenance_reader import Blocks, Entry
 from robolin.files.provenance_writer import plain
 from robolin.files.stored_file import StoredFile
-from robolin.quantities import same_unit
+from robolin.quantities import entry_units, same_unit, slides_in
 from robolin.results.result import Array, Footer, Result, ResultStream
 
 
@@ -114,7 +113,8 @@ class _Desk:
             else:
                 comparable = entry.name in found and _same_axes(found[entry.name], entry)
             if comparable:
-                units = stored_entry_units(entry, self.stored.meta["model"])
+                slides = slides_in(self.stored.meta["model"])
+                units = entry_units(entry.name, entry.unit, entry.labels, slides)
                 tolerance = self.tolerances.of(entry.name)
                 self.ledgers[entry.name] = Ledger(entry, tolerance, units)
 

@@ -135,9 +135,7 @@ class Ledger:
 
     def differences(self, batch: bool) -> list[Difference]:
         """Every entry, also those that never differed."""
-        return [
-            self._difference(i, name, batch) for i, name in enumerate(self.entry.column_names())
-        ]
+        return [self._difference(i, name, batch) for i, name in enumerate(self.entry.entry_names())]
 
     def _difference(self, i: int, name: str, batch: bool) -> Difference:
         stored, found = self.stored[i].item(), self.found[i].item()

@@ -8,6 +8,7 @@ from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from robolin.quantities import entry_units, slides_in, told_by_labels
 from robolin.results.result import Array, Result
 from robolin.terminal.console import console_of, drawn_on
 from robolin.terminal.numbers import aligned, aligned_complex
@@ -66,7 +67,9 @@ def render_table(
 def _grids(result: Result, precision: int, total: int) -> Iterator[Grid]:
     for labels, group in groupby(result.arrays, key=lambda array: array.labels):
         arrays, rank = list(group), len(labels)
-        if rank == 0 or (rank == 1 and result.batch is None):
+        if rank == 1 and result.batch is None and told_by_labels(arrays[0].name):
+            yield from (_with_units(array, result, precision) for array in arrays)
+        elif rank == 0 or (rank == 1 and result.batch is None):
             grid = _side_by_side(arrays, labels, result, precision)
             yield replace(grid, note=_more_rows(total)) if rank == 0 else grid
         elif rank == 1:
@@ -91,6 +94,18 @@ def _side_by_side(
         rows=tuple(row_names),
         columns=tuple(_titled(array) for array in arrays),
         cells=tuple(zip(*columns, strict=True)),
+    )
+
+
+def _with_units(array: Array, result: Result, precision: int) -> Grid:
+    """A vector whose entries have units of their own, beside these."""
+    units = entry_units(array.name, array.unit, array.labels, slides_in(result.model))
+    return Grid(
+        title="",
+        corner=_corner(array, result),
+        rows=array.labels[0],
+        columns=(array.name, "unit"),
+        cells=tuple(zip(_texts(array.values.tolist(), precision), units, strict=True)),
     )
 
 
