@@ -53,20 +53,20 @@ class Comparison:
 def compared(result: ResultStream, stored: StoredFile, tolerances: Tolerances) -> Comparison:
     """Every number of a result beside the stored one; damage to that is an error."""
     with closing(prefetch(stored.blocks())) as blocks:
-        desk = _Desk(stored, tolerances, _Shelf(blocks))
+        pair = _SideBySide(stored, tolerances, _StoredRows(blocks))
         try:
             for part in result.parts:
-                desk.add(part)
+                pair.add(part)
         finally:
             close(result.parts)
         # the digests are looked at behind the last row
-        desk.shelf.finish()
-    ending = result.ending(desk.rows or 1)
+        pair.stored_rows.finish()
+    ending = result.ending(pair.rows or 1)
     changes = _model_changes(stored.meta["model"], ending.model)
-    entries = [d for ledger in desk.ledgers.values() for d in ledger.differences(desk.batch)]
+    entries = [d for ledger in pair.ledgers.values() for d in ledger.differences(pair.batch)]
     return Comparison(
         entries=tuple(sorted(entries, key=lambda d: (not d.beyond, -d.weight))),
-        structure=tuple(desk.structure()),
+        structure=tuple(pair.structure()),
         changes=changes,
         notes=tuple(_notes(stored.meta, ending)),
         contract=tuple(_contract(stored.meta, ending)),
@@ -75,12 +75,12 @@ def compared(result: ResultStream, stored: StoredFile, tolerances: Tolerances) -
 
 
 @dataclass
-class _Desk:
+class _SideBySide:
     """Where parts of the result and rows of the stored one are laid side by side."""
 
     stored: StoredFile
     tolerances: Tolerances
-    shelf: _Shelf
+    stored_rows: _StoredRows
     rows: int = 0
     ledgers: dict[str, Ledger] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -97,7 +97,7 @@ class _Desk:
             self._set_up(part)
         count = part.batch
         if (count is not None) == self.batch:
-            block = self.shelf.take(count)
+            block = self.stored_rows.take(count)
             for name, values in part.stored():
                 if name in self.ledgers and name in block:
                     held = block[name]
@@ -152,7 +152,7 @@ def _same_axes(array: Array, entry: Entry) -> bool:
     return array.labels == entry.labels and kinds == list(entry.axes or [""] * array.rank)
 
 
-class _Shelf:
+class _StoredRows:
     """Rows of a stored result, taken as many at a time as are wanted."""
 
     def __init__(self, blocks: Blocks) -> None:

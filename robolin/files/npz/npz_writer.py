@@ -1,4 +1,4 @@
-"""Writing NPZ: every array grows in a room of its own, and all of them end up in one archive."""
+"""Writing NPZ: arrays grow beside each other, and all of them end up in one archive."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def write_npz(result: ResultStream, path: str | Path) -> None:
 def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = None) -> None:
     """Write the archive into an empty file; arrays of unknown length grow in `folder` first."""
     digests = Digests()
-    rooms: list[Room] = []
+    growing: list[GrowingArray] = []
     members: list[ZipMember] = []
     with ExitStack() as opened:
 
@@ -57,12 +57,12 @@ def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = 
 
         with closing(prefetch(digests.passing(result.parts))) as parts:
             for part in parts:
-                rooms = rooms or _rooms(part, result.most_rows(), stream, spool)
-                for room, (_, values) in zip(rooms, part.stored(), strict=True):
-                    room.add(values)
-        for room in rooms:
+                growing = growing or _growing_arrays(part, result.most_rows(), stream, spool)
+                for each, (_, values) in zip(growing, part.stored(), strict=True):
+                    each.add(values)
+        for each in growing:
             place = members[-1].end if members else 0
-            members.append(room.settled(stream, place, digests.shapes[room.name]))
+            members.append(each.settled(stream, place, digests.shapes[each.name]))
     for name, array in (
         ("joints", np.array(digests.last.joints, dtype=str)),
         ("meta", np.array(digests.meta_text(result))),
@@ -79,8 +79,8 @@ def _beside() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="robolin-crc")
 
 
-class Room:
-    """Where an array grows: at its place in the archive if its length is known, else apart."""
+class GrowingArray:
+    """An array on its way into the archive, at its place if its length is known, else apart."""
 
     def __init__(
         self, name: str, kind: NumberKind, file: IO[bytes], start: int, most: int | None
@@ -117,21 +117,23 @@ class Room:
         return ZipMember(name, size, total, place, place + len(begin) + self._size)
 
 
-def _rooms(
+def _growing_arrays(
     part: Result, most_rows: int | None, stream: IO[bytes], spool: Callable[[], IO[bytes]]
-) -> list[Room]:
-    """A room for every array of the result that this is the first part of."""
+) -> list[GrowingArray]:
+    """The beginning of every array of the result that this is the first part of."""
     if part.batch is not None and most_rows is None:
-        return [Room(name, kind_of(values), spool(), 0, None) for name, values in part.stored()]
-    rooms = []
+        return [
+            GrowingArray(name, kind_of(values), spool(), 0, None) for name, values in part.stored()
+        ]
+    growing = []
     place = 0
     for name, values in part.stored():
         shape = values.shape if part.batch is None else (most_rows or 0, *values.shape[1:])
         kind = kind_of(values)
         start = place + len(local_header(f"{name}.npy", 0, 0) + _header(shape, kind))
         place = start + kind.size * prod(shape)
-        rooms.append(Room(name, kind, stream, start, place - start))
-    return rooms
+        growing.append(GrowingArray(name, kind, stream, start, place - start))
+    return growing
 
 
 def _header(shape: tuple[int, ...], kind: NumberKind) -> bytes:
