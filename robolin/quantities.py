@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-# what an axis counts, or how many entries it has
-AxisKind = str | int
-
 
 @dataclass(frozen=True)
 class Quantity:
@@ -27,11 +24,12 @@ class Quantity:
 
     parts: tuple[str, ...]
     symbol: str
-    axes: tuple[AxisKind, ...] = ()
+    axes: tuple[str | int, ...] = ()
     column: str | None = None
 
 
-_N, _NN = ("joint",), ("joint", "joint")
+_N, _NN, _6N = ("joint",), ("joint", "joint"), (6, "joint")
+_VEL, _ACC = "spatial velocity", "spatial acceleration"
 
 QUANTITIES: Mapping[str, Quantity] = {
     "time": Quantity(("time",), "t"),
@@ -86,34 +84,24 @@ QUANTITIES: Mapping[str, Quantity] = {
     "initial": Quantity(("number",), "which start"),
     "position": Quantity(("length",), "r", (3,)),
     "rotation": Quantity(("number",), "R", (3, 3)),
-    "twist": Quantity(("spatial velocity",), "[w; v]", (6,)),
-    "jacobian": Quantity(("spatial velocity", "velocity"), "J", (6, "joint")),
-    "jacobian_rate_qd": Quantity(("spatial acceleration",), "J̇ q̇", (6,)),
-    "spatial_acceleration": Quantity(("spatial acceleration",), "[ẇ; a]", (6,)),
-    "classical_acceleration": Quantity(("spatial acceleration",), "[ẇ; r̈]", (6,)),
-    "tip_acceleration": Quantity(("spatial acceleration",), "the same", (6,)),
-    "tip_classical_acceleration": Quantity(("spatial acceleration",), "the same", (6,)),
-    "link_acceleration": Quantity(("spatial acceleration",), "the same", ("link", 6)),
-    "link_classical_acceleration": Quantity(("spatial acceleration",), "the same", ("link", 6)),
-    "free_acceleration": Quantity(("spatial acceleration",), "a₀", (6,)),
-    "dtwist_dq": Quantity(("spatial velocity", "position"), "∂[w; v]/∂q", (6, "joint")),
-    "dclassical_acceleration_dqd": Quantity(
-        ("spatial acceleration", "velocity"), "∂[ẇ; r̈]/∂q̇", (6, "joint")
-    ),
-    "dclassical_acceleration_dq": Quantity(
-        ("spatial acceleration", "position"), "∂[ẇ; r̈]/∂q", (6, "joint")
-    ),
-    "dspatial_velocity_dq": Quantity(("spatial velocity", "position"), "∂V/∂q", (6, "joint")),
-    "dspatial_acceleration_dqd": Quantity(
-        ("spatial acceleration", "velocity"), "∂a/∂q̇", (6, "joint")
-    ),
-    "dspatial_acceleration_dq": Quantity(
-        ("spatial acceleration", "position"), "∂a/∂q", (6, "joint")
-    ),
-    "operational_inertia": Quantity(("spatial effort", "spatial acceleration"), "Λ", (6, 6)),
-    "operational_inertia_inverse": Quantity(
-        ("spatial acceleration", "spatial effort"), "Λ⁻¹", (6, 6)
-    ),
+    "twist": Quantity((_VEL,), "[w; v]", (6,)),
+    "jacobian": Quantity((_VEL, "velocity"), "J", _6N),
+    "jacobian_rate_qd": Quantity((_ACC,), "J̇ q̇", (6,)),
+    "spatial_acceleration": Quantity((_ACC,), "[ẇ; a]", (6,)),
+    "classical_acceleration": Quantity((_ACC,), "[ẇ; r̈]", (6,)),
+    "tip_acceleration": Quantity((_ACC,), "the same", (6,)),
+    "tip_classical_acceleration": Quantity((_ACC,), "the same", (6,)),
+    "link_acceleration": Quantity((_ACC,), "the same", ("link", 6)),
+    "link_classical_acceleration": Quantity((_ACC,), "the same", ("link", 6)),
+    "free_acceleration": Quantity((_ACC,), "a₀", (6,)),
+    "dtwist_dq": Quantity((_VEL, "position"), "∂[w; v]/∂q", _6N),
+    "dclassical_acceleration_dqd": Quantity((_ACC, "velocity"), "∂[ẇ; r̈]/∂q̇", _6N),
+    "dclassical_acceleration_dq": Quantity((_ACC, "position"), "∂[ẇ; r̈]/∂q", _6N),
+    "dspatial_velocity_dq": Quantity((_VEL, "position"), "∂V/∂q", _6N),
+    "dspatial_acceleration_dqd": Quantity((_ACC, "velocity"), "∂a/∂q̇", _6N),
+    "dspatial_acceleration_dq": Quantity((_ACC, "position"), "∂a/∂q", _6N),
+    "operational_inertia": Quantity(("spatial effort", _ACC), "Λ", (6, 6)),
+    "operational_inertia_inverse": Quantity((_ACC, "spatial effort"), "Λ⁻¹", (6, 6)),
     "bias_wrench": Quantity(("spatial effort",), "μ", (6,)),
     "regressor": Quantity(("effort", "parameter"), "Y", ("joint", "parameter")),
     "parameters": Quantity(("parameter",), "π", ("parameter",)),

@@ -24,7 +24,7 @@ from robolin.checking.compare import Comparison, compared
 from robolin.checking.outcome import compared_lines
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
 from robolin.errors import UsageError
-from robolin.files.formats import FORMATS, extensions, format_named, stored_formats
+from robolin.files.formats import FORMATS, extensions, format_named
 from robolin.files.stored import open_stored
 from robolin.results.result import Array, Reference, Result, whole
 
@@ -239,6 +239,6 @@ def _store(result: Result, path: Path, close: Tolerances | None) -> None:
 
 
 def _require_extension(path: Path) -> None:
-    if format_named(path) not in stored_formats():
-        hint = f"stored results end in {extensions(stored_formats(), ', ')}"
+    if format_named(path) not in FORMATS:
+        hint = f"stored results end in {extensions(FORMATS, ', ')}"
         raise UsageError("the extension does not say what to store", where=str(path), hint=hint)

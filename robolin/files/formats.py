@@ -105,11 +105,6 @@ def format_named(path: str | Path) -> str:
     return Path(path).suffix.lower().removeprefix(".")
 
 
-def stored_formats() -> list[str]:
-    """The formats of stored results: all of them."""
-    return list(FORMATS)
-
-
 def trajectory_formats() -> list[str]:
     """The formats that trajectories can have."""
     return [name for name, each in FORMATS.items() if each.table_opener]

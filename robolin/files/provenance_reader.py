@@ -89,6 +89,9 @@ def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str,
         raise RobolinError(message, where=where, hint="compute the file again with this robolin")
     if meta.get("sha256") != meta_digest(meta):
         raise damaged(where, f"{what} was changed after it was stored")
+    for name, said in meta["arrays"].items():
+        if said.get("numbers", REAL.name) not in KINDS:
+            raise damaged(where, f"the array '{name}' holds numbers of no known kind")
     return meta
 
 

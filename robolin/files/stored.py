@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robolin.arrays import Numbers
-from robolin.files.formats import FORMATS, extensions, require_known, stored_formats
+from robolin.files.formats import FORMATS, extensions, require_known
 from robolin.files.stored_file import StoredFile
 
 
@@ -27,9 +27,8 @@ class Stored:
 @contextmanager
 def open_stored(path: str | Path) -> Iterator[StoredFile]:
     """Open a stored result; its provenance is verified at once, its numbers as they are read."""
-    known = stored_formats()
-    hint = f"stored results end in {extensions(known, ', ')}"
-    name = require_known(path, known, "format of results", hint)
+    hint = f"stored results end in {extensions(FORMATS, ', ')}"
+    name = require_known(path, FORMATS, "format of results", hint)
     with FORMATS[name].open_result(Path(path)) as stored:
         yield stored
 
