@@ -19,19 +19,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Numbers
 from robolin.checking.compare import Comparison, compared
 from robolin.checking.outcome import compared_lines
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
 from robolin.errors import UsageError
-from robolin.files.stored import EXTENSIONS, open_stored
+from robolin.files.formats import FORMATS, extensions, format_named
+from robolin.files.stored import open_stored
 from robolin.results.result import Array, Reference, Result, whole
 
 if TYPE_CHECKING:
     import pytest
 
     from robolin.arm import Arm
-    from robolin.files.provenance import Entry
+    from robolin.files.provenance_reader import Entry
 
 __all__ = ["assert_matches"]
 
@@ -108,7 +109,7 @@ def _failure(path: Path, comparison: Comparison, renewed: bool) -> str:
     return "\n".join([f"{path}: {end}", *(f"  {line}" for line in compared_lines(comparison))])
 
 
-def _arrays(result: Any, known: Mapping[str, Entry]) -> dict[str, Floats]:
+def _arrays(result: Any, known: Mapping[str, Entry]) -> dict[str, Numbers]:
     """The arrays of a result by their names."""
     if isinstance(result, Result):
         found: Mapping[str, Any] = dict(result.stored())
@@ -129,19 +130,19 @@ def _arrays(result: Any, known: Mapping[str, Entry]) -> dict[str, Floats]:
     return {name: _numbers(name, value) for name, value in found.items()}
 
 
-def _numbers(name: str, value: Any) -> Floats:
+def _numbers(name: str, value: Any) -> Numbers:
     if not _NAME.fullmatch(name):
         hint = "letters of ASCII, digits and _"
         raise UsageError(f"'{name}' is no name of an array", hint=hint)
     values = np.asarray(value)
-    if values.dtype.kind not in "biuf":
+    if values.dtype.kind not in "biufc":
         hint = "give those that do as {name: array}"
-        raise UsageError(f"'{name}' does not hold real numbers", hint=hint)
-    return values.astype(np.float64)
+        raise UsageError(f"'{name}' does not hold numbers", hint=hint)
+    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
 
 
 def _result(
-    arrays: Mapping[str, Floats],
+    arrays: Mapping[str, Numbers],
     known: Mapping[str, Entry],
     arm: Arm | None,
     meta: Mapping[str, Any] | None = None,
@@ -163,7 +164,7 @@ def _result(
     )
 
 
-def _named(name: str, values: Floats, known: Mapping[str, Entry], arm: Arm | None) -> Array | None:
+def _named(name: str, values: Numbers, known: Mapping[str, Entry], arm: Arm | None) -> Array | None:
     """An array with the names along its own axes, as stored or as the arm has them, if any fit."""
     if name == "time":
         return Array(name, values, (), "s")
@@ -173,20 +174,20 @@ def _named(name: str, values: Floats, known: Mapping[str, Entry], arm: Arm | Non
     return None if arm is None else _of_arm(name, values, arm)
 
 
-def _of_arm(name: str, values: Floats, arm: Arm) -> Array | None:
-    from robolin.cli.answer import COLUMNS, axis_labels
+def _of_arm(name: str, values: Numbers, arm: Arm) -> Array | None:
+    from robolin.cli.answer import axis_labels
     from robolin.dynamics.catalogue import ALGORITHMS
-    from robolin.quantities import unit_of
+    from robolin.quantities import COLUMN_WORDS, unit_of
 
     shapes = {key: shape for a in ALGORITHMS.values() for key, shape in a.gives.items()}
     labels = tuple(axis_labels(arm, axis) for axis in shapes.get(name, ()))
     if name not in shapes or not _fits(values, labels):
         return None
     unit = unit_of(name, [joint.kind for joint in arm.joints])
-    return Array(name, values, labels, unit, COLUMNS.get(name))
+    return Array(name, values, labels, unit, COLUMN_WORDS.get(name))
 
 
-def _batch(arrays: Mapping[str, Floats], named: Mapping[str, Array | None]) -> tuple[int, ...]:
+def _batch(arrays: Mapping[str, Numbers], named: Mapping[str, Array | None]) -> tuple[int, ...]:
     """The leading axes that arrays share, as far as those with names tell."""
     shapes = [
         arrays[name].shape[: arrays[name].ndim - array.rank]
@@ -201,7 +202,7 @@ def _batch(arrays: Mapping[str, Floats], named: Mapping[str, Array | None]) -> t
         raise UsageError(f"batches of shape {said} do not go together", hint=hint) from error
 
 
-def _placed(name: str, values: Floats, named: Array | None, batch: tuple[int, ...]) -> Array:
+def _placed(name: str, values: Numbers, named: Array | None, batch: tuple[int, ...]) -> Array:
     """An array with all batch axes as one; its own axes are numbered where they have no names."""
     if named is None:
         own = values.shape[len(batch) :]
@@ -217,28 +218,27 @@ def _placed(name: str, values: Floats, named: Array | None, batch: tuple[int, ..
     return replace(named, values=values)
 
 
-def _fits(values: Floats, labels: tuple[tuple[str, ...], ...]) -> bool:
+def _fits(values: Numbers, labels: tuple[tuple[str, ...], ...]) -> bool:
     sizes = tuple(map(len, labels))
     return values.shape[max(values.ndim - len(sizes), 0) :] == sizes
 
 
 def _store(result: Result, path: Path, close: Tolerances | None) -> None:
-    from robolin.files.write import FILE_WRITERS
-
-    form = path.suffix.lower()[1:]
+    form = format_named(path)
+    holds = FORMATS[form]
     for name, values in result.stored():
-        # a row without an answer is empty in CSV; nothing else there stands for no number
-        if (form == "json" and not np.isfinite(values).all()) or (
-            form == "csv" and np.isinf(values).any()
+        if (np.isnan(values).any() and not holds.holds_nan) or (
+            np.isinf(values).any() and not holds.holds_infinity
         ):
             message = f"'{name}' has a number that {form.upper()} cannot hold"
-            raise UsageError(message, where=str(path), hint="store it as .npz or .parquet")
+            able = [n for n, each in FORMATS.items() if each.holds_nan and each.holds_infinity]
+            raise UsageError(message, where=str(path), hint=f"store it as {extensions(able)}")
     reference = Reference((close or Tolerances({})).plain(), {})
     path.parent.mkdir(parents=True, exist_ok=True)
-    FILE_WRITERS[form](whole(replace(result, reference=reference)), path)
+    holds.write(whole(replace(result, reference=reference)), path)
 
 
 def _require_extension(path: Path) -> None:
-    if path.suffix.lower() not in EXTENSIONS:
-        hint = f"stored results end in {', '.join(EXTENSIONS)}"
+    if format_named(path) not in FORMATS:
+        hint = f"stored results end in {extensions(FORMATS, ', ')}"
         raise UsageError("the extension does not say what to store", where=str(path), hint=hint)

@@ -1,8 +1,13 @@
 """Units follow from what joints do."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from robolin.quantities import unit_of
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.quantities import QUANTITIES, entry_units, labelled_unit, same_unit, unit_of
+from tests.cli.command import answered, robolin
 
 TURNS, SLIDES, BOTH = ["revolute", "continuous"], ["prismatic"], ["revolute", "prismatic"]
 UNITS = [
@@ -48,3 +53,99 @@ def test_units(name, turning, sliding, both):
     assert unit_of(name, TURNS) == turning
     assert unit_of(name, SLIDES) == sliding
     assert unit_of(name, BOTH) == both
+
+
+def border_names():
+    """The rows of the last table of docs/notation.md: names, symbols, shapes."""
+    text = (Path(__file__).parents[1] / "docs" / "notation.md").read_text("utf-8")
+    for line in text.partition("## Names at the border")[2].partition("\n## ")[0].splitlines():
+        if line.startswith("| `"):
+            names, symbols, shapes = line.strip("| ").split(" | ")
+            yield re.findall(r"`(\w+)`", names), symbols, set(shapes.split(", "))
+
+
+SIZES = {
+    "joint": "n",
+    "link": "links",
+    "closure": "m",
+    "parameter": "parameters",
+    "state": "2n",
+    "symbol": "independent symbols",
+}
+
+
+def shape_said(name):
+    axes = QUANTITIES[name].axes
+    return " × ".join(SIZES.get(axis, str(axis)) for axis in axes) or "1"
+
+
+def test_the_page_says_what_the_table_says():
+    """Every name at the border has its symbol and its shape in docs/notation.md."""
+    told = set()
+    for names, symbols, shapes in border_names():
+        told |= set(names)
+        assert {shape_said(name) for name in names} == shapes, names
+        for name in names:
+            symbol = QUANTITIES[name].symbol
+            rough = QUANTITIES["coriolis_unnormalized"].symbol if name == "coriolis" else symbol
+            assert symbol in symbols or rough in symbols, name
+    # a quantity of its own only for its unit
+    assert set(QUANTITIES) - told == {"coriolis_unnormalized"}
+
+
+def test_algorithms_give_what_the_table_says():
+    """Axes of every array that an algorithm gives are those of its name."""
+    for algorithm in ALGORITHMS.values():
+        for name, shape in algorithm.gives.items():
+            # link by link inside, and only those that count at the border
+            if name != "regressor":
+                assert QUANTITIES[name].axes == shape, name
+
+
+LABELS = ("upper/mass", "upper/mx", "upper/izz", "lift/damping", "elbow/damping", "lift/armature")
+JOINT_SLIDES = {"elbow": False, "lift": True}
+ENTRIES = [
+    ("parameters", (LABELS,), ["kg", "kg·m", "kg·m²", "N·s/m", "N·m·s/rad", "kg"]),
+    ("regressor", (("elbow", "lift"), LABELS[:2]), ["N·m per kg", "N·m per kg·m", "N per kg",
+                                                    "N per kg·m"]),
+    ("dx_dtau", (("elbow/position", "lift/velocity"), ("elbow",)), ["rad per N·m", "m/s per N·m"]),
+    ("dx_dx0", (("lift/position",), ("elbow/velocity",)), ["m per rad/s"]),
+    ("dx_dparameters", (("elbow/velocity",), ("upper/com_x",)), ["rad/s per m"]),
+    ("parameters", (("base:rx/friction",),), ["N·m or N"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, labels, units", ENTRIES)
+def test_labels_tell_the_units_of_entries(name, labels, units):
+    """Entries for different parameters and states have the units of these."""
+    assert entry_units(name, "SI", labels, JOINT_SLIDES) == units
+
+
+def test_the_unit_of_an_array_has_all_of_its_entries():
+    """The unit of a whole array lists those that occur along each axis."""
+    assert labelled_unit("regressor", (("elbow",), LABELS), JOINT_SLIDES) == (
+        "N·m per kg or kg·m or kg·m² or N·s/m or N·m·s/rad"
+    )
+
+
+def test_si_was_the_unit_of_arrays_with_many():
+    """What was stored as 'SI' has the same unit as now, and nothing else has."""
+    assert same_unit("regressor", "SI", "N·m per kg")
+    assert same_unit("dx_dx0", "rad per rad", "SI")
+    assert not same_unit("tau", "SI", "N·m")
+    assert not same_unit("regressor", "N per kg", "N·m per kg")
+
+
+def test_changing_an_si_file_is_still_found(tmp_path, monkeypatch):
+    """A file stored with 'SI' is checked to be the same, and its differences have real units."""
+    monkeypatch.chdir(tmp_path)
+    asked = ("regressor", "two-link", "--parameters")
+    with monkeypatch.context() as patched:
+        patched.setattr("robolin.cli.regressor_answer.labelled_unit", lambda *_: "SI")
+        answered(*asked, "-o", "before.json")
+    assert '"SI"' in Path("before.json").read_text("utf-8")
+    answered("check", "before.json")
+    answered("regressor", "two-link", "--parameters", "--payload", "lower:1", "-o", "other.json")
+    ran = robolin("check", "before.json", "--against", "other.json", "--rtol", "1e-9")
+    assert ran.code == 1
+    assert re.search(r"lower/mass .* kg\b", ran.out)

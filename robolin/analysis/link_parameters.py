@@ -61,6 +61,11 @@ def parameters(arm: Arm) -> tuple[Parameter, ...]:
     )
 
 
+def joint_slides(arm: Arm) -> dict[str, bool]:
+    """Whether each joint slides, by its name: units of its parameters depend on that."""
+    return {link.joint.name: link.joint.kind == "prismatic" for link in arm.links}
+
+
 def natural_names(arm: Arm) -> tuple[str, ...]:
     """The labels of `parameters`, with centres of mass in place of first moments."""
     natural = dict(zip(OF_LINK, NATURAL_OF_LINK, strict=True))

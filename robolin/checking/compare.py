@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Numbers
 from robolin.background import close, prefetch
 from robolin.checking.differences import Difference, Ledger
-from robolin.checking.entry_units import entry_units
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.tolerance import Tolerances
-from robolin.files.meta import plain
-from robolin.files.provenance import Blocks, Entry
+from robolin.files.provenance_reader import Blocks, Entry
+from robolin.files.provenance_writer import plain
 from robolin.files.stored_file import StoredFile
-from robolin.results.result import Footer, Result, ResultStream
+from robolin.quantities import entry_units, same_unit, slides_in
+from robolin.results.result import Array, Footer, Result, ResultStream
 
 
 @dataclass(frozen=True)
@@ -50,23 +50,23 @@ class Comparison:
         return not (self.structure or self.beyond or (self.strict and self.changes))
 
 
-def compared(flow: ResultStream, stored: StoredFile, tolerances: Tolerances) -> Comparison:
+def compared(result: ResultStream, stored: StoredFile, tolerances: Tolerances) -> Comparison:
     """Every number of a result beside the stored one; damage to that is an error."""
     with closing(prefetch(stored.blocks())) as blocks:
-        desk = _Desk(stored, tolerances, _Shelf(blocks))
+        pair = _SideBySide(stored, tolerances, _StoredRows(blocks))
         try:
-            for part in flow.parts:
-                desk.add(part)
+            for part in result.parts:
+                pair.add(part)
         finally:
-            close(flow.parts)
+            close(result.parts)
         # the digests are looked at behind the last row
-        desk.shelf.finish()
-    ending = flow.ending(desk.rows or 1)
+        pair.stored_rows.finish()
+    ending = result.ending(pair.rows or 1)
     changes = _model_changes(stored.meta["model"], ending.model)
-    entries = [d for ledger in desk.ledgers.values() for d in ledger.differences(desk.batch)]
+    entries = [d for ledger in pair.ledgers.values() for d in ledger.differences(pair.batch)]
     return Comparison(
         entries=tuple(sorted(entries, key=lambda d: (not d.beyond, -d.weight))),
-        structure=tuple(desk.structure()),
+        structure=tuple(pair.structure()),
         changes=changes,
         notes=tuple(_notes(stored.meta, ending)),
         contract=tuple(_contract(stored.meta, ending)),
@@ -75,12 +75,12 @@ def compared(flow: ResultStream, stored: StoredFile, tolerances: Tolerances) -> 
 
 
 @dataclass
-class _Desk:
+class _SideBySide:
     """Where parts of the result and rows of the stored one are laid side by side."""
 
     stored: StoredFile
     tolerances: Tolerances
-    shelf: _Shelf
+    stored_rows: _StoredRows
     rows: int = 0
     ledgers: dict[str, Ledger] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -97,7 +97,7 @@ class _Desk:
             self._set_up(part)
         count = part.batch
         if (count is not None) == self.batch:
-            block = self.shelf.take(count)
+            block = self.stored_rows.take(count)
             for name, values in part.stored():
                 if name in self.ledgers and name in block:
                     held = block[name]
@@ -111,9 +111,10 @@ class _Desk:
             if entry.name == "time":
                 comparable = part.time is not None
             else:
-                comparable = entry.name in found and found[entry.name].labels == entry.labels
+                comparable = entry.name in found and _same_axes(found[entry.name], entry)
             if comparable:
-                units = entry_units(entry, self.stored.meta["model"])
+                slides = slides_in(self.stored.meta["model"])
+                units = entry_units(entry.name, entry.unit, entry.labels, slides)
                 tolerance = self.tolerances.of(entry.name)
                 self.ledgers[entry.name] = Ledger(entry, tolerance, units)
 
@@ -141,23 +142,29 @@ class _Desk:
             yield f"array {name}: its rows or columns have other names"
         units = {array.name: array.unit for array in part.arrays} | {"time": "s"}
         for entry in entries:
-            if entry.name in now and units[entry.name] != entry.unit:
+            if entry.name in now and not same_unit(entry.name, entry.unit, units[entry.name]):
                 yield f"array {entry.name}: its unit was {entry.unit}, now {units[entry.name]}"
 
 
-class _Shelf:
+def _same_axes(array: Array, entry: Entry) -> bool:
+    """Whether the entries are named the same and every axis counts the same."""
+    kinds = [array.axis_kind(i) for i in range(array.rank)]
+    return array.labels == entry.labels and kinds == list(entry.axes or [""] * array.rank)
+
+
+class _StoredRows:
     """Rows of a stored result, taken as many at a time as are wanted."""
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
-        self._held: Mapping[str, Floats] = {}
+        self._held: Mapping[str, Numbers] = {}
         self._used = 0
 
-    def take(self, count: int | None) -> Mapping[str, Floats]:
+    def take(self, count: int | None) -> Mapping[str, Numbers]:
         """The next so many rows of every array, fewer at the end; everything for None."""
         if count is None:
             return next(self._blocks, {})
-        pieces: list[Mapping[str, Floats]] = []
+        pieces: list[Mapping[str, Numbers]] = []
         while count > 0:
             left = len(next(iter(self._held.values()), ())) - self._used
             if left <= 0:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from cmath import isnan
 from dataclasses import dataclass, field
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Numbers
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.tolerance import Tolerance
-from robolin.files.provenance import Entry
+from robolin.files.provenance_reader import Entry
+from robolin.results.number_kind import kind_of
 
 
 @dataclass(frozen=True)
 class Difference:
     """One entry of an array, in the row where it is furthest beyond what is allowed.
 
+    stored, found: int or complex where the array holds such numbers
     row:    counted from 1, None where there is one state; the first where all rows agree
     rows:   how many rows are beyond what is allowed
     weight: the gap as a share of the largest number of the array nearby, to order them by
@@ -26,8 +29,8 @@ class Difference:
     entry: str
     unit: str
     row: int | None
-    stored: float
-    found: float
+    stored: float | complex
+    found: float | complex
     tolerance: Tolerance
     rows: int
     weight: float
@@ -85,32 +88,34 @@ class Ledger:
     scale: float = 0.0
     excess: Floats = field(init=False)
     row: Floats = field(init=False)
-    stored: Floats = field(init=False)
-    found: Floats = field(init=False)
+    stored: Numbers = field(init=False)
+    found: Numbers = field(init=False)
     rows: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        size = len(self.entry.column_names())
+        size = len(self.entry.entry_names())
         self.excess = np.full(size, -inf)
         self.row, self.stored, self.found, self.rows = (np.zeros(size) for _ in range(4))
 
-    def add(self, stored: Floats, found: Floats, first: int) -> None:
+    def add(self, stored: Numbers, found: Numbers, first: int) -> None:
         """Compare some rows; `first` is the number of the first of them."""
         size = len(self.excess)
+        # whole numbers stay so if both are; a real one beside a complex one is complex
+        common = np.result_type(kind_of(stored).dtype, kind_of(found).dtype)
         stored, found = (
-            np.ascontiguousarray(values, dtype=np.float64).reshape(-1, size)
+            np.ascontiguousarray(values, dtype=common).reshape(-1, size)
             for values in (stored, found)
         )
         if first == 1 and len(stored):
             # stands for all rows until one differs
-            self.row[:], self.stored[:], self.found[:] = 1, stored[0], found[0]
+            self.row[:], self.stored, self.found = 1, stored[0].copy(), found[0].copy()
         # nearly always everything is as it was
         if not np.array_equal(stored.view(np.uint64), found.view(np.uint64)):
             self._look_closely(stored, found, first)
 
-    def _look_closely(self, stored: Floats, found: Floats, first: int) -> None:
+    def _look_closely(self, stored: Numbers, found: Numbers, first: int) -> None:
         with np.errstate(invalid="ignore", over="ignore"):
-            gap = np.abs(found - stored)
+            gap = _gaps(stored, found)
             excess = gap - (self.tolerance.atol + self.tolerance.rtol * np.abs(stored))
         # what is missing, or infinite, is close to nothing but itself
         excess[np.isnan(excess)] = inf
@@ -130,12 +135,10 @@ class Ledger:
 
     def differences(self, batch: bool) -> list[Difference]:
         """Every entry, also those that never differed."""
-        return [
-            self._difference(i, name, batch) for i, name in enumerate(self.entry.column_names())
-        ]
+        return [self._difference(i, name, batch) for i, name in enumerate(self.entry.entry_names())]
 
     def _difference(self, i: int, name: str, batch: bool) -> Difference:
-        stored, found = float(self.stored[i]), float(self.found[i])
+        stored, found = self.stored[i].item(), self.found[i].item()
         gap = _gap(stored, found)
         return Difference(
             array=self.entry.name,
@@ -150,7 +153,17 @@ class Ledger:
         )
 
 
-def _gap(stored: float, found: float) -> float:
+def _gaps(stored: Numbers, found: Numbers) -> Floats:
+    """|found - stored| of every entry, exact where numbers are whole."""
+    if stored.dtype.kind != "i":
+        gaps: Floats = np.abs(found - stored)
+        return gaps
+    # a difference may need a bit more than the numbers have
+    apart = np.where(found > stored, found - stored, stored - found)
+    return apart.view(np.uint64).astype(np.float64)
+
+
+def _gap(stored: float | complex, found: float | complex) -> float:
     """How far apart two numbers are; NaN, which stands for no answer, is not far from itself."""
     same = stored == found or (isnan(stored) and isnan(found))
     return 0.0 if same else abs(found - stored)

@@ -7,8 +7,10 @@ from math import isfinite
 _FEWEST, _MOST = 5, 17
 
 
-def distinguishing_digits(old: float, new: float) -> tuple[str, str]:
+def distinguishing_digits(old: float | complex, new: float | complex) -> tuple[str, str]:
     """Both numbers in the fewest digits, five at least, that tell one from the other."""
+    if isinstance(old, int) and isinstance(new, int):
+        return str(old), str(new)
     for digits in range(_FEWEST, _MOST + 1):
         texts = f"{old:.{digits}g}", f"{new:.{digits}g}"
         if texts[0] != texts[1]:

@@ -8,6 +8,7 @@ from math import atan2, hypot
 from typing import Any, TypeGuard
 
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
+from robolin.quantities import FIGURES
 
 Figures = Mapping[str, Any]
 Parts = Mapping[str, Figures]
@@ -20,34 +21,6 @@ _COMPONENTS: Mapping[str, Sequence[str]] = {
     "gravity": _XYZ,
     "inertia": ("xx", "xy", "xz", "yy", "yz", "zz"),
     "rotation": ("roll", "pitch", "yaw"),
-}
-_UNITS = {
-    "mass": "kg",
-    "com": "m",
-    "inertia": "kg·m²",
-    "origin": "m",
-    "rotation": "rad",
-    "gravity": "m/s²",
-}
-_TURNING = {
-    "damping": "N·m·s/rad",
-    "friction": "N·m",
-    "armature": "kg·m²",
-    "lower limit": "rad",
-    "upper limit": "rad",
-    "velocity limit": "rad/s",
-    "effort limit": "N·m",
-    "mimic offset": "rad",
-}
-_SLIDING = {
-    "damping": "N·s/m",
-    "friction": "N",
-    "armature": "kg",
-    "lower limit": "m",
-    "upper limit": "m",
-    "velocity limit": "m/s",
-    "effort limit": "N",
-    "mimic offset": "m",
 }
 _KINDS = {"links": "link", "joints": "joint", "loops": "loop"}
 # names of other parts, which may have been renamed
@@ -167,16 +140,16 @@ def _figures(part: str, name: str, old: Figures, new: Figures) -> Iterator[Chang
     """The figures of one part that differ, component by component."""
     # a joint that was fixed had no units of its own
     moving = new if old.get("type") == "fixed" else old
-    words = _SLIDING if moving.get("type") == "prismatic" else _TURNING
+    slides = moving.get("type") == "prismatic"
     for key in [*old, *(key for key in new if key not in old)]:
         before, after = old.get(key), new.get(key)
         if before == after:
             continue
         kind = key.rpartition(" ")[2] if key.rpartition(" ")[2] in _COMPONENTS else key
-        unit = _UNITS.get(kind) or words.get(key, "")
+        unit = FIGURES.get(kind, ("", ""))[slides]
         if kind in _COMPONENTS:
             yield from _components(part, name, key, kind, before or [], after or [], unit)
-        elif (key in words and "limit" not in key) or key == "mass":
+        elif key in FIGURES and "limit" not in key:
             # what is left out is 0
             yield Change(part, name, key, before or 0.0, after or 0.0, unit)
         else:

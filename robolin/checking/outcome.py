@@ -149,5 +149,7 @@ def plain_change(change: Change) -> dict[str, Any]:
     }
 
 
-def _number(value: float) -> float | str:
+def _number(value: float | complex) -> Any:
+    if isinstance(value, complex):
+        return {"re": _number(value.real), "im": _number(value.imag)}
     return value if isfinite(value) else str(value)

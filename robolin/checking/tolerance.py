@@ -14,7 +14,10 @@ ALL = "*"
 
 @dataclass(frozen=True)
 class Tolerance:
-    """|found - stored| <= atol + rtol |stored|; both 0 asks for the very number."""
+    """|found - stored| <= atol + rtol |stored|; both 0 asks for the very number.
+
+    The bars are moduli where numbers are complex.
+    """
 
     rtol: float = 0.0
     atol: float = 0.0

@@ -24,14 +24,12 @@ from robolin.evaluation.methods import Method, algorithm_for
 from robolin.kinematics.frame_axes import of_real_links
 from robolin.loops.any_arm import evaluate
 from robolin.loops.closures import row_names
-from robolin.quantities import unit_of
+from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array, Result
 
 # angular part first
 SPATIAL = ("rx", "ry", "rz", "x", "y", "z")
 POINT = ("x", "y", "z")
-
-COLUMNS = {"qd": "velocity", "qdd": "acceleration", "tau": "effort"}
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ def named_arrays(
     for name, shape in shapes.items():
         labels = tuple(axis_labels(arm, axis) for axis in shape)
         unit, values = unit_of((quantities or {}).get(name, name), kinds), found[name]
-        yield Array(name, of_real_links(arm, shape, values), labels, unit, COLUMNS.get(name))
+        yield Array(name, of_real_links(arm, shape, values), labels, unit, COLUMN_WORDS.get(name))
 
 
 def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:

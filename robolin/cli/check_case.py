@@ -71,7 +71,7 @@ def check_pair(path: str, other: str, how: How) -> Outcome:
     def check() -> Outcome:
         with open_stored(path) as stored, open_stored(other) as second:
             close = how.close or _stored_with(stored)
-            comparison = compared(second.flow(), stored, close)
+            comparison = compared(second.result_stream(), stored, close)
             return Outcome(path, path, "same", _question(stored), comparison)
 
     return _outcome(path, path, check)

@@ -106,7 +106,7 @@ def changed_model(stored: StoredFile, asked: Asked) -> Comparison | None:
     from robolin.checking.compare import Comparison
     from robolin.checking.model_changes import model_changes
     from robolin.description.load import figures
-    from robolin.files.meta import plain
+    from robolin.files.provenance_writer import plain
 
     before = stored.meta["model"]
     try:
@@ -134,10 +134,11 @@ def store(asked: Asked, path: Path, how: list[str], close: Tolerances) -> None:
 def keep(out: Output, answer: Result | ResultStream, close: Tolerances) -> None:
     """Write an answer as a reference, with the way from there to the files it came from."""
     from robolin.checking.rounding import SAID, from_a_library
+    from robolin.files.formats import FORMATS, extensions
     from robolin.results.result import Reference, Result, require_finite, whole
 
     if out.path is None:
-        hint = "-o FILE.npz, or .csv, .json or .parquet"
+        hint = f"-o FILE with {extensions(FORMATS)} at its end"
         raise UsageError("a reference needs a file to be stored in", where="-o", hint=hint)
     if isinstance(answer, Result):
         require_finite(answer)

@@ -15,7 +15,7 @@ from robolin.cli.flags.model_flags import Model
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.sample_flags import Looked, Samples, looked_at
 from robolin.cli.flags.state_flags import State
-from robolin.quantities import unit_of
+from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array, Result
 
 
@@ -38,7 +38,7 @@ def answer_curvature(model: Model, survey: Survey, out: Output) -> None:
     found = curvature(arm, q, jobs=out.jobs)
     kinds = [joint.kind for joint in arm.joints]
     arrays = [
-        Array("q", q, (arm.joint_names,), unit_of("q", kinds), "position"),
+        Array("q", q, (arm.joint_names,), unit_of("q", kinds), COLUMN_WORDS["q"]),
         Array("curvature", found.relative, (), unit_of("curvature", kinds)),
     ]
     if survey.symbols and found.independent:

@@ -14,7 +14,7 @@ from robolin.cli.motion import Values
 from robolin.loops.assemble import assemble
 from robolin.loops.closures import row_names
 from robolin.loops.loop_answers import FULL
-from robolin.quantities import unit_of
+from robolin.quantities import COLUMN_WORDS, closure_unit, unit_of
 from robolin.results.result import Array
 
 TITLES = {
@@ -22,7 +22,7 @@ TITLES = {
     "schur": "closed loops: forces of the closures first, O(n³)",
     "null-space": "closed loops: motions that the closures leave free first, O(n³)",
 }
-CHANGES = {"dlam_dtau": "tau", "dlam_dqd": "qd", "dlam_dq": "q"}
+CHANGES = ("dlam_dtau", "dlam_dqd", "dlam_dq")
 
 
 def fully(arm: Arm, algorithm: str) -> str:
@@ -68,18 +68,17 @@ def closed_arrays(arm: Arm, loops: Loops, values: Values, found: Values) -> Iter
     joints, rows = arm.joint_names, row_names(arm)
     kinds = [joint.kind for joint in arm.joints]
     if loops.close is not None:
-        yield Array("q", values["q"], (joints,), unit_of("q", kinds), "position")
-        yield Array("qd", values["qd"], (joints,), unit_of("qd", kinds), "velocity")
-        for name in ("dq", "dqd"):
+        for name in ("q", "qd", "dq", "dqd"):
             if name in values:
-                yield Array(name, values[name], (joints,), unit_of(name, kinds))
+                unit, word = unit_of(name, kinds), COLUMN_WORDS.get(name)
+                yield Array(name, values[name], (joints,), unit, word)
     if "lam" not in found:
         return
-    force = "N" if all(loop.kind == "point" for loop in arm.loops) else "N or N·m"
-    yield Array("lam", found["lam"], (rows,), force)
-    for name, change in CHANGES.items():
+    points = all(loop.kind == "point" for loop in arm.loops)
+    yield Array("lam", found["lam"], (rows,), closure_unit("lam", kinds, points))
+    for name in CHANGES:
         if name in found:
-            unit = f"({force}) per ({unit_of(change, kinds)})"
-            yield Array(name, found[name], (rows, joints), unit)
-    yield Array("rank", np.asarray(found["rank"]), (), "1")
-    yield Array("kept", np.asarray(found["kept"], dtype=float), (rows,), "1")
+            yield Array(name, found[name], (rows, joints), closure_unit(name, kinds, points))
+    yield Array("rank", np.asarray(found["rank"]), (), unit_of("rank", kinds))
+    kept = np.asarray(found["kept"], dtype=float)
+    yield Array("kept", kept, (rows,), unit_of("kept", kinds))

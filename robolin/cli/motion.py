@@ -12,13 +12,12 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.cli.flags.state_flags import HOLD, State
 from robolin.errors import UsageError
+from robolin.quantities import COLUMN_WORDS
 
 Values = Mapping[str, Floats]
 Torque = Literal["zero", "hold"]
 # an algorithm by name on these values, each of shape (n,) or (rows, n)
 Run = Callable[[str, Values], Values]
-
-WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Motion:
         """For every quantity that a trajectory lacks, a sentence that says so."""
         if not self.file:
             return []
-        return [f"no {WORDS[name]} columns, so they are taken as 0" for name in self.absent]
+        return [f"no {COLUMN_WORDS[name]} columns, so they are taken as 0" for name in self.absent]
 
     def said(self, rows: int | None = None) -> dict[str, str]:
         """What the contract tells about it."""

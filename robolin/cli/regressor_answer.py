@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robolin.analysis.identification import identifiable, public_columns
-from robolin.analysis.link_parameters import parameters
+from robolin.analysis.link_parameters import joint_slides, parameters
 from robolin.arm import Arm
 from robolin.cli.answer import Question, answer, arm_inputs
 from robolin.cli.flags.flag import recorded
@@ -18,9 +18,8 @@ from robolin.cli.flags.sample_flags import Samples, looked_at
 from robolin.cli.flags.state_flags import State
 from robolin.cli.motion import Values
 from robolin.errors import UsageError
+from robolin.quantities import labelled_unit
 from robolin.results.result import Array, Result
-
-SI = "SI"
 
 
 def answer_regressor(model: Model, state: State, out: Output) -> None:
@@ -56,14 +55,17 @@ def answer_parameters(model: Model, state: State, out: Output) -> None:
     arm = _arm(model, out)
     listed = parameters(arm)
     values = np.array([p.value for p in listed])
-    array = Array("parameters", values, (tuple(p.label for p in listed),), SI)
+    labels = (tuple(p.label for p in listed),)
+    array = Array(
+        "parameters", values, labels, labelled_unit("parameters", labels, joint_slides(arm))
+    )
     _write(arm, (array,), {}, arm_inputs(arm), out)
 
 
 def _columns(arm: Arm, found: Values) -> Iterator[Array]:
-    names = tuple(p.label for p in parameters(arm))
+    labels = (arm.joint_names, tuple(p.label for p in parameters(arm)))
     matrix = public_columns(arm, found["regressor"])
-    yield Array("regressor", matrix, (arm.joint_names, names), SI)
+    yield Array("regressor", matrix, labels, labelled_unit("regressor", labels, joint_slides(arm)))
 
 
 def _arm(model: Model, out: Output) -> Arm:

@@ -17,9 +17,11 @@ from robolin.cli.flags.flag import recorded
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import NAN, State
 from robolin.cli.loop_answer import closed_state
-from robolin.cli.motion import WORDS, Motion, read_motion, wanted
+from robolin.cli.motion import Motion, read_motion, wanted
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
+from robolin.files.formats import FORMATS, extensions, with_nan
+from robolin.quantities import COLUMN_WORDS
 from robolin.results.result import Footer, Result, ResultStream
 from robolin.terminal.progress import RowProgress, watched
 from robolin.trajectory.read import TrajectoryStream, open_trajectory, pieces
@@ -39,9 +41,10 @@ def answer_rows(question: Question, arm: Arm, state: State, out: Output, strict:
     assert path is not None, "there is a trajectory to read"
     names = wanted(question.needs, question.torque)
     _require_readable(arm, path, names)
-    if state.on_bad_row == NAN and out.form_written() == "json":
-        hint = "write .npz, .csv or .parquet instead"
-        raise UsageError("JSON has no NaN", where="--on-bad-row=nan", hint=hint)
+    form = out.form_written()
+    if state.on_bad_row == NAN and form in FORMATS and not FORMATS[form].holds_nan:
+        hint = f"write {extensions(with_nan())} instead"
+        raise UsageError(f"{form.upper()} has no NaN", where="--on-bad-row=nan", hint=hint)
     file = "stdin" if path == "-" else PurePath(path).name
     with open_trajectory(path, arm.joint_names, ("q",), names[1:]) as stream:
         motion = read_motion(arm, state, question.needs, question.torque, stream.given, file)
@@ -80,9 +83,9 @@ class Rows:
         """Read, compute and write all of them, and say what was noticed on the way."""
         out = self._out
         shown = watched() and not out.quiet and not out.fills_terminal()
-        with RowProgress(self._stream.sheet.size, shown) as progress:
+        with RowProgress(self._stream.table.size, shown) as progress:
             parts = self._parts(progress)
-            out.write(ResultStream(parts, self._ending, self._stream.sheet.most_rows))
+            out.write(ResultStream(parts, self._ending, self._stream.table.most_rows))
         if self._worst:
             out.note(f"cond(M) = {self._worst:.3g} in the worst row")
         if count := self._unanswered:
@@ -149,12 +152,12 @@ class Rows:
         contract = contract_of(self._question, self._arm, self._motion, rows)
         if self._unanswered:
             contract["unanswered rows"] = f"{self._unanswered}, all NaN"
-        inputs = {**arm_inputs(self._arm), self._motion.file: self._stream.sheet.digest()}
+        inputs = {**arm_inputs(self._arm), self._motion.file: self._stream.table.digest()}
         return Footer(contract, inputs, self._arm.figures)
 
 
 def _require_readable(arm: Arm, path: str, names: tuple[str, ...]) -> None:
-    if unknown := [name for name in names if name not in WORDS]:
+    if unknown := [name for name in names if name not in COLUMN_WORDS]:
         message = f"no file has columns for {' and '.join(unknown)}"
         raise UsageError(message, where="--trajectory", hint="give one state by flags")
     if path == "-" and arm.source == "-":

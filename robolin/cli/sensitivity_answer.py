@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
+from robolin.analysis.link_parameters import joint_slides
 from robolin.analysis.nominal_motion import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.arm import Arm
@@ -14,12 +15,10 @@ from robolin.cli.flags.model_flags import Model
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.sensitivity_flags import Changes
 from robolin.errors import RobolinError, UsageError
-from robolin.quantities import unit_of
+from robolin.quantities import COLUMN_WORDS, labelled_unit, unit_of
 from robolin.results.result import Array, Result
 from robolin.trajectory.read import read_trajectory
 from robolin.trajectory.trajectory import Trajectory
-
-SI = "SI"
 
 
 def answer_sensitivity(model: Model, changes: Changes, out: Output) -> None:
@@ -88,12 +87,16 @@ def _changed(
 def _matrices(arm: Arm, along: dict[str, Any]) -> tuple[Array, ...]:
     """Every sensitivity in every row."""
     found = sensitivity_matrices(arm, **along)
-    words = ("position", "velocity")
+    words = (COLUMN_WORDS["q"], COLUMN_WORDS["qd"])
     states = tuple(f"{joint}/{word}" for word in words for joint in arm.joint_names)
-    return (
-        Array("dx_dx0", found.transition, (states, states), SI),
-        Array("dx_dtau", found.torque, (states, arm.joint_names), SI),
-        Array("dx_dparameters", found.parameter, (states, found.names), SI),
+    named = {
+        "dx_dx0": (found.transition, (states, states)),
+        "dx_dtau": (found.torque, (states, arm.joint_names)),
+        "dx_dparameters": (found.parameter, (states, found.names)),
+    }
+    return tuple(
+        Array(name, values, labels, labelled_unit(name, labels, joint_slides(arm)))
+        for name, (values, labels) in named.items()
     )
 
 

@@ -12,17 +12,18 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.cli.flags.flag import recorded
 from robolin.cli.flags.output_flags import Output
-from robolin.quantities import unit_of
+from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array, Result
 from robolin.simulation.simulate import Task
 from robolin.simulation.simulated_motion import Simulation
 from robolin.terminal.top_rows import SHOWN
 
-_VECTORS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
-_ENERGIES = ("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov")
+_NUMBERS = (
+    *("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov"),
+    *("position_error", "orientation_error"),
+)
 # an integrator that creates or loses this share of the energy has not followed the motion
 _MUCH = 1e-2
-_ERRORS = {"position_error": "m", "orientation_error": "rad"}
 _VELOCITIES = {
     "rates": "q̇, by articulated bodies",
     "xi": "ξ = (I + HφK)* q̇, by algorithm 8.1",
@@ -77,17 +78,16 @@ def _arrays(report: Report) -> tuple[Array, ...]:
             unit_of(name, kinds),
             word,
         )
-        for name, word in _VECTORS.items()
+        for name, word in COLUMN_WORDS.items()
     ]
-    units = {name: unit_of(name, kinds) for name in _ENERGIES} | _ERRORS
-    for name, unit in units.items():
+    for name in _NUMBERS:
         values = getattr(motion, name)
         if values is not None:
-            arrays.append(Array(name, _rows(report, values, 0), (), unit))
+            arrays.append(Array(name, _rows(report, values, 0), (), unit_of(name, kinds)))
     if report.many and not report.ends_only:
         starts, moments = motion.q.shape[0], len(motion.time)
         numbers = np.repeat(np.arange(1.0, starts + 1.0), moments)
-        arrays.append(Array("initial", numbers, (), "1"))
+        arrays.append(Array("initial", numbers, (), unit_of("initial", kinds)))
     return tuple(arrays)
 
 

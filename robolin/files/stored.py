@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from robolin.errors import UsageError
-from robolin.files.npz.stored_npz import Stored, open_npz
+from robolin.arrays import Numbers
+from robolin.files.formats import FORMATS, extensions, require_known
 from robolin.files.stored_file import StoredFile
 
-EXTENSIONS = (".npz", ".csv", ".json", ".parquet")
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A result read back: arrays by name, the joints in their order, and the provenance."""
+
+    arrays: Mapping[str, Numbers]
+    joints: tuple[str, ...]
+    meta: Mapping[str, Any]
 
 
 @contextmanager
 def open_stored(path: str | Path) -> Iterator[StoredFile]:
     """Open a stored result; its provenance is verified at once, its numbers as they are read."""
-    path = Path(path)
-    extension = path.suffix.lower()
-    if extension == ".npz":
-        with open_npz(path) as archive:
-            yield StoredFile(str(path), archive.meta, archive.blocks)
-    elif extension == ".json":
-        from robolin.files.json.stored_json import open_json
-
-        with open_json(path) as stored:
-            yield stored
-    elif extension in EXTENSIONS:
-        from robolin.files.stored_tables import open_csv, open_parquet
-
-        with (open_csv if extension == ".csv" else open_parquet)(path) as stored:
-            yield stored
-    else:
-        raise UsageError(
-            f"'{extension}' is no format of results" if extension else "the name has no extension",
-            where=str(path),
-            hint=f"stored results end in {', '.join(EXTENSIONS)}",
-        )
+    hint = f"stored results end in {extensions(FORMATS, ', ')}"
+    name = require_known(path, FORMATS, "format of results", hint)
+    with FORMATS[name].open_result(Path(path)) as stored:
+        yield stored
 
 
 def read_result(path: str | Path) -> Stored:
@@ -49,8 +41,8 @@ def read_result(path: str | Path) -> Stored:
 
     Returns:
         an object with
-        arrays: name -> float64 array, rows first where the result has rows; shapes and units as
-            in the `meta`
+        arrays: name -> float64, complex128 or int64 array, rows first where the result has rows;
+            shapes and units as in the `meta`
         joints: the joint names in the order of the arrays
         meta: where it comes from: verb, contract, options, digests
 

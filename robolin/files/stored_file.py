@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from robolin.files.provenance import Blocks, Entry, Meta, entries_of, verified
+from robolin.files.provenance_reader import Blocks, Entry, Meta, entries_of, verified
 from robolin.results.result import Footer, Result, ResultStream
 
 # as many rows as a verb computes at once
@@ -32,7 +32,7 @@ class StoredFile:
         """Its arrays some rows at a time; damage is an error after the last of them."""
         return verified(self.unverified(rows), self.meta, self.path)
 
-    def flow(self) -> ResultStream:
+    def result_stream(self) -> ResultStream:
         """The result again, as the verb that computed it handed it out."""
         ending = Footer(self.meta["contract"], self.meta["inputs"], self.meta["model"])
         return ResultStream(self._parts(), lambda _: ending, lambda: self.meta["rows"])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import BinaryIO
 
 import numpy as np
 
-from robolin.arrays import Floats, Mask
+from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
 
 _REPORTED_AT_MOST = 20
@@ -21,24 +21,46 @@ class Block:
     """Some consecutive rows of a file: values of shape (rows, columns asked for).
 
     place:   where a row of the block stands, for messages
-    reached: how far into the file the block reaches, in the units of the sheet's `size`
+    reached: how far into the file the block reaches, in the units of the table's `size`
+    whole:   the columns asked for as whole numbers, by their index, each of shape (rows,)
     """
 
     values: Floats
     place: Callable[[int], str]
     reached: int
+    whole: Mapping[int, Integers] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ReadRequest:
     """Which columns to read, and about how many rows at a time.
 
-    gaps: let empty cells and numbers that are not finite through, as NaN
+    gaps:  let empty cells and numbers that are not finite through, as NaN
+    whole: columns among them to read as whole numbers as well, which have no gaps
     """
 
     indices: Sequence[int]
     rows: int
     gaps: bool = False
+    whole: Collection[int] = ()
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A file to be read as a table.
+
+    stream:  its bytes, open at the beginning
+    path:    where it can be opened again, unless it is a pipe
+    file:    what messages call it
+    regular: whether it is a file, not a pipe or a device
+    joints:  the names of the joints, for a format that numbers its columns
+    """
+
+    stream: BinaryIO
+    path: str
+    file: str
+    regular: bool = True
+    joints: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +72,7 @@ class TableFile:
     size:      how large the file is, in bytes or rows, if that can be told
     most_rows: a number of rows it surely does not exceed, if that can be told
     digest:    SHA-256 of the file, once all blocks have been read
+    whole:     whether a column holds whole numbers that float64 might not hold exactly
     """
 
     names: Sequence[str]
@@ -57,6 +80,7 @@ class TableFile:
     size: int | None
     most_rows: Callable[[], int | None]
     digest: Callable[[], str]
+    whole: Callable[[int], bool]
 
 
 def raise_first(problems: Iterable[RobolinError], file: str, read_so_far: str = "") -> None:

@@ -9,24 +9,37 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arrays import Floats
-from robolin.errors import RobolinError
+from robolin.arrays import Numbers
+from robolin.errors import RobolinError, UsageError
+from robolin.results.number_kind import kind_of
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Array:
     """One named answer.
 
-    values: shape batch + (len(labels[0]), len(labels[1]), …), with one batch axis or none
+    values: shape batch + (len(labels[0]), len(labels[1]), …), with one batch axis or none;
+            float64, complex128 or int64
     labels: the names along each axis that is not the batch
     column: the word after the joint in column names of a vector, as in `elbow/effort`
+    axes:   what each axis counts, such as 'state', 'input', 'output' or 'mode'; '' where that
+            goes without saying, and nothing at all where it does for all of them
     """
 
     name: str
-    values: Floats
+    values: Numbers
     labels: tuple[tuple[str, ...], ...]
     unit: str
     column: str | None = None
+    axes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.axes and len(self.axes) != len(self.labels):
+            message = f"'{self.name}' has {len(self.labels)} axes, and {len(self.axes)} are named"
+            raise UsageError(message, hint="name every axis or none")
+
+    def __repr__(self) -> str:
+        return f"<Array {self.name} {self.values.shape} [{self.unit}]>"
 
     @property
     def rank(self) -> int:
@@ -38,7 +51,16 @@ class Array:
         """How many rows there are, or None for one state."""
         return self.values.shape[0] if self.values.ndim > self.rank else None
 
+    def axis_kind(self, axis: int) -> str:
+        """What an axis counts, '' where that is not said."""
+        return self.axes[axis] if self.axes else ""
+
     def column_names(self) -> list[str]:
+        """One name per column of a table, last axis fastest; complex entries have two."""
+        parts = kind_of(self.values).parts
+        return [f"{name}{part}" for name in self.entry_names() for part in parts]
+
+    def entry_names(self) -> list[str]:
         """One name per entry, last axis fastest."""
         if self.rank == 1 and self.column is not None:
             return [f"{label}/{self.column}" for label in self.labels[0]]
@@ -57,12 +79,14 @@ class Reference:
     files: Mapping[str, str]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The answer of one verb, with everything needed to understand it and to ask again.
 
+    result["tau"] is the array of that name, without its labels; `arrays` has them all.
+
     inputs:    base name of every file read, and its SHA-256
-    time:      shape (rows,), in seconds, where the trajectory had it
+    time:      shape (rows,), float64 or int64, as the trajectory had it
     model:     the figures of the arm's description, for telling what changed in it
     reference: set where the result is stored for others to be checked against
     """
@@ -73,16 +97,31 @@ class Result:
     contract: Mapping[str, Any]
     options: Mapping[str, Any]
     inputs: Mapping[str, str]
-    time: Floats | None = None
+    time: Numbers | None = None
     model: Mapping[str, Any] | None = None
     reference: Reference | None = None
+
+    def __getitem__(self, name: str) -> Numbers:
+        """The values of an array, or the times."""
+        for known, values in self.stored():
+            if known == name:
+                return values
+        known_names = ", ".join(known for known, _ in self.stored())
+        raise UsageError(f"there is no array '{name}'", hint=f"arrays here are {known_names}")
+
+    def __contains__(self, name: object) -> bool:
+        return any(known == name for known, _ in self.stored())
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{a.name} {a.values.shape} [{a.unit}]" for a in self.arrays)
+        return f"<Result of {self.verb}: {told}>"
 
     @property
     def batch(self) -> int | None:
         """How many rows there are, or None for one state."""
         return self.arrays[0].batch
 
-    def stored(self) -> Iterator[tuple[str, Floats]]:
+    def stored(self) -> Iterator[tuple[str, Numbers]]:
         """Every array by name, in the order files keep them."""
         if self.time is not None:
             yield "time", self.time
@@ -120,24 +159,9 @@ class ResultStream:
 
 
 def whole(result: Result) -> ResultStream:
-    """A result that is all there, as a flow of one part."""
+    """A result that is all there, as a stream of one part."""
     ending = Footer(result.contract, result.inputs, result.model, result.reference)
     return ResultStream((result,), lambda _: ending, lambda: result.batch)
-
-
-def flat(result: Result) -> tuple[list[str], Floats]:
-    """The result as one table: column names, and values of shape (rows, columns)."""
-    rows = 1 if result.batch is None else result.batch
-    names: list[str] = []
-    parts: list[Floats] = []
-    if result.time is not None:
-        names.append("time")
-        parts.append(result.time.reshape(rows, 1))
-    for array in result.arrays:
-        entries = array.column_names()
-        names += entries
-        parts.append(array.values.reshape(rows, len(entries)))
-    return names, np.concatenate(parts, axis=1)
 
 
 def require_finite(result: Result) -> None:

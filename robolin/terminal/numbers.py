@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from math import isfinite
+from math import copysign, isfinite
 
 
 def aligned(values: Sequence[float], precision: int) -> list[str]:
@@ -19,6 +19,15 @@ def aligned(values: Sequence[float], precision: int) -> list[str]:
     power = math.floor(math.log10(largest)) if largest else 0
     decimals = max(precision - 1 - power, 0)
     return _equally_wide(_fixed(value, decimals) for value in values)
+
+
+def aligned_complex(values: Sequence[complex], precision: int) -> list[str]:
+    """Complex numbers as texts of one width, real parts under each other and imaginary ones too."""
+    real = aligned([value.real for value in values], precision)
+    imaginary = aligned([abs(value.imag) for value in values], precision)
+    signs = ["-" if copysign(1.0, value.imag) < 0.0 else "+" for value in values]
+    parts = zip(real, signs, imaginary, strict=True)
+    return _equally_wide(f"{re} {sign} {im.strip()}j" for re, sign, im in parts)
 
 
 def _fixed(value: float, decimals: int) -> str:

@@ -8,9 +8,10 @@ from itertools import groupby
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from robolin.quantities import entry_units, slides_in, told_by_labels
 from robolin.results.result import Array, Result
 from robolin.terminal.console import console_of, drawn_on
-from robolin.terminal.numbers import aligned
+from robolin.terminal.numbers import aligned, aligned_complex
 from robolin.terminal.top_rows import SHOWN
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def render_table(
 def _grids(result: Result, precision: int, total: int) -> Iterator[Grid]:
     for labels, group in groupby(result.arrays, key=lambda array: array.labels):
         arrays, rank = list(group), len(labels)
-        if rank == 0 or (rank == 1 and result.batch is None):
+        if rank == 1 and result.batch is None and told_by_labels(arrays[0].name):
+            yield from (_with_units(array, result, precision) for array in arrays)
+        elif rank == 0 or (rank == 1 and result.batch is None):
             grid = _side_by_side(arrays, labels, result, precision)
             yield replace(grid, note=_more_rows(total)) if rank == 0 else grid
         elif rank == 1:
@@ -83,14 +86,26 @@ def _side_by_side(
     """Vectors over the same joints as the columns of one table; scalars as a single row."""
     batch = labels == () and result.batch is not None
     shown = [array.values.ravel()[: SHOWN if batch else None] for array in arrays]
-    columns = [aligned(values.tolist(), precision) for values in shown]
+    columns = [_texts(values.tolist(), precision) for values in shown]
     row_names = _row_names(result) if batch else labels[0] if labels else ("",)
     return Grid(
         title="",
-        corner=_row_corner(result) if batch else "joint" if labels == (result.joints,) else "",
+        corner=_row_corner(result) if batch else _corner(arrays[0], result),
         rows=tuple(row_names),
         columns=tuple(_titled(array) for array in arrays),
         cells=tuple(zip(*columns, strict=True)),
+    )
+
+
+def _with_units(array: Array, result: Result, precision: int) -> Grid:
+    """A vector whose entries have units of their own, beside these."""
+    units = entry_units(array.name, array.unit, array.labels, slides_in(result.model))
+    return Grid(
+        title="",
+        corner=_corner(array, result),
+        rows=array.labels[0],
+        columns=(array.name, "unit"),
+        cells=tuple(zip(_texts(array.values.tolist(), precision), units, strict=True)),
     )
 
 
@@ -106,30 +121,48 @@ def _vector_rows(array: Array, result: Result, precision: int) -> Grid:
 
 
 def _matrices(array: Array, precision: int, total: int) -> Iterator[Grid]:
+    # beside the names of the rows
+    kind = array.axis_kind(array.rank - 2)
     if array.batch is None:
-        yield from _slices(_titled(array), array.values, array.labels, precision)
+        yield from _slices(_titled(array), array.values, array.labels, precision, kind)
         return
     shown = min(array.batch, _MATRIX_ROWS)
     for row in range(shown):
         title = f"{_titled(array)}, row {row + 1} of {total}"
-        yield from _slices(title, array.values[row], array.labels, precision)
+        yield from _slices(title, array.values[row], array.labels, precision, kind)
 
 
 def _slices(
-    title: str, values: Any, labels: tuple[tuple[str, ...], ...], precision: int
+    title: str, values: Any, labels: tuple[tuple[str, ...], ...], precision: int, corner: str
 ) -> Iterator[Grid]:
     """A matrix as one table; anything deeper as one table per name along its first axis."""
     if len(labels) > 2:
         for name, part in zip(labels[0], values, strict=True):
-            yield from _slices(f"{title}, {name}", part, labels[1:], precision)
+            yield from _slices(f"{title}, {name}", part, labels[1:], precision, corner)
         return
-    yield Grid(title, "", labels[0], labels[1], _matrix_cells(values.tolist(), precision))
+    yield Grid(title, corner, labels[0], labels[1], _matrix_cells(values.tolist(), precision))
 
 
 def _matrix_cells(rows: list[list[float]], precision: int) -> tuple[tuple[str, ...], ...]:
     """All entries in the same format, so that a table can be compared by eye."""
-    texts = iter(aligned([value for row in rows for value in row], precision))
+    texts = iter(_texts([value for row in rows for value in row], precision))
     return tuple(tuple(next(texts) for _ in row) for row in rows)
+
+
+def _texts(values: Sequence[float | complex], precision: int) -> list[str]:
+    """Numbers of one kind in the same format; whole ones in all their digits."""
+    if any(isinstance(value, complex) for value in values):
+        return aligned_complex([complex(value) for value in values], precision)
+    if all(isinstance(value, int) for value in values):
+        return [str(value) for value in values]
+    return aligned([value for value in values if not isinstance(value, complex)], precision)
+
+
+def _corner(array: Array, result: Result) -> str:
+    """What the rows of a table of vectors are."""
+    if array.rank == 0:
+        return ""
+    return array.axis_kind(0) or ("joint" if array.labels == (result.joints,) else "")
 
 
 def _titled(array: Array) -> str:
@@ -140,7 +173,8 @@ def _row_names(result: Result) -> tuple[str, ...]:
     count = min(result.batch or 0, SHOWN)
     if result.time is None:
         return tuple(str(row + 1) for row in range(count))
-    return tuple(f"{moment:g}" for moment in result.time[:count].tolist())
+    moments = result.time[:count].tolist()
+    return tuple(str(t) if isinstance(t, int) else f"{t:g}" for t in moments)
 
 
 def _row_corner(result: Result) -> str:

@@ -11,17 +11,17 @@ from robolin.results.result import Result, ResultStream
 SHOWN = 10
 
 
-def top_rows(flow: ResultStream) -> tuple[Result, int | None]:
+def top_rows(result: ResultStream) -> tuple[Result, int | None]:
     """The first rows, and how many there were altogether; None for one state."""
     held: list[Result] = []
     rows = 0
-    for part in flow.parts:
+    for part in result.parts:
         if part.batch is None:
             return part, None
         if rows < SHOWN:
             held.append(part.rows(0, SHOWN - rows))
         rows += part.batch
-    ending = flow.ending(rows)
+    ending = result.ending(rows)
     return replace(_joined(held), contract=ending.contract, inputs=ending.inputs), rows
 
 

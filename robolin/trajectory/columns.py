@@ -11,12 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from robolin.errors import RobolinError, raise_all
+from robolin.quantities import COLUMN_WORDS, column_name
 from robolin.trajectory.orientation import Orientation, orientations
 from robolin.wording import closest, quoted
 
-WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
-
-_NUMBERED = re.compile(r"(qdd|qd|q|tau)(?:(\d+)|\[(\d+)\])")
+_NUMBERED = re.compile(rf"({'|'.join(COLUMN_WORDS)})(?:(\d+)|\[(\d+)\])")
 _NAMED_AT_MOST = 6
 
 Meaning = tuple[str, int]
@@ -80,17 +79,12 @@ def match(
     )
 
 
-def native(quantity: str, joint: str) -> str:
-    """The column name robolin itself writes."""
-    return f"{joint}/{WORDS[quantity]}"
-
-
 def _spellings(joints: Sequence[str]) -> dict[str, set[Meaning]]:
     table: dict[str, set[Meaning]] = {}
     for i, joint in enumerate(joints):
-        for short in WORDS:
+        for short in COLUMN_WORDS:
             for spelling in (
-                native(short, joint),
+                column_name(short, joint),
                 f"{short}_{joint}",
                 f"{joint}.{short}",
                 f"{short}{i + 1}",
@@ -110,7 +104,7 @@ def _places(
 def _ambiguous(
     column: str, meanings: Sequence[Meaning], joints: Sequence[str], where: str
 ) -> RobolinError:
-    readings = " or ".join(f"the {WORDS[q]} of '{joints[i]}'" for q, i in sorted(meanings))
+    readings = " or ".join(f"the {COLUMN_WORDS[q]} of '{joints[i]}'" for q, i in sorted(meanings))
     quantity, i = min(meanings)
     return RobolinError(
         f"the column '{column}' could be {readings}",
@@ -153,7 +147,9 @@ def _missing(
 ) -> list[RobolinError]:
     problems = []
     for quantity in needs:
-        names = [native(quantity, j) for i, j in enumerate(joints) if (quantity, i) not in found]
+        names = [
+            column_name(quantity, j) for i, j in enumerate(joints) if (quantity, i) not in found
+        ]
         if not names:
             continue
         noun = "column" if len(names) == 1 else "columns"
@@ -164,7 +160,7 @@ def _missing(
 
 
 def _styles(quantity: str) -> str:
-    styles = f"{native(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
+    styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
     return f"columns are named {styles}, or numbered {quantity}1 … or {quantity}[0] …"
 
 
@@ -191,7 +187,7 @@ def _notes(
     if any(_NUMBERED.fullmatch(column) for column in read):
         notes.append(f"columns are numbered; joints taken in this order: {', '.join(joints)}")
     absent = [
-        native(name, joints[i])
+        column_name(name, joints[i])
         for name, place in places.items()
         for i, column in enumerate(place or ())
         if column is None and (name, i) not in told

@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from robolin.arrays import Floats
 from robolin.errors import RobolinError
 from robolin.geometry.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
+from robolin.quantities import column_name
 
 ANGLES = ("rx", "ry", "rz")
 PARTS = ("qx", "qy", "qz", "qw")
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def orientations(
 
 
 def _written(columns: Sequence[str], name: str) -> list[int]:
-    spellings = (f"{name}/position", f"q_{name}", f"{name}.q")
+    spellings = (column_name("q", name), f"q_{name}", f"{name}.q")
     return [i for i, column in enumerate(columns) if column in spellings]
 
 
@@ -62,10 +61,11 @@ def _problem(
     joint: str, written: Mapping[str, list[int]], columns: Sequence[str], where: str
 ) -> RobolinError | None:
     if missing := [part for part, places in written.items() if not places]:
+        names = ", ".join(column_name("q", f"{joint}:{part}") for part in PARTS)
         return RobolinError(
             f"the quaternion of joint '{joint}' has no {', '.join(missing)}",
             where=where,
-            hint=f"it takes all of {', '.join(f'{joint}:{part}/position' for part in PARTS)}",
+            hint=f"it takes all of {names}",
         )
     if twice := [part for part, places in written.items() if len(places) > 1]:
         message = f"the quaternion of joint '{joint}' has {', '.join(twice)} more than once"

@@ -13,18 +13,14 @@ from typing import BinaryIO
 
 import numpy as np
 
-from robolin.arrays import Floats
-from robolin.errors import FileError, RobolinError, UsageError
-from robolin.files.csv.csv_reader import csv_sheet
-from robolin.files.csv.line_reader import count
-from robolin.files.npz.npz_reader import npz_sheet
-from robolin.files.parquet.parquet_reader import parquet_sheet
-from robolin.files.table_file import Block, ReadRequest, TableFile
+from robolin.arrays import Floats, Numbers
+from robolin.errors import FileError, RobolinError
+from robolin.files.formats import FORMATS, PIPED, extensions, require_known, trajectory_formats
+from robolin.files.table_file import Block, ReadRequest, TableFile, TableSource
 from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.orientation import angles
 from robolin.trajectory.trajectory import Chunk, Trajectory
 
-EXTENSIONS = (".csv", ".parquet", ".npz")
 # how many rows are read at once: many, unless they are wide
 MOST_ROWS, FEWEST_ROWS, NUMBERS_AT_ONCE = 16384, 64, 1 << 19
 
@@ -39,7 +35,7 @@ class TrajectoryStream:
     notes: what the reader assumed or left aside, for stderr
     """
 
-    sheet: TableFile
+    table: TableFile
     matched: Matched
     file: str
 
@@ -71,7 +67,7 @@ class TrajectoryStream:
             raise RobolinError("none of its columns can be used", where=self.file, hint=hint)
         empty, before, most = True, 0, rows or self.rows_at_once
         with _read_errors(self.file):
-            for block in self.sheet.blocks(ReadRequest(read, most, gaps)):
+            for block in self.table.blocks(self._request(read, most, gaps)):
                 for chunk in pieces(self._chunk(block, read, gaps, before), lambda: most):
                     empty = False
                     yield chunk
@@ -79,23 +75,31 @@ class TrajectoryStream:
         if empty:
             raise RobolinError("there is no row below the header", where=self.file)
 
+    def _request(self, read: Sequence[int], rows: int, gaps: bool) -> ReadRequest:
+        """Everything that is read, time exactly as it stands there."""
+        time = self.matched.time
+        stays_whole = time is not None and self.table.whole(time)
+        return ReadRequest(read, rows, gaps, [time] if stays_whole and time is not None else [])
+
     def _chunk(self, block: Block, read: Sequence[int], gaps: bool, before: int) -> Chunk:
         """Every column of the block where its joint stands."""
         values = block.values
         position = {i: place for place, i in enumerate(read)}
 
         def gathered(places: Sequence[int | None]) -> Floats:
-            table = np.zeros((len(values), len(places)))
+            found = np.zeros((len(values), len(places)))
             for joint, i in enumerate(places):
                 if i is not None:
-                    table[:, joint] = values[:, position[i]]
-            return table
+                    found[:, joint] = values[:, position[i]]
+            return found
 
         columns = {name: gathered(places) for name, places in self.matched.columns.items()}
         for each in self.matched.orientations:
             angled = angles(each, gathered(each.columns), block.place, gaps)
             columns["q"][:, list(each.places)] = angled
-        time = None if self.matched.time is None else gathered([self.matched.time])[:, 0]
+        time: Numbers | None = None
+        if (i := self.matched.time) is not None:
+            time = block.whole[i] if i in block.whole else gathered([i])[:, 0]
         mask = None
         if gaps:
             tables = [values, *columns.values()]
@@ -118,12 +122,12 @@ def open_trajectory(
     optional: left out if the file has no such column, 0 for the joints it leaves out
     """
     file = "<stdin>" if str(path) == "-" else str(path)
-    extension = _extension(str(path))
+    form = _format(str(path))
     stream = _opened(str(path), file)
     try:
-        sheet = _table_file(extension, stream, str(path), file, joints)
-        matched = match(sheet.names, joints, needs, optional, where=file)
-        yield TrajectoryStream(sheet, matched, file)
+        table = _table(form, stream, str(path), file, joints)
+        matched = match(table.names, joints, needs, optional, where=file)
+        yield TrajectoryStream(table, matched, file)
     finally:
         if str(path) != "-":
             stream.close()
@@ -135,7 +139,7 @@ def read_trajectory(
     """The whole trajectory at once, with None for the quantities it lacks."""
     with open_trajectory(path, joints, needs, optional) as stream:
         chunks = list(stream.chunks())
-        digest = stream.sheet.digest()
+        digest = stream.table.digest()
     columns = {name: np.concatenate([c.columns[name] for c in chunks]) for name in stream.given}
     times = [chunk.time for chunk in chunks if chunk.time is not None]
     rows = sum(chunk.rows for chunk in chunks)
@@ -165,15 +169,12 @@ def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
     )
 
 
-def _extension(path: str) -> str:
-    extension = ".csv" if path == "-" else Path(path).suffix.lower()
-    if extension not in EXTENSIONS:
-        raise UsageError(
-            f"'{extension}' is no trajectory format" if extension else "the name has no extension",
-            where=path,
-            hint=f"use one of {', '.join(EXTENSIONS)}, or - for CSV on stdin",
-        )
-    return extension
+def _format(path: str) -> str:
+    if path == "-":
+        return PIPED
+    known = trajectory_formats()
+    hint = f"use one of {extensions(known, ', ')}, or - for {PIPED.upper()} on stdin"
+    return require_known(path, known, "trajectory format", hint)
 
 
 def _opened(path: str, file: str) -> BinaryIO:
@@ -189,31 +190,14 @@ def _opened(path: str, file: str) -> BinaryIO:
         raise FileError(f"could not read: {error.strerror or error}", where=file) from error
 
 
-def _table_file(
-    extension: str, stream: BinaryIO, path: str, file: str, joints: Sequence[str]
-) -> TableFile:
+def _table(form: str, stream: BinaryIO, path: str, file: str, joints: Sequence[str]) -> TableFile:
     with _read_errors(file):
         regular = path != "-" and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-        if extension == ".csv":
-            size = os.fstat(stream.fileno()).st_size if regular else None
-            return csv_sheet(stream, file, size, lambda: _rows_at_most(path) if regular else None)
-        if not regular:
-            raise FileError("this is a pipe or a device", where=file, hint="only CSV can be piped")
-        if extension == ".parquet":
-            return parquet_sheet(stream, path, file)
-        return npz_sheet(stream, file, joints)
-
-
-def _rows_at_most(path: str) -> int:
-    """The number of lines below the header: each row ends one."""
-    ends, last = 0, b""
-    with open(path, "rb", buffering=0) as stream:
-        while piece := stream.read(_BUFFER):
-            ends += count(piece, b"\n")
-            if b"\r" in piece:
-                ends += piece.count(b"\r") - piece.count(b"\r\n")
-            last = piece[-1:]
-    return ends if last not in b"\r\n" else ends - 1
+        if not (regular or FORMATS[form].read_piped):
+            piped = " and ".join(n.upper() for n, each in FORMATS.items() if each.read_piped)
+            hint = f"only {piped} can be piped"
+            raise FileError("this is a pipe or a device", where=file, hint=hint)
+        return FORMATS[form].open_table(TableSource(stream, path, file, regular, joints))
 
 
 @contextmanager

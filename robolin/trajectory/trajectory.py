@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from robolin.arrays import Floats, Mask
+from robolin.arrays import Floats, Mask, Numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """Positions, velocities, accelerations and efforts, each of shape (rows, n), or None.
 
-    time:   shape (rows,), in seconds, if the file has it
+    time:   shape (rows,), if the file has it; int64 where float64 would not be the same numbers
     notes:  what the reader assumed or left aside, for stderr
     digest: SHA-256 of the file
     """
@@ -22,7 +22,7 @@ class Trajectory:
     qd: Floats | None = None
     qdd: Floats | None = None
     tau: Floats | None = None
-    time: Floats | None = None
+    time: Numbers | None = None
     notes: tuple[str, ...] = ()
     digest: str = ""
 
@@ -39,7 +39,7 @@ class Chunk:
 
     rows: int
     columns: Mapping[str, Floats]
-    time: Floats | None
+    time: Numbers | None
     place: Callable[[int], str]
     gaps: Mask | None
     reach: tuple[int, int]

@@ -11,8 +11,8 @@ import pytest
 from robolin.checking.compare import Comparison, compared
 from robolin.checking.distinguishing_digits import percent
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
+from robolin.files.formats import FORMATS
 from robolin.files.stored import open_stored
-from robolin.files.write import FILE_WRITERS
 from robolin.results.result import Array, Footer, Result, ResultStream, whole
 
 JOINTS = ("shoulder", "elbow")
@@ -31,7 +31,7 @@ def beside(
     close: Tolerances = EXACT,
 ) -> Comparison:
     path = folder / "stored.npz"
-    FILE_WRITERS["npz"](stored if isinstance(stored, ResultStream) else whole(stored), path)
+    FORMATS["npz"].write(stored if isinstance(stored, ResultStream) else whole(stored), path)
     with open_stored(path) as file:
         return compared(now if isinstance(now, ResultStream) else whole(now), file, close)
 

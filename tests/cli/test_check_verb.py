@@ -18,7 +18,7 @@ from robolin.description.bundled import bundled_path
 from robolin.description.urdf import urdf_reader
 from robolin.description.yaml import yaml_arm
 from robolin.engine.compiled import kernels
-from robolin.files.npz.stored_npz import read_npz
+from robolin.files.stored import read_result
 from tests.cli.command import START, Ran, answered, environment, process, robolin
 from tests.work import calls_counted
 
@@ -154,7 +154,7 @@ def test_all_shows_what_agrees() -> None:
     """--all has a line for every entry."""
     ran = answered("check", record(), "--all")
     (line,) = (line for line in ran.out.splitlines() if line.startswith("shoulder/effort"))
-    effort = f"{read_npz('stored/a.npz').arrays['tau'][0]:.5g}"
+    effort = f"{read_result('stored/a.npz').arrays['tau'][0]:.5g}"
     assert line.split()[1:3] == [effort, effort]
     assert "shoulder/effort" not in answered("check", "stored/a.npz").out
 
@@ -228,7 +228,7 @@ def test_every_kind_of_flag_is_asked_again() -> None:
     path = "stored/flags.npz"
     answered("record", "linearize-forward", "arm.yaml", "--q=-0.3", *flags, *more, "-o", path)
     answered("check", path)
-    assert read_npz(path).meta["options"]["payload"] == ["forearm:1", "forearm:2@0,0,1"]
+    assert read_result(path).meta["options"]["payload"] == ["forearm:1", "forearm:2@0,0,1"]
 
 
 @pytest.mark.usefixtures("project")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from robolin.description.bundled import bundled_path
-from robolin.files.npz.stored_npz import read_npz
+from robolin.files.stored import read_result
 from tests.cli.command import answered, robolin
 
 
@@ -29,9 +29,9 @@ def test_a_reference_is_a_result_with_a_role(folder: Path) -> None:
         "record", "inverse", "arms/arm.yaml", "--q", "1,2", "-o", "stored/a.npz", "--rtol", "1e-9"
     )
     assert (ran.out, ran.err) == ("", "")
-    stored = read_npz("stored/a.npz")
+    stored = read_result("stored/a.npz")
     answered("inverse", "arms/arm.yaml", "--q", "1,2", "-o", "plain.npz")
-    assert stored.arrays["tau"].tobytes() == read_npz("plain.npz").arrays["tau"].tobytes()
+    assert stored.arrays["tau"].tobytes() == read_result("plain.npz").arrays["tau"].tobytes()
     assert stored.meta["role"] == "reference"
     assert stored.meta["tolerances"] == {"*": {"rtol": 1e-9, "atol": 0.0}}
     assert stored.meta["files"] == {"arm": "../arms/arm.yaml"}
@@ -43,7 +43,7 @@ def test_a_plain_result_has_no_path(folder: Path) -> None:
     """Without record the file is the same wherever it is written."""
     answered("inverse", "two-link", "-o", "stored/plain.npz")
     assert Path("plain.npz").read_bytes() == Path("stored/plain.npz").read_bytes()
-    meta = read_npz("plain.npz").meta
+    meta = read_result("plain.npz").meta
     assert meta["role"] == "result"
     assert "files" not in meta
 
@@ -81,12 +81,12 @@ def test_flags_behind_a_verb_that_has_them_are_its_own() -> None:
     """--rtol behind `simulate` adapts its steps; before it, it says how close results must come."""
     question = ("simulate", "two-link", "--duration", "0.01", "--rtol", "1e-8", "--rows", "3")
     ran = answered("record", *question, "-o", "a.npz")
-    meta = read_npz("a.npz").meta
+    meta = read_result("a.npz").meta
     assert (meta["options"]["rtol"], meta["tolerances"]) == ("1e-8", {})
     assert "last digits differ between machines" in ran.err
 
     ran = answered("record", "--rtol", "1e-3", *question, "-o", "a.npz")
-    meta = read_npz("a.npz").meta
+    meta = read_result("a.npz").meta
     assert meta["options"]["rtol"] == "1e-8"
     assert meta["tolerances"] == {"*": {"rtol": 1e-3, "atol": 0.0}}
     assert ran.err == ""

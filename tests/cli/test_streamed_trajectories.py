@@ -16,7 +16,7 @@ import pytest
 
 import robolin as library
 from robolin.files.csv import csv_reader as csv_sheet
-from robolin.files.npz.stored_npz import read_npz
+from robolin.files.stored import read_result
 from tests.cli.command import START, answered, environment, python, robolin
 
 JOINTS = ("shoulder", "elbow")
@@ -61,7 +61,7 @@ def stored(path: Path, columns: dict[str, np.ndarray], time: np.ndarray | None =
 def numbers(path: Path) -> np.ndarray:
     """All columns of a result with a vector, time first."""
     if path.suffix == ".npz":
-        found = read_npz(path).arrays
+        found = read_result(path).arrays
         return np.column_stack([found["time"], found["tau"]])
     if path.suffix == ".csv":
         return polars.read_csv(path).to_numpy()
@@ -129,7 +129,7 @@ def test_a_trajectory_of_unknown_length_gives_the_same_archive(tmp_path: Path) -
     answered("inverse", "two-link", "--trajectory", file, "-o", known)
     answered("inverse", "two-link", "--trajectory", "-", "-o", piped, stdin=file.read_bytes())
 
-    first, second = read_npz(known), read_npz(piped)
+    first, second = read_result(known), read_result(piped)
     assert first.meta["inputs"]["motion.csv"] == second.meta["inputs"]["stdin"]
     assert first.meta["arrays"] == second.meta["arrays"]
     np.testing.assert_array_equal(first.arrays["tau"], second.arrays["tau"])
@@ -143,7 +143,7 @@ def test_blank_lines_leave_no_room_in_the_archive(tmp_path: Path) -> None:
     for source, target in ((file, "a.npz"), (loose, "b.npz")):
         answered("linearize-inverse", "two-link", "--trajectory", source, "-o", tmp_path / target)
 
-    first, second = (read_npz(tmp_path / name) for name in ("a.npz", "b.npz"))
+    first, second = (read_result(tmp_path / name) for name in ("a.npz", "b.npz"))
     assert first.meta["arrays"] == second.meta["arrays"]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robolin.files.meta import Digests
+from robolin.files.provenance_writer import Digests
 from robolin.results.result import Array, Result, whole
 
 JOINTS = ("shoulder", "arm/elbow.x", 'wrist_1,"a"')

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from robolin.errors import RobolinError
+from robolin.files.formats import FORMATS
 from robolin.files.stored import read_result
-from robolin.files.write import FILE_WRITERS
 from robolin.results.result import Array, Result, whole
 from tests.files.file_damage import mutated, swapped_lines, swapped_members
 
@@ -44,7 +44,7 @@ def result(rows: int | None, seed: int) -> Result:
 
 def written(form: str, folder: Path, rows: int | None, seed: int) -> Path:
     path = folder / f"{seed}.{form}"
-    FILE_WRITERS[form](whole(result(rows, seed)), path)
+    FORMATS[form].write(whole(result(rows, seed)), path)
     return path
 
 
@@ -75,7 +75,7 @@ def refusal(path: Path, expected: Result) -> RobolinError | None:
     return None
 
 
-@pytest.mark.parametrize("form", FILE_WRITERS)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("rows", [None, 1, 4])
 def test_what_was_stored_comes_back(tmp_path: Path, form: str, rows: int | None) -> None:
     """Every format brings back every bit, the names and the provenance."""
@@ -83,7 +83,7 @@ def test_what_was_stored_comes_back(tmp_path: Path, form: str, rows: int | None)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FILE_WRITERS)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("rows", ROWS)
 def test_damage_is_refused_or_harmless(tmp_path: Path, form: str, rows: int | None) -> None:
     """Of 3000 damaged files of each format none is read as other data, and none surprises us."""
@@ -115,13 +115,13 @@ def test_a_result_with_gaps_comes_back(tmp_path: Path) -> None:
     gappy = result(4, 1)
     gappy.arrays[0].values[2] = np.nan
     for form in ("npz", "csv", "parquet"):
-        FILE_WRITERS[form](whole(gappy), tmp_path / f"gaps.{form}")
+        FORMATS[form].write(whole(gappy), tmp_path / f"gaps.{form}")
         assert same_bits(tmp_path / f"gaps.{form}", gappy)
 
 
 def test_another_format_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of a later robolin is refused by its format, not called damaged."""
-    monkeypatch.setattr("robolin.files.meta.FORMAT", 99)
+    monkeypatch.setattr("robolin.files.provenance_writer.FORMAT", 99)
     path = written("json", tmp_path, None, 1)
     with pytest.raises(RobolinError, match="stored in format 99; robolin here reads format"):
         read_result(path)
@@ -179,6 +179,6 @@ def test_parquet_into_a_pipe_has_its_checksum(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: through.write_bytes(pipe.read_bytes()))
     reader.start()
-    FILE_WRITERS["parquet"](whole(replace(result(4, 1))), pipe)
+    FORMATS["parquet"].write(whole(replace(result(4, 1))), pipe)
     reader.join(60)
     assert through.read_bytes() == written("parquet", tmp_path, 4, 1).read_bytes()

@@ -9,7 +9,7 @@ import pytest
 
 from robolin.errors import FileError, RobolinError
 from robolin.files.npz.npz_writer import write_npz
-from robolin.files.npz.stored_npz import read_npz
+from robolin.files.stored import read_result
 from robolin.results.result import whole
 from tests.files.sample_results import JOINTS, meta, same_bits, sample
 
@@ -19,7 +19,7 @@ def test_arrays_come_back_to_the_bit(tmp_path, rows):
     """Reading returns every array with its bits, its shape and its joints."""
     result = sample(rows)
     write_npz(whole(result), tmp_path / "r.npz")
-    stored = read_npz(tmp_path / "r.npz")
+    stored = read_result(tmp_path / "r.npz")
     assert stored.joints == JOINTS
     assert stored.meta == json.loads(json.dumps(meta(result)))
     assert set(stored.arrays) == {name for name, _ in result.stored()}
@@ -68,7 +68,7 @@ def _set(name, value):
 
 
 CHANGES = [
-    ("one bit of one number", _bump, "'qdd' was changed"),
+    ("one bit of one number", _bump, "was changed after it was stored"),
     ("an array gone", lambda a: a.pop("dqdd_dq"), "'dqdd_dq' is missing"),
     ("an array too many", _set("extra", np.zeros(2)), "'extra' is not in its provenance"),
     ("another shape", lambda a: a.update(qdd=a["qdd"][:2]), "'qdd' has another shape"),
@@ -91,7 +91,7 @@ def test_a_changed_file_is_refused(tmp_path, change, message):
     write_npz(whole(sample()), path)
     rewritten(path, change)
     with pytest.raises(RobolinError, match=message) as caught:
-        read_npz(path)
+        read_result(path)
     assert caught.value.where == str(path)
     assert caught.value.hint
 
@@ -132,7 +132,7 @@ def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "r.npz"
     path.write_bytes(content)
     with pytest.raises(RobolinError) as caught:
-        read_npz(path)
+        read_result(path)
     assert caught.value.exit_code == 3
 
 
@@ -144,7 +144,7 @@ def test_a_truncated_file_is_refused(tmp_path):
     for length in range(0, len(data), 97):
         path.write_bytes(data[:length])
         with pytest.raises(RobolinError):
-            read_npz(path)
+            read_result(path)
 
 
 def test_a_flipped_byte_never_changes_a_number_silently(tmp_path):
@@ -157,7 +157,7 @@ def test_a_flipped_byte_never_changes_a_number_silently(tmp_path):
     for place in range(0, len(data), 7):
         path.write_bytes(data[:place] + bytes([data[place] ^ 0x41]) + data[place + 1 :])
         try:
-            stored = read_npz(path)
+            stored = read_result(path)
         except RobolinError:
             found += 1
         else:
@@ -168,5 +168,5 @@ def test_a_flipped_byte_never_changes_a_number_silently(tmp_path):
 def test_a_missing_file_is_a_file_error(tmp_path):
     """What is not there cannot be read: exit code 4."""
     with pytest.raises(FileError) as caught:
-        read_npz(tmp_path / "none.npz")
+        read_result(tmp_path / "none.npz")
     assert caught.value.exit_code == 4

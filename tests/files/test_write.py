@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from robolin.errors import RobolinError, UsageError
-from robolin.files.npz.stored_npz import read_npz
-from robolin.files.write import write
+from robolin.files.stored import read_result
 from robolin.results.result import Array, Result
+from robolin.terminal.show import write
 from tests.files.sample_results import sample
 
 
@@ -94,7 +94,7 @@ def test_the_extension_picks_the_writer(tmp_path, name):
     assert written(sample(3), path=tmp_path / name) == ""
     assert (tmp_path / name).stat().st_size > 0
     if name.lower().endswith("npz"):
-        assert read_npz(tmp_path / name).meta["verb"] == "linearize-forward"
+        assert read_result(tmp_path / name).meta["verb"] == "linearize-forward"
 
 
 def test_format_helps_a_name_without_known_extension(tmp_path):

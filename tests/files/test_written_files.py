@@ -8,15 +8,22 @@ import numpy as np
 import polars
 import pytest
 
-from robolin.files.csv import csv_writer as csv_file
+from robolin.files.csv import csv_writer
 from robolin.files.csv.csv_writer import write_csv, write_csv_to
 from robolin.files.json.json_writer import write_json
 from robolin.files.parquet.parquet_writer import write_parquet
-from robolin.results.result import Array, Result, flat, whole
+from robolin.results.result import Array, Result, whole
+from robolin.results.table_columns import table_columns
 from robolin.version import __version__
 from tests.files.sample_results import JOINTS, meta, same_bits, sample
 
 WRITERS = {"csv": write_csv, "json": write_json, "parquet": write_parquet}
+
+
+def flat(result):
+    """Names and values of a result whose numbers are all real."""
+    (columns,) = table_columns(result)
+    return columns.names, columns.values
 
 
 def plain_meta(result):
@@ -27,7 +34,7 @@ def plain_meta(result):
 def both_csv_writers(request, monkeypatch):
     """Run a test on the writer for small tables and on the one for large tables."""
     if request.param == "polars":
-        monkeypatch.setattr(csv_file, "_LARGE_TABLE", 0)
+        monkeypatch.setattr(csv_writer, "_LARGE_TABLE", 0)
 
 
 @pytest.mark.usefixtures("both_csv_writers")
@@ -111,7 +118,7 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, form, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("robolin.files.meta.Digests.meta", interrupted)
+    monkeypatch.setattr("robolin.files.provenance_writer.Digests.meta", interrupted)
     with pytest.raises(KeyboardInterrupt):
         WRITERS[form](whole(sample(3)), tmp_path / f"r.{form}")
     assert list(tmp_path.iterdir()) == []
@@ -140,7 +147,7 @@ def test_large_tables_are_streamed_by_polars(monkeypatch):
     result = sample(50)
     small, large = io.BytesIO(), io.BytesIO()
     write_csv_to(whole(result), small)
-    monkeypatch.setattr(csv_file, "_LARGE_TABLE", 0)
+    monkeypatch.setattr(csv_writer, "_LARGE_TABLE", 0)
     write_csv_to(whole(result), large)
 
     def numbers(stream):

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from robolin.files.npz.zip_archive import Member, crc_of_both, directory, local_header
+from robolin.files.npz.zip_archive import ZipMember, crc_of_both, directory, local_header
 
 PLACES = [
     ("small", 100, 7000),
@@ -33,12 +33,12 @@ def test_headers_are_those_of_the_standard_library(size, offset):
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w") as archive:
         archive.filelist.append(info)
-    assert directory([Member("q.npy", size, 0x12345678, offset, 0)], 0) == held.getvalue()
+    assert directory([ZipMember("q.npy", size, 0x12345678, offset, 0)], 0) == held.getvalue()
 
 
 def test_a_directory_beyond_4_gib_says_where_it_is():
     """The records for large archives point back at the directory."""
-    data = directory([Member("q.npy", 5 << 30, 1, 0, 0)], 5 << 30)
+    data = directory([ZipMember("q.npy", 5 << 30, 1, 0, 0)], 5 << 30)
     assert data[-98:-94] == b"PK\x06\x06"
     assert data[-42:-38] == b"PK\x06\x07"
     assert int.from_bytes(data[-50:-42], "little") == 5 << 30

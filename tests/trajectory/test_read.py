@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.files.csv import csv_reader as csv_sheet
+from robolin.files.csv import csv_reader
 from robolin.files.csv.csv_writer import write_csv
 from robolin.files.npz.npz_writer import write_npz
 from robolin.files.parquet.parquet_writer import write_parquet
@@ -34,7 +34,7 @@ def same_bits(a, b):
 def both_csv_readers(request, monkeypatch):
     """Run a test on the reader for small files and on the one for large files."""
     if request.param == "polars":
-        monkeypatch.setattr(csv_sheet, "_LARGE_FILE", 0)
+        monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
 
 
 def result_of(tau, time):
@@ -152,8 +152,8 @@ def test_large_files_give_the_same_numbers(tmp_path, monkeypatch):
     """The reader for large files is taken past its limit and agrees to the bit."""
     write_csv(whole(result_of(motion(500), None)), tmp_path / "m.csv")
     exact = read_trajectory(tmp_path / "m.csv", ARM, ["tau"]).tau
-    monkeypatch.setattr(csv_sheet, "_LARGE_FILE", 0)
-    monkeypatch.setattr(csv_sheet, "table", None)
+    monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
+    monkeypatch.setattr(csv_reader, "table", None)
     assert same_bits(read_trajectory(tmp_path / "m.csv", ARM, ["tau"]).tau, exact)
 
 
@@ -265,4 +265,4 @@ def test_other_extensions_are_usage_errors(name):
     """A format robolin does not read is refused with the list of those it does."""
     with pytest.raises(UsageError) as caught:
         read_trajectory(name, ARM, ["q"])
-    assert ".csv, .parquet, .npz" in caught.value.hint
+    assert ".csv, .npz, .parquet" in caught.value.hint

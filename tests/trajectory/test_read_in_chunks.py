@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from robolin.errors import FileError, RobolinError
-from robolin.files.csv import csv_reader as csv_sheet
+from robolin.files.csv import csv_reader
 from robolin.files.csv.line_reader import LineReader
 from robolin.trajectory.read import open_trajectory, read_trajectory
 
@@ -27,8 +27,8 @@ def text(table, end="\n"):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Read large files, in blocks of a few lines."""
-    monkeypatch.setattr(csv_sheet, "_LARGE_FILE", 0)
-    monkeypatch.setattr(csv_sheet, "_SMALLEST_BLOCK", 64)
+    monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
+    monkeypatch.setattr(csv_reader, "_SMALLEST_BLOCK", 64)
     monkeypatch.setattr(LineReader, "_SMALLEST_READ", 16)
 
 
@@ -57,11 +57,11 @@ def test_chunks_make_up_the_file(tmp_path, form, rows):
     assert np.concatenate([c.columns["q"] for c in found]).tobytes() == values().tobytes()
     assert max(chunk.rows for chunk in found) <= rows
     with open_trajectory(path, ARM, ["q"]) as stream:
-        assert stream.sheet.most_rows() == 100
+        assert stream.table.most_rows() == 100
         # each begins where the last one ended
         begins, ends = zip(*(chunk.reach for chunk in found), strict=True)
         assert begins == (0, *ends[:-1])
-        assert ends[-1] == stream.sheet.size
+        assert ends[-1] == stream.table.size
 
 
 ENDS = [("unix", "\n"), ("dos", "\r\n"), ("mac", "\r"), ("blank lines", "\n\n")]
@@ -75,7 +75,7 @@ def test_lines_end_as_they_like(tmp_path, end, tail):
     written = text(values(), end) if tail else text(values(), end).rstrip()
     (tmp_path / "m.csv").write_bytes(written.encode())
     with open_trajectory(tmp_path / "m.csv", ARM, ["q"]) as stream:
-        at_most = stream.sheet.most_rows()
+        at_most = stream.table.most_rows()
     assert read_trajectory(tmp_path / "m.csv", ARM, ["q"]).q.tobytes() == values().tobytes()
     assert 100 <= at_most <= (201 if end == "\n\n" else 100)
 

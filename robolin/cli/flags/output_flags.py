@@ -13,6 +13,7 @@ from robolin.cli.flags.flag import OUTPUT, bundled, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.messages import say
 from robolin.errors import FileError
+from robolin.files.formats import FORMATS, PIPED, TABLE, extensions, stream_formats
 
 if TYPE_CHECKING:
     from robolin.results.result import Result, ResultStream
@@ -71,16 +72,16 @@ class Output:
         if self.taker is not None:
             # all of it, as a file would have it
             return "npz"
-        return self.form or ("table" if standard_output().isatty() else "csv")
+        return self.form or (TABLE if standard_output().isatty() else PIPED)
 
     def fills_terminal(self) -> bool:
         """Whether rows appear on the terminal as they come, so that nothing else may."""
         on_terminal = self.path is None and standard_output().isatty()
-        return on_terminal and self.form_written() != "table"
+        return on_terminal and self.form_written() != TABLE
 
     def write(self, result: Result | ResultStream) -> None:
         """Hand the result to whoever asked for it, else to the writer that fits."""
-        from robolin.files.write import write
+        from robolin.terminal.show import write
 
         if self.taker is not None:
             self.taker(self, result)
@@ -122,15 +123,15 @@ _FLAGS = [
         "path",
         section=OUTPUT,
         metavar="FILE",
-        help="Write to a file: .csv, .json, .npz or .parquet picks the format.",
+        help=f"Write to a file: {extensions(FORMATS)} picks the format.",
     ),
     flag(
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice(("table", "csv", "json")),
+        type=click.Choice((TABLE, *stream_formats())),
         help="Form of the answer on standard output.  "
-        "[default: table on a terminal, csv into a pipe]",
+        f"[default: {TABLE} on a terminal, {PIPED} into a pipe]",
     ),
     flag(
         "--precision",

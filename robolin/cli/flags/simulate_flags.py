@@ -13,6 +13,7 @@ from robolin.cli.flags.flag_values import Typed, figure, number, per_joint
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.state_flags import HOLD
 from robolin.errors import UsageError
+from robolin.files.formats import extensions, trajectory_formats
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -147,7 +148,8 @@ _START = [
         "--initial",
         section=STATE,
         metavar="FILE",
-        help="Start from every row of a .csv, .parquet or .npz file at once, and answer with "
+        help=f"Start from every row of a {extensions(trajectory_formats())} "
+        "file at once, and answer with "
         "where each of them ends; with --every, --rows or a --dt from row to row, with all rows.",
     ),
     flag(
@@ -214,8 +216,9 @@ _TORQUE = [
         "--trajectory",
         section=TORQUE,
         metavar="FILE",
-        help="Torques from the columns time and JOINT/effort of a .csv, .parquet or .npz file, "
-        "on straight lines between its rows, as in the nearest row outside them.",
+        help="Torques from the columns time and JOINT/effort of a "
+        f"{extensions(trajectory_formats())} file, on straight lines between its rows, as in the "
+        "nearest row outside them.",
     ),
     flag(
         "--control",

@@ -12,6 +12,7 @@ from robolin.cli.flags.flag import STATE, Function, bundled, flag
 from robolin.cli.flags.flag_values import Typed, per_joint, quaternion_names
 from robolin.cli.flags.model_flags import file_name
 from robolin.errors import UsageError
+from robolin.files.formats import extensions, trajectory_formats
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -92,7 +93,8 @@ def state_options(
             "--trajectory",
             section=STATE,
             metavar="FILE",
-            help="Answer for every row of a .csv, .parquet or .npz file, or - for CSV on standard "
+            help=f"Answer for every row of a {extensions(trajectory_formats())} "
+            "file, or - for CSV on standard "
             "input.  Columns are named JOINT/position, /velocity, /acceleration, /effort; "
             "positions are needed, the others follow the defaults above.",
         )

@@ -8,6 +8,7 @@ from robolin.cli.flags.flag import METHOD, STATE, Verb, bundled, flag
 from robolin.cli.flags.model_flags import Model, model_options
 from robolin.cli.flags.output_flags import Output, output_options
 from robolin.cli.flags.sensitivity_flags import Changes, changes_of
+from robolin.files.formats import extensions, trajectory_formats
 
 _FLAGS = [
     flag(
@@ -15,7 +16,8 @@ _FLAGS = [
         section=STATE,
         metavar="FILE",
         required=True,
-        help="The motion: a .csv, .parquet or .npz file, or - for CSV on standard input, with "
+        help=f"The motion: a {extensions(trajectory_formats())} "
+        "file, or - for CSV on standard input, with "
         "time, positions, velocities, and efforts or accelerations.",
     ),
     flag(

@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import chain, islice
-from typing import BinaryIO
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Integers
 from robolin.background import prefetch
 from robolin.errors import RobolinError
-from robolin.files.csv.csv_records import Table, lines_of, number, records, table
-from robolin.files.csv.line_reader import LineReader, Lines, count
-from robolin.files.table_file import Block, ReadRequest, TableFile, raise_first
+from robolin.files.csv.csv_records import Table, lines_of, number, records, table, whole_number
+from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
+from robolin.files.table_file import Block, ReadRequest, TableFile, TableSource, raise_first
 
 # below this many bytes the time to import polars is longer than the time it saves
 _LARGE_FILE = 2_000_000
 _SMALLEST_BLOCK = 1 << 18
 
+# whole numbers up to here are float64 as well; so many lines tell whether there are larger ones
+_EXACT = 1 << 53
+_LOOKED_AT = 100
 
-def csv_sheet(
-    stream: BinaryIO, file: str, size: int | None, most_rows: Callable[[], int | None]
-) -> TableFile:
+
+def csv_table(source: TableSource) -> TableFile:
     """Read the header at once and the numbers on request."""
-    tape = LineReader(stream, max(_LARGE_FILE, 1))
-    text = CsvText(tape, file)
-    return TableFile(text.names, text.blocks, size, most_rows, tape.digest)
+    reader = LineReader(source.stream, max(_LARGE_FILE, 1))
+    text = CsvText(reader, source.file)
+    if not source.regular:
+        return TableFile(text.names, text.blocks, None, lambda: None, reader.digest, text.whole)
+    size = os.fstat(source.stream.fileno()).st_size
+    most_rows = partial(rows_at_most, source.path)
+    return TableFile(text.names, text.blocks, size, most_rows, reader.digest, text.whole)
 
 
 class CsvText:
-    """A tape whose first line, read already, names the columns."""
+    """Lines of a text, the first of which, read already, names the columns."""
 
-    def __init__(self, tape: LineReader, file: str) -> None:
-        self._tape, self._file = tape, file
-        self._lines = tape.lines()
+    def __init__(self, reader: LineReader, file: str) -> None:
+        self._reader, self._file = reader, file
+        self._lines = reader.lines()
         start = next(self._lines)
         data = start.data
         head, end, _ = data.partition(b"\n")
@@ -46,7 +53,15 @@ class CsvText:
         self.names = _header(head, data, file)
         self._large = not start.last or len(data) > _LARGE_FILE
         self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
-        tape.size = _SMALLEST_BLOCK
+        reader.size = _SMALLEST_BLOCK
+
+    def whole(self, column: int) -> bool:
+        """Whether the first rows have nothing but whole numbers there, some of them very large."""
+        first = islice(lines_of(self._start.data, self._file, 2), _LOOKED_AT)
+        rows = [cells for _, cells in records(first, self._file, 2) if column < len(cells)]
+        values = [whole_number(cells[column]) for cells in rows]
+        known = [value for value in values if value is not None]
+        return len(known) == len(values) > 0 and max(map(abs, known)) > _EXACT
 
     def blocks(self, request: ReadRequest) -> Iterator[Block]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
@@ -62,18 +77,20 @@ class CsvText:
                 block = self._block(lines, request, rows)
                 if found := len(block.values):
                     rows += found
-                    self._tape.size = max(_SMALLEST_BLOCK, request.rows * len(lines.data) // found)
+                    self._reader.size = max(
+                        _SMALLEST_BLOCK, request.rows * len(lines.data) // found
+                    )
                     yield block
 
     def _block(self, lines: Lines, request: ReadRequest, rows: int) -> Block:
-        values = _fast(lines.data, len(self.names), request) if self._large else None
-        if values is not None:
-            return Block(values, _lazy_place(lines, self._file, rows), lines.reached)
+        found = _fast(lines.data, len(self.names), request) if self._large else None
+        if found is not None:
+            return Block(found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1])
         texts = lines_of(lines.data, self._file, lines.first)
-        found = list(records(texts, self._file, lines.first))
-        read = table(found, self.names, request, self._file)
+        read = table(list(records(texts, self._file, lines.first)), self.names, request, self._file)
         self._require_none(read, lines.last)
-        return Block(read.values, _place(read.lines, self._file, rows), lines.reached)
+        place = _place(read.lines, self._file, rows)
+        return Block(read.values, place, lines.reached, read.whole)
 
     def _quoted(
         self, further: Iterable[Lines], first: int, request: ReadRequest, rows: int
@@ -91,7 +108,7 @@ class CsvText:
         while some := list(islice(found, request.rows)):
             read = table(some, self.names, request, self._file)
             self._require_none(read, last)
-            yield Block(read.values, _place(read.lines, self._file, rows), reached)
+            yield Block(read.values, _place(read.lines, self._file, rows), reached, read.whole)
             rows += len(some)
 
     def _require_none(self, read: Table, last: bool) -> None:
@@ -124,7 +141,9 @@ def _header(head: bytes, start: bytes, file: str) -> list[str]:
     return names
 
 
-def _fast(data: bytes, width: int, request: ReadRequest) -> Floats | None:
+def _fast(
+    data: bytes, width: int, request: ReadRequest
+) -> tuple[Floats, dict[int, Integers]] | None:
     """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
     import polars
 
@@ -135,10 +154,15 @@ def _fast(data: bytes, width: int, request: ReadRequest) -> Floats | None:
     if not body:
         return None
     read = [str(i) for i in request.indices]
-    schema = {str(i): polars.Float64 if str(i) in read else polars.String for i in range(width)}
+    kinds = dict.fromkeys(read, polars.Float64) | {str(i): polars.Int64 for i in request.whole}
+    schema = {str(i): kinds.get(str(i), polars.String) for i in range(width)}
     try:
         lazy = polars.scan_csv(body, has_header=False, schema=schema, quote_char=None)
-        values = lazy.select(read).collect().to_numpy()
+        frame = lazy.select(read).collect()
+        if any(frame[str(i)].null_count() for i in request.whole):
+            return None
+        whole = {i: frame[str(i)].to_numpy() for i in request.whole}
+        values = frame.cast(polars.Float64).to_numpy()
     except polars.exceptions.PolarsError:
         return None
     last_is_read = width - 1 in request.indices
@@ -146,9 +170,11 @@ def _fast(data: bytes, width: int, request: ReadRequest) -> Floats | None:
     if not last_is_read and count(body, b",") != len(values) * (width - 1):
         return None
     if np.isfinite(values).all():
-        return values
+        return values, whole
     # a blank line in a single column, or a last cell that is not there, looks like a gap
-    return values if request.gaps and count(body, b",") == len(values) * (width - 1) > 0 else None
+    if request.gaps and count(body, b",") == len(values) * (width - 1) > 0:
+        return values, whole
+    return None
 
 
 def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
 from robolin.files.table_file import ReadRequest
 
 Record = tuple[int, list[str]]
 
 _NO_NUMBER = float("nan")
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class Table:
-    """Records as numbers, the line of each, and everything wrong with them."""
+    """Records as numbers, the line of each, and everything wrong with them.
+
+    whole: the columns that were asked for as whole numbers
+    """
 
     values: Floats
+    whole: Mapping[int, Integers]
     lines: Sequence[int]
     problems: Sequence[RobolinError]
 
@@ -59,6 +66,7 @@ def table(found: Sequence[Record], names: Sequence[str], request: ReadRequest, f
     """The cells that are asked for as numbers."""
     problems: list[RobolinError] = []
     values = np.full((len(found), len(request.indices)), _NO_NUMBER)
+    whole = {i: np.zeros(len(found), np.int64) for i in request.whole}
     for row, (line, cells) in enumerate(found):
         where = f"{file}:{line}"
         if len(cells) != len(names):
@@ -67,11 +75,15 @@ def table(found: Sequence[Record], names: Sequence[str], request: ReadRequest, f
             continue
         for place, i in enumerate(request.indices):
             value = number(cells[i])
-            if value is not None:
+            if i in whole and (exactly := whole_number(cells[i])) is not None:
+                values[row, place] = whole[i][row] = exactly
+            elif i in whole:
+                problems.append(RobolinError(_not_whole(cells[i], names[i]), where=where))
+            elif value is not None:
                 values[row, place] = value
             elif not (request.gaps and _is_gap(cells[i])):
                 problems.append(RobolinError(_complaint(cells[i], names[i]), where=where))
-    return Table(values, [line for line, _ in found], problems)
+    return Table(values, whole, [line for line, _ in found], problems)
 
 
 def number(cell: str) -> float | None:
@@ -84,6 +96,12 @@ def number(cell: str) -> float | None:
     return value if isfinite(value) and "_" not in cell else None
 
 
+def whole_number(cell: str) -> int | None:
+    """The whole number a cell holds, written without point or power, or None."""
+    value = int(cell) if _WHOLE.fullmatch(cell) else None
+    return value if value is not None and abs(value) <= _LARGEST else None
+
+
 def _is_gap(cell: str) -> bool:
     """Whether the cell says that there is no number, rather than something we cannot read."""
     if not cell.strip():
@@ -94,8 +112,12 @@ def _is_gap(cell: str) -> bool:
         return False
 
 
-def _complaint(cell: str, column: str) -> str:
+def _complaint(cell: str, column: str, what: str = "a finite number") -> str:
     if not cell.strip():
         return f"the cell in column '{column}' is empty"
     shown = cell if len(cell) <= 40 else f"{cell[:37]}…"
-    return f"'{shown}' in column '{column}' is not a finite number"
+    return f"'{shown}' in column '{column}' is not {what}"
+
+
+def _not_whole(cell: str, column: str) -> str:
+    return _complaint(cell, column, "a whole number like those in other rows")

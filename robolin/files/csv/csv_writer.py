@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from robolin.arrays import Floats
 from robolin.background import prefetch
 from robolin.files.atomic import is_stream, replacing, replacing_together
 from robolin.files.json.json_writer import laid_out
-from robolin.files.meta import Digests
-from robolin.results.result import Result, ResultStream, flat
+from robolin.files.provenance_writer import Digests
+from robolin.results.result import Result, ResultStream
+from robolin.results.table_columns import Columns, column_names, table_columns
 
 # below this the time to import polars is longer than the time it saves
 _LARGE_TABLE = 300_000
@@ -23,25 +23,25 @@ _LARGE_TABLE = 300_000
 _NUMBERS_AT_ONCE = 1 << 18
 
 
-def write_csv(flow: ResultStream, path: str | Path) -> None:
+def write_csv(result: ResultStream, path: str | Path) -> None:
     """Write the table, and its provenance beside it as `<path>.meta.json`.
 
     A pipe or a device gets the table alone.
     """
     if is_stream(path):
         with replacing(path) as table:
-            write_csv_to(flow, table)
+            write_csv_to(result, table)
         return
     # an error is told of the last one, which is the one that fills the disk
     with replacing_together(f"{path}.meta.json", path) as (beside, table):
-        digests = write_csv_to(flow, table)
-        beside.write(f"{laid_out(digests.meta(flow))}\n".encode())
+        digests = write_csv_to(result, table)
+        beside.write(f"{laid_out(digests.meta(result))}\n".encode())
 
 
-def write_csv_to(flow: ResultStream, stream: BinaryIO) -> Digests:
+def write_csv_to(result: ResultStream, stream: BinaryIO) -> Digests:
     """Write the table into an open stream, as UTF-8."""
     digests = Digests()
-    with closing(prefetch(_texts(digests.passing(flow.parts)))) as texts:
+    with closing(prefetch(_texts(digests.passing(result.parts)))) as texts:
         for text in texts:
             stream.write(text)
     return digests
@@ -57,25 +57,29 @@ def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
         size += sum(values.size for _, values in part.stored())
         if size >= _LARGE_TABLE:
             break
-    yield _lines([flat(held[0])[0]])
+    yield _lines([column_names(held[0])])
     written = _by_polars if size >= _LARGE_TABLE else _by_python
     for part in chain(held, rest):
-        values = flat(part)[1]
-        at_once = max(_NUMBERS_AT_ONCE // values.shape[1], 1)
-        for first in range(0, len(values), at_once):
-            yield written(values[first : first + at_once])
+        groups = table_columns(part)
+        at_once = max(_NUMBERS_AT_ONCE // sum(len(group.names) for group in groups), 1)
+        for first in range(0, len(groups[0].values), at_once):
+            yield written(groups, slice(first, first + at_once))
 
 
-def _by_polars(values: Floats) -> bytes:
+def _by_polars(groups: Sequence[Columns], rows: slice) -> bytes:
     import polars
 
+    frames = [polars.from_numpy(g.values[rows], schema=g.names, orient="row") for g in groups]
     text = io.BytesIO()
-    polars.from_numpy(values, orient="row").write_csv(text, include_header=False)
+    polars.concat(frames, how="horizontal").write_csv(text, include_header=False)
     return text.getvalue()
 
 
-def _by_python(values: Floats) -> bytes:
-    return _lines([_shown(value) for value in row] for row in values.tolist())
+def _by_python(groups: Sequence[Columns], rows: slice) -> bytes:
+    lists = [group.values[rows].tolist() for group in groups]
+    return _lines(
+        [_shown(value) for part in row for value in part] for row in zip(*lists, strict=True)
+    )
 
 
 def _shown(value: float) -> str:

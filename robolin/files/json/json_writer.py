@@ -12,23 +12,24 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Numbers
 from robolin.background import prefetch
 from robolin.files.atomic import replacing
-from robolin.files.meta import Digests
+from robolin.files.provenance_writer import Digests
+from robolin.results.number_kind import COMPLEX, NumberKind, kind_of, stored_values
 from robolin.results.result import ResultStream
 
 _HELD_IN_MEMORY = 1 << 24
 _NUMBERS_AT_ONCE = 1 << 16
 
 
-def write_json(flow: ResultStream, path: str | Path) -> None:
+def write_json(result: ResultStream, path: str | Path) -> None:
     """Write the document as a file."""
     with replacing(path) as stream:
-        write_json_to(flow, stream)
+        write_json_to(result, stream)
 
 
-def write_json_to(flow: ResultStream, stream: BinaryIO) -> None:
+def write_json_to(result: ResultStream, stream: BinaryIO) -> None:
     """Write the document into an open stream, as UTF-8.
 
     It has one array after the other, all rows of each, so they wait until the last row is there.
@@ -36,39 +37,57 @@ def write_json_to(flow: ResultStream, stream: BinaryIO) -> None:
     digests = Digests()
     spools: dict[str, IO[bytes]] = {}
     with ExitStack() as opened:
-        with closing(prefetch(digests.passing(flow.parts))) as parts:
+        with closing(prefetch(digests.passing(result.parts))) as parts:
             for part in parts:
                 for name, values in part.stored():
                     if name not in spools:
                         spools[name] = opened.enter_context(
                             tempfile.SpooledTemporaryFile(_HELD_IN_MEMORY)
                         )
-                    spools[name].write(np.ascontiguousarray(values).tobytes())
-        for text in _document(flow, digests, spools):
+                    spools[name].write(stored_values(values).tobytes())
+        for text in _document(result, digests, spools):
             stream.write(text.encode())
 
 
-def _document(flow: ResultStream, digests: Digests, spools: dict[str, IO[bytes]]) -> Iterator[str]:
+def _document(
+    result: ResultStream, digests: Digests, spools: dict[str, IO[bytes]]
+) -> Iterator[str]:
     part = digests.last
+    kinds = {name: kind_of(values) for name, values in part.stored()}
     yield f'{{\n  "joints": {_compact(list(part.joints))},\n'
     if "time" in spools:
         yield '  "time": '
-        yield from _list(spools["time"], digests.shapes["time"], "  ")
+        yield from _list(spools["time"], digests.shapes["time"], kinds["time"], "  ")
         yield ",\n"
     yield '  "results": {'
     for i, array in enumerate(part.arrays):
         yield f"{',' if i else ''}\n    {_compact(array.name)}: "
-        yield from _list(spools[array.name], digests.shapes[array.name], "    ")
+        kind, shape = kinds[array.name], digests.shapes[array.name]
+        written = _parts if kind is COMPLEX else _list
+        yield from written(spools[array.name], shape, kind, "    ")
     units = {array.name: array.unit for array in part.arrays}
     yield f'\n  }},\n  "units": {laid_out(units, "  ")},\n'
-    yield f'  "meta": {laid_out(digests.meta(flow), "  ")}\n}}\n'
+    yield f'  "meta": {laid_out(digests.meta(result), "  ")}\n}}\n'
 
 
-def _list(spool: IO[bytes], shape: tuple[int, ...], indent: str) -> Iterator[str]:
+def _parts(
+    spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, indent: str
+) -> Iterator[str]:
+    """Complex numbers as an object of two arrays."""
+    deeper = f"{indent}  "
+    for begin, part in (("{", "re"), (",", "im")):
+        yield f"{begin}\n{deeper}{_compact(part)}: "
+        yield from _list(spool, shape, kind, deeper, part)
+    yield f"\n{indent}}}"
+
+
+def _list(
+    spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, indent: str, part: str = "re"
+) -> Iterator[str]:
     """The array in the spool, laid out as if it had been there as nested lists."""
     spool.seek(0)
     if not shape:
-        yield _compact(np.frombuffer(spool.read()).item())
+        yield _compact(_read(spool, (), kind, part).item())
         return
     rows, row_shape = shape[0], shape[1:]
     begin, between, end = ("[\n", ",\n", f"\n{indent}]") if row_shape else ("[", ", ", "]")
@@ -77,14 +96,15 @@ def _list(spool: IO[bytes], shape: tuple[int, ...], indent: str) -> Iterator[str
     yield begin
     for first in range(0, rows, at_once):
         count = min(at_once, rows - first)
-        values = _read(spool, (count, *row_shape))
+        values = _read(spool, (count, *row_shape), kind, part)
         texts = (deeper + laid_out(row, deeper) for row in values.tolist())
         yield (between if first else "") + between.join(texts)
     yield end
 
 
-def _read(spool: IO[bytes], shape: tuple[int, ...]) -> Floats:
-    return np.frombuffer(spool.read(8 * prod(shape))).reshape(shape)
+def _read(spool: IO[bytes], shape: tuple[int, ...], kind: NumberKind, part: str) -> Numbers:
+    values = np.frombuffer(spool.read(kind.size * prod(shape)), kind.dtype).reshape(shape)
+    return values.imag if part == "im" else values.real
 
 
 def laid_out(value: Any, indent: str = "") -> str:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Numbers
 from robolin.errors import RobolinError
-from robolin.files.provenance import (
+from robolin.files.provenance_reader import (
     Blocks,
     Entry,
     Meta,
@@ -23,6 +23,7 @@ from robolin.files.provenance import (
     require_intact,
 )
 from robolin.files.stored_file import StoredFile
+from robolin.results.number_kind import COMPLEX, INTEGER
 
 _SECTIONS = {"joints", "results", "units", "meta"}
 
@@ -73,19 +74,30 @@ def _require_words(
         raise damaged(where, "its arrays are not the ones its provenance states")
 
 
-def _array(document: Mapping[str, Any], entry: Entry, where: str) -> Floats:
+def _array(document: Mapping[str, Any], entry: Entry, where: str) -> Numbers:
     found = document["time"] if entry.name == "time" else document["results"][entry.name]
+    if entry.numbers is not COMPLEX:
+        return _numbers(found, entry, where)
+    if not isinstance(found, dict) or set(found) != {"re", "im"}:
+        raise damaged(where, f"the array '{entry.name}' has not both parts of complex numbers")
+    values = np.empty(entry.shape, np.complex128)
+    values.real, values.imag = (_numbers(found[part], entry, where) for part in ("re", "im"))
+    return values
+
+
+def _numbers(found: Any, entry: Entry, where: str) -> Numbers:
     try:
         values = np.array(found)
     except ValueError as error:
         raise damaged(where, f"the array '{entry.name}' has rows of different lengths") from error
-    if values.dtype.kind not in "fi" or values.shape != entry.shape:
+    whole = entry.numbers is INTEGER
+    if values.dtype.kind not in ("i" if whole else "fi") or values.shape != entry.shape:
         message = f"the array '{entry.name}' has another shape than it was stored with"
         raise damaged(where, message)
-    return values.astype(np.float64, copy=False)
+    return values.astype(np.int64 if whole else np.float64, copy=False)
 
 
-def _blocks(arrays: Mapping[str, Floats], meta: Meta, rows: int) -> Blocks:
+def _blocks(arrays: Mapping[str, Numbers], meta: Meta, rows: int) -> Blocks:
     total = meta["rows"]
     if total is None:
         yield arrays

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
 
 _DAMAGE = (
@@ -27,7 +27,7 @@ _HEADERS: dict[tuple[int, int], Any] = {
 
 
 @dataclass(frozen=True)
-class Member:
+class NpzMember:
     """An array that has not been read yet: its type, its shape and where to find it."""
 
     archive: zipfile.ZipFile
@@ -52,8 +52,17 @@ class Member:
             _skip(stream, i * self.rows * self.dtype.itemsize)
         return lambda rows: np.column_stack([self._next(stream, rows) for stream in streams])
 
-    def whole(self) -> npt.NDArray[Any]:
-        """The array at once, for what is small."""
+    @property
+    def holds_integers(self) -> bool:
+        return self.dtype.kind in "iu"
+
+    def integer_reader(self, opened: ExitStack) -> Callable[[int], Integers]:
+        """A function that returns the next so many numbers of a vector as int64."""
+        stream = self._opened(opened)
+        return lambda rows: _as_int64(self._raw(stream, rows))
+
+    def at_once(self) -> npt.NDArray[Any]:
+        """The whole array, for what is small."""
         with self.archive.open(f"{self.name}.npy") as stream:
             return np.lib.format.read_array(stream, allow_pickle=False)
 
@@ -63,11 +72,13 @@ class Member:
         return stream
 
     def _next(self, stream: IO[bytes], count: int) -> Floats:
-        data = stream.read(count * self.dtype.itemsize)
-        return np.frombuffer(data, self.dtype, count).astype(np.float64, copy=False)
+        return self._raw(stream, count).astype(np.float64, copy=False)
+
+    def _raw(self, stream: IO[bytes], count: int) -> npt.NDArray[Any]:
+        return np.frombuffer(stream.read(count * self.dtype.itemsize), self.dtype, count)
 
 
-def members(archive: zipfile.ZipFile) -> dict[str, Member]:
+def members(archive: zipfile.ZipFile) -> dict[str, NpzMember]:
     """Every array of the archive by name; none of the numbers has been read."""
     found = {}
     for entry in archive.namelist():
@@ -75,7 +86,7 @@ def members(archive: zipfile.ZipFile) -> dict[str, Member]:
             with archive.open(entry) as stream:
                 shape, columns_first, dtype = _header(stream)
             name = entry.removesuffix(".npy")
-            found[name] = Member(archive, name, dtype, shape, columns_first)
+            found[name] = NpzMember(archive, name, dtype, shape, columns_first)
     return found
 
 
@@ -100,6 +111,12 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if dtype.hasobject:
         raise ValueError("objects are not numbers")
     return shape, columns_first, dtype
+
+
+def _as_int64(values: npt.NDArray[Any]) -> Integers:
+    if values.dtype.kind == "u" and values.max(initial=0) > np.iinfo(np.int64).max:
+        raise ValueError("a number beyond those of 64 bits")
+    return values.astype(np.int64, copy=False)
 
 
 def _skip(stream: IO[bytes], size: int) -> None:

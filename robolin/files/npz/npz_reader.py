@@ -5,33 +5,57 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import BinaryIO
 
 import numpy as np
 
 from robolin.errors import RobolinError, raise_all
-from robolin.files.npz.npz_member import Member, archive_errors, members
+from robolin.files.npz.npz_member import NpzMember, archive_errors, members
 from robolin.files.table_file import (
     Block,
     ReadRequest,
     TableFile,
+    TableSource,
     counted_place,
     digest_of,
     require_finite,
 )
-from robolin.trajectory.columns import WORDS, native
+from robolin.quantities import COLUMN_WORDS, column_name
 
 
-def npz_sheet(stream: BinaryIO, file: str, joints: Sequence[str]) -> TableFile:
+def npz_table(source: TableSource) -> TableFile:
     """Name every column as a CSV would: by its joint, or by its number without `joints`."""
+    file = source.file
     with archive_errors(file):
-        found = members(zipfile.ZipFile(stream))
+        found = members(zipfile.ZipFile(source.stream))
         named = _joint_names(found, file)
-    parts = {name: found[name] for name in (*WORDS, "time") if name in found}
-    width = len(joints) if named is None else len(named)
+    parts = {name: found[name] for name in (*COLUMN_WORDS, "time") if name in found}
+    width = len(source.joints) if named is None else len(named)
     _require_shapes(parts, width, file)
+    columns, names = _columns(parts, named, width)
+    rows = next((member.rows for member in parts.values()), 0)
 
-    columns: list[tuple[Member, int]] = []
+    def blocks(request: ReadRequest) -> Iterator[Block]:
+        for block in _blocks(columns, rows, request, file):
+            if not request.gaps:
+                require_finite(block, [names[i] for i in request.indices], file, None)
+            yield block
+
+    return TableFile(
+        names,
+        blocks,
+        size=rows,
+        most_rows=lambda: rows,
+        digest=lambda: digest_of(source.stream),
+        # time alone is a vector, and nothing else has to stay whole
+        whole=lambda i: names[i] == "time" and columns[i][0].holds_integers,
+    )
+
+
+def _columns(
+    parts: Mapping[str, NpzMember], named: Sequence[str] | None, width: int
+) -> tuple[list[tuple[NpzMember, int]], list[str]]:
+    """Where each column stands, and its name."""
+    columns: list[tuple[NpzMember, int]] = []
     names: list[str] = []
     for name, member in parts.items():
         many = 1 if name == "time" else width
@@ -41,33 +65,28 @@ def npz_sheet(stream: BinaryIO, file: str, joints: Sequence[str]) -> TableFile:
         elif named is None:
             names += [f"{name}[{i}]" for i in range(width)]
         else:
-            names += [native(name, joint) for joint in named]
-    rows = next((member.rows for member in parts.values()), 0)
-
-    def blocks(request: ReadRequest) -> Iterator[Block]:
-        chosen = [columns[i] for i in request.indices]
-        for block in _blocks(chosen, rows, request.rows, file):
-            if not request.gaps:
-                require_finite(block, [names[i] for i in request.indices], file, None)
-            yield block
-
-    return TableFile(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
+            names += [column_name(name, joint) for joint in named]
+    return columns, names
 
 
 def _blocks(
-    chosen: Sequence[tuple[Member, int]], rows: int, at_once: int, file: str
+    columns: Sequence[tuple[NpzMember, int]], rows: int, request: ReadRequest, file: str
 ) -> Iterator[Block]:
+    chosen = [columns[i] for i in request.indices]
+    at_once = request.rows
     with ExitStack() as opened, archive_errors(file):
+        exactly = {i: columns[i][0].integer_reader(opened) for i in request.whole}
         wanted = {member.name: member for member, _ in chosen}
         readers = {name: member.reader(opened) for name, member in wanted.items()}
         for first in range(0, rows, at_once):
             count = min(at_once, rows - first)
             parts = {name: read(count) for name, read in readers.items()}
             values = np.stack([parts[member.name][:, i] for member, i in chosen], axis=1)
-            yield Block(values, counted_place(file, first), first + count)
+            whole = {i: read(count) for i, read in exactly.items()}
+            yield Block(values, counted_place(file, first), first + count, whole)
 
 
-def _joint_names(found: Mapping[str, Member], file: str) -> list[str] | None:
+def _joint_names(found: Mapping[str, NpzMember], file: str) -> list[str] | None:
     joints = found.get("joints")
     if joints is None:
         return None
@@ -77,10 +96,10 @@ def _joint_names(found: Mapping[str, Member], file: str) -> list[str] | None:
             where=file,
             hint="one name per column of q, as text",
         )
-    return [str(name) for name in joints.whole()]
+    return [str(name) for name in joints.at_once()]
 
 
-def _require_shapes(parts: Mapping[str, Member], width: int, file: str) -> None:
+def _require_shapes(parts: Mapping[str, NpzMember], width: int, file: str) -> None:
     problems = [
         RobolinError(f"'{name}' {problem}", where=file, hint=f"expected shape (rows, {width})")
         for name, member in parts.items()
@@ -93,7 +112,7 @@ def _require_shapes(parts: Mapping[str, Member], width: int, file: str) -> None:
         raise RobolinError(f"the arrays differ in their number of rows: {listed}", where=file)
 
 
-def _shape_problem(member: Member, width: int) -> str:
+def _shape_problem(member: NpzMember, width: int) -> str:
     shape = member.shape
     if member.dtype.kind not in "iuf":
         return f"holds {member.dtype}, not real numbers"

@@ -1,4 +1,4 @@
-"""Writing NPZ: every array grows in a room of its own, and all of them end up in one archive."""
+"""Writing NPZ: arrays grow beside each other, and all of them end up in one archive."""
 
 from __future__ import annotations
 
@@ -16,56 +16,56 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from robolin.arrays import Floats
+from robolin.arrays import Numbers
 from robolin.background import prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
-from robolin.files.meta import Digests
-from robolin.files.npz.zip_archive import Member, crc, crc_of_both, directory, local_header
+from robolin.files.npz.zip_archive import ZipMember, crc, crc_of_both, directory, local_header
+from robolin.files.provenance_writer import Digests
+from robolin.results.number_kind import NumberKind, kind_of, stored_values
 from robolin.results.result import Result, ResultStream
 
-_NUMBER = 8
 _COPIED_AT_ONCE = 1 << 22
 
 # below this, checking bytes takes less time than waking another thread for it
 _WORTH_A_THREAD = 1 << 18
 
 
-def write_npz(flow: ResultStream, path: str | Path) -> None:
+def write_npz(result: ResultStream, path: str | Path) -> None:
     """Write every array, `joints` and `meta` into one uncompressed archive."""
     with replacing(path) as stream:
         if is_stream(path):
             # what is written last stands first, which a pipe does not allow
             with tempfile.TemporaryFile() as held:
-                write_npz_to(flow, held)
+                write_npz_to(result, held)
                 held.seek(0)
                 shutil.copyfileobj(held, stream, _COPIED_AT_ONCE)
         else:
-            write_npz_to(flow, stream, Path(path).parent)
+            write_npz_to(result, stream, Path(path).parent)
 
 
-def write_npz_to(flow: ResultStream, stream: IO[bytes], folder: Path | None = None) -> None:
+def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = None) -> None:
     """Write the archive into an empty file; arrays of unknown length grow in `folder` first."""
     digests = Digests()
-    rooms: list[Room] = []
-    members: list[Member] = []
+    growing: list[GrowingArray] = []
+    members: list[ZipMember] = []
     with ExitStack() as opened:
 
         def spool() -> IO[bytes]:
             # a file without a name: whatever happens, nothing of it stays
             return opened.enter_context(tempfile.TemporaryFile(dir=folder))
 
-        with closing(prefetch(digests.passing(flow.parts))) as parts:
+        with closing(prefetch(digests.passing(result.parts))) as parts:
             for part in parts:
-                rooms = rooms or _rooms(part, flow.most_rows(), stream, spool)
-                for room, (_, values) in zip(rooms, part.stored(), strict=True):
-                    room.add(values)
-        for room in rooms:
+                growing = growing or _growing_arrays(part, result.most_rows(), stream, spool)
+                for each, (_, values) in zip(growing, part.stored(), strict=True):
+                    each.add(values)
+        for each in growing:
             place = members[-1].end if members else 0
-            members.append(room.settled(stream, place, digests.shapes[room.name]))
+            members.append(each.settled(stream, place, digests.shapes[each.name]))
     for name, array in (
         ("joints", np.array(digests.last.joints, dtype=str)),
-        ("meta", np.array(digests.meta_text(flow))),
+        ("meta", np.array(digests.meta_text(result))),
     ):
         members.append(_whole(stream, name, array, members[-1].end))
     stream.seek(members[-1].end)
@@ -79,17 +79,19 @@ def _beside() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="robolin-crc")
 
 
-class Room:
-    """Where an array grows: at its place in the archive if its length is known, else apart."""
+class GrowingArray:
+    """An array on its way into the archive, at its place if its length is known, else apart."""
 
-    def __init__(self, name: str, file: IO[bytes], start: int, most: int | None) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, kind: NumberKind, file: IO[bytes], start: int, most: int | None
+    ) -> None:
+        self.name, self._kind = name, kind
         self._file, self._start, self._most = file, start, most
         self._size = self._crc = 0
 
-    def add(self, values: Floats) -> None:
+    def add(self, values: Numbers) -> None:
         """Some more rows."""
-        data = np.ascontiguousarray(values, dtype="<f8").reshape(-1).view(np.uint8).data
+        data = stored_values(values).reshape(-1).view(np.uint8).data
         if self._most is not None and self._size + len(data) > self._most:
             raise FileError("the trajectory grew while it was read", hint="try again")
         self._file.seek(self._start + self._size)
@@ -102,9 +104,9 @@ class Room:
             self._crc = checked.result()
         self._size += len(data)
 
-    def settled(self, stream: IO[bytes], place: int, shape: tuple[int, ...]) -> Member:
+    def settled(self, stream: IO[bytes], place: int, shape: tuple[int, ...]) -> ZipMember:
         """The array as a member that begins at `place`, moved there if it grew elsewhere."""
-        name, header = f"{self.name}.npy", _header(shape)
+        name, header = f"{self.name}.npy", _header(shape, self._kind)
         size = len(header) + self._size
         total = crc_of_both(crc(header), self._crc, self._size)
         begin = local_header(name, size, total) + header
@@ -112,33 +114,36 @@ class Room:
             _move(self._file, self._start, stream, place + len(begin), self._size)
         stream.seek(place)
         stream.write(begin)
-        return Member(name, size, total, place, place + len(begin) + self._size)
+        return ZipMember(name, size, total, place, place + len(begin) + self._size)
 
 
-def _rooms(
+def _growing_arrays(
     part: Result, most_rows: int | None, stream: IO[bytes], spool: Callable[[], IO[bytes]]
-) -> list[Room]:
-    """A room for every array of the result that this is the first part of."""
+) -> list[GrowingArray]:
+    """The beginning of every array of the result that this is the first part of."""
     if part.batch is not None and most_rows is None:
-        return [Room(name, spool(), 0, None) for name, _ in part.stored()]
-    rooms = []
+        return [
+            GrowingArray(name, kind_of(values), spool(), 0, None) for name, values in part.stored()
+        ]
+    growing = []
     place = 0
     for name, values in part.stored():
         shape = values.shape if part.batch is None else (most_rows or 0, *values.shape[1:])
-        start = place + len(local_header(f"{name}.npy", 0, 0) + _header(shape))
-        place = start + _NUMBER * prod(shape)
-        rooms.append(Room(name, stream, start, place - start))
-    return rooms
+        kind = kind_of(values)
+        start = place + len(local_header(f"{name}.npy", 0, 0) + _header(shape, kind))
+        place = start + kind.size * prod(shape)
+        growing.append(GrowingArray(name, kind, stream, start, place - start))
+    return growing
 
 
-def _header(shape: tuple[int, ...]) -> bytes:
+def _header(shape: tuple[int, ...], kind: NumberKind) -> bytes:
     held = BytesIO()
-    said = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    said = {"descr": kind.dtype, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(held, said)
     return held.getvalue()
 
 
-def _whole(stream: IO[bytes], name: str, array: npt.NDArray[Any], place: int) -> Member:
+def _whole(stream: IO[bytes], name: str, array: npt.NDArray[Any], place: int) -> ZipMember:
     held = BytesIO()
     np.lib.format.write_array(held, array, allow_pickle=False)
     data, name = held.getvalue(), f"{name}.npy"
@@ -146,7 +151,7 @@ def _whole(stream: IO[bytes], name: str, array: npt.NDArray[Any], place: int) ->
     begin = local_header(name, len(data), total)
     stream.seek(place)
     stream.write(begin + data)
-    return Member(name, len(data), total, place, place + len(begin) + len(data))
+    return ZipMember(name, len(data), total, place, place + len(begin) + len(data))
 
 
 def _move(source: IO[bytes], start: int, target: IO[bytes], place: int, size: int) -> None:

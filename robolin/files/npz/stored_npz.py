@@ -7,20 +7,18 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, BinaryIO
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Numbers
 from robolin.errors import RobolinError
-from robolin.files.meta import array_digest
-from robolin.files.npz.zip_archive import Member, directory, local_header
-from robolin.files.provenance import (
+from robolin.files.npz.zip_archive import ZipMember, directory, local_header
+from robolin.files.provenance_reader import (
     Blocks,
     Entry,
     damaged,
@@ -28,6 +26,8 @@ from robolin.files.provenance import (
     open_bytes,
     provenance,
 )
+from robolin.files.stored_file import StoredFile
+from robolin.results.number_kind import NumberKind
 
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, MemoryError, OSError),
@@ -35,37 +35,16 @@ _DAMAGE = (
 )
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
-    r"\{'descr': '(<f8|<U\d{1,9})', 'fortran_order': False, 'shape': \(([\d, ]*)\), \}"
+    r"\{'descr': '(<f8|<c16|<i8|<U\d{1,9})', 'fortran_order': False, 'shape': \(([\d, ]*)\), \}"
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """A result read back: arrays by name, the joints in their order, and the provenance."""
-
-    arrays: Mapping[str, Floats]
-    joints: tuple[str, ...]
-    meta: Mapping[str, Any]
-
-
-def read_npz(path: str | Path) -> Stored:
-    """Read a stored result and verify every array against its SHA-256."""
-    with open_npz(path) as archive:
-        arrays = {}
-        for entry in entries_of(archive.meta):
-            arrays[entry.name] = archive.whole(entry)
-            if array_digest(arrays[entry.name]) != entry.sha256:
-                message = f"the array '{entry.name}' was changed after it was stored"
-                raise damaged(archive.where, message)
-        archive.require_layout()
-        return Stored(arrays, tuple(archive.meta["joints"]), archive.meta)
-
-
 @contextmanager
-def open_npz(path: str | Path) -> Iterator[NpzArchive]:
+def open_npz(path: Path) -> Iterator[StoredFile]:
     """Open a stored result: its provenance has been verified, its numbers not yet been read."""
     with open_bytes(path) as stream:
-        yield NpzArchive(stream, str(path))
+        archive = NpzArchive(stream, str(path))
+        yield StoredFile(archive.where, archive.meta, archive.blocks)
 
 
 class NpzArchive:
@@ -95,10 +74,10 @@ class NpzArchive:
         except _DAMAGE as error:
             raise damaged(self.where, what) from error
 
-    def whole(self, entry: Entry) -> Floats:
+    def whole(self, entry: Entry) -> Numbers:
         """One array at once."""
         with self.errors(f"the array '{entry.name}' is damaged"), self._opened(entry) as stream:
-            return np.frombuffer(stream.read(), "<f8").reshape(entry.shape)
+            return np.frombuffer(stream.read(), entry.numbers.dtype).reshape(entry.shape)
 
     def blocks(self, rows: int) -> Blocks:
         """All arrays, so many rows of each at a time; at once where there is one state."""
@@ -113,7 +92,7 @@ class NpzArchive:
             for first in range(0, total, rows):
                 count = min(rows, total - first)
                 yield {
-                    entry.name: _next(stream, (count, *entry.shape[1:]))
+                    entry.name: _next(stream, (count, *entry.shape[1:]), entry.numbers)
                     for entry, stream in zip(entries, streams, strict=True)
                 }
             for stream in streams:
@@ -123,7 +102,7 @@ class NpzArchive:
 
     def require_layout(self) -> None:
         """Refuse an archive that is not, but for its arrays, byte for byte as it was written."""
-        members: list[Member] = []
+        members: list[ZipMember] = []
         end = 0
         with self.errors():
             for info in self._archive.infolist():
@@ -132,7 +111,7 @@ class NpzArchive:
                 if info.header_offset != end or self._stream.read(len(header)) != header:
                     raise damaged(self.where, f"'{info.filename}' is not where it was stored")
                 start, end = end, end + len(header) + info.file_size
-                members.append(Member(info.filename, info.file_size, info.CRC, start, end))
+                members.append(ZipMember(info.filename, info.file_size, info.CRC, start, end))
             self._stream.seek(end)
             if self._stream.read() != directory(members, end):
                 raise damaged(self.where, "its list of arrays was changed after it was stored")
@@ -141,7 +120,7 @@ class NpzArchive:
     def _opened(self, entry: Entry) -> Iterator[IO[bytes]]:
         with self._archive.open(f"{entry.name}.npy") as stream:
             kind, shape = _header(stream)
-            if kind != "<f8" or shape != entry.shape:
+            if kind != entry.numbers.dtype or shape != entry.shape:
                 message = f"the array '{entry.name}' has another shape than it was stored with"
                 raise damaged(self.where, message)
             yield stream
@@ -195,12 +174,12 @@ def _header(stream: IO[bytes]) -> tuple[str, tuple[int, ...]]:
     return found[1], tuple(int(size) for size in found[2].split(",") if size.strip())
 
 
-def _next(stream: IO[bytes], shape: tuple[int, ...]) -> Floats:
-    wanted = 8 * prod(shape)
+def _next(stream: IO[bytes], shape: tuple[int, ...], kind: NumberKind) -> Numbers:
+    wanted = kind.size * prod(shape)
     data = stream.read(wanted)
     while len(data) < wanted:
         more = stream.read(wanted - len(data))
         if not more:
             raise EOFError
         data += more
-    return np.frombuffer(data, "<f8").reshape(shape)
+    return np.frombuffer(data, kind.dtype).reshape(shape)

@@ -20,7 +20,7 @@ _ELSEWHERE = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Member:
+class ZipMember:
     """A file inside the archive: its name, what is in it, and where header and content stand."""
 
     name: str
@@ -41,7 +41,7 @@ def local_header(name: str, size: int, crc: int) -> bytes:
     return fixed + name.encode("ascii") + sizes
 
 
-def directory(members: Iterable[Member], start: int) -> bytes:
+def directory(members: Iterable[ZipMember], start: int) -> bytes:
     """What stands behind all members: the list of them, and where it begins."""
     entries = [_entry(member) for member in members]
     size = sum(map(len, entries))
@@ -88,7 +88,7 @@ def _product(a: int, b: int) -> int:
     return total
 
 
-def _entry(member: Member) -> bytes:
+def _entry(member: ZipMember) -> bytes:
     large = [x for x in (member.size, member.size, member.offset) if x > _LARGE]
     extra = struct.pack(f"<HH{len(large)}Q", 1, 8 * len(large), *large) if large else b""
     size = _ELSEWHERE if member.size > _LARGE else member.size

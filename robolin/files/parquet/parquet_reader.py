@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robolin.arrays import Integers
 from robolin.errors import RobolinError
 from robolin.files.table_file import (
     Block,
     ReadRequest,
     TableFile,
+    TableSource,
     counted_place,
     digest_of,
     raise_first,
@@ -22,12 +24,13 @@ if TYPE_CHECKING:
     from polars import DataFrame, LazyFrame, Schema
 
 
-def parquet_sheet(stream: BinaryIO, path: str, file: str) -> TableFile:
+def parquet_table(source: TableSource) -> TableFile:
     """Look at the names and types; columns that nobody asks for may hold anything."""
     import polars
 
+    file = source.file
     try:
-        lazy = polars.scan_parquet(path, glob=False, hive_partitioning=False)
+        lazy = polars.scan_parquet(source.path, glob=False, hive_partitioning=False)
         schema = lazy.collect_schema()
         rows: int = lazy.select(polars.len()).collect().item()
     except polars.exceptions.PolarsError as error:
@@ -40,14 +43,35 @@ def parquet_sheet(stream: BinaryIO, path: str, file: str) -> TableFile:
         first = 0
         for frame in _frames(lazy.select(chosen), request.rows, file):
             values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
-            block = Block(values, counted_place(file, first), first + len(values))
+            whole = {i: _whole(frame, names[i], file) for i in request.whole}
+            block = Block(values, counted_place(file, first), first + len(values), whole)
             if not request.gaps:
                 empty = frame.select(polars.all().is_null()).to_numpy()
                 require_finite(block, chosen, file, empty)
             first += len(values)
             yield block
 
-    return TableFile(names, blocks, rows, lambda: rows, lambda: digest_of(stream))
+    return TableFile(
+        names,
+        blocks,
+        size=rows,
+        most_rows=lambda: rows,
+        digest=lambda: digest_of(source.stream),
+        whole=lambda i: schema[names[i]].is_integer(),
+    )
+
+
+def _whole(frame: DataFrame, name: str, file: str) -> Integers:
+    """A column of whole numbers, every one of them there and within int64."""
+    import polars
+
+    if frame[name].null_count():
+        raise RobolinError(f"a cell in column '{name}' is empty", where=file)
+    try:
+        return frame[name].cast(polars.Int64).to_numpy()
+    except polars.exceptions.PolarsError as error:
+        message = f"the column '{name}' has numbers beyond those of 64 bits"
+        raise RobolinError(message, where=file) from error
 
 
 def _frames(lazy: LazyFrame, rows: int, file: str) -> Iterator[DataFrame]:

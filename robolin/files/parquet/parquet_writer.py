@@ -19,8 +19,9 @@ from typing import IO, TYPE_CHECKING, Any
 from robolin.background import close, in_background, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
-from robolin.files.meta import Digests
-from robolin.results.result import ResultStream, flat
+from robolin.files.provenance_writer import Digests
+from robolin.results.result import Result, ResultStream
+from robolin.results.table_columns import table_columns
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -35,45 +36,45 @@ _CHECKSUM = re.compile(CHECKSUM.encode() + rb"[^0-9a-f]{1,4}([0-9a-f]{8})")
 _TAIL = 8
 
 
-def write_parquet(flow: ResultStream, path: str | Path) -> None:
+def write_parquet(result: ResultStream, path: str | Path) -> None:
     """Write the table as one Parquet file, group of rows by group of rows."""
     with replacing(path) as stream:
         if is_stream(path):
             # the checksum is put in last, which a pipe does not allow
             with tempfile.TemporaryFile() as held:
-                _write_parquet_to(flow, held, path)
+                _write_parquet_to(result, held, path)
                 held.seek(0)
                 shutil.copyfileobj(held, stream, _READ_AT_ONCE)
         else:
-            _write_parquet_to(flow, stream, path)
+            _write_parquet_to(result, stream, path)
 
 
-def _write_parquet_to(flow: ResultStream, stream: IO[bytes], path: str | Path) -> None:
+def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path) -> None:
     import polars
     from polars.io.plugins import register_io_source
 
     digests = Digests()
     leave = Event()
-    parts = prefetch(digests.passing(flow.parts))
+    parts = prefetch(digests.passing(result.parts))
     with ExitStack() as leaving:
         leaving.callback(close, parts)
         first = next(parts)
-        names = flat(first)[0]
+        schema = _framed(first).schema
         said: list[str] = []
 
         def frames(*_: Any) -> Iterator[DataFrame]:
             for part in chain([first], parts):
                 if leave.is_set():
                     return
-                yield polars.from_numpy(flat(part)[1], schema=names, orient="row")
-            said.append(digests.meta_text(flow))
+                yield _framed(part)
+            said.append(digests.meta_text(result))
 
-        lazy = register_io_source(frames, schema=dict.fromkeys(names, polars.Float64))
+        lazy = register_io_source(frames, schema=schema)
         # the metadata are asked for when all rows have been written
         sink = partial(
             lazy.sink_parquet,
             stream,
-            row_group_size=max(_NUMBERS_PER_GROUP // len(names), 1),
+            row_group_size=max(_NUMBERS_PER_GROUP // len(schema), 1),
             maintain_order=True,
             metadata=lambda _: {META: said[0], CHECKSUM: UNCHECKED},
         )
@@ -85,6 +86,15 @@ def _write_parquet_to(flow: ResultStream, stream: IO[bytes], path: str | Path) -
     assert place is not None, "the checksum was given a place"
     stream.seek(place)
     stream.write(checksum_but_for(stream, place))
+
+
+def _framed(part: Result) -> DataFrame:
+    """Some rows as named columns."""
+    import polars
+
+    groups = table_columns(part)
+    frames = [polars.from_numpy(g.values, schema=g.names, orient="row") for g in groups]
+    return frames[0] if len(frames) == 1 else polars.concat(frames, how="horizontal")
 
 
 def checksum_place(stream: IO[bytes]) -> int | None:

@@ -11,18 +11,22 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Numbers
 from robolin.errors import FileError, RobolinError
-from robolin.files.meta import FORMAT, JOINTS, meta_digest
+from robolin.files.provenance_writer import EXTENDED_FORMAT, FORMAT, JOINTS, meta_digest
+from robolin.results.number_kind import KINDS, REAL, NumberKind, stored_values
 from robolin.results.result import Array
 
 Meta = Mapping[str, Any]
-Blocks = Iterator[Mapping[str, Floats]]
+Blocks = Iterator[Mapping[str, Numbers]]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One array as the provenance describes it; `shape` has the rows first where there are any."""
+    """One array as the provenance describes it; `shape` has the rows first where there are any.
+
+    axes: what each axis counts, where one of them is of a kind of its own
+    """
 
     name: str
     labels: tuple[tuple[str, ...], ...]
@@ -30,14 +34,24 @@ class Entry:
     column: str | None
     shape: tuple[int, ...]
     sha256: str
+    numbers: NumberKind = REAL
+    axes: tuple[str, ...] = ()
 
-    def array(self, values: Floats) -> Array:
+    def array(self, values: Numbers) -> Array:
         """The array with some of its rows."""
-        return Array(self.name, values, self.labels, self.unit, self.column)
+        return Array(self.name, values, self.labels, self.unit, self.column, self.axes)
 
     def column_names(self) -> list[str]:
-        """The names its entries have as columns of a table."""
-        return ["time"] if self.name == "time" else self.array(np.empty(0)).column_names()
+        """The names of its columns in a table; complex entries have two."""
+        return self._unread.column_names()
+
+    def entry_names(self) -> list[str]:
+        """The names of its entries."""
+        return self._unread.entry_names()
+
+    @property
+    def _unread(self) -> Array:
+        return self.array(np.empty(0, self.numbers.dtype))
 
 
 def open_bytes(path: str | Path) -> BinaryIO:
@@ -69,12 +83,15 @@ def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str,
         isinstance(meta.get("arrays"), dict) and isinstance(meta.get("joints"), list)
     ):
         raise damaged(where, f"{what} does not describe the arrays")
-    if meta.get("format") != FORMAT:
-        found = meta.get("format")
-        message = f"stored in format {found!r}; robolin here reads format {FORMAT}"
+    if meta.get("format") not in (FORMAT, EXTENDED_FORMAT):
+        found, known = meta.get("format"), f"formats {FORMAT} and {EXTENDED_FORMAT}"
+        message = f"stored in format {found!r}; robolin here reads {known}"
         raise RobolinError(message, where=where, hint="compute the file again with this robolin")
     if meta.get("sha256") != meta_digest(meta):
         raise damaged(where, f"{what} was changed after it was stored")
+    for name, said in meta["arrays"].items():
+        if said.get("numbers", REAL.name) not in KINDS:
+            raise damaged(where, f"the array '{name}' holds numbers of no known kind")
     return meta
 
 
@@ -84,14 +101,27 @@ def entries_of(meta: Meta) -> tuple[Entry, ...]:
     return tuple(
         Entry(
             name=name,
-            labels=tuple(joints if axis == JOINTS else tuple(axis) for axis in said["axes"]),
+            labels=tuple(_labels(axis, joints) for axis in said["axes"]),
             unit=said["unit"],
             column=said["column"],
             shape=tuple(said["shape"]),
             sha256=said["sha256"],
+            numbers=KINDS[said.get("numbers", REAL.name)],
+            axes=_axis_kinds(said["axes"]),
         )
         for name, said in meta["arrays"].items()
     )
+
+
+def _labels(axis: Any, joints: tuple[str, ...]) -> tuple[str, ...]:
+    names = axis["labels"] if isinstance(axis, dict) else axis
+    return joints if names == JOINTS else tuple(names)
+
+
+def _axis_kinds(axes: list[Any]) -> tuple[str, ...]:
+    """What the axes count; nothing where all of them go without saying."""
+    kinds = tuple(axis["kind"] if isinstance(axis, dict) else "" for axis in axes)
+    return kinds if any(kinds) else ()
 
 
 def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
@@ -101,7 +131,7 @@ def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
     rows = 0
     for block in blocks:
         for name, values in block.items():
-            digests[name].update(np.ascontiguousarray(values, dtype="<f8").data)
+            digests[name].update(stored_values(values).data)
         rows += 0 if meta["rows"] is None else len(next(iter(block.values())))
         yield block
     if meta["rows"] not in (None, rows):

@@ -1,4 +1,4 @@
-"""Where a result comes from: enough to understand it, to check it and to run it again.
+"""What is stored with a result: where it comes from, to check it and to run it again.
 
 Nothing here depends on when, where or by whom it was computed.
 """
@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arrays import Floats
 from robolin.background import close
+from robolin.results.number_kind import REAL, kind_of, stored_values
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.version import __version__
 
-FORMAT = 2
+# the second is that of results with complex or whole numbers, or with axes of other kinds
+FORMAT, EXTENDED_FORMAT = 2, 3
 # stands for the joints among the names along an axis
 JOINTS = "joints"
 
@@ -56,25 +57,26 @@ class Digests:
         for name, values in part.stored():
             shape = values.shape if part.batch is None else (self.rows or 0, *values.shape[1:])
             self.shapes[name] = shape
-            self._digests.setdefault(name, hashlib.sha256()).update(_bytes(values))
+            self._digests.setdefault(name, hashlib.sha256()).update(stored_values(values).data)
 
-    def meta(self, flow: ResultStream) -> dict[str, Any]:
+    def meta(self, result: ResultStream) -> dict[str, Any]:
         """The provenance of the result that has passed, in plain JSON types."""
         digests = {name: digest.hexdigest() for name, digest in self._digests.items()}
-        return _meta(self, flow.ending(self.rows or 1), digests)
+        return _meta(self, result.ending(self.rows or 1), digests)
 
-    def meta_text(self, flow: ResultStream) -> str:
+    def meta_text(self, result: ResultStream) -> str:
         """The provenance as one line of JSON, the same for the same result."""
-        return json.dumps(self.meta(flow), ensure_ascii=False, allow_nan=False)
+        return json.dumps(self.meta(result), ensure_ascii=False, allow_nan=False)
 
 
 def _meta(passed: Digests, ending: Footer, digests: Mapping[str, str]) -> dict[str, Any]:
     part = passed.last
     described = {array.name: _described(array, part.joints) for array in part.arrays}
-    described["time"] = {"unit": "s", "axes": [], "column": None}
+    if part.time is not None:
+        described["time"] = _described(Array("time", part.time, (), "s"), part.joints)
     return sealed(
         {
-            "format": FORMAT,
+            "format": EXTENDED_FORMAT if any(map(_extended, described.values())) else FORMAT,
             "robolin": __version__,
             **_role(ending),
             "verb": part.verb,
@@ -102,9 +104,23 @@ def _role(ending: Footer) -> dict[str, Any]:
 
 
 def _described(array: Array, joints: tuple[str, ...]) -> dict[str, Any]:
-    """Unit and names of an array's entries; an axis that is the joints does not repeat them."""
-    axes = [JOINTS if labels == joints else list(labels) for labels in array.labels]
-    return {"unit": array.unit, "axes": axes, "column": array.column}
+    """Unit and names of an array's entries, and what is not plain about it.
+
+    An axis that is the joints does not repeat them; one of a kind of its own says which.
+    """
+    axes: list[Any] = []
+    for i, labels in enumerate(array.labels):
+        names = JOINTS if labels == joints else list(labels)
+        kind = array.axis_kind(i)
+        axes.append({"kind": kind, "labels": names} if kind else names)
+    numbers = kind_of(array.values)
+    more = {} if numbers is REAL else {"numbers": numbers.name}
+    return {"unit": array.unit, "axes": axes, "column": array.column, **more}
+
+
+def _extended(said: Mapping[str, Any]) -> bool:
+    """Whether something about the array was not known to the first format."""
+    return "numbers" in said or any(isinstance(axis, dict) for axis in said["axes"])
 
 
 def sealed(meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,15 +134,6 @@ def meta_digest(meta: Mapping[str, Any]) -> str:
     text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     # what a damaged file holds need not be text
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-
-
-def array_digest(values: Floats) -> str:
-    """SHA-256 of the numbers as little-endian float64, last axis fastest."""
-    return hashlib.sha256(_bytes(values)).hexdigest()
-
-
-def _bytes(values: Floats) -> memoryview:
-    return np.ascontiguousarray(values, dtype="<f8").data
 
 
 def plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robolin.errors import FileError
-from robolin.files.csv import csv_writer as csv_file
+from robolin.files.csv import csv_writer
 from robolin.files.csv.csv_writer import write_csv
 from robolin.files.json.json_writer import write_json
 from robolin.files.npz.npz_writer import write_npz, write_npz_to
@@ -32,7 +32,7 @@ def in_parts(result, cuts, most_rows=None):
 @pytest.fixture(params=["plain", "polars"])
 def _both_csv_writers(request, monkeypatch):
     if request.param == "polars":
-        monkeypatch.setattr(csv_file, "_LARGE_TABLE", 1000)
+        monkeypatch.setattr(csv_writer, "_LARGE_TABLE", 1000)
 
 
 @pytest.mark.usefixtures("_both_csv_writers")
@@ -42,12 +42,12 @@ def _both_csv_writers(request, monkeypatch):
 def test_parts_do_not_show(tmp_path, form, cuts, most_rows):
     """Cut anywhere, its length known, overestimated or not, a result gives the same bytes."""
     files = []
-    for folder, flow in (
+    for folder, result_stream in (
         ("whole", whole(sample(ROWS))),
         ("parts", in_parts(sample(ROWS), cuts, most_rows)),
     ):
         (tmp_path / folder).mkdir()
-        WRITERS[form](flow, tmp_path / folder / f"r.{form}")
+        WRITERS[form](result_stream, tmp_path / folder / f"r.{form}")
         files.append({path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()})
     assert files[0] == files[1]
 
@@ -85,9 +85,9 @@ def test_an_error_in_a_late_part_leaves_nothing(tmp_path, form):
         yield sample(ROWS)
         raise FileError("the disk is gone")
 
-    flow = in_parts(sample(ROWS), [])
+    result_stream = in_parts(sample(ROWS), [])
     with pytest.raises(FileError, match="the disk is gone"):
-        WRITERS[form](ResultStream(parts(), flow.ending), tmp_path / f"r.{form}")
+        WRITERS[form](ResultStream(parts(), result_stream.ending), tmp_path / f"r.{form}")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -106,7 +106,7 @@ def test_nan_is_spelled_the_same_by_both_csv_writers(tmp_path, monkeypatch):
         values[1] = np.nan
     texts = []
     for limit in (10**9, 0):
-        monkeypatch.setattr(csv_file, "_LARGE_TABLE", limit)
+        monkeypatch.setattr(csv_writer, "_LARGE_TABLE", limit)
         write_csv(whole(result), tmp_path / "r.csv")
         texts.append((tmp_path / "r.csv").read_text().splitlines()[2])
     assert texts[0] == texts[1]

@@ -1,0 +1,141 @@
+"""The one table of file formats: what each of them can do, and where that is written.
+
+A new format is a folder with its functions and one entry here.  Functions are named by module,
+so that the table can be read without importing any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from robolin.files.stored_file import StoredFile
+    from robolin.files.table_file import TableFile, TableSource
+    from robolin.results.result import ResultStream
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format; every function is written 'module:function'.
+
+    writer:        (ResultStream, path) writes a file, complete or not at all
+    result_opener: (path) opens a stored result as a StoredFile, within a `with`
+    stream_writer: (ResultStream, binary stream) writes into a pipe, where that can be done
+    table_opener:  (TableSource) opens a trajectory as a TableFile, where that can be done
+    read_piped:    whether a trajectory can come through a pipe
+    holds_nan:     whether a row without an answer can be written
+    holds_infinity: whether a number beyond all others can be written
+    """
+
+    writer: str
+    result_opener: str
+    stream_writer: str | None = None
+    table_opener: str | None = None
+    read_piped: bool = False
+    holds_nan: bool = True
+    holds_infinity: bool = True
+
+    def write(self, result: ResultStream, path: str | Path) -> None:
+        """Write a result as a file."""
+        _function(self.writer)(result, path)
+
+    def write_to(self, result: ResultStream, stream: BinaryIO) -> None:
+        """Write a result into an open stream."""
+        assert self.stream_writer is not None, "the format can be streamed"
+        _function(self.stream_writer)(result, stream)
+
+    def open_result(self, path: Path) -> AbstractContextManager[StoredFile]:
+        """Open a stored result; its provenance is verified at once."""
+        opened: AbstractContextManager[StoredFile] = _function(self.result_opener)(path)
+        return opened
+
+    def open_table(self, source: TableSource) -> TableFile:
+        """Open a trajectory; its columns are known at once."""
+        assert self.table_opener is not None, "the format has trajectories"
+        table: TableFile = _function(self.table_opener)(source)
+        return table
+
+
+_HERE = "robolin.files"
+
+# by the extension of the file
+FORMATS: dict[str, Format] = {
+    "csv": Format(
+        writer=f"{_HERE}.csv.csv_writer:write_csv",
+        stream_writer=f"{_HERE}.csv.csv_writer:write_csv_to",
+        result_opener=f"{_HERE}.csv.stored_csv:open_csv",
+        table_opener=f"{_HERE}.csv.csv_reader:csv_table",
+        read_piped=True,
+        holds_infinity=False,
+    ),
+    "json": Format(
+        writer=f"{_HERE}.json.json_writer:write_json",
+        stream_writer=f"{_HERE}.json.json_writer:write_json_to",
+        result_opener=f"{_HERE}.json.stored_json:open_json",
+        holds_nan=False,
+        holds_infinity=False,
+    ),
+    "npz": Format(
+        writer=f"{_HERE}.npz.npz_writer:write_npz",
+        result_opener=f"{_HERE}.npz.stored_npz:open_npz",
+        table_opener=f"{_HERE}.npz.npz_reader:npz_table",
+    ),
+    "parquet": Format(
+        writer=f"{_HERE}.parquet.parquet_writer:write_parquet",
+        result_opener=f"{_HERE}.parquet.stored_parquet:open_parquet",
+        table_opener=f"{_HERE}.parquet.parquet_reader:parquet_table",
+    ),
+}
+
+# the form of an answer for people, which is no file format
+TABLE = "table"
+# what comes through a pipe without a word about its form
+PIPED = "csv"
+
+
+def format_named(path: str | Path) -> str:
+    """The name of the format that a path's extension says, which need not be one of ours."""
+    return Path(path).suffix.lower().removeprefix(".")
+
+
+def trajectory_formats() -> list[str]:
+    """The formats that trajectories can have."""
+    return [name for name, each in FORMATS.items() if each.table_opener]
+
+
+def stream_formats() -> list[str]:
+    """The formats that answers can have in a pipe."""
+    return [name for name, each in FORMATS.items() if each.stream_writer]
+
+
+def with_nan() -> list[str]:
+    """The formats that can hold a row without an answer."""
+    return [name for name, each in FORMATS.items() if each.holds_nan]
+
+
+def extensions(names: Iterable[str], last: str = " or ") -> str:
+    """Formats by their extensions, as in '.csv, .json or .npz'."""
+    *first, end = (f".{name}" for name in names)
+    return f"{', '.join(first)}{last}{end}" if first else end
+
+
+def require_known(path: str | Path, names: Iterable[str], what: str, hint: str) -> str:
+    """The format of a path if it is one of these; `what` they are is said if it is not."""
+    name = format_named(path)
+    if name not in names:
+        problem = f"'.{name}' is no {what}" if name else "the name has no extension"
+        raise UsageError(problem, where=str(path), hint=hint)
+    return name
+
+
+def _function(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function

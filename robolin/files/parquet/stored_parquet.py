@@ -1,0 +1,48 @@
+"""Stored results that are Parquet files, with their provenance inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from robolin.errors import RobolinError
+from robolin.files.parquet.parquet_reader import parquet_table
+from robolin.files.parquet.parquet_writer import META, UNCHECKED, checksum_but_for, checksum_place
+from robolin.files.provenance_reader import damaged, open_bytes, provenance
+from robolin.files.stored_columns import stored_table
+from robolin.files.stored_file import StoredFile
+from robolin.files.table_file import TableSource
+
+
+@contextmanager
+def open_parquet(path: Path) -> Iterator[StoredFile]:
+    """A Parquet file; nothing but its checksum is looked at before that is found to be right."""
+    where = str(path)
+    with open_bytes(path) as stream:
+        _require_checksum(stream, where)
+        meta = provenance(_parquet_meta(where), where)
+        yield stored_table(parquet_table(TableSource(stream, where, where)), meta, where)
+
+
+def _require_checksum(stream: BinaryIO, where: str) -> None:
+    place = checksum_place(stream)
+    if place is None:
+        raise RobolinError(
+            "not a Parquet file that robolin wrote, or a damaged one",
+            where=where,
+            hint="robolin writes such files with -o FILE.parquet",
+        )
+    expected = checksum_but_for(stream, place)
+    if stream.read(len(UNCHECKED)) != expected:
+        raise damaged(where, "its bytes were changed after it was stored")
+
+
+def _parquet_meta(where: str) -> str:
+    import polars
+
+    try:
+        return polars.read_parquet_metadata(where)[META]
+    except (polars.exceptions.PolarsError, KeyError) as error:
+        raise damaged(where, "it has no provenance") from error

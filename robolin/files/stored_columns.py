@@ -1,0 +1,60 @@
+"""Stored results that are tables: arrays put together again from columns."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from robolin.arrays import Numbers
+from robolin.files.provenance_reader import Blocks, Entry, Meta, damaged, entries_of
+from robolin.files.stored_file import StoredFile
+from robolin.files.table_file import Block, ReadRequest, TableFile
+from robolin.results.number_kind import COMPLEX, INTEGER
+
+
+def stored_table(table: TableFile, meta: Meta, where: str) -> StoredFile:
+    """The result in a table whose columns are the ones its provenance states."""
+    expected = [name for entry in entries_of(meta) for name in entry.column_names()]
+    if list(table.names) != expected:
+        odd = next(
+            (name for name, other in zip(table.names, expected, strict=False) if name != other),
+            f"number {min(len(table.names), len(expected)) + 1}",
+        )
+        message = f"its columns are not the ones its provenance states, from column '{odd}' on"
+        raise damaged(where, message)
+    return StoredFile(where, meta, partial(_blocks, table, meta))
+
+
+def _blocks(table: TableFile, meta: Meta, rows: int) -> Blocks:
+    """The columns of each array put together again."""
+    entries = entries_of(meta)
+    widths = [len(entry.column_names()) for entry in entries]
+    starts = [sum(widths[:i]) for i in range(len(widths))]
+    places = {
+        entry.name: range(start, start + width)
+        for entry, start, width in zip(entries, starts, widths, strict=True)
+    }
+    whole = [i for e in entries if e.numbers is INTEGER for i in places[e.name]]
+    request = ReadRequest(range(len(table.names)), rows, gaps=True, whole=whole)
+    for block in table.blocks(request):
+        yield {
+            entry.name: _array(entry, block, places[entry.name], meta["rows"] is None)
+            for entry in entries
+        }
+
+
+def _array(entry: Entry, block: Block, places: range, one_state: bool) -> Numbers:
+    values: Numbers
+    if entry.numbers is INTEGER:
+        values = np.stack([block.whole[i] for i in places], axis=1)
+    else:
+        values = block.values[:, places.start : places.stop]
+        # every gap in the same bits
+        values = np.where(np.isnan(values), np.nan, values)
+    if entry.numbers is COMPLEX:
+        values = np.ascontiguousarray(values).view(np.complex128)
+    shape = entry.shape if one_state else (len(values), *entry.shape[1:])
+    # a state has one row, and a second one would have no place
+    return values.reshape(shape if values.size == prod(shape) else (-1,))
