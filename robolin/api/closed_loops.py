@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, LoopMethod
-from robolin.input_checks import Array, array_of, batch_of, require_arm, require_sound
+from robolin.input_checks import (
+    Array,
+    array_of,
+    batch_of,
+    require_arm,
+    require_loops,
+    require_sound,
+)
 from robolin.loops.any_arm import evaluate
 from robolin.loops.assemble import assemble, assembled_change
 from robolin.loops.closures import Closures, row_names, rows_of
@@ -122,7 +129,8 @@ def close_change(
     hold: Sequence[str] | str = (),
 ) -> ClosedChange:
     """The small change that keeps the closures of a state: those in `hold` stay, others follow."""
-    _require_loops(arm)
+    require_arm(arm)
+    require_loops(arm)
     held = _places(arm, [hold] if isinstance(hold, str) else hold)
     batch, flat = _flat(arm, q=q, qd=qd, dq=dq, dqd=dqd)
     closures = Closures(arm, flat["q"], flat["qd"])
@@ -132,7 +140,8 @@ def close_change(
 
 def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstraints:
     """How far the closures stand open, how fast they open, their Jacobian and bias."""
-    _require_loops(arm)
+    require_arm(arm)
+    require_loops(arm)
     batch, flat = _flat(arm, q=q, qd=qd)
     closures = Closures(arm, flat["q"], flat["qd"])
     count = len(row_names(arm))
@@ -153,7 +162,8 @@ def loop_forces(
     loop_method: LoopMethod = "null-space",
 ) -> LoopForces:
     """Accelerations and the forces of the closures, for torques."""
-    _require_loops(arm)
+    require_arm(arm)
+    require_loops(arm)
     how: How = {"loop_method": loop_method}
     found = evaluate(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **how)
     return LoopForces(**found, rows=row_names(arm))
@@ -167,7 +177,8 @@ def linearize_loops(
     loop_method: LoopMethod = "null-space",
 ) -> LinearizedLoops:
     """How accelerations and the forces of the closures change with state and torques."""
-    _require_loops(arm)
+    require_arm(arm)
+    require_loops(arm)
     how: How = {"loop_method": loop_method}
     found = evaluate(arm, "linearize-loops", {"q": q, "qd": qd, "tau": tau}, **how)
     return LinearizedLoops(**found, rows=row_names(arm))
@@ -184,13 +195,6 @@ def _flat(arm: Arm, **given: ArrayLike) -> tuple[tuple[int, ...], dict[str, Arra
     for row in range(len(flat["q"])):
         require_sound(arm, {name: array[row] for name, array in flat.items()})
     return batch, flat
-
-
-def _require_loops(arm: Arm) -> None:
-    require_arm(arm)
-    if not arm.loops:
-        hint = "loops are written in YAML arms, and open_loops=True leaves them out"
-        raise RobolinError(f"the arm '{arm.name}' has no closed loops", hint=hint)
 
 
 def _places(arm: Arm, names: Sequence[str]) -> list[int]:

@@ -27,6 +27,7 @@ from robolin.input_checks import (
     is_one_state,
     require_arm,
     require_finite_results,
+    require_loops,
     require_sound,
     require_tree,
     spread,
@@ -207,6 +208,7 @@ def algorithm_name(arm: Arm, verb: str, method: Method = "auto") -> str:
     if arm.groups and verb in ONE_FREEDOM:
         raise _not_with_groups(arm, verb)
     if ALGORITHMS[verb].kind == "closed":
+        require_loops(arm)
         return verb
     conventional, chosen = f"{verb}-conventional", f"{verb}-{LETTERS.get(method, method)}"
     if method == "conventional" and conventional in ALGORITHMS:
