@@ -19,6 +19,7 @@ from benchmarks import (
     crossing,
     end_to_end,
     latency,
+    linkage,
     machine,
     peak,
     scaling,
@@ -40,6 +41,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "compile": compiling.measured,
     "latency": latency.measured,
     "simulation": simulation.measured,
+    "loops": linkage.measured,
     "end-to-end": end_to_end.measured,
     "checking": checking.measured,
 }
@@ -61,9 +63,10 @@ def main(
 ) -> None:
     """Measure robolin beside its peers.
 
-    PART is verbs, sharing, scaling, crossing, peak, compile, latency, simulation, end-to-end,
-    checking or all, the default.  Each part prints its tables.  The figures of the parts that ran
-    replace their last ones in the JSON file; tables and picture in the docs follow from it.
+    PART is verbs, sharing, scaling, crossing, peak, compile, latency, simulation, loops,
+    end-to-end, checking or all, the default.  Each part prints its tables.  The figures of the
+    parts that ran replace their last ones in the JSON file; tables and picture in the docs follow
+    from it.
 
     \b
     Example:

@@ -253,6 +253,24 @@ def simulation(figures: Figures) -> Lines:
     return rows_of(header, cells)
 
 
+def loops(figures: Figures) -> Lines:
+    """A linkage: what its equations take, and a whole step that ends on the closures."""
+    found = figures["loops"]
+    header = (found["arm"], "µs", "/ robolin", "largest difference")
+    cells = [
+        (
+            f"q̈, {name}",
+            with_spread(entry["us"]),
+            with_spread(entry.get("ratio"), " ×"),
+            "–" if name == "robolin" else f"{found['gaps'][name]:.1e}",
+        )
+        for name, entry in found["evaluations"].items()
+    ]
+    step = found["steps"]["robolin"]
+    cells.append(("step of 1 ms, robolin", with_spread(step["us"]), "–", "–"))
+    return rows_of(header, cells)
+
+
 def end_to_end(figures: Figures) -> Lines:
     found = figures["end-to-end"]
     header = (
@@ -322,6 +340,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "kernels": ("compile", kernels),
     "latency": ("latency", latency),
     "simulation": ("simulation", simulation),
+    "loops": ("loops", loops),
     "end-to-end": ("end-to-end", end_to_end),
     "steps": ("end-to-end", steps),
     "checking": ("checking", checking),

@@ -36,6 +36,13 @@ def require_tree(arm: Arm, question: str) -> None:
         )
 
 
+def require_loops(arm: Arm) -> None:
+    """Closed loops, where a question is about them."""
+    if not arm.loops:
+        hint = "loops are written in YAML arms, and open_loops=True leaves them out"
+        raise RobolinError(f"the arm '{arm.name}' has no closed loops", hint=hint)
+
+
 def array_of(arm: Arm, name: str, value: ArrayLike) -> Array:
     """The value as floats of shape (..., n); a single number stands for all joints."""
     given = _real_numbers(name, value)

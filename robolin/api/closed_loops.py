@@ -18,7 +18,13 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, LoopMethod
-from robolin.input_checks import array_of, batch_of, require_arm, require_sound
+from robolin.input_checks import (
+    array_of,
+    batch_of,
+    require_arm,
+    require_loops,
+    require_sound,
+)
 from robolin.loops.any_arm import evaluate
 from robolin.loops.assemble import assemble, assembled_change
 from robolin.loops.closures import Closures, row_names, rows_of
@@ -97,7 +103,8 @@ def close_change(
         >>> robolin.perturb_forward(arm, state.q, dq=change.dq).shape
         (3,)
     """
-    _require_loops(arm)
+    require_arm(arm)
+    require_loops(arm)
     held = _places(arm, [hold] if isinstance(hold, str) else hold)
     batch, flat = _flat(arm, q=q, qd=qd, dq=dq, dqd=dqd)
     closures = Closures(arm, flat["q"], flat["qd"])
@@ -128,7 +135,8 @@ def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstra
         >>> found.jacobian.shape, found.rows
         ((3, 3), ('pin/fx', 'pin/fy', 'pin/fz'))
     """
-    _require_loops(arm)
+    require_arm(arm)
+    require_loops(arm)
     batch, flat = _flat(arm, q=q, qd=qd)
     closures = Closures(arm, flat["q"], flat["qd"])
     count = len(row_names(arm))
@@ -171,7 +179,8 @@ def loop_forces(
         >>> robolin.loop_forces(arm, state.q).wrenches["pin"].round(4)
         array([-1.4621,  5.9577,  0.    ])
     """
-    _require_loops(arm)
+    require_arm(arm)
+    require_loops(arm)
     how: How = {"loop_method": loop_method}
     found = evaluate(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **how)
     return LoopForces(**found, rows=row_names(arm))
@@ -209,7 +218,8 @@ def linearize_loops(
                [ -4.2631,   1.3472, -14.5515],
                [  4.7645,   0.2974,   5.7325]])
     """
-    _require_loops(arm)
+    require_arm(arm)
+    require_loops(arm)
     how: How = {"loop_method": loop_method}
     found = evaluate(arm, "linearize-loops", {"q": q, "qd": qd, "tau": tau}, **how)
     return LinearizedLoops(**found, rows=row_names(arm))
@@ -226,13 +236,6 @@ def _flat(arm: Arm, **given: ArrayLike) -> tuple[tuple[int, ...], dict[str, Floa
     for row in range(len(flat["q"])):
         require_sound(arm, {name: array[row] for name, array in flat.items()})
     return batch, flat
-
-
-def _require_loops(arm: Arm) -> None:
-    require_arm(arm)
-    if not arm.loops:
-        hint = "loops are written in YAML arms, and open_loops=True leaves them out"
-        raise RobolinError(f"the arm '{arm.name}' has no closed loops", hint=hint)
 
 
 def _places(arm: Arm, names: Sequence[str]) -> list[int]:

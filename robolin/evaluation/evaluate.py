@@ -30,6 +30,7 @@ from robolin.input_checks import (
     kernel_rows,
     require_arm,
     require_finite_results,
+    require_loops,
     require_sound,
     require_tree,
 )
@@ -78,6 +79,8 @@ def evaluate_rows(
     if name is None:
         if not same_when_closed(verb):
             require_tree(arm, verb)
+        if _about_closures(verb):
+            require_loops(arm)
         name = cache.names[question] = algorithm_for(arm, *question)
     algorithm, plan = ALGORITHMS[name], cache.plans.get(name)
     if plan is not None and engine != "python":
@@ -150,4 +153,8 @@ def why_unanswered(
 
 def same_when_closed(verb: str) -> bool:
     """Whether the answer is the same with loops closed, or is about the closures themselves."""
-    return verb in KINEMATIC or (verb in ALGORITHMS and ALGORITHMS[verb].kind == "closed")
+    return verb in KINEMATIC or _about_closures(verb)
+
+
+def _about_closures(verb: str) -> bool:
+    return verb in ALGORITHMS and ALGORITHMS[verb].kind == "closed"

@@ -1,0 +1,102 @@
+"""Closed loops over any scalar: against LAPACK, complex steps, 50 digits and counters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Frame, Loop, Pose
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.counting import count
+from robolin.engine.parameters import parameters_of
+from robolin.evaluation.evaluate import evaluate_rows
+from robolin.loops.loop_dynamics import Mechanism, loop_solution
+from tests.dynamics.running import complex_step, run_on
+from tests.loops.closed_arms import Closed, closed, relative, sample
+
+# measured at 2e-14; the equations have condition numbers up to 1e4
+AGREE = 1e-12
+
+CLOSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.kind == "closed"]
+every_arm = pytest.mark.parametrize("closed", sample(), ids=lambda closed: closed.arm.name)
+
+
+@every_arm
+def test_motion_is_that_of_lapack(closed: Closed) -> None:
+    """Accelerations, forces and the rows that are kept are those of QR and LU."""
+    state = {"q": closed.q, "qd": closed.qd, "tau": closed.tau}
+    found, unanswered = evaluate_rows(closed.arm, "forward-closed", state)
+    true = Mechanism(closed.arm, **state).solution()
+
+    assert not unanswered.any()
+    assert relative(found["qdd"], true.qdd) < AGREE
+    assert relative(found["lam"], true.lam) < AGREE
+    np.testing.assert_array_equal(found["kept"] > 0.5, true.kept)
+
+
+@every_arm
+@pytest.mark.parametrize("along", ["q", "qd", "tau"])
+def test_linearization_by_complex_step(closed: Closed, along: str) -> None:
+    """Derivatives of accelerations and forces are complex steps of the algorithm."""
+    state = {"q": closed.q[0], "qd": closed.qd[0], "tau": closed.tau[0]}
+    true = complex_step(closed.arm, "forward-closed", state, along)
+    model = robolin.linearize_loops(closed.arm, **state)
+
+    assert relative(getattr(model, f"dqdd_d{along}"), true["qdd"]) < AGREE
+    assert relative(getattr(model, f"dlam_d{along}"), true["lam"]) < AGREE
+
+
+def test_right_digits() -> None:
+    """Twelve digits of accelerations and forces are right, told by 50-digit arithmetic."""
+    at = closed(1, 9, ("rigid", 1, 0))
+    state = {"q": at.q[0], "qd": at.qd[0], "tau": at.tau[0]}
+    with mpmath.workdps(50):
+        exact = {
+            name: np.array([mpmath.mpf(x) for x in values.tolist()])
+            for name, values in state.items()
+        }
+        true = run_on(at.arm, "forward-closed", exact, mpmath.mpf)
+    floats = run_on(at.arm, "forward-closed", state)
+    for name in ("qdd", "lam"):
+        assert relative(floats[name], true[name].astype(float)) < AGREE
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_costs_are_counted(name: str) -> None:
+    """Counters run the same lines: every closed algorithm multiplies, and more for more joints."""
+    algorithm = ALGORITHMS[name]
+    few, many = (
+        count(parameters_of(at.arm), algorithm.run, algorithm.needs, algorithm.gives).total
+        for at in (sample()[0], closed(0, 9, ("point", 1, 0)))
+    )
+    assert 0 < few["multiplication"] < many["multiplication"]
+
+
+def nearly_flat(angle: float) -> tuple[robolin.Arm, np.ndarray]:
+    """A four-bar that folds flat, so that at angle 0 its equations lose rank, close to there."""
+    arm = robolin.load("four-bar")
+    short = Frame("a", 2, Pose(translation=(0.0, 0.5, 0.0)))
+    flat = Loop("pin", "point", short, replace(arm.loops[0].second, link=4))
+    arm = replace(arm, loops=(flat,))
+    return arm, robolin.close(arm, [angle, 0.0, 0.0], hold="drive").q
+
+
+def test_doubtful_states_are_left_to_lapack() -> None:
+    """Equations that are all but dependent are unanswered by the algorithm, and answered anyway."""
+    arm, q = nearly_flat(3e-8)
+    state = {"q": q[None], "qd": np.zeros((1, 3)), "tau": np.ones((1, 3))}
+    _, unanswered = evaluate_rows(arm, "forward-closed", state)
+    assert unanswered.all()
+    found, true = loop_solution(arm, **state), Mechanism(arm, **state).solution()
+    for name, values in vars(true).items():
+        np.testing.assert_array_equal(getattr(found, name), values, err_msg=name)
+
+
+def test_arms_without_loops_have_no_closures() -> None:
+    """What is about closures is refused where there are none."""
+    with pytest.raises(robolin.RobolinError, match="no closed loops"):
+        evaluate_rows(robolin.load("two-link"), "closures", {"q": 0.0, "qd": 0.0})
