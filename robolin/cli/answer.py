@@ -22,7 +22,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.evaluate import KINEMATIC, Method, algorithm_name
 from robolin.kinematics.frame_axes import of_real_links
 from robolin.loops.any_arm import evaluate
-from robolin.loops.closures import row_names
+from robolin.loops.closure_arrays import row_names
 from robolin.quantities import unit_of
 from robolin.results.result import Array, Result
 
