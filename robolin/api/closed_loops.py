@@ -27,7 +27,7 @@ from robolin.input_checks import (
 )
 from robolin.loops.any_arm import evaluate
 from robolin.loops.assemble import assemble, assembled_change
-from robolin.loops.closures import Closures, row_names, rows_of
+from robolin.loops.closure_arrays import Closures, row_names, rows_of
 from robolin.loops.loop_answers import TOLERANCE
 
 

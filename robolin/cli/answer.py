@@ -23,7 +23,7 @@ from robolin.evaluation.evaluate import KINEMATIC
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.kinematics.frame_axes import of_real_links
 from robolin.loops.any_arm import evaluate
-from robolin.loops.closures import row_names
+from robolin.loops.closure_arrays import row_names
 from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array, Result
 

@@ -12,7 +12,7 @@ from robolin.arrays import Floats
 from robolin.cli.flags.loop_flags import Loops
 from robolin.cli.motion import Values
 from robolin.loops.assemble import assemble
-from robolin.loops.closures import row_names
+from robolin.loops.closure_arrays import row_names
 from robolin.loops.loop_answers import FULL
 from robolin.quantities import COLUMN_WORDS, closure_unit, unit_of
 from robolin.results.result import Array

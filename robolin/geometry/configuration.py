@@ -21,14 +21,14 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm, Group
 from robolin.arrays import Floats
 from robolin.geometry.quaternions import (
-    bent,
     matrix_of,
     product,
     quaternion_from_rpy,
     quaternion_from_turn,
     rpy_from_quaternion,
+    translation_of_twist,
     turn_from_quaternion,
-    unbent,
+    twist_of_translation,
 )
 from robolin.input_checks import array_of, require_arm
 
@@ -120,7 +120,7 @@ def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Floats:
             continue
         turn, slide = change[..., at["turns"]], change[..., at["slides"]]
         before = quaternion_from_rpy(start[..., at["turns"]])
-        moved = _rotated(matrix_of(before), bent(turn, slide))
+        moved = _rotated(matrix_of(before), translation_of_twist(turn, slide))
         after[..., at["slides"]] = start[..., at["slides"]] + moved
         after[..., at["turns"]] = rpy_from_quaternion(product(before, quaternion_from_turn(turn)))
     return after
@@ -158,7 +158,7 @@ def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Floats:
         turn = turn_from_quaternion(product(back, quaternion_from_rpy(end[..., at["turns"]])))
         way = _rotated(matrix_of(back), delta[..., at["slides"]])
         delta[..., at["turns"]] = turn
-        delta[..., at["slides"]] = unbent(turn, way)
+        delta[..., at["slides"]] = twist_of_translation(turn, way)
     return delta
 
 

@@ -85,7 +85,7 @@ def turn_from_quaternion(quaternion: Array) -> Array:
     return np.where(sine > 0.0, 2.0 * np.arctan2(sine, w) / safe, 2.0) * vector
 
 
-def bent(turn: Array, slide: Array) -> Array:
+def translation_of_twist(turn: Array, slide: Array) -> Array:
     """Where a body ends that slides along its own axes while turning steadily.
 
     v + (1 - cos t)/t² ω x v + (t - sin t)/t³ ω x (ω x v)
@@ -100,7 +100,7 @@ def bent(turn: Array, slide: Array) -> Array:
     return slide + first * once + second * np.cross(turn, once)
 
 
-def unbent(turn: Array, way: Array) -> Array:
+def twist_of_translation(turn: Array, way: Array) -> Array:
     """The slide that ends at `way`: w - ½ ω x w + (1 - (t/2) cot(t/2))/t² ω x (ω x w)."""
     square = np.sum(turn * turn, axis=-1, keepdims=True)
     series = 1.0 / 12.0 + square / 720.0 + square**2 / 30240.0 + square**3 / 1209600.0

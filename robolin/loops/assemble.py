@@ -10,7 +10,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.evaluation.evaluate import How, evaluate_rows
 from robolin.input_checks import Array
-from robolin.loops.closures import Closures, open_by
+from robolin.loops.closure_arrays import Closures, open_by
 from robolin.loops.loop_dynamics import has_kernel
 from robolin.loops.rank import RELATIVE_TOLERANCE, Mask
 

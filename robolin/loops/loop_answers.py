@@ -13,7 +13,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate, evaluate_rows, require_known
 from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows
 from robolin.input_checks import Array, array_of, batch_of, require_sound, require_tree
-from robolin.loops.closures import Closures, row_names
+from robolin.loops.closure_arrays import Closures, row_names
 from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, opened
 from robolin.loops.solve import METHODS
 

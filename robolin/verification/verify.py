@@ -14,11 +14,11 @@ from robolin.errors import UsageError
 from robolin.input_checks import require_arm
 from robolin.verification.algorithms import algorithms
 from robolin.verification.checks import Check
-from robolin.verification.closed_loops import closed_loops
 from robolin.verification.derivatives import derivatives
 from robolin.verification.digits import digits
 from robolin.verification.engines import engines
 from robolin.verification.identities import identities
+from robolin.verification.loop_checks import closed_loops
 from robolin.verification.peers import Comparison, compared_with, require_peer
 from robolin.verification.states import default_samples, sampled_states
 from robolin.verification.subject import Subject

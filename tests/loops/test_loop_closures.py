@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robolin.loops.closures import Closures, rotation_vector
+from robolin.loops.closure_arrays import Closures, rotation_vector
 from tests.dynamics.running import run_on
 from tests.dynamics.world import frame_in_world
 from tests.loops.closed_arms import Closed, relative, sample

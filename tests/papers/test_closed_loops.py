@@ -13,7 +13,7 @@ import pytest
 from scipy.linalg import null_space
 
 import robolin
-from robolin.loops.closures import Closures
+from robolin.loops.closure_arrays import Closures
 from robolin.verification.running import run_on
 from tests.loops.closed_arms import Closed, sample
 from tests.operator_algebra.subjects import apart

@@ -18,7 +18,7 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.plan import Plan
 from robolin.engine.parameters import Parameters, parameters_of
-from robolin.verification import closed_loops, running
+from robolin.verification import loop_checks, running
 from robolin.verification.algorithms import algorithms
 from robolin.verification.checks import Check
 from robolin.verification.derivatives import derivatives
@@ -113,11 +113,11 @@ def test_a_slightly_wrong_closure_fails(
     name: str, array: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One part in 10⁹ too much in what is said of a closed loop is out of some bound."""
-    monkeypatch.setattr(closed_loops, "same_bits", lambda *_: ())
-    monkeypatch.setattr(closed_loops, "digits_of", lambda *_: ())
+    monkeypatch.setattr(loop_checks, "same_bits", lambda *_: ())
+    monkeypatch.setattr(loop_checks, "digits_of", lambda *_: ())
     arm = closed(1, 7, ("rigid", 1, 0)).arm
     mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
-    found = list(closed_loops.closed_loops(Subject(arm, sampled_states(arm, 4, 0))))
+    found = list(loop_checks.closed_loops(Subject(arm, sampled_states(arm, 4, 0))))
     assert any(check.verdict == "failed" for check in found)
 
 
