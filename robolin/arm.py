@@ -175,6 +175,7 @@ class Arm:
     floating_base: whether the first group is not the description's, but was put under its root
     tip:           the frame that kinematic questions are about, where one is asked about
     figures:       what the description says in plain numbers, for telling what changed in it
+    loaded_with:   'arm' and the model flags that make this arm again, None if nothing does
     """
 
     name: str
@@ -194,6 +195,7 @@ class Arm:
     figures: Mapping[str, Any] = field(default_factory=dict, compare=False)
     source: str = ""
     digest: str = ""
+    loaded_with: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the arm itself, not what was worked out from it and can be again."""

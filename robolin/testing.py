@@ -174,7 +174,7 @@ def _named(name: str, values: Floats, known: Mapping[str, Entry], arm: Arm | Non
 
 
 def _of_arm(name: str, values: Floats, arm: Arm) -> Array | None:
-    from robolin.cli.answer import COLUMNS, axis_labels
+    from robolin.answering.named_arrays import COLUMNS, axis_labels
     from robolin.dynamics.catalogue import ALGORITHMS
     from robolin.quantities import unit_of
 

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Unpack
 from robolin.arm import Arm
 from robolin.description.building.build_arm import build
 from robolin.description.building.keywords import Keywords, model_options
+from robolin.description.building.option_texts import texts_of_options
 from robolin.description.building.options import ModelOptions
 from robolin.description.bundled import bundled_names, bundled_path
 from robolin.description.figures import figures_of
@@ -54,7 +55,8 @@ def load(source: Source, **options: Unpack[Keywords]) -> Arm:
 def load_with(source: Source, options: ModelOptions) -> Arm:
     """The arm in a file or of a bundled name, the options given as one object."""
     arm = arm_of(read(source), options)
-    return replace(arm, source=_name(source))
+    name, texts = _name(source), texts_of_options(options)
+    return replace(arm, source=name, loaded_with=None if texts is None else {"arm": name, **texts})
 
 
 def from_urdfpy(urdf: Any, **options: Unpack[Keywords]) -> Arm:

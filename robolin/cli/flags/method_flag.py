@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import click
 
-from robolin.cli.flags.flag import METHOD, Flag, Function
-
-METHODS = ("auto", "operator", "conventional")
-WAYS = ("a", "b", "c", "d", "bias-free", "bias-free-links", "three-sweeps")
+from robolin.answering.verbs import METHODS, WAYS
+from robolin.cli.flags.flag import METHOD, flag
 
 _TEXT = (
     "Recursions over the links without any mass matrix (operator), or the mass matrix and "
@@ -17,10 +15,9 @@ _TEXT = (
 )
 
 
-def _option(methods: Sequence[str], text: str) -> Callable[[Function], Function]:
-    return click.option(
+def _method(methods: Sequence[str], text: str) -> click.Option:
+    return flag(
         "--method",
-        cls=Flag,
         section=METHOD,
         type=click.Choice(methods),
         default="auto",
@@ -29,8 +26,8 @@ def _option(methods: Sequence[str], text: str) -> Callable[[Function], Function]
     )
 
 
-method_option = _option(METHODS, _TEXT)
-forward_method_option = _option(
+METHOD_FLAG = _method(METHODS, _TEXT)
+FORWARD_METHOD_FLAG = _method(
     METHODS + WAYS,
     f"{_TEXT}  The recursions come in four ways that agree: bias torques first (a, bias-free), "
     "with the links' accelerations (b, bias-free-links), bias forces of the links first "

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import METHOD, Verb, flag
-from robolin.cli.flags.model_flags import Model, model_options
+from robolin.answering.inquiry import ArmSource
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag
+from robolin.cli.flags.model_flags import model_options
 from robolin.cli.messages import say
 from robolin.cli.reports.report import Lines, Part, Report, TableFile, report_options
 
@@ -41,10 +42,12 @@ ROWS = flag(
 )
 
 
-@click.command("bench", cls=Verb, params=[ROWS], short_help="States per second of every verb.")
+@click.command(
+    "bench", cls=VerbCommand, params=[ROWS], short_help="States per second of every verb."
+)
 @model_options
 @report_options
-def command(model: Model, report: Report, rows: int | None) -> None:
+def command(model: ArmSource, report: Report, rows: int | None) -> None:
     """States per second of every verb, on this machine.
 
     Runs each verb from Python on random states of ARM, on one core and on all of them, and shows

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag_values import Typed, named
 from robolin.errors import RobolinError, UsageError
+from robolin.number_texts import FlagText, named
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -98,7 +98,7 @@ def _loaded(arm: str, lock: Sequence[str]) -> Arm:
 
     locked: dict[str, float] = {}
     for text in lock:
-        locked |= {name: value for name, (value, _) in named(Typed("--lock", text)).items()}
+        locked |= {name: value for name, (value, _) in named(FlagText("--lock", text)).items()}
     return load(arm, lock=locked)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, Verb, flag
+from robolin.cli.flags.flag import OUTPUT, VerbCommand, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.reports.report import Lines, Part, Report
@@ -37,7 +37,7 @@ _PARAMS = [
 ]
 
 
-@click.command("diff", cls=Verb, params=_PARAMS)
+@click.command("diff", cls=VerbCommand, params=_PARAMS)
 def command(old: str, new: str, form: str, color: str) -> None:
     """What differs between two models.
 

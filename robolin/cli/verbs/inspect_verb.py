@@ -7,17 +7,18 @@ from typing import Any
 
 import click
 
-from robolin.cli.flags.flag import Verb
-from robolin.cli.flags.model_flags import Model, model_options
+from robolin.answering.inquiry import ArmSource
+from robolin.cli.flags.flag import VerbCommand
+from robolin.cli.flags.model_flags import model_options
 from robolin.cli.reports.report import Lines, Part, Report, TableFile, report_options
 
 _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 
 
-@click.command("inspect", cls=Verb)
+@click.command("inspect", cls=VerbCommand)
 @model_options
 @report_options
-def command(model: Model, report: Report) -> None:
+def command(model: ArmSource, report: Report) -> None:
     """An arm laid open: tree, joints, masses and the contract.
 
     Shows what every other verb would work on under the same model flags, and what of the file it

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import METHOD, Flag, Verb
+from robolin.cli.flags.flag import METHOD, Flag, VerbCommand
 from robolin.cli.flags.model_flags import ARM, file_name
 from robolin.cli.reports.report import Lines, Report, report_options
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FOUND_SOMETHING = 1
 
 
-@click.command("validate", cls=Verb, params=[ARM])
+@click.command("validate", cls=VerbCommand, params=[ARM])
 @click.option("--strict", cls=Flag, section=METHOD, is_flag=True, help="Notes count as well.")
 @report_options
 def command(arm: str, strict: bool, report: Report) -> None:

@@ -13,7 +13,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from robolin.arrays import Floats
-from robolin.background import prefetch
+from robolin.background import from_item, prefetch
 from robolin.files.atomic import replacing
 from robolin.files.meta import Digests
 from robolin.results.result import ResultStream
@@ -36,7 +36,7 @@ def write_json_to(flow: ResultStream, stream: BinaryIO) -> None:
     digests = Digests()
     spools: dict[str, IO[bytes]] = {}
     with ExitStack() as opened:
-        with closing(prefetch(digests.passing(flow.parts))) as parts:
+        with closing(prefetch(digests.passing(flow.parts), from_item(3))) as parts:
             for part in parts:
                 for name, values in part.stored():
                     if name not in spools:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.arrays import Floats
-from robolin.background import prefetch
+from robolin.background import from_item, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.meta import Digests
@@ -55,7 +55,7 @@ def write_npz_to(flow: ResultStream, stream: IO[bytes], folder: Path | None = No
             # a file without a name: whatever happens, nothing of it stays
             return opened.enter_context(tempfile.TemporaryFile(dir=folder))
 
-        with closing(prefetch(digests.passing(flow.parts))) as parts:
+        with closing(prefetch(digests.passing(flow.parts), from_item(3))) as parts:
             for part in parts:
                 rooms = rooms or _rooms(part, flow.most_rows(), stream, spool)
                 for room, (_, values) in zip(rooms, part.stored(), strict=True):

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 from typing import IO, TYPE_CHECKING, Any
 
-from robolin.background import close, in_background, prefetch
+from robolin.background import close, from_item, in_background, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.meta import Digests
@@ -54,7 +54,7 @@ def _write_parquet_to(flow: ResultStream, stream: IO[bytes], path: str | Path) -
 
     digests = Digests()
     leave = Event()
-    parts = prefetch(digests.passing(flow.parts))
+    parts = prefetch(digests.passing(flow.parts), from_item(3))
     with ExitStack() as leaving:
         leaving.callback(close, parts)
         first = next(parts)
