@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         sensitivity,
         sensitivity_matrices,
     )
+    from robolin.answering.answer import answer, answer_stream
+    from robolin.answering.question import Question
+    from robolin.answering.states import States
     from robolin.api.arm_dynamics import (
         Diagonalized,
         DiagonalizedUnnormalized,
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
         link_accelerations,
         operational_space,
     )
+    from robolin.api.result_files import check, record, write
     from robolin.arm import Arm, Joint, Link
     from robolin.description.load import from_urdfpy, load
     from robolin.files.stored import read_result
@@ -96,6 +100,10 @@ _HOME = {
         ),
         "robolin.analysis.sensitivity",
     ),
+    **dict.fromkeys(("answer", "answer_stream"), "robolin.answering.answer"),
+    "Question": "robolin.answering.question",
+    "States": "robolin.answering.states",
+    **dict.fromkeys(("check", "record", "write"), "robolin.api.result_files"),
     **dict.fromkeys(("Arm", "Joint", "Link"), "robolin.arm"),
     **dict.fromkeys(
         ("advanced", "difference", "kinematic_block"), "robolin.geometry.configuration"
@@ -166,17 +174,22 @@ __all__ = [
     "OperationalSpace",
     "Operators",
     "PoseControl",
+    "Question",
     "RateControl",
     "Regressor",
     "RobolinError",
     "Sensitivity",
     "SensitivityMatrices",
     "Simulation",
+    "States",
     "TorqueTable",
     "UsageError",
     "Verification",
     "__version__",
     "advanced",
+    "answer",
+    "answer_stream",
+    "check",
     "close",
     "close_change",
     "coriolis_matrix",
@@ -211,6 +224,7 @@ __all__ = [
     "perturb_forward",
     "perturb_inverse",
     "read_result",
+    "record",
     "regressor",
     "sensitivity",
     "sensitivity_matrices",
@@ -218,6 +232,7 @@ __all__ = [
     "undiagonalize",
     "undiagonalize_unnormalized",
     "verify",
+    "write",
 ]
 
 

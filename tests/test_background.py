@@ -86,7 +86,7 @@ WAITING = {
     "for an item": "from robolin.background import prefetch; next(prefetch(map(time.sleep, [60])))",
     "for work apart": "from robolin.background import in_background; "
     "in_background(lambda: time.sleep(60), threading.Event())",
-    "for checks": "from robolin.cli.check_case import checked_side_by_side; "
+    "for checks": "from robolin.checking.check_results import checked_side_by_side; "
     "checked_side_by_side([lambda: time.sleep(60)], 1)",
 }
 

@@ -27,7 +27,8 @@ ALLOWED = {
     "dynamics": {"algebra"},
     "engine": {"algebra", "arm", "errors", "geometry"},
     "evaluation": {"arm", "dynamics", "engine", "errors", "input_checks", "loops"},
-    "description": {"arm", "errors", "geometry"},
+    "number_texts": {"errors"},
+    "description": {"arm", "errors", "geometry", "number_texts"},
     "results": {"arrays", "errors"},
     "terminal": {"arrays", "background", "errors", "results"},
     "files": {
@@ -41,7 +42,40 @@ ALLOWED = {
         "version",
     },
     "trajectory": {"arrays", "arm", "background", "errors", "files", "geometry"},
-    "checking": {"arrays", "background", "errors", "files", "quantities", "results"},
+    # the library behind the verbs: it knows of no command line, no terminal and no writer
+    "answering": {
+        "algebra",
+        "analysis",
+        "api",
+        "arm",
+        "arrays",
+        "background",
+        "description",
+        "dynamics",
+        "errors",
+        "evaluation",
+        "geometry",
+        "input_checks",
+        "kinematics",
+        "loops",
+        "number_texts",
+        "quantities",
+        "results",
+        "simulation",
+        "trajectory",
+    },
+    # asks stored questions again
+    "checking": {
+        "answering",
+        "arrays",
+        "background",
+        "description",
+        "errors",
+        "files",
+        "number_texts",
+        "quantities",
+        "results",
+    },
     "loops": {"algebra", "arm", "errors", "evaluation", "input_checks"},
     "simulation": {"arm", "errors", "evaluation", "geometry", "input_checks", "loops"},
     "kinematics": {
@@ -79,7 +113,7 @@ ALLOWED = {
     },
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array
-NO_NUMPY = {"arm", "errors", "quantities", "version", "description", "dynamics"}
+NO_NUMPY = {"arm", "errors", "number_texts", "quantities", "version", "description", "dynamics"}
 NUMPY_ON_DEMAND = {"algebra"}
 
 # a table of all algorithms, none itself

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from robolin.answering.verbs import Ask, Verb, answering_verb, did_you_mean, unknown_verb
+from robolin.answering.verbs import VERBS, Ask, Verb, answering_verb, did_you_mean, unknown_verb
 from robolin.errors import UsageError
 from robolin.number_texts import text_of
 
@@ -89,6 +89,8 @@ class Question:
 def _answering(verb: str) -> Verb:
     found = answering_verb(verb)
     if found is None:
+        if verb in VERBS:
+            raise UsageError(f"{verb} is a command that gives no result")
         raise unknown_verb(verb, "", "`robolin --help` lists the verbs")
     return found
 

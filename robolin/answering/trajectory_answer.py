@@ -65,7 +65,6 @@ class Rows:
         self._tolerant = posed.states.on_bad_row == NAN
         self._how: How = {
             "method": algorithms.method,
-            "jobs": posed.settings.jobs,
             "loop_method": algorithms.loops.method,
         }
         self._options, self._files = posed.options, posed.files
@@ -126,8 +125,17 @@ class Rows:
         numbers = self._numbers or _NUMBERS_AT_ONCE
         return max(_FEWEST_ROWS, int(_NUMBERS_AT_ONCE / numbers))
 
+    def _how_for(self, chunk: Chunk) -> How:
+        """How to run these rows: by one thread if they are few and nobody asked for more."""
+        if self._numbers:
+            few = chunk.rows * self._numbers < _WORTH_A_THREAD
+        else:
+            # nobody knows yet how much there is to compute in a row
+            few = chunk.rows <= FEW_STATES
+        return {**self._how, "jobs": self._posed.settings.jobs or (1 if few else None)}
+
     def _part(self, chunk: Chunk) -> Result:
-        batch, settings = Batch(self._arm, self._how), self._posed.settings
+        batch, settings = Batch(self._arm, self._how_for(chunk)), self._posed.settings
         arrays = arrays_of(self._algorithms, self._arm, self._motion, chunk.columns, batch.run)
         part = Result(
             verb=self._posed.question.verb,

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from threading import Event
 from typing import IO, TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # the same rows give the same groups of rows, and so the same bytes, however they come
 _NUMBERS_PER_GROUP = 1 << 21
 _READ_AT_ONCE = 1 << 22
+_FEW_PARTS = 3
 
 # the provenance and, in hexadecimal digits, a CRC-32 of the file with zeros in their place
 META, CHECKSUM, UNCHECKED = "robolin", "robolin.crc32", "0" * 8
@@ -57,12 +58,12 @@ def _write_parquet_to(flow: ResultStream, stream: IO[bytes], path: str | Path) -
     parts = prefetch(digests.passing(flow.parts), from_item(3))
     with ExitStack() as leaving:
         leaving.callback(close, parts)
-        first = next(parts)
-        names = flat(first)[0]
+        begun = list(islice(parts, _FEW_PARTS))
+        names = flat(begun[0])[0]
         said: list[str] = []
 
         def frames(*_: Any) -> Iterator[DataFrame]:
-            for part in chain([first], parts):
+            for part in chain(begun, parts):
                 if leave.is_set():
                     return
                 yield polars.from_numpy(flat(part)[1], schema=names, orient="row")
@@ -78,7 +79,11 @@ def _write_parquet_to(flow: ResultStream, stream: IO[bytes], path: str | Path) -
             metadata=lambda _: {META: said[0], CHECKSUM: UNCHECKED},
         )
         try:
-            in_background(sink, leave)
+            if len(begun) < _FEW_PARTS:
+                # all of it is there, and written before anybody could lose patience
+                sink()
+            else:
+                in_background(sink, leave)
         except polars.exceptions.PolarsError as error:
             raise FileError(f"could not write: {error}", where=str(path)) from error
     place = checksum_place(stream)
