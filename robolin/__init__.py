@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         sensitivity_matrices,
     )
     from robolin.answering.answer import answer, answer_stream
+    from robolin.answering.given_states import States
     from robolin.answering.question import Question
-    from robolin.answering.states import States
     from robolin.api.arm_dynamics import (
         Diagonalized,
         DiagonalizedUnnormalized,
@@ -102,7 +102,7 @@ _HOME = {
     ),
     **dict.fromkeys(("answer", "answer_stream"), "robolin.answering.answer"),
     "Question": "robolin.answering.question",
-    "States": "robolin.answering.states",
+    "States": "robolin.answering.given_states",
     **dict.fromkeys(("check", "record", "write"), "robolin.api.result_files"),
     **dict.fromkeys(("Arm", "Joint", "Link"), "robolin.arm"),
     **dict.fromkeys(

@@ -16,7 +16,7 @@ from robolin.answering.loop_answer import (
     fully,
 )
 from robolin.answering.loop_options import NO_LOOPS, LoopOptions, loop_options
-from robolin.answering.motion import Motion, Run, Torque, Values, one_state
+from robolin.answering.motion import NeededValues, Run, Torque, Values, one_state
 from robolin.answering.named_arrays import algorithm_arrays
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
@@ -86,7 +86,7 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
 
 
 def arrays_of(
-    algorithms: Algorithms, arm: Arm, motion: Motion, given: Values, run: Run
+    algorithms: Algorithms, arm: Arm, motion: NeededValues, given: Values, run: Run
 ) -> tuple[Array, ...]:
     """Everything the question asks for, from the values that are given."""
     values = motion.values(arm, closed_state(arm, algorithms.loops, given), run)
@@ -107,7 +107,7 @@ def arrays_of(
 
 
 def contract_lines(
-    algorithms: Algorithms, arm: Arm, motion: Motion, rows: int | None = None
+    algorithms: Algorithms, arm: Arm, motion: NeededValues, rows: int | None = None
 ) -> dict[str, Any]:
     """What the contract tells beside what it tells of the arm."""
     lines = {**motion.contract_lines(rows), **algorithms.loops.contract_lines}

@@ -10,10 +10,10 @@ from importlib import import_module
 
 import numpy as np
 
+from robolin.answering.given_states import States
 from robolin.answering.inquiry import require_sense
 from robolin.answering.posed_question import Notify, PosedQuestion, Settings, Watch
 from robolin.answering.question import Question
-from robolin.answering.states import States
 from robolin.arm import Arm
 from robolin.errors import UsageError
 from robolin.input_checks import require_arm

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
+from robolin.answering.given_states import States
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
-from robolin.answering.states import States
 from robolin.errors import UsageError
 from robolin.results.result import Result, ResultStream
 

@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
-from robolin.answering.states import States
 from robolin.answering.verbs import MODEL, VERBS, Verb, answering_verb, did_you_mean
 from robolin.errors import UsageError
 

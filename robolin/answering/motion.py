@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from robolin.answering.given_states import HOLD, States, perturbations
 from robolin.answering.question import Question
-from robolin.answering.states import HOLD, States, perturbations
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.arrays import Floats
@@ -24,7 +24,7 @@ WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effor
 
 
 @dataclass(frozen=True)
-class Motion:
+class NeededValues:
     """How the values a verb needs come about.
 
     given:   the names of those that flags or columns give
@@ -101,7 +101,7 @@ def possible(needs: Sequence[str], torque: Torque) -> tuple[str, ...]:
 
 def one_state(
     arm: Arm, question: Question, states: States, needs: Sequence[str], torque: Torque
-) -> tuple[Motion, dict[str, Floats]]:
+) -> tuple[NeededValues, dict[str, Floats]]:
     """The motion of one state, and the values it gives, each of shape (n,)."""
     require_useful(states, possible(needs, torque))
     typed = states.typed
@@ -111,7 +111,7 @@ def one_state(
     given = {name: np.array(states.of_joints(arm, name)) for name in names}
     turned = tuple(states.turned(arm))
     changes = _changes(arm, question)
-    return Motion(tuple(needs), tuple(names), hold, changes, turned=turned), given
+    return NeededValues(tuple(needs), tuple(names), hold, changes, turned=turned), given
 
 
 def many_states(
@@ -121,11 +121,11 @@ def many_states(
     torque: Torque,
     columns: Sequence[str],
     file: str,
-) -> Motion:
+) -> NeededValues:
     """The motion that the columns of a trajectory, or arrays with rows, describe."""
     given = tuple(name for name in columns if name != "qdd" or "tau" not in columns)
     hold = "tau" in needs and torque == "hold"
-    return Motion(tuple(needs), given, hold, _changes(arm, question), file)
+    return NeededValues(tuple(needs), given, hold, _changes(arm, question), file)
 
 
 def _changes(arm: Arm, question: Question) -> dict[str, Floats]:

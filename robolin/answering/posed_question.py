@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Protocol
 
+from robolin.answering.given_states import States
 from robolin.answering.inquiry import recorded_options
 from robolin.answering.motion import Values
 from robolin.answering.question import Question
-from robolin.answering.states import States
 from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
 from robolin.results.result import Array, Result

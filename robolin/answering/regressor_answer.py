@@ -9,11 +9,11 @@ import numpy as np
 from robolin.analysis.identification import identifiable, public_columns
 from robolin.analysis.link_parameters import parameters
 from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
+from robolin.answering.given_states import States
 from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.answering.sampled_states import sampled_states
-from robolin.answering.states import States
 from robolin.arm import Arm
 from robolin.errors import UsageError
 from robolin.results.result import Array, Result, ResultStream

@@ -7,9 +7,9 @@ from typing import Any
 
 from robolin.analysis.nominal_motion import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
+from robolin.answering.given_states import States, perturbations
 from robolin.answering.posed_question import PosedQuestion, file_label
 from robolin.answering.question import Question
-from robolin.answering.states import States, perturbations
 from robolin.arm import Arm, Vector3
 from robolin.description.building.option_texts import payload_of
 from robolin.errors import RobolinError, UsageError

@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 
+from robolin.answering.given_states import States
 from robolin.answering.joint_values import per_joint
 from robolin.answering.loop_answer import closed_state
 from robolin.answering.loop_options import loop_options
@@ -19,7 +20,6 @@ from robolin.answering.simulate_torque import (
     holds,
     require_one_drive,
 )
-from robolin.answering.states import States
 from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 from robolin.number_texts import FlagText, number

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from robolin.answering.given_states import HOLD
 from robolin.answering.joint_values import per_joint
 from robolin.answering.question import Question
-from robolin.answering.states import HOLD
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, figure, number
 

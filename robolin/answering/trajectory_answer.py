@@ -11,11 +11,11 @@ import numpy as np
 
 from robolin.answering.algorithm_answer import Algorithms, arrays_of, condition, contract_lines
 from robolin.answering.batches import Batch
+from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
-from robolin.answering.motion import WORDS, Motion, many_states, possible, require_useful
+from robolin.answering.motion import WORDS, NeededValues, many_states, possible, require_useful
 from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
 from robolin.answering.row_source import ArrayRows, FileRows, RowSource
-from robolin.answering.states import NAN
 from robolin.background import prefetch
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
@@ -58,7 +58,7 @@ class Rows:
     """The rows of one trajectory on their way through a verb."""
 
     def __init__(
-        self, posed: PosedQuestion, algorithms: Algorithms, motion: Motion, source: RowSource
+        self, posed: PosedQuestion, algorithms: Algorithms, motion: NeededValues, source: RowSource
     ) -> None:
         self._posed, self._algorithms = posed, algorithms
         self._arm, self._motion, self._source = posed.arm, motion, source
@@ -185,7 +185,7 @@ def _require_readable(posed: PosedQuestion, path: str, names: tuple[str, ...]) -
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
 
 
-def _tell(posed: PosedQuestion, motion: Motion, source: RowSource) -> None:
+def _tell(posed: PosedQuestion, motion: NeededValues, source: RowSource) -> None:
     """Say what is assumed about the trajectory; under --strict what is missing is an error."""
     if not source.has_columns:
         return

@@ -113,7 +113,7 @@ def _checked(
     if how.inputs.model is not None:
         comparison = _under_another_name(comparison)
     if not comparison.same and close.exact and _from_a_library(stored):
-        comparison = replace(comparison, notes=(*comparison.notes, rounding.SAID))
+        comparison = replace(comparison, notes=(*comparison.notes, rounding.LIBRARY_NOTE))
     if how.update and not comparison.same:
         record_inquiry(asked.inquiry(), Path(stored.path), how.settings, _stored_with(stored))
         return Outcome(name, stored.path, "updated", question, comparison)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robolin.answering.given_states import ARRAYS
 from robolin.answering.inquiry import ARM, Inquiry, inquiry_of
-from robolin.answering.states import ARRAYS
 from robolin.answering.verbs import answering_verb
 from robolin.errors import FileError, RobolinError
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from robolin.answering.answer import posed
+from robolin.answering.given_states import ARRAYS
 from robolin.answering.inquiry import ARM, Inquiry
 from robolin.answering.posed_question import Notify, Settings
-from robolin.answering.states import ARRAYS
 from robolin.answering.verbs import answering_verb
-from robolin.checking.rounding import SAID, from_a_library
+from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances
 from robolin.errors import FileError, RobolinError
 from robolin.files.write import FILE_WRITERS, format_of, require_target
@@ -49,7 +49,7 @@ def as_reference(
     if isinstance(answer, Result):
         require_finite(answer)
         if close.exact and from_a_library(answer.verb, answer.options, answer.model):
-            notify("note", SAID)
+            notify("note", LIBRARY_NOTE)
         answer = whole(answer)
     reference = Reference(close.plain(), _ways(files, path.resolve().parent))
     ending = answer.ending

@@ -7,7 +7,7 @@ from typing import Any
 
 from robolin.answering.verbs import VERBS
 
-SAID = (
+LIBRARY_NOTE = (
     "a linear-algebra library takes part in these numbers, and its last digits differ between "
     "machines; --rtol and --atol allow for that"
 )

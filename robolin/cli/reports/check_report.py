@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.checking.annotations import github, junit
 from robolin.checking.outcome import Outcome, counted, document, reasons, shown_entries, told
-from robolin.cli.reports.report import Lines, Part, Report, TableFile
+from robolin.cli.reports.report import Part, Report, ReportTable, TextLines
 
 if TYPE_CHECKING:
     from robolin.checking.differences import Difference
@@ -31,7 +31,7 @@ def _parts(outcomes: Sequence[Outcome], everything: bool) -> Iterator[Part]:
     for outcome in outcomes:
         if outcome.status != "same" or everything or list(_asides(outcome)):
             yield from _details(outcome, everything)
-    yield Lines([*_one_line_each(outcomes), counted(outcomes)])
+    yield TextLines([*_one_line_each(outcomes), counted(outcomes)])
 
 
 def _asides(outcome: Outcome) -> Iterator[str]:
@@ -54,17 +54,17 @@ def _details(outcome: Outcome, everything: bool) -> Iterator[Part]:
     title = f"{outcome.name}: {outcome.status}"
     comparison = outcome.comparison
     if comparison is None or outcome.error is not None:
-        yield Lines(told(outcome), title)
+        yield TextLines(told(outcome), title)
         return
-    yield Lines(list(reasons(comparison)), title)
+    yield TextLines(list(reasons(comparison)), title)
     shown, left = shown_entries(comparison, everything)
     if shown:
         yield _sheet(shown)
     if left:
-        yield Lines([f"… {left} more differ; --all shows them"])
+        yield TextLines([f"… {left} more differ; --all shows them"])
 
 
-def _sheet(entries: Sequence[Difference]) -> TableFile:
+def _sheet(entries: Sequence[Difference]) -> ReportTable:
     header = ("row", "entry", "stored", "now", "unit", "change", "allowed", "rows")
     rows = [
         (
@@ -80,14 +80,14 @@ def _sheet(entries: Sequence[Difference]) -> TableFile:
     ]
     # one state has no rows to tell apart
     if all(entry.row is None for entry in entries):
-        return TableFile(header[1:-1], [row[1:-1] for row in rows], _NUMBERS)
-    return TableFile(header, rows, _NUMBERS)
+        return ReportTable(header[1:-1], [row[1:-1] for row in rows], _NUMBERS)
+    return ReportTable(header, rows, _NUMBERS)
 
 
-def changes_sheet(changes: Sequence[Change]) -> TableFile:
+def changes_sheet(changes: Sequence[Change]) -> ReportTable:
     """What differs between two models, as a table."""
     header = ("part", "name", "quantity", "old", "new", "unit", "change")
-    return TableFile(header, [changes_row(change) for change in changes], _NUMBERS)
+    return ReportTable(header, [changes_row(change) for change in changes], _NUMBERS)
 
 
 def changes_row(change: Change) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from io import StringIO
 from typing import Any
 
 from robolin.analysis.limits import JointLimits, Margin
-from robolin.cli.reports.report import Lines, Part, TableFile
+from robolin.cli.reports.report import Part, ReportTable, TextLines
 
 COLUMNS = ("joint", "quantity", "row", "time", "value", "limit", "margin", "margin_percent", "unit")
 
@@ -23,13 +23,13 @@ def parts(found: JointLimits, precision: int, one_state: bool) -> list[Part]:
         keep = [i for i, name in enumerate(header) if name not in hidden]
         numbers = frozenset(("row", "time", "value", "limit", "margin", "margin %"))
         shown.append(
-            TableFile(
+            ReportTable(
                 tuple(header[i] for i in keep),
                 [tuple(row[i] for i in keep) for row in rows],
                 numbers,
             )
         )
-    shown.append(Lines([*unlimited(found), _verdict(found)]))
+    shown.append(TextLines([*unlimited(found), _verdict(found)]))
     return shown
 
 
@@ -87,7 +87,7 @@ def csv_part(found: JointLimits) -> list[Part]:
     for margin in found.margins:
         entry = _entry(margin)
         writer.writerow("" if value is None else _plain(value) for value in entry.values())
-    return [Lines(text.getvalue().splitlines())]
+    return [TextLines(text.getvalue().splitlines())]
 
 
 def _plain(value: object) -> str:

@@ -21,7 +21,7 @@ EXTENSIONS = {".json": "json", ".txt": "table"}
 
 
 @dataclass(frozen=True)
-class TableFile:
+class ReportTable:
     """A table; a column of numbers stands to the right."""
 
     header: tuple[str, ...]
@@ -31,14 +31,14 @@ class TableFile:
 
 
 @dataclass(frozen=True)
-class Lines:
+class TextLines:
     """Text that is shown as it stands."""
 
     lines: Sequence[str]
     title: str = ""
 
 
-Part = TableFile | Lines
+Part = ReportTable | TextLines
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,12 @@ def plain(parts: Sequence[Part]) -> str:
     blocks = []
     for part in parts:
         lines = [part.title] if part.title else []
-        lines += part.lines if isinstance(part, Lines) else _columns(part)
+        lines += part.lines if isinstance(part, TextLines) else _columns(part)
         blocks.append("".join(f"{printable(line).rstrip()}\n" for line in lines))
     return "\n".join(blocks)
 
 
-def _columns(sheet: TableFile) -> list[str]:
+def _columns(sheet: ReportTable) -> list[str]:
     lines = [sheet.header, *sheet.rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
@@ -148,7 +148,7 @@ def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
             console.print()
         if part.title:
             console.print(Text(printable(part.title), style="bold"))
-        if isinstance(part, Lines):
+        if isinstance(part, TextLines):
             for line in part.lines:
                 console.print(Text(printable(line)), soft_wrap=True)
         else:
@@ -156,7 +156,7 @@ def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
     return drawn_on(console)
 
 
-def _table(sheet: TableFile) -> Any:
+def _table(sheet: ReportTable) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text

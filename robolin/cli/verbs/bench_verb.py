@@ -13,7 +13,7 @@ from robolin.answering.inquiry import ArmSource
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_options
 from robolin.cli.messages import say
-from robolin.cli.reports.report import Lines, Part, Report, TableFile, report_options
+from robolin.cli.reports.report import Part, Report, ReportTable, TextLines, report_options
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -146,7 +146,7 @@ def _parts(document: Mapping[str, Any]) -> Sequence[Part]:
         for verb, figures in document["verbs"].items()
     ]
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
-    return [Lines([head]), TableFile(("verb", *columns), rows, frozenset(columns))]
+    return [TextLines([head]), ReportTable(("verb", *columns), rows, frozenset(columns))]
 
 
 def _cells(figures: Mapping[str, float], who: str) -> tuple[str, str]:

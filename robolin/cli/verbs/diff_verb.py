@@ -12,7 +12,7 @@ import click
 from robolin.cli.flags.flag import OUTPUT, VerbCommand, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag
-from robolin.cli.reports.report import Lines, Part, Report
+from robolin.cli.reports.report import Part, Report, TextLines
 
 if TYPE_CHECKING:
     from robolin.checking.model_changes import Change
@@ -68,9 +68,9 @@ def _parts(changes: Sequence[Change]) -> list[Part]:
     from robolin.cli.reports.check_report import changes_sheet
 
     if not changes:
-        return [Lines(["nothing differs"])]
+        return [TextLines(["nothing differs"])]
     count = f"{len(changes)} difference{'s' * (len(changes) != 1)}"
-    return [changes_sheet(changes), Lines([count])]
+    return [changes_sheet(changes), TextLines([count])]
 
 
 def _csv(changes: Sequence[Change]) -> str:

@@ -10,7 +10,7 @@ import click
 from robolin.answering.inquiry import ArmSource
 from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.flags.model_flags import model_options
-from robolin.cli.reports.report import Lines, Part, Report, TableFile, report_options
+from robolin.cli.reports.report import Part, Report, ReportTable, TextLines, report_options
 
 _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 
@@ -38,42 +38,42 @@ def command(model: ArmSource, report: Report) -> None:
 
 def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
     joints = "joint" if found["n"] == 1 else "joints"
-    yield Lines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
-    yield Lines(found["tree"], "Tree")
-    yield TableFile(
+    yield TextLines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
+    yield TextLines(found["tree"], "Tree")
+    yield ReportTable(
         ("joint", "kind", *_FIGURES, "follows"),
         [_joint(row) for row in found["joints"]],
         frozenset(_FIGURES),
         "Joints, base to tip",
     )
-    yield TableFile(
+    yield ReportTable(
         ("link", "joint", "mass", "merged into it"),
         [_link(row) for row in found["links"]],
         frozenset({"mass"}),
         "Moving links, base to tip",
     )
     if found["loops"]:
-        yield TableFile(
+        yield ReportTable(
             ("loop", "kind", "first", "second", "equations"),
             [tuple(str(value) for value in row.values()) for row in found["loops"]],
             frozenset({"equations"}),
             "Closures of loops",
         )
     mass = found["mass"]
-    yield Lines(
+    yield TextLines(
         [
             f"{_figure(mass['total'])} kg in total, {_figure(mass['moving'])} kg moving, "
             f"{_figure(mass['base'])} kg on the base"
         ],
         "Mass",
     )
-    yield TableFile(
+    yield ReportTable(
         ("key", "says"),
         [(key, _phrase(value)) for key, value in found["contract"].items()],
         title="Contract",
     )
     if text := _findings(found["findings"]):
-        yield Lines([text], "Findings")
+        yield TextLines([text], "Findings")
 
 
 def _shape(found: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from robolin.cli.flags.flag import VerbCommand
-from robolin.cli.reports.report import Report, TableFile, report_options
+from robolin.cli.reports.report import Report, ReportTable, report_options
 
 
 @click.command("models", cls=VerbCommand)
@@ -29,9 +29,9 @@ def command(report: Report) -> None:
     report.write([arms, origins], rows)
 
 
-def _sheet(rows: Sequence[Mapping[str, Any]], header: tuple[str, ...], title: str) -> TableFile:
+def _sheet(rows: Sequence[Mapping[str, Any]], header: tuple[str, ...], title: str) -> ReportTable:
     cells = [tuple(str(row[key]) for key in header) for row in rows]
-    return TableFile(header, cells, frozenset({"joints"}), title)
+    return ReportTable(header, cells, frozenset({"joints"}), title)
 
 
 def _models() -> list[dict[str, Any]]:

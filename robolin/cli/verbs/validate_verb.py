@@ -10,7 +10,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, Flag, VerbCommand
 from robolin.cli.flags.model_flags import ARM, file_name
-from robolin.cli.reports.report import Lines, Report, report_options
+from robolin.cli.reports.report import Report, TextLines, report_options
 
 if TYPE_CHECKING:
     from robolin.description.model import Finding
@@ -36,7 +36,7 @@ def command(arm: str, strict: bool, report: Report) -> None:
     from robolin.description.validate.validate import validate
 
     findings = validate(read(file_name(arm)))
-    report.write([Lines(list(_lines(arm, findings)))], _document(arm, findings))
+    report.write([TextLines(list(_lines(arm, findings)))], _document(arm, findings))
     telling = ("error", "warning", "note") if strict else ("error", "warning")
     if any(found.level in telling for found in findings):
         click.get_current_context().exit(FOUND_SOMETHING)
