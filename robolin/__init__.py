@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from robolin.analysis.sensitivity import parameter_names as parameter_names
     from robolin.analysis.sensitivity import sensitivity as sensitivity
     from robolin.analysis.sensitivity import sensitivity_matrices as sensitivity_matrices
+    from robolin.answering.answer import answer as answer
+    from robolin.answering.answer import answer_stream as answer_stream
+    from robolin.answering.given_states import States as States
+    from robolin.answering.question import Question as Question
     from robolin.api.closed_loops import close as close
     from robolin.api.closed_loops import close_change as close_change
     from robolin.api.closed_loops import linearize_loops as linearize_loops
@@ -79,6 +83,9 @@ if TYPE_CHECKING:
     from robolin.api.mass_matrices import (
         mass_matrix_second_derivative as mass_matrix_second_derivative,
     )
+    from robolin.api.result_files import check as check
+    from robolin.api.result_files import record as record
+    from robolin.api.result_files import write as write
     from robolin.arm import Arm as Arm
     from robolin.arm import Joint as Joint
     from robolin.arm import Link as Link
@@ -109,6 +116,9 @@ _PUBLIC = {
     "robolin.analysis.sensitivity": (
         "Sensitivity SensitivityMatrices parameter_names sensitivity sensitivity_matrices"
     ),
+    "robolin.answering.answer": "answer answer_stream",
+    "robolin.answering.given_states": "States",
+    "robolin.answering.question": "Question",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
     "robolin.api.diagonal_coordinates": (
         "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "
@@ -130,6 +140,7 @@ _PUBLIC = {
         "Factors coriolis_matrix mass_matrix mass_matrix_derivative mass_matrix_factor "
         "mass_matrix_inverse mass_matrix_second_derivative"
     ),
+    "robolin.api.result_files": "check record write",
     "robolin.arm": "Arm Joint Link",
     "robolin.description.load": "from_urdfpy load",
     "robolin.errors": "FileError RobolinError UsageError",

@@ -225,6 +225,7 @@ class Arm:
         figures: what the description says in plain numbers, for telling what changed in it
         source: what the arm was loaded from
         digest: SHA-256 of the file
+        loaded_with: 'arm' and the model flags that make this arm again; None if nothing does
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -251,6 +252,7 @@ class Arm:
     figures: Mapping[str, Any] = field(default_factory=dict, compare=False)
     source: str = ""
     digest: str = ""
+    loaded_with: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled and copied: the fields, not what was worked out and can be again."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, wait
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from types import GeneratorType
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -25,39 +25,75 @@ class _End:
     """What stands behind the last item."""
 
 
-def prefetch(items: Iterable[T]) -> Generator[T, None, None]:
+class _Ahead(Generic[T]):
+    """A thread that makes the next item of a source as soon as the last one was taken."""
+
+    def __init__(self, source: Iterator[T]) -> None:
+        self._source = source
+        self._wanted: SimpleQueue[bool] = SimpleQueue()
+        self._made: SimpleQueue[T | _End | BaseException] = SimpleQueue()
+        self._done = Event()
+        self._thread = Thread(target=self._work, name="robolin-ahead", daemon=True)
+        self._thread.start()
+        self._wanted.put(True)
+
+    def _work(self) -> None:
+        while self._wanted.get():
+            try:
+                self._made.put(next(self._source, _End()))
+            except BaseException as error:
+                self._made.put(error)
+        # threads further up are told that nobody is waiting any more
+        close(self._source)
+        self._done.set()
+
+    def take(self) -> T | _End:
+        """The next item, or what went wrong with it; the one behind it is begun."""
+        item = _next(self._made, self._thread)
+        if isinstance(item, BaseException):
+            raise item
+        if not isinstance(item, _End):
+            self._wanted.put(True)
+        return item
+
+    def stop(self) -> None:
+        """No more items are wanted."""
+        self._wanted.put(False)
+        if self._thread.is_alive():
+            self._done.wait(_PATIENCE)
+
+
+def prefetch(
+    items: Iterable[T], goes_on: Callable[[T], bool] | None = None
+) -> Generator[T, None, None]:
     """The same items, the next one being made while the last one is used.
+
+    goes_on: with it, items are made by whoever asks for them until one comes of which this is
+             true; only from then on is there enough to do for another thread
 
     Whoever leaves early closes the iterator; the thread then stops after what it is at.
     """
-    wanted: SimpleQueue[bool] = SimpleQueue()
-    made: SimpleQueue[T | _End | BaseException] = SimpleQueue()
-    done = Event()
-
-    def work() -> None:
-        source = iter(items)
-        while wanted.get():
-            try:
-                made.put(next(source, _End()))
-            except BaseException as error:
-                made.put(error)
-        # threads further up are told that nobody is waiting any more
-        close(source)
-        done.set()
-
-    thread = Thread(target=work, name="robolin-ahead", daemon=True)
-    thread.start()
-    wanted.put(True)
+    source = iter(items)
+    ahead = _Ahead(source) if goes_on is None else None
     try:
-        while not isinstance(item := _next(made, thread), _End):
-            if isinstance(item, BaseException):
-                raise item
-            wanted.put(True)
+        while True:
+            item = next(source, _End()) if ahead is None else ahead.take()
+            if isinstance(item, _End):
+                return
+            if ahead is None and goes_on is not None and goes_on(item):
+                ahead = _Ahead(source)
             yield item
     finally:
-        wanted.put(False)
-        if thread.is_alive():
-            done.wait(_PATIENCE)
+        if ahead is None:
+            close(source)
+        else:
+            ahead.stop()
+
+
+def from_item(count: int) -> Callable[[object], bool]:
+    """True of an item from the one of this number on, counted from 1."""
+    before = iter(range(1, count))
+    return lambda _: next(before, None) is None
 
 
 def result_of(future: Future[T]) -> T:

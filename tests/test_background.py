@@ -87,7 +87,7 @@ WAITING = {
     "for an item": "from robolin.background import prefetch; next(prefetch(map(work, [1])))",
     "for work apart": "from robolin.background import in_background; "
     "in_background(work, threading.Event())",
-    "for checks": "from robolin.cli.check_case import checked_side_by_side; "
+    "for checks": "from robolin.checking.check_results import checked_side_by_side; "
     "checked_side_by_side([work], 1)",
 }
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-SAID = (
+from robolin.answering.verbs import VERBS
+
+LIBRARY_NOTE = (
     "a linear-algebra library takes part in these numbers, and its last digits differ between "
     "machines; --rtol and --atol allow for that"
 )
@@ -18,11 +20,5 @@ def from_a_library(verb: str, options: Mapping[str, Any], model: Mapping[str, An
     with the same bits everywhere.
     """
     closed = bool((model or {}).get("loops")) and not options.get("open-loops")
-    adapted = bool({"rtol", "atol"} & set(options)) or options.get("integrator", "rk4") != "rk4"
-    asked = {
-        "sensitivity": True,
-        "regressor": "rank" in options,
-        "diagonalize": "curvature" in options,
-        "simulate": adapted,
-    }
-    return closed or asked.get(verb, False)
+    known = VERBS.get(verb)
+    return closed or (known is not None and known.by_library(options))

@@ -14,16 +14,20 @@ Paths are meant from the folder of the suite file.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from robolin.answering.verbs import Ask, answering_verb
+from robolin.checking.recorded_question import RecordedQuestion
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.checking.toml_lines import line_of
 from robolin.errors import FileError, RobolinError, raise_all
+from robolin.number_texts import text_of
 from robolin.wording import did_you_mean
 
 SUITE, PROJECT = "robolin.toml", "pyproject.toml"
@@ -41,28 +45,12 @@ _TOLERANCE = ("rtol", "atol")
 _PLACE = re.compile(r"\s*\(at line (\d+), column (\d+)\)")
 
 
-class Flag(NamedTuple):
-    """What a suite has to know about a flag of a verb."""
-
-    takes_file: bool = False
-    repeats: bool = False
-
-
-# verb -> its flags without dashes; None for a verb that is unknown or has no result
-FlagsOf = Callable[[str], Mapping[str, Flag] | None]
-
-
 @dataclass(frozen=True)
 class Case:
-    """One question of a suite, as a command line, and where its answer is stored.
-
-    words: flags and their values; the paths among them are complete
-    """
+    """One question of a suite, and where its answer is stored."""
 
     name: str
-    verb: str
-    arm: str
-    words: tuple[str, ...]
+    question: RecordedQuestion
     stored: Path
     tolerances: Tolerances | None
     where: str
@@ -82,14 +70,22 @@ def find_suite(folder: Path) -> Path:
     )
 
 
-def read_suite(path: Path, flags_of: FlagsOf) -> tuple[Case, ...]:
+def nearest_suite(path: str | None) -> tuple[Case, ...]:
+    """The cases of a suite file, or of the nearest one to the current folder if none is named."""
+    if path is None:
+        # shown as people would type it
+        path = os.path.relpath(find_suite(Path.cwd()))
+    return read_suite(Path(path))
+
+
+def read_suite(path: Path) -> tuple[Case, ...]:
     """The cases of a suite file; everything wrong with it is reported at once."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError(f"could not read: {reason}", where=str(path)) from error
-    return _Reader(path, text, flags_of).cases()
+    return _Reader(path, text).cases()
 
 
 def _has_suite(path: Path) -> bool:
@@ -102,8 +98,8 @@ def _has_suite(path: Path) -> bool:
 class _Reader:
     """The text of a suite file, and what was found wrong with it so far."""
 
-    def __init__(self, path: Path, text: str, flags_of: FlagsOf) -> None:
-        self._path, self._text, self._flags_of = path, text, flags_of
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._text = path, text
         self._prefix: tuple[str, ...] = _TOOL if path.name == PROJECT else ()
         self._problems: list[RobolinError] = []
 
@@ -147,23 +143,24 @@ class _Reader:
         tolerances = self._tolerances(entry, at, general)
         if len(self._problems) > before:
             return None
-        words = tuple(self._words(entry, at))
+        options = dict(self._options(entry, at))
         return Case(
             name=entry.get("name", Path(entry["stored"]).stem),
-            verb=entry["verb"],
-            arm=self._file(entry["arm"]),
-            words=words,
+            question=RecordedQuestion(entry["verb"], self._file(entry["arm"]), options),
             stored=self._path.parent / entry["stored"],
             tolerances=tolerances,
             where=self._where(at),
         )
 
-    def _words(self, entry: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[str]:
-        """State, trajectory and options as they would be typed."""
-        known = self._flags_of(entry["verb"])
-        if known is None:
+    def _options(
+        self, entry: Mapping[str, Any], at: tuple[str | int, ...]
+    ) -> Iterator[tuple[str, Any]]:
+        """State, trajectory and options by name, as a command line would have them."""
+        verb = answering_verb(entry["verb"])
+        if verb is None:
             self._wrong((*at, "verb"), f"there is no verb '{entry['verb']}' with results to store")
             return
+        known = verb.options
         for section in ("state", "options"):
             values = entry.get(section, {})
             if not isinstance(values, dict):
@@ -172,13 +169,21 @@ class _Reader:
             for flag, value in values.items():
                 if flag not in known:
                     where = (*at, section, flag)
-                    self._wrong(where, f"{entry['verb']} has no --{flag}", _meant(flag, [*known]))
-                    continue
-                if known[flag].takes_file and isinstance(value, str):
-                    value = str(self._path.parent / value)
-                yield from _typed(flag, value, known[flag].repeats)
+                    self._wrong(where, f"{verb.name} has no --{flag}", _meant(flag, [*known]))
+                elif value is not False:
+                    yield flag, self._value(known[flag], value)
         if "trajectory" in entry:
-            yield f"--trajectory={self._path.parent / entry['trajectory']}"
+            yield "trajectory", str(self._path.parent / entry["trajectory"])
+
+    def _value(self, ask: Ask, value: Any) -> Any:
+        """A value of the suite file as flags have it."""
+        if ask.kind == "file" and isinstance(value, str):
+            return str(self._path.parent / value)
+        if value is True or ask.kind == "count":
+            return value
+        if ask.repeats:
+            return [text_of(item) for item in (value if isinstance(value, list) else [value])]
+        return text_of(value)
 
     def _file(self, name: str) -> str:
         """An arm by its path from the suite; a bare name that is no file there stays a name."""
@@ -234,25 +239,6 @@ class _Reader:
 
     def _wrong(self, at: tuple[str | int, ...], message: str, hint: str = "") -> None:
         self._problems.append(RobolinError(message, where=self._where(at), hint=hint))
-
-
-def _typed(flag: str, value: Any, repeats: bool) -> Iterator[str]:
-    """A value of the suite file as one or several words of a command line."""
-    if value is True:
-        yield f"--{flag}"
-    elif isinstance(value, list) and repeats:
-        for item in value:
-            yield from _typed(flag, item, False)
-    elif value is not False:
-        yield f"--{flag}={_text(value)}"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ",".join(f"{name}={_text(item)}" for name, item in value.items())
-    if isinstance(value, list):
-        return ",".join(map(_text, value))
-    return repr(value) if isinstance(value, float) else str(value)
 
 
 def _meant(word: str, known: Sequence[str]) -> str:

@@ -1,86 +1,47 @@
 """The verbs as a group whose commands are imported when they are used.
 
-The table below is all that `robolin --help` needs, so that help starts without NumPy, rich or
+The table of verbs is all that `robolin --help` needs, so that help starts without NumPy, rich or
 the reader of any file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
 from click.exceptions import Exit, NoArgsIsHelpError
 
+from robolin.answering.verbs import VERBS, sections, unknown_verb
 from robolin.errors import RobolinError, UsageError
 from robolin.version import __version__
-from robolin.wording import did_you_mean
-
-# section -> verb -> its one-line summary; the module has the verb's name
-VERBS = {
-    "Dynamics": {
-        "inverse": "Torques for a motion.",
-        "forward": "Accelerations for torques.",
-        "mass-matrix": "Mass matrix, its inverse, factors, derivative and Coriolis matrix.",
-        "linearize-inverse": "How torques change with a small change of the motion.",
-        "linearize-forward": "How accelerations change with a small change of state and torques.",
-        "jacobian": "Jacobian of a frame, with its pose, twist and felt inertia.",
-        "diagonalize": "State and torques in coordinates that make the mass matrix diagonal.",
-        "regressor": "Torques as a linear function of masses, inertias and losses.",
-        "sensitivity": "How a motion changes with its beginning, its torques and the arm.",
-    },
-    "Motion": {
-        "simulate": "The motion of an arm under torques or a controller, with its energies.",
-    },
-    "Arms": {
-        "inspect": "An arm laid open: tree, joints, masses and the contract.",
-        "validate": "What is wrong or doubtful in robot files.",
-        "verify": "Whether robolin is right about an arm.",
-        "models": "The bundled arms, and where each one's figures come from.",
-    },
-    "Stored results": {
-        "check": "Stored results beside what their questions are answered with now.",
-        "record": "A result stored for others to be checked against.",
-        "diff": "What differs between two models.",
-    },
-    "Cost": {
-        "count": "Exact operation counts, beside the papers' formulas.",
-        "bench": "States per second of every verb, on this machine.",
-    },
-}
 
 
 class Verbs(click.Group):
     """Commands by name, each module imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [verb for verbs in VERBS.values() for verb in verbs]
+        return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = import_module(f"robolin.cli.verbs.{cmd_name.replace('-', '_')}_verb")
-        command: click.Command = module.command
+        command: click.Command = import_module(VERBS[cmd_name].command).command
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         verb = args[0]
-        known = self.list_commands(ctx)
-        if verb not in known and not verb.startswith("-"):
-            raise _unknown_verb(verb, known)
+        if verb not in VERBS and not verb.startswith("-"):
+            raise unknown_verb(verb, "robolin", "`robolin --help` lists the verbs")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for section, verbs in VERBS.items():
+        for section, verbs in sections().items():
             with formatter.section(section):
                 formatter.write_dl(list(verbs.items()))
-
-
-def _unknown_verb(verb: str, known: Sequence[str]) -> RobolinError:
-    hint = did_you_mean(verb.replace("_", "-"), known, "`robolin --help` lists the verbs")
-    return UsageError(f"there is no verb '{verb}'", where="robolin", hint=hint)
 
 
 @click.group(
@@ -103,25 +64,42 @@ def group() -> None:
     """
 
 
-def invoke(args: Sequence[str], taker: object = None) -> int:
-    """Run one command line and return the exit code it asks for; errors are all our own.
-
-    taker: gets the result in place of the writer, for commands that run another one
-    """
+def invoke(args: Sequence[str]) -> int:
+    """Run one command line and return the exit code it asks for; errors are all our own."""
     try:
-        # not `group.main`: it has its own idea of what a closed pipe and Ctrl-C mean
-        with group.make_context("robolin", list(args), obj=taker) as ctx:
+        with _our_errors(args), group.make_context("robolin", list(args)) as ctx:
+            # not `group.main`: it has its own idea of what a closed pipe and Ctrl-C mean
             group.invoke(ctx)
     except Exit as stop:
         return stop.exit_code
-    except click.Abort as error:
-        raise KeyboardInterrupt from error
     except NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return UsageError.exit_code
+    return 0
+
+
+@contextmanager
+def parsed(args: Sequence[str]) -> Iterator[click.Context]:
+    """The flags of a command line, read and not run."""
+    with _our_errors(args), group.make_context("robolin", list(args)) as outer:
+        words = [*outer._protected_args, *outer.args]
+        name, command, rest = group.resolve_command(outer, words)
+        assert command is not None, "a verb that is not there has been refused"
+        with command.make_context(name, rest, parent=outer) as ctx:
+            yield ctx
+
+
+@contextmanager
+def _our_errors(args: Sequence[str]) -> Iterator[None]:
+    """Click's complaints as errors of ours; the end and the help page are none."""
+    try:
+        yield
+    except (Exit, NoArgsIsHelpError):
+        raise
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
     except click.ClickException as error:
         raise _misused(error, args) from error
-    return 0
 
 
 def _misused(error: click.ClickException, args: Sequence[str]) -> RobolinError:

@@ -14,6 +14,7 @@ from robolin.description.building.keywords import (
     model_options,
     require_known,
 )
+from robolin.description.building.option_texts import texts_of_options
 from robolin.description.building.options import ModelOptions
 from robolin.description.figures import figures_of
 from robolin.description.model import Description, Finding, Reading
@@ -101,7 +102,9 @@ def load(
 
 def load_with(source: Source, options: ModelOptions) -> Arm:
     """The arm in a file or of a bundled name, the options given as one object."""
-    return arm_of(read(source), options, name_of(source))
+    name, texts = name_of(source), texts_of_options(options)
+    arm = arm_of(read(source), options, name)
+    return replace(arm, loaded_with=None if texts is None else {"arm": name, **texts})
 
 
 def from_urdfpy(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -89,6 +89,7 @@ class Result:
     time:      shape (rows,), float64 or int64, as the trajectory had it
     model:     the figures of the arm's description, for telling what changed in it
     reference: set where the result is stored for others to be checked against
+    files:     option -> the path given for it, as far as the question has just been asked
     """
 
     verb: str
@@ -100,6 +101,7 @@ class Result:
     time: Numbers | None = None
     model: Mapping[str, Any] | None = None
     reference: Reference | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Numbers:
         """The values of an array, or the times."""

@@ -16,12 +16,12 @@ _PATIENCE = 0.5
 class RowProgress:
     """A bar with the share of the file, rows, rows per second and the time left.
 
-    size:  how far `reached` will get, or None if nobody knows
     shown: whether to draw anything at all
     """
 
-    def __init__(self, size: int | None, shown: bool) -> None:
-        self._size, self._shown = size, shown
+    def __init__(self, shown: bool) -> None:
+        self._size: int | None = None
+        self._shown = shown
         self._start = monotonic()
         self._rows = 0
         self._bar: Progress | None = None
@@ -32,6 +32,10 @@ class RowProgress:
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+    def begin(self, size: int | None) -> None:
+        """Rows are about to come; `size` is how far `reached` will get, if anybody knows."""
+        self._size, self._start = size, monotonic()
 
     def add(self, rows: int, reached: int) -> None:
         """So many more rows are done, and the file is done up to `reached`."""

@@ -32,3 +32,15 @@ def _joined(parts: list[Result]) -> Result:
     values = {name: np.concatenate([part[name] for part in stored]) for name in stored[0]}
     arrays = tuple(replace(array, values=values[array.name]) for array in first.arrays)
     return replace(first, arrays=arrays, time=values.get("time"))
+
+
+def some_rows(result: Result) -> Result:
+    """Some rows, evenly spread from the first to the last."""
+    total = result.batch or 0
+    if total <= SHOWN:
+        return result
+    picked = np.unique(np.linspace(0, total - 1, SHOWN).round().astype(int))
+    arrays = tuple(replace(array, values=array.values[picked]) for array in result.arrays)
+    time = None if result.time is None else result.time[picked]
+    shown = {"shown": f"{len(picked)} of {total} rows; -o FILE keeps them all"}
+    return replace(result, arrays=arrays, time=time, contract={**result.contract, **shown})

@@ -6,19 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from robolin.checking.suite import Flag, find_suite, read_suite
+from robolin.checking.suite import find_suite, read_suite
 from robolin.checking.tolerance import Tolerance
 from robolin.checking.toml_lines import line_of
 from robolin.errors import RobolinError
-
-FLAGS = {
-    "inverse": {
-        **dict.fromkeys(("q", "qd", "no-damping", "gravity"), Flag()),
-        "payload": Flag(repeats=True),
-        "trajectory": Flag(takes_file=True),
-    },
-    "simulate": {"initial": Flag(takes_file=True), "duration": Flag()},
-}
 
 GOOD = """
 rtol = 1e-9
@@ -52,31 +43,30 @@ stored = "ends.npz"
 def read(folder: Path, text: str, name: str = "robolin.toml"):
     path = folder / name
     path.write_text(text)
-    return read_suite(path, FLAGS.get)
+    return read_suite(path)
 
 
-def test_cases_are_command_lines(tmp_path: Path) -> None:
-    """State, options and trajectory become the words one would type; paths start at the suite."""
+def test_cases_are_questions(tmp_path: Path) -> None:
+    """State, options and trajectory are what flags would say; paths start at the suite."""
     (tmp_path / "arm.urdf").touch()
     first, second, third = read(tmp_path, GOOD)
-    assert first.words == (
-        "--q=0,-0.5,0.001",
-        "--qd=elbow=30deg,wrist=1",
-        "--payload=tool:1",
-        "--payload=tool:2@0,0,1",
-        "--no-damping",
-    )
-    assert first.arm == str(tmp_path / "arm.urdf")
+    assert first.question.options == {
+        "q": "0,-0.5,0.001",
+        "qd": "elbow=30deg,wrist=1",
+        "payload": ["tool:1", "tool:2@0,0,1"],
+        "no-damping": True,
+    }
+    assert first.question.arm == str(tmp_path / "arm.urdf")
     assert first.stored == tmp_path / "stored/holding.npz"
-    assert second.words == (f"--trajectory={tmp_path / 'motion.csv'}",)
-    assert (second.name, second.arm) == ("fall", "panda")
-    assert third.words == (f"--initial={tmp_path / 'states.csv'}", "--duration=2.0")
+    assert second.question.options == {"trajectory": str(tmp_path / "motion.csv")}
+    assert (second.name, second.question.arm) == ("fall", "panda")
+    assert third.question.options == {"initial": str(tmp_path / "states.csv"), "duration": "2.0"}
 
 
 def test_a_list_is_one_value_unless_the_flag_is_repeated(tmp_path: Path) -> None:
     """[0, 0, -1.62] for a flag given once is 0,0,-1.62; else the last number would be all of it."""
     (case,) = read(tmp_path, f"{CASE}options = {{ gravity = [0, 0, -1.62], payload = ['a:1'] }}")
-    assert case.words == ("--gravity=0,0,-1.62", "--payload=a:1")
+    assert case.question.options == {"gravity": "0,0,-1.62", "payload": ["a:1"]}
 
 
 def test_tolerances_come_from_the_nearest_place(tmp_path: Path) -> None:

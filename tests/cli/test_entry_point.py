@@ -36,7 +36,7 @@ from robolin.cli.main import run
 run()
 """
 BROKEN = """
-import robolin.cli.answer as answer
+import robolin.answering.algorithm_answer as answer
 
 def evaluate(*args, **how):
     {body}

@@ -7,11 +7,12 @@ import re
 import click
 import pytest
 
-from robolin.cli.group import VERBS, group
+from robolin.answering.verbs import VERBS
+from robolin.cli.group import group
 from robolin.version import __version__
 from tests.cli.command import answered, robolin
 
-SUMMARIES = {verb: text for verbs in VERBS.values() for verb, text in verbs.items()}
+SUMMARIES = {name: verb.summary for name, verb in VERBS.items()}
 CONTEXT = click.Context(group)
 
 

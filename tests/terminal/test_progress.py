@@ -26,7 +26,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def driven(size: int | None, shown: bool) -> None:
-    with RowProgress(size, shown) as bar:
+    with RowProgress(shown) as bar:
+        bar.begin(size)
         for step in range(1, 5):
             bar.add(250, 100 * step)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from pathlib import PurePath
 from typing import Any
 
 import click
@@ -29,7 +28,6 @@ SECTIONS: Mapping[str, str] = {
     MODEL: "",
     OUTPUT: "",
 }
-FILES = ("arm", "trajectory", "initial", "perturb_torque")
 
 
 class Flag(click.Option):
@@ -40,7 +38,7 @@ class Flag(click.Option):
         self.section = section
 
 
-class Verb(click.Command):
+class VerbCommand(click.Command):
     """A command whose help page has one section per bundle of flags."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -85,20 +83,16 @@ def bundled(
     return decorate
 
 
-def recorded() -> dict[str, Any]:
-    """What was asked of the running command, output aside: enough to ask again.
-
-    Files go by their base name, everything else as it was typed.
-    """
-    ctx = click.get_current_context()
-    record: dict[str, Any] = {}
-    for param in ctx.command.params:
-        name = param.name or ""
-        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and (isinstance(param, click.Argument) or getattr(param, "section", "") != OUTPUT):
-            value = ctx.params[name]
-            record[label_of(param)] = PurePath(value).name if name in FILES else value
-    return record
+def given_options(ctx: click.Context) -> dict[str, Any]:
+    """What the command line says about the question, by flag without dashes, as it was typed."""
+    return {
+        label_of(param): ctx.params[param.name]
+        for param in ctx.command.params
+        if param.name
+        and isinstance(param, click.Option)
+        and getattr(param, "section", OUTPUT) != OUTPUT
+        and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+    }
 
 
 def label_of(param: click.Parameter) -> str:

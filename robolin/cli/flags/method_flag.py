@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import click
 
-from robolin.cli.flags.flag import METHOD, Flag, Function
+from robolin.cli.flags.flag import METHOD, flag
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS, about_auto
 
 _TEXT = (
@@ -15,10 +15,9 @@ _TEXT = (
 )
 
 
-def _option(methods: Sequence[str], text: str) -> Callable[[Function], Function]:
-    return click.option(
+def _method(methods: Sequence[str], text: str) -> click.Option:
+    return flag(
         "--method",
-        cls=Flag,
         section=METHOD,
         type=click.Choice(methods),
         default="auto",
@@ -27,8 +26,8 @@ def _option(methods: Sequence[str], text: str) -> Callable[[Function], Function]
     )
 
 
-method_option = _option(COMMON_METHODS, _TEXT + about_auto("linearize-forward", "perturb-forward"))
-forward_method_option = _option(
+METHOD_FLAG = _method(COMMON_METHODS, _TEXT + about_auto("linearize-forward", "perturb-forward"))
+FORWARD_METHOD_FLAG = _method(
     COMMON_METHODS + FORWARD_METHODS,
     f"{_TEXT}{about_auto('forward')}  The recursions come in four ways that agree: "
     "bias torques first (a, bias-free), with the links' accelerations (b, bias-free-links), "

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, bundled, flag
+from robolin.cli.flags.flag import OUTPUT, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.messages import say
 from robolin.errors import FileError
 from robolin.files.formats import FORMATS, PIPED, TABLE, extensions, stream_formats
 
 if TYPE_CHECKING:
+    from robolin.answering.posed_question import Settings
     from robolin.results.result import Result, ResultStream
 
 COLORS = ("auto", "always", "never")
@@ -38,10 +39,6 @@ def count_flag(name: str, text: str) -> click.Option:
     return flag(name, section=OUTPUT, type=click.IntRange(min=1), metavar="N", help=text)
 
 
-# what a command that runs another one gets the answer with, instead of having it written
-Taker = Callable[["Output", "Result | ResultStream"], None]
-
-
 @dataclass(frozen=True)
 class Output:
     """How a result is written."""
@@ -54,7 +51,6 @@ class Output:
     verbose: bool = False
     jobs: int | None = None
     chunk_rows: int | None = None
-    taker: Taker | None = None
 
     def require_target(self) -> None:
         """Refuse a file that could not be written, before anything is computed for it."""
@@ -69,9 +65,6 @@ class Output:
 
         if self.path is not None:
             return format_of(self.path, self.form)
-        if self.taker is not None:
-            # all of it, as a file would have it
-            return "npz"
         return self.form or (TABLE if standard_output().isatty() else PIPED)
 
     def fills_terminal(self) -> bool:
@@ -80,12 +73,9 @@ class Output:
         return on_terminal and self.form_written() != TABLE
 
     def write(self, result: Result | ResultStream) -> None:
-        """Hand the result to whoever asked for it, else to the writer that fits."""
+        """Hand the result to the writer that fits."""
         from robolin.terminal.show import write
 
-        if self.taker is not None:
-            self.taker(self, result)
-            return
         write(
             result,
             path=self.path,
@@ -102,6 +92,20 @@ class Output:
     def warn(self, *texts: str) -> None:
         """Say something on stderr that is likely to be a mistake, unless asked to be quiet."""
         self._say("warning", texts)
+
+    def notify(self, kind: str, text: str) -> None:
+        """Say a note or a warning; a summary only where the form of the answer has none."""
+        if kind == "summary":
+            if self.form_written() != "csv":
+                return
+            kind = "note"
+        self._say(kind, (text,))
+
+    def settings(self) -> Settings:
+        """How to answer, with notes and warnings said here."""
+        from robolin.answering.posed_question import Settings
+
+        return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify)
 
     def _say(self, kind: str, texts: Iterable[str]) -> None:
         if not self.quiet:
@@ -162,9 +166,11 @@ _FLAGS = [
 ]
 
 
-def _output(path: str | None, **settings: Any) -> Output:
-    taker: Taker | None = click.get_current_context().obj
-    return Output(path and file_name(path), **settings, taker=taker)
+OUTPUT_PARAMS: list[click.Parameter] = [*_FLAGS]
 
 
-output_options = bundled("out", _FLAGS, _output)
+def output_of(ctx: click.Context) -> Output:
+    """What the output flags say."""
+    said: dict[str, Any] = {param.name or "": ctx.params[param.name or ""] for param in _FLAGS}
+    path = said.pop("path")
+    return Output(path and file_name(path), **said)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.checking.annotations import github, junit
 from robolin.checking.outcome import Outcome, counted, document, reasons, shown_entries, told
-from robolin.cli.reports.report import Lines, Part, Report, ReportTable
+from robolin.cli.reports.report import Part, Report, ReportTable, TextLines
 
 if TYPE_CHECKING:
     from robolin.checking.differences import Difference
@@ -31,7 +31,7 @@ def _parts(outcomes: Sequence[Outcome], everything: bool) -> Iterator[Part]:
     for outcome in outcomes:
         if outcome.status != "same" or everything or list(_asides(outcome)):
             yield from _details(outcome, everything)
-    yield Lines([*_one_line_each(outcomes), counted(outcomes)])
+    yield TextLines([*_one_line_each(outcomes), counted(outcomes)])
 
 
 def _asides(outcome: Outcome) -> Iterator[str]:
@@ -54,14 +54,14 @@ def _details(outcome: Outcome, everything: bool) -> Iterator[Part]:
     title = f"{outcome.name}: {outcome.status}"
     comparison = outcome.comparison
     if comparison is None or outcome.error is not None:
-        yield Lines(told(outcome), title)
+        yield TextLines(told(outcome), title)
         return
-    yield Lines(list(reasons(comparison)), title)
+    yield TextLines(list(reasons(comparison)), title)
     shown, left = shown_entries(comparison, everything)
     if shown:
         yield _report_table(shown)
     if left:
-        yield Lines([f"… {left} more differ; --all shows them"])
+        yield TextLines([f"… {left} more differ; --all shows them"])
 
 
 def _report_table(entries: Sequence[Difference]) -> ReportTable:

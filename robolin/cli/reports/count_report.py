@@ -8,7 +8,7 @@ from operator import or_
 from typing import Any
 
 from robolin.analysis.operation_counts import Counted, value_at, written
-from robolin.cli.reports.report import Lines, Part, ReportTable
+from robolin.cli.reports.report import Part, ReportTable, TextLines
 from robolin.engine.parameters import Parameters
 from robolin.wording import counted
 
@@ -39,7 +39,7 @@ def parts(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]
         f"{counted(placing['addition'], 'addition')}, {_sines_and_cosines(placing)}",
         "the papers do not say whether their formulas include this",
     ]
-    return [Lines([f"{verb} on {whose}"]), table, Lines([*below, *remarks])]
+    return [TextLines([f"{verb} on {whose}"]), table, TextLines([*below, *remarks])]
 
 
 def _pairs(cost: Mapping[str, int]) -> int:

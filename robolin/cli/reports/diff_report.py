@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.outcome import plain_change
 from robolin.cli.reports.check_report import changes_table
-from robolin.cli.reports.report import Lines, Part, Report, ReportTable
+from robolin.cli.reports.report import Part, Report, ReportTable, TextLines
 from robolin.wording import counted, printable
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def write(
 
 
 def _parts(changes: Sequence[Change], torques: Sequence[TorqueChange] | None) -> list[Part]:
-    parts: list[Part] = [Lines(["nothing differs"])]
+    parts: list[Part] = [TextLines(["nothing differs"])]
     if changes:
-        parts = [changes_table(changes), Lines([counted(len(changes), "difference")])]
+        parts = [changes_table(changes), TextLines([counted(len(changes), "difference")])]
     if torques is not None:
         parts += _torque_parts(torques)
     return parts
@@ -50,7 +50,7 @@ def _parts(changes: Sequence[Change], torques: Sequence[TorqueChange] | None) ->
 def _torque_parts(torques: Sequence[TorqueChange]) -> list[Part]:
     changed = [each for each in torques if each.change]
     if not changed:
-        return [Lines(["the torques are the same"])]
+        return [TextLines(["the torques are the same"])]
     rows = [
         (
             each.joint,
@@ -71,7 +71,7 @@ def _markdown(arms: tuple[str, str], parts: Sequence[Part]) -> str:
     for part in parts:
         if part.title:
             lines += [f"**{_cell(part.title)}**", ""]
-        if isinstance(part, Lines):
+        if isinstance(part, TextLines):
             lines += [_cell(line) for line in part.lines]
         else:
             rule = ("---:" if name in part.numbers else ":---" for name in part.header)

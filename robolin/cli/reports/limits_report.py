@@ -8,7 +8,7 @@ from io import StringIO
 from typing import Any
 
 from robolin.analysis.limits import JointLimits, Margin
-from robolin.cli.reports.report import Lines, Part, ReportTable
+from robolin.cli.reports.report import Part, ReportTable, TextLines
 from robolin.wording import counted
 
 COLUMNS = ("joint", "quantity", "row", "time", "value", "limit", "margin", "margin_percent", "unit")
@@ -30,7 +30,7 @@ def parts(found: JointLimits, precision: int, one_state: bool) -> list[Part]:
                 numbers,
             )
         )
-    shown.append(Lines([*unlimited(found), _verdict(found)]))
+    shown.append(TextLines([*unlimited(found), _verdict(found)]))
     return shown
 
 
@@ -84,7 +84,7 @@ def csv_part(found: JointLimits) -> list[Part]:
     for margin in found.margins:
         entry = _entry(margin)
         writer.writerow("" if value is None else _plain(value) for value in entry.values())
-    return [Lines(text.getvalue().splitlines())]
+    return [TextLines(text.getvalue().splitlines())]
 
 
 def _plain(value: object) -> str:

@@ -31,14 +31,14 @@ class ReportTable:
 
 
 @dataclass(frozen=True)
-class Lines:
+class TextLines:
     """Text that is shown as it stands."""
 
     lines: Sequence[str]
     title: str = ""
 
 
-Part = ReportTable | Lines
+Part = ReportTable | TextLines
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def plain(parts: Sequence[Part]) -> str:
     blocks = []
     for part in parts:
         lines = [part.title] if part.title else []
-        lines += part.lines if isinstance(part, Lines) else _columns(part)
+        lines += part.lines if isinstance(part, TextLines) else _columns(part)
         blocks.append("".join(f"{printable(line).rstrip()}\n" for line in lines))
     return "\n".join(blocks)
 
@@ -165,7 +165,7 @@ def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
             console.print()
         if part.title:
             console.print(Text(printable(part.title), style="bold"))
-        if isinstance(part, Lines):
+        if isinstance(part, TextLines):
             for line in part.lines:
                 console.print(Text(printable(line)), soft_wrap=True)
         else:

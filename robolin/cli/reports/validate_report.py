@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
 from robolin.checking.validate_settings import KNOWN_IDS
-from robolin.cli.reports.report import Lines, Report
+from robolin.cli.reports.report import Report, TextLines
 from robolin.description.model import Finding
 from robolin.version import __version__
 from robolin.wording import counted, printable
@@ -44,7 +44,7 @@ def write(report: Report, files: Sequence[Validated]) -> None:
     if report.form in texts:
         report.write_text(texts[report.form](files))
     else:
-        report.write([Lines(list(_lines(files)))], document(files))
+        report.write([TextLines(list(_lines(files)))], document(files))
 
 
 def _lines(files: Sequence[Validated]) -> Iterator[str]:

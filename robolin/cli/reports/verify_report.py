@@ -7,7 +7,7 @@ from math import isfinite
 from textwrap import wrap
 from typing import Any
 
-from robolin.cli.reports.report import Lines, Part, ReportTable
+from robolin.cli.reports.report import Part, ReportTable, TextLines
 from robolin.verification.checks import WHY, Check
 from robolin.verification.verify import Verification
 from robolin.wording import counted
@@ -19,17 +19,17 @@ def parts(found: Verification) -> list[Part]:
     """What was compared, what was not and why, and the verdict on the last line."""
     compared = [check for check in found.checks if check.error is not None]
     plain = [check for check in compared if check.family != "digits"]
-    shown: list[Part] = [Lines([_head(found)]), _report_table(plain)]
+    shown: list[Part] = [TextLines([_head(found)]), _report_table(plain)]
     if exact := [check for check in compared if check.family == "digits"]:
-        shown.append(Lines(_digits(exact), "right digits, told by 50-digit arithmetic"))
+        shown.append(TextLines(_digits(exact), "right digits, told by 50-digit arithmetic"))
     if absent := list(_absent(found)):
-        shown.append(Lines(absent, "not compared"))
+        shown.append(TextLines(absent, "not compared"))
     if found.comparison is not None:
-        shown.append(Lines(_accounted(found), f"against {found.comparison.peer}"))
-    shown.append(Lines(_worst(found), "worst"))
+        shown.append(TextLines(_accounted(found), f"against {found.comparison.peer}"))
+    shown.append(TextLines(_worst(found), "worst"))
     reasons = dict.fromkeys(check.why for check in compared)
-    shown.append(Lines([f"{why}: {WHY[why]}" for why in reasons], "bounds"))
-    shown.append(Lines(_verdict(found)))
+    shown.append(TextLines([f"{why}: {WHY[why]}" for why in reasons], "bounds"))
+    shown.append(TextLines(_verdict(found)))
     return shown
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import METHOD, Verb, flag
-from robolin.cli.flags.model_flags import Model, model_options
+from robolin.answering.inquiry import ArmSource
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag
+from robolin.cli.flags.model_flags import model_options
 from robolin.cli.messages import say
-from robolin.cli.reports.report import Lines, Part, Report, ReportTable, report_options
+from robolin.cli.reports.report import Part, Report, ReportTable, TextLines, report_options
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -41,10 +42,12 @@ ROWS = flag(
 )
 
 
-@click.command("bench", cls=Verb, params=[ROWS], short_help="States per second of every verb.")
+@click.command(
+    "bench", cls=VerbCommand, params=[ROWS], short_help="States per second of every verb."
+)
 @model_options
 @report_options
-def command(model: Model, report: Report, rows: int | None) -> None:
+def command(model: ArmSource, report: Report, rows: int | None) -> None:
     """States per second of every verb, on this machine.
 
     Runs each verb from Python on random states of ARM, on one core and on all of them, and shows
@@ -143,7 +146,7 @@ def _parts(document: Mapping[str, Any]) -> Sequence[Part]:
         for verb, figures in document["verbs"].items()
     ]
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
-    return [Lines([head]), ReportTable(("verb", *columns), rows, frozenset(columns))]
+    return [TextLines([head]), ReportTable(("verb", *columns), rows, frozenset(columns))]
 
 
 def _cells(figures: Mapping[str, float], who: str) -> tuple[str, str]:

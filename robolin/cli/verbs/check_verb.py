@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, Verb, bundled, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag, count_flag
 from robolin.cli.reports.report import Report
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
+    from robolin.checking.check_results import CheckSettings
     from robolin.checking.outcome import Outcome
-    from robolin.cli.check_case import How
+    from robolin.checking.suite import Case
 
 _FORMS = ("table", "json", "github", "junit")
 _EXTENSIONS = {".txt": "table", ".json": "json", ".xml": "junit"}
@@ -44,16 +45,16 @@ class CheckOptions:
     jobs: int | None
     chunk_rows: int | None
 
-    def how(self) -> How:
+    def how(self) -> CheckSettings:
+        from robolin.answering.posed_question import Settings
+        from robolin.checking.check_results import CheckSettings
+        from robolin.checking.recorded_question import Inputs
         from robolin.checking.tolerance import same_for_all
-        from robolin.cli.check_case import How
-        from robolin.cli.check_run import Inputs
 
         root = None if self.root is None else Path(file_name(self.root))
-        numbers = (("--jobs", self.jobs), ("--chunk-rows", self.chunk_rows))
-        flags = tuple(f"{name}={number}" for name, number in numbers if number)
         close = same_for_all(self.rtol, self.atol)
-        return How(Inputs(self.model, root), close, flags, self.update)
+        settings = Settings(self.jobs, self.chunk_rows)
+        return CheckSettings(Inputs(self.model, root), close, settings, self.update)
 
     def report(self) -> Report:
         if self.path is None:
@@ -164,7 +165,7 @@ _PARAMS = [
 ]
 
 
-@click.command("check", cls=Verb)
+@click.command("check", cls=VerbCommand)
 @bundled("options", _PARAMS, CheckOptions)
 def command(options: CheckOptions) -> None:
     """Stored results beside what their questions are answered with now.
@@ -181,8 +182,8 @@ def command(options: CheckOptions) -> None:
       robolin check before.npz --against after.npz --rtol 1e-9
       robolin check --format github
     """
+    from robolin.checking.check_results import checked_side_by_side
     from robolin.checking.outcome import exit_code_of
-    from robolin.cli.check_case import checked_side_by_side
     from robolin.cli.reports.check_report import write
 
     options.require_sense()
@@ -194,15 +195,20 @@ def command(options: CheckOptions) -> None:
 
 def _checks(options: CheckOptions) -> list[Callable[[], Outcome]]:
     """What there is to check, each to be run by itself."""
-    from robolin.cli.check_case import check_case, check_file, check_pair
-    from robolin.cli.check_suite import suite_cases
+    from robolin.checking.check_results import check_case, check_file, check_pair
+    from robolin.checking.suite import nearest_suite
 
     how = options.how()
     if options.against is not None:
         return [partial(check_pair, file_name(options.stored[0]), file_name(options.against), how)]
     if options.stored:
         return [partial(check_file, file_name(name), how) for name in dict.fromkeys(options.stored)]
-    cases = suite_cases(options.suite)
+    cases = nearest_suite(options.suite)
     if options.model is not None:
-        cases = [replace(case, arm=options.model) for case in cases]
+        cases = tuple(_with_arm(case, options.model) for case in cases)
     return [partial(check_case, case, how) for case in cases]
+
+
+def _with_arm(case: Case, arm: str) -> Case:
+    """The case asked about another arm."""
+    return replace(case, question=replace(case.question, arm=arm))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, Verb, flag
-from robolin.cli.flags.model_flags import Model, structure_options
+from robolin.answering.inquiry import ArmSource
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag
+from robolin.cli.flags.model_flags import structure_options
 from robolin.cli.reports.report import Report, report_options
 from robolin.errors import RobolinError, UsageError
 from robolin.wording import counted, did_you_mean
@@ -38,13 +39,13 @@ JOINTS = flag(
 
 @click.command(
     "count",
-    cls=Verb,
+    cls=VerbCommand,
     params=[VERB, JOINTS],
     short_help="Exact operation counts, beside the papers' formulas.",
 )
 @structure_options
 @report_options
-def command(verb: str, model: Model | None, report: Report, joints: int | None) -> None:
+def command(verb: str, model: ArmSource | None, report: Report, joints: int | None) -> None:
     """Exact operation counts, beside the papers' formulas.
 
     Multiplications and additions of VERB are counted by running the algorithm itself on numbers
@@ -79,7 +80,7 @@ def command(verb: str, model: Model | None, report: Report, joints: int | None) 
     report.write(parts(verb, whose, parameters, rows), document(verb, whose, parameters, rows))
 
 
-def _require_sense(verb: str, model: Model | None, joints: int | None) -> None:
+def _require_sense(verb: str, model: ArmSource | None, joints: int | None) -> None:
     if verb not in VERBS:
         hint = did_you_mean(verb.lower().replace("_", "-"), VERBS)
         raise UsageError(f"there is no verb '{verb}' to count", where="robolin count", hint=hint)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, Verb, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.messages import say
@@ -46,7 +46,7 @@ _PARAMS = [
 ]
 
 
-@click.command("diff", cls=Verb, params=_PARAMS)
+@click.command("diff", cls=VerbCommand, params=_PARAMS)
 def command(
     old: str, new: str, torques: str | None, path: str | None, form: str | None, color: str
 ) -> None:

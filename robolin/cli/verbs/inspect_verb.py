@@ -7,18 +7,19 @@ from typing import Any
 
 import click
 
-from robolin.cli.flags.flag import Verb
-from robolin.cli.flags.model_flags import Model, model_options
-from robolin.cli.reports.report import Lines, Part, Report, ReportTable, report_options
+from robolin.answering.inquiry import ArmSource
+from robolin.cli.flags.flag import VerbCommand
+from robolin.cli.flags.model_flags import model_options
+from robolin.cli.reports.report import Part, Report, ReportTable, TextLines, report_options
 from robolin.wording import counted
 
 _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 
 
-@click.command("inspect", cls=Verb)
+@click.command("inspect", cls=VerbCommand)
 @model_options
 @report_options
-def command(model: Model, report: Report) -> None:
+def command(model: ArmSource, report: Report) -> None:
     """An arm laid open: tree, joints, masses and the contract.
 
     Shows what every other verb would work on under the same model flags, and what of the file it
@@ -38,8 +39,8 @@ def command(model: Model, report: Report) -> None:
 
 def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
     joints = "joint" if found["n"] == 1 else "joints"
-    yield Lines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
-    yield Lines(found["tree"], "Tree")
+    yield TextLines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
+    yield TextLines(found["tree"], "Tree")
     yield ReportTable(
         ("joint", "kind", *_FIGURES, "follows"),
         [_joint(row) for row in found["joints"]],
@@ -60,7 +61,7 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
             "Closures of loops",
         )
     mass = found["mass"]
-    yield Lines(
+    yield TextLines(
         [
             f"{_figure(mass['total'])} kg in total, {_figure(mass['moving'])} kg moving, "
             f"{_figure(mass['base'])} kg on the base"
@@ -73,7 +74,7 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
         title="Contract",
     )
     if text := _findings(found["findings"]):
-        yield Lines([text], "Findings")
+        yield TextLines([text], "Findings")
 
 
 def _shape(found: Mapping[str, Any]) -> str:

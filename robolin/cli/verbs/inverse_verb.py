@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import click
-
-from robolin.cli.flags.flag import OUTPUT, Verb, flag
-from robolin.cli.flags.model_flags import Model, model_options
-from robolin.cli.flags.output_flags import Output, output_options
-from robolin.cli.flags.state_flags import State, state_options
+from robolin.answering.inquiry import Inquiry
+from robolin.cli.asking_command import asking_command
+from robolin.cli.flags.flag import OUTPUT, flag
+from robolin.cli.flags.output_flags import Output
 
 # it changes no torque, so it is no part of the record of how they came about
 LIMITS = flag(
@@ -19,11 +17,8 @@ LIMITS = flag(
 )
 
 
-@click.command("inverse", cls=Verb, params=[LIMITS])
-@model_options
-@state_options("q", "qd", "qdd")
-@output_options
-def command(model: Model, state: State, out: Output, limits: bool) -> None:
+@asking_command("inverse", further=[LIMITS])
+def command(inquiry: Inquiry, out: Output, limits: bool) -> None:
     """Torques for a motion.
 
     Answers with tau, by the recursive Newton-Euler algorithm.  Without any state flag these are
@@ -35,12 +30,11 @@ def command(model: Model, state: State, out: Output, limits: bool) -> None:
       robolin inverse arm.urdf --trajectory motion.csv -o torques.csv
       robolin inverse arm.urdf --trajectory motion.csv --limits
     """
-    from robolin.cli.answer import Question, answer
+    if limits:
+        from robolin.cli.limits_run import respond_with_limits
 
-    question = Question("inverse", ("inverse",))
-    if not limits or out.taker is not None:
-        answer(question, model, state, out)
-        return
-    from robolin.cli.limits_answer import answer_with_limits
+        respond_with_limits(inquiry, out)
+    else:
+        from robolin.cli.respond import respond
 
-    answer_with_limits(question, model, state, out)
+        respond(inquiry, out)

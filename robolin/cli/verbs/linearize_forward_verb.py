@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import click
-
-from robolin.cli.flags.flag import Verb
-from robolin.cli.flags.loop_flags import Loops, loop_options
-from robolin.cli.flags.method_flag import method_option
-from robolin.cli.flags.model_flags import Model, model_options
-from robolin.cli.flags.output_flags import Output, output_options
-from robolin.cli.flags.state_flags import State, state_options
-
-if TYPE_CHECKING:
-    from robolin.evaluation.methods import Method
+from robolin.answering.inquiry import Inquiry
+from robolin.cli.asking_command import asking_command
+from robolin.cli.flags.loop_flags import CLOSE, LOOP_METHOD
+from robolin.cli.flags.method_flag import METHOD_FLAG
+from robolin.cli.flags.output_flags import Output
 
 _HELP = {
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "
     "[default: hold]",
     "qdd": "Accelerations, in place of --tau: the torques are those they take.",
 }
+_FLAGS = [METHOD_FLAG, CLOSE, LOOP_METHOD]
 
 
-@click.command("linearize-forward", cls=Verb)
-@model_options
-@state_options("q", "qd", "tau", "qdd", perturb=("dq", "dqd", "dtau"), gives="dqdd", help=_HELP)
-@method_option
-@loop_options
-@output_options
-def command(model: Model, state: State, method: Method, loops: Loops, out: Output) -> None:
+@asking_command("linearize-forward", _FLAGS, gives="dqdd", state_help=_HELP)
+def command(inquiry: Inquiry, out: Output) -> None:
     """How accelerations change with a small change of state and torques.
 
     Answers with qdd, dqdd_dtau, dqdd_dqd and dqdd_dq:
@@ -43,10 +31,6 @@ def command(model: Model, state: State, method: Method, loops: Loops, out: Outpu
       robolin linearize-forward ur5 --q elbow_joint=90deg --tau 0,0,0,0,0,0
       robolin linearize-forward two-link --perturb dq=elbow=0.01 --perturb dtau=1,0
     """
-    from robolin.cli.answer import Question, answer
+    from robolin.cli.respond import respond
 
-    algorithm = "perturb-forward" if state.perturb else "linearize-forward"
-    question = Question(
-        "linearize-forward", (algorithm,), method, torque="hold", forward=True, loops=loops
-    )
-    answer(question, model, state, out)
+    respond(inquiry, out)

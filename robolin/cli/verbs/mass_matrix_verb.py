@@ -2,37 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import click
-
-from robolin.cli.flags.flag import METHOD, Verb, bundled, flag
-from robolin.cli.flags.model_flags import Model, model_options
-from robolin.cli.flags.output_flags import Output, output_options
-from robolin.cli.flags.state_flags import State, state_options
-
-
-@dataclass(frozen=True)
-class Extras:
-    """What is wanted beside the mass matrix."""
-
-    inverse: bool
-    factor: bool
-    derivative: bool
-    coriolis: bool
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """The mass matrix itself, then everything asked for."""
-        wanted = {
-            "mass-matrix": True,
-            "mass-matrix-inverse": self.inverse,
-            "mass-matrix-factor": self.factor,
-            "mass-matrix-derivative": self.derivative,
-            "coriolis-matrix": self.coriolis,
-        }
-        return tuple(name for name, asked in wanted.items() if asked)
-
+from robolin.answering.inquiry import Inquiry
+from robolin.cli.asking_command import asking_command
+from robolin.cli.flags.flag import METHOD, flag
+from robolin.cli.flags.output_flags import Output
 
 _FLAGS = [
     flag("--inverse", section=METHOD, is_flag=True, help="Add mass_matrix_inverse."),
@@ -56,13 +29,11 @@ _FLAGS = [
     ),
 ]
 
+_HELP = {"qd": "Velocities, for --coriolis.  [default: 0]"}
 
-@click.command("mass-matrix", cls=Verb)
-@model_options
-@state_options("q", "qd", help={"qd": "Velocities, for --coriolis.  [default: 0]"})
-@bundled("extras", _FLAGS, Extras)
-@output_options
-def command(model: Model, state: State, extras: Extras, out: Output) -> None:
+
+@asking_command("mass-matrix", _FLAGS, state_help=_HELP)
+def command(inquiry: Inquiry, out: Output) -> None:
     """Mass matrix, its inverse, factors, derivative and Coriolis matrix.
 
     Answers with mass_matrix; every flag below adds its own arrays.
@@ -72,7 +43,6 @@ def command(model: Model, state: State, extras: Extras, out: Output) -> None:
       robolin mass-matrix panda --q panda_joint4=-90deg
       robolin mass-matrix ur5 --inverse --coriolis --qd 1,0,0,0,0,0 -o matrices.npz
     """
-    from robolin.cli.answer import Question, answer
+    from robolin.cli.respond import respond
 
-    question = Question("mass-matrix", extras.algorithms, forward=extras.inverse or extras.factor)
-    answer(question, model, state, out)
+    respond(inquiry, out)

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from robolin.cli.flags.flag import Verb
+from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.reports.report import Report, ReportTable, report_options
 
 
-@click.command("models", cls=Verb)
+@click.command("models", cls=VerbCommand)
 @report_options
 def command(report: Report) -> None:
     """The bundled arms, and where each one's figures come from.

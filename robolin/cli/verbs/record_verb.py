@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, Verb, flag, label_of
+from robolin.answering.verbs import answering_verb
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag, label_of
 from robolin.errors import RobolinError, UsageError, raise_all
 
 if TYPE_CHECKING:
     from robolin.checking.tolerance import Tolerances
-    from robolin.cli.flags.output_flags import Output
+    from robolin.results.result import Result, ResultStream
 
 # `--suite` without a file behind it
 _NEAREST = "<nearest>"
@@ -47,15 +49,13 @@ _FLAGS = [
 _WORDS = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[VERB ARM [OPTIONS]]")
 
 
-class Recording(Verb):
+class Recording(VerbCommand):
     """A command whose words are another one; what that calls by the same name stays its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        from robolin.cli.check_run import flags_of
-
         for i, word in enumerate(args):
-            if (flags := flags_of(word)) is not None:
-                if any(label_of(flag) in flags for flag in _FLAGS):
+            if (verb := answering_verb(word)) is not None:
+                if any(label_of(flag) in verb.options for flag in _FLAGS):
                     args = [*args[: i + 1], "--", *args[i + 1 :]]
                 break
         return super().parse_args(ctx, args)
@@ -95,35 +95,45 @@ def command(
 
 
 def _record(words: tuple[str, ...], close: Tolerances) -> None:
-    from robolin.cli.check_run import flags_of, keep
-    from robolin.cli.group import invoke
+    from robolin.cli.asking_command import asked_in
+    from robolin.cli.group import parsed
+    from robolin.cli.respond import respond
 
     if not words:
         hint = "for example: robolin record inverse panda -o holding.npz"
         raise UsageError("which VERB is to be recorded?", where="robolin record", hint=hint)
-    if flags_of(words[0]) is None:
+    if answering_verb(words[0]) is None:
         message = f"'{words[0]}' is no verb with results to store"
         raise UsageError(message, where="robolin record", hint="`robolin --help` lists the verbs")
+    with parsed(words) as ctx:
+        inquiry, out = asked_in(ctx)
 
-    def taken(out: Output, answer: Any) -> None:
-        keep(out, answer, close)
+    def write(answer: Result | ResultStream) -> None:
+        from robolin.checking.recording import as_reference
 
-    invoke(words, taken)
+        if out.path is None:
+            hint = "-o FILE.npz, or .csv, .json or .parquet"
+            raise UsageError("a reference needs a file to be stored in", where="-o", hint=hint)
+        out.write(as_reference(answer, Path(out.path), inquiry.files, close, out.notify))
+
+    respond(inquiry, out, write)
 
 
 def _record_suite(path: str | None) -> None:
+    from robolin.answering.posed_question import QUIETLY
+    from robolin.checking.check_results import in_case
+    from robolin.checking.recording import record_inquiry
+    from robolin.checking.suite import nearest_suite
     from robolin.checking.tolerance import Tolerances
-    from robolin.cli.check_case import asked_in, in_case
-    from robolin.cli.check_run import store
-    from robolin.cli.check_suite import suite_cases
 
-    cases = suite_cases(path)
+    cases = nearest_suite(path)
     missing = [case for case in cases if not case.stored.exists()]
     problems: list[RobolinError] = []
     for case in missing:
         case.stored.parent.mkdir(parents=True, exist_ok=True)
+        close = case.tolerances or Tolerances({})
         try:
-            store(asked_in(case), case.stored, [], case.tolerances or Tolerances({}))
+            record_inquiry(case.question.inquiry(), case.stored, QUIETLY, close)
         except RobolinError as error:
             problems += [in_case(case, part) for part in error.parts]
         else:

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import click
-
-from robolin.cli.flags.flag import METHOD, Verb, bundled, flag
-from robolin.cli.flags.model_flags import Model, model_options
-from robolin.cli.flags.output_flags import Output, output_options
-from robolin.cli.flags.sample_flags import Samples, sample_options
-from robolin.cli.flags.state_flags import State, state_options
-from robolin.errors import UsageError
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What to answer with: the regressor, its rank, or the parameters themselves."""
-
-    rank: bool
-    parameters: bool
-
+from robolin.answering.inquiry import Inquiry
+from robolin.cli.asking_command import asking_command
+from robolin.cli.flags.flag import METHOD, flag
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.state_flags import sample_flags
 
 _FLAGS = [
     flag(
@@ -39,13 +25,8 @@ _FLAGS = [
 ]
 
 
-@click.command("regressor", cls=Verb)
-@model_options
-@state_options("q", "qd", "qdd")
-@sample_options("--rank")
-@bundled("kind", _FLAGS, Kind)
-@output_options
-def command(model: Model, state: State, samples: Samples, kind: Kind, out: Output) -> None:
+@asking_command("regressor", [*sample_flags("--rank"), *_FLAGS])
+def command(inquiry: Inquiry, out: Output) -> None:
     """Torques as a linear function of masses, inertias and losses.
 
     Answers with the matrix regressor in tau = regressor * parameters.  Its columns are, for every
@@ -59,15 +40,6 @@ def command(model: Model, state: State, samples: Samples, kind: Kind, out: Outpu
       robolin regressor ur5 --rank --samples 50
       robolin regressor arm.urdf --trajectory motion.csv -o regressor.npz
     """
-    from robolin.cli.regressor_answer import answer_parameters, answer_rank, answer_regressor
+    from robolin.cli.respond import respond
 
-    if kind.rank and kind.parameters:
-        raise UsageError("cannot go together with --parameters", where="--rank")
-    if kind.rank:
-        answer_rank(model, state, samples, out)
-        return
-    samples.require_none("--rank")
-    if kind.parameters:
-        answer_parameters(model, state, out)
-    else:
-        answer_regressor(model, state, out)
+    respond(inquiry, out)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from robolin.cli.flags.flag import METHOD, STATE, Verb, bundled, flag
-from robolin.cli.flags.model_flags import Model, model_options
-from robolin.cli.flags.output_flags import Output, output_options
-from robolin.cli.flags.sensitivity_flags import Changes, changes_of
+from robolin.answering.inquiry import Inquiry
+from robolin.cli.asking_command import asking_command
+from robolin.cli.flags.flag import METHOD, STATE, flag
+from robolin.cli.flags.output_flags import Output
 from robolin.files.formats import extensions, trajectory_formats
 
 _FLAGS = [
@@ -67,11 +67,8 @@ _FLAGS = [
 ]
 
 
-@click.command("sensitivity", cls=Verb)
-@model_options
-@bundled("changes", _FLAGS, changes_of)
-@output_options
-def command(model: Model, changes: Changes, out: Output) -> None:
+@asking_command("sensitivity", _FLAGS)
+def command(inquiry: Inquiry, out: Output) -> None:
     """How a motion changes with its beginning, its torques and the arm.
 
     Integrates the linearized model along the motion in a file, and answers with dq and dqd in
@@ -85,6 +82,6 @@ def command(model: Model, changes: Changes, out: Output) -> None:
       robolin sensitivity arm.urdf --trajectory motion.csv --perturb dq=elbow=1deg -o change.csv
       robolin sensitivity arm.urdf --trajectory motion.csv --matrices -o all.npz
     """
-    from robolin.cli.sensitivity_answer import answer_sensitivity
+    from robolin.cli.respond import respond
 
-    answer_sensitivity(model, changes, out)
+    respond(inquiry, out)

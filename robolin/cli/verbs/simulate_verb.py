@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import click
+from functools import partial
+from typing import TYPE_CHECKING
 
-from robolin.cli.flags.flag import Verb
-from robolin.cli.flags.loop_flags import Loops, moving_loop_options
-from robolin.cli.flags.model_flags import Model, model_options
-from robolin.cli.flags.output_flags import Output, output_options
-from robolin.cli.flags.simulate_flags import (
-    Clock,
-    Drive,
-    Start,
-    clock_options,
-    drive_options,
-    start_options,
-)
+from robolin.answering.inquiry import Inquiry
+from robolin.cli.asking_command import asking_command
+from robolin.cli.flags.loop_flags import BAUMGARTE, CLOSE
+from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.simulate_flags import CLOCK, DRIVE, START, STATE_HELP
+
+if TYPE_CHECKING:
+    from robolin.results.result import Result, ResultStream
+
+_FLAGS = [*START, *DRIVE, *CLOCK, CLOSE, BAUMGARTE]
 
 
-@click.command("simulate", cls=Verb)
-@model_options
-@start_options
-@drive_options
-@clock_options
-@moving_loop_options
-@output_options
-def command(
-    model: Model, start: Start, drive: Drive, clock: Clock, loops: Loops, out: Output
-) -> None:
+@asking_command("simulate", _FLAGS, state_help=STATE_HELP)
+def command(inquiry: Inquiry, out: Output) -> None:
     """The motion of an arm under torques or a controller, with its energies.
 
     Answers with a trajectory that every other verb reads: time, positions, velocities,
@@ -41,6 +32,18 @@ def command(
       robolin simulate panda --qd 1,0,0,0,0,0,0 --control rate --gain 2 --duration 1
       robolin simulate ur5 --initial states.csv --tau hold --duration 1 -o ends.npz
     """
-    from robolin.cli.simulate_run import run
+    from robolin.cli.respond import respond
 
-    run(model, start, drive, clock, loops, out)
+    # of many motions the table has the ends
+    one = "initial" not in inquiry.question.asks
+    respond(inquiry, out, partial(_write, out) if one else None)
+
+
+def _write(out: Output, answer: Result | ResultStream) -> None:
+    """Write the motion; on a terminal, some moments of it."""
+    from robolin.results.result import Result
+    from robolin.terminal.top_rows import some_rows
+
+    if out.form_written() == "table" and isinstance(answer, Result):
+        answer = some_rows(answer)
+    out.write(answer)

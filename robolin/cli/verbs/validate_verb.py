@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, Verb, bundled, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag
 from robolin.errors import FileError, UsageError
@@ -107,7 +107,7 @@ _FLAGS = [
 ]
 
 
-@click.command("validate", cls=Verb)
+@click.command("validate", cls=VerbCommand)
 @bundled("options", _FLAGS, ValidateOptions)
 def command(options: ValidateOptions) -> None:
     """What is wrong or doubtful in robot files.

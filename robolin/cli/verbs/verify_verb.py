@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from robolin.cli.flags.flag import METHOD, Verb, flag
-from robolin.cli.flags.model_flags import Model, model_options
+from robolin.answering.inquiry import ArmSource
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag
+from robolin.cli.flags.model_flags import model_options
 from robolin.cli.reports.report import Report, report_options
 
 FOUND_SOMETHING = 1
@@ -37,11 +38,11 @@ _FLAGS = [
 ]
 
 
-@click.command("verify", cls=Verb, params=_FLAGS)
+@click.command("verify", cls=VerbCommand, params=_FLAGS)
 @model_options
 @report_options
 def command(
-    model: Model, report: Report, samples: int | None, seed: int, against: str | None
+    model: ArmSource, report: Report, samples: int | None, seed: int, against: str | None
 ) -> None:
     """Whether robolin is right about an arm.
 

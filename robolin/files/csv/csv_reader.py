@@ -11,7 +11,7 @@ from itertools import chain, islice
 import numpy as np
 
 from robolin.arrays import Floats, Integers
-from robolin.background import prefetch
+from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
 from robolin.files.csv.csv_records import Table, lines_of, number, records, table, whole_number
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
@@ -65,7 +65,9 @@ class CsvText:
 
     def blocks(self, request: ReadRequest) -> Iterator[Block]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
-        with closing(prefetch(self._lines)) as further:
+        # where all has been read already, nobody needs to wait for more
+        goes_on = from_item(1) if self._start.last else None
+        with closing(prefetch(self._lines, goes_on)) as further:
             rows = 0
             for lines in chain([self._start], further):
                 if not lines.data:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from robolin.background import prefetch
+from robolin.background import from_item, prefetch
 from robolin.files.atomic import is_stream, replacing, replacing_together
 from robolin.files.json.json_writer import laid_out
 from robolin.files.provenance_writer import Digests
@@ -41,7 +41,7 @@ def write_csv(result: ResultStream, path: str | Path) -> None:
 def write_csv_to(result: ResultStream, stream: BinaryIO) -> Digests:
     """Write the table into an open stream, as UTF-8."""
     digests = Digests()
-    with closing(prefetch(_texts(digests.passing(result.parts)))) as texts:
+    with closing(prefetch(_texts(digests.passing(result.parts)), from_item(4))) as texts:
         for text in texts:
             stream.write(text)
     return digests

@@ -13,7 +13,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from robolin.arrays import Numbers
-from robolin.background import prefetch
+from robolin.background import from_item, prefetch
 from robolin.files.atomic import replacing
 from robolin.files.provenance_writer import Digests
 from robolin.results.number_kind import COMPLEX, NumberKind, kind_of, stored_values
@@ -37,7 +37,7 @@ def write_json_to(result: ResultStream, stream: BinaryIO) -> None:
     digests = Digests()
     spools: dict[str, IO[bytes]] = {}
     with ExitStack() as opened:
-        with closing(prefetch(digests.passing(result.parts))) as parts:
+        with closing(prefetch(digests.passing(result.parts), from_item(3))) as parts:
             for part in parts:
                 for name, values in part.stored():
                     if name not in spools:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.arrays import Numbers
-from robolin.background import prefetch
+from robolin.background import from_item, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.npz.zip_archive import ZipMember, crc, crc_of_both, directory, local_header
@@ -55,7 +55,7 @@ def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = 
             # a file without a name: whatever happens, nothing of it stays
             return opened.enter_context(tempfile.TemporaryFile(dir=folder))
 
-        with closing(prefetch(digests.passing(result.parts))) as parts:
+        with closing(prefetch(digests.passing(result.parts), from_item(3))) as parts:
             for part in parts:
                 growing = growing or _growing_arrays(part, result.most_rows(), stream, spool)
                 for each, (_, values) in zip(growing, part.stored(), strict=True):

@@ -11,12 +11,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from threading import Event
 from typing import IO, TYPE_CHECKING, Any
 
-from robolin.background import close, in_background, prefetch
+from robolin.background import close, from_item, in_background, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.provenance_writer import Digests
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # the same rows give the same groups of rows, and so the same bytes, however they come
 _NUMBERS_PER_GROUP = 1 << 21
 _READ_AT_ONCE = 1 << 22
+_FEW_PARTS = 3
 
 # the provenance and, in hexadecimal digits, a CRC-32 of the file with zeros in their place
 META, CHECKSUM, UNCHECKED = "robolin", "robolin.crc32", "0" * 8
@@ -55,15 +56,15 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
 
     digests = Digests()
     leave = Event()
-    parts = prefetch(digests.passing(result.parts))
+    parts = prefetch(digests.passing(result.parts), from_item(3))
     with ExitStack() as leaving:
         leaving.callback(close, parts)
-        first = next(parts)
-        schema = _framed(first).schema
+        begun = list(islice(parts, _FEW_PARTS))
+        schema = _framed(begun[0]).schema
         said: list[str] = []
 
         def frames(*_: Any) -> Iterator[DataFrame]:
-            for part in chain([first], parts):
+            for part in chain(begun, parts):
                 if leave.is_set():
                     return
                 yield _framed(part)
@@ -79,7 +80,11 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
             metadata=lambda _: {META: said[0], CHECKSUM: UNCHECKED},
         )
         try:
-            in_background(sink, leave)
+            if len(begun) < _FEW_PARTS:
+                # all of it is there, and written before anybody could lose patience
+                sink()
+            else:
+                in_background(sink, leave)
         except polars.exceptions.PolarsError as error:
             raise FileError(f"could not write: {error}", where=str(path)) from error
     place = checksum_place(stream)

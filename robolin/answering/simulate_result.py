@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.cli.flags.flag import recorded
-from robolin.cli.flags.output_flags import Output
 from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array, Result
 from robolin.simulation.simulate import Task
 from robolin.simulation.simulated_motion import Simulation
-from robolin.terminal.top_rows import SHOWN
 
 _NUMBERS = (
     *("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov"),
@@ -32,7 +30,7 @@ _VELOCITIES = {
 
 
 @dataclass(frozen=True)
-class Report:
+class SimulatedMotion:
     """A motion, where it came from, and whether only its ends are of interest."""
 
     task: Task
@@ -47,33 +45,25 @@ class Report:
         return bool(self.motion.q.ndim > 2)
 
 
-def describe(report: Report, out: Output) -> None:
-    """Write the motion; on a terminal, some moments of it."""
-    arm, motion = report.task.arm, report.motion
-    result = Result(
-        verb="simulate",
-        arrays=_arrays(report),
-        joints=arm.joint_names,
-        contract=_contract(report),
-        options=recorded(),
-        inputs=report.files,
-        time=None if report.ends_only else _times(motion),
-        model=arm.figures,
-    )
+def motion_result(posed: PosedQuestion, simulated: SimulatedMotion) -> Result:
+    """The motion as a result, and warnings where it deserves attention."""
+    arm, motion = simulated.task.arm, simulated.motion
     for text in (_cut(arm, motion), _beyond(arm, motion), _drifted(motion)):
         if text:
-            out.warn(text)
-    out.write(_glimpse(result) if out.form_written() == "table" and not report.many else result)
+            posed.warn(text)
+    time = None if simulated.ends_only else _times(motion)
+    lines = _contract_lines(simulated)
+    return posed.result(_arrays(simulated), lines, dict(simulated.files), time)
 
 
-def _arrays(report: Report) -> tuple[Array, ...]:
+def _arrays(simulated: SimulatedMotion) -> tuple[Array, ...]:
     """Every column, rows of one start after those of another."""
-    arm, motion = report.task.arm, report.motion
+    arm, motion = simulated.task.arm, simulated.motion
     kinds = [joint.kind for joint in arm.joints]
     arrays = [
         Array(
             name,
-            _rows(report, getattr(motion, name), 1),
+            _rows(simulated, getattr(motion, name), 1),
             (arm.joint_names,),
             unit_of(name, kinds),
             word,
@@ -83,16 +73,16 @@ def _arrays(report: Report) -> tuple[Array, ...]:
     for name in _NUMBERS:
         values = getattr(motion, name)
         if values is not None:
-            arrays.append(Array(name, _rows(report, values, 0), (), unit_of(name, kinds)))
-    if report.many and not report.ends_only:
+            arrays.append(Array(name, _rows(simulated, values, 0), (), unit_of(name, kinds)))
+    if simulated.many and not simulated.ends_only:
         starts, moments = motion.q.shape[0], len(motion.time)
         numbers = np.repeat(np.arange(1.0, starts + 1.0), moments)
         arrays.append(Array("initial", numbers, (), unit_of("initial", kinds)))
     return tuple(arrays)
 
 
-def _rows(report: Report, values: Floats, rank: int) -> Floats:
-    if report.ends_only:
+def _rows(simulated: SimulatedMotion, values: Floats, rank: int) -> Floats:
+    if simulated.ends_only:
         return np.ascontiguousarray(values[:, -1])
     return np.ascontiguousarray(values).reshape(-1, *values.shape[values.ndim - rank :])
 
@@ -101,16 +91,15 @@ def _times(motion: Simulation) -> Floats:
     return np.tile(motion.time, motion.q.shape[0] if motion.q.ndim > 2 else 1)
 
 
-def _contract(report: Report) -> dict[str, Any]:
-    task, motion = report.task, report.motion
+def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
+    task, motion = simulated.task, simulated.motion
     limits = _cut(task.arm, motion) or "respected, none was reached"
     return {
-        **task.arm.contract,
-        "start": report.begun,
+        "start": simulated.begun,
         "integrator": task.schedule.said(),
         "velocities": _VELOCITIES[task.form],
         **_closures(task),
-        "torque": report.driven,
+        "torque": simulated.driven,
         "torque limits": limits if task.limits else "ignored",
         "energy error": f"{motion.energy_drift.max():.3g} J at most, beside kinetic energies "
         f"up to {motion.kinetic_energy.max():.3g} J",
@@ -172,15 +161,3 @@ def _drifted(motion: Simulation) -> str:
         f"{lost[worst]:.3g} J came from nowhere, beside {moved[worst]:.3g} J in motion: "
         "take smaller steps or a smaller tolerance"
     )
-
-
-def _glimpse(result: Result) -> Result:
-    """Some rows, evenly spread from the first to the last."""
-    total = result.batch or 0
-    if total <= SHOWN:
-        return result
-    picked = np.unique(np.linspace(0, total - 1, SHOWN).round().astype(int))
-    arrays = tuple(replace(array, values=array.values[picked]) for array in result.arrays)
-    time = None if result.time is None else result.time[picked]
-    shown = {"shown": f"{len(picked)} of {total} rows; -o FILE keeps them all"}
-    return replace(result, arrays=arrays, time=time, contract={**result.contract, **shown})

@@ -8,9 +8,11 @@ from typing import Literal
 
 import numpy as np
 
+from robolin.answering.given_states import HOLD, States, perturbations
+from robolin.answering.question import Question
+from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.cli.flags.state_flags import HOLD, State
 from robolin.errors import UsageError
 from robolin.quantities import COLUMN_WORDS
 
@@ -21,7 +23,7 @@ Run = Callable[[str, Values], Values]
 
 
 @dataclass(frozen=True)
-class Motion:
+class NeededValues:
     """How the values a verb needs come about.
 
     given:   the names of those that flags or columns give
@@ -59,17 +61,17 @@ class Motion:
             return []
         return [f"no {COLUMN_WORDS[name]} columns, so they are taken as 0" for name in self.absent]
 
-    def said(self, rows: int | None = None) -> dict[str, str]:
+    def contract_lines(self, rows: int | None = None) -> dict[str, str]:
         """What the contract tells about it."""
-        said = {"state": self._state_said(rows)}
+        lines = {"state": self._state_line(rows)}
         if "tau" in self.needs:
-            said["torque"] = self._torque_said()
+            lines["torque"] = self._torque_line()
         if self.changes:
             named = [name for name, change in self.changes.items() if change.any()]
-            said["perturbed"] = _listed(named)
-        return said
+            lines["perturbed"] = _listed(named)
+        return lines
 
-    def _torque_said(self) -> str:
+    def _torque_line(self) -> str:
         if "tau" in self.given:
             return "given"
         if not self.hold:
@@ -78,7 +80,7 @@ class Motion:
             return "what the given accelerations take (inverse dynamics)"
         return "holding the arm (inverse dynamics with qdd = 0)"
 
-    def _state_said(self, rows: int | None) -> str:
+    def _state_line(self, rows: int | None) -> str:
         """Which values were given and which are zero; the torque has a line of its own."""
         told = [name for name in self.given if name != "tau"]
         zero = [name for name in self.absent if name != "tau"]
@@ -91,45 +93,55 @@ class Motion:
         return f"{rows} row{'s' * (rows != 1)} of {self.file}: {text}" if self.file else text
 
 
-def wanted(needs: Sequence[str], torque: Torque) -> tuple[str, ...]:
+def possible(needs: Sequence[str], torque: Torque) -> tuple[str, ...]:
     """What may be given: what is needed, and the accelerations a torque can be made from."""
     return (*needs, "qdd") if torque == "hold" else tuple(needs)
 
 
-def typed_motion(
-    arm: Arm, state: State, needs: Sequence[str], torque: Torque
-) -> tuple[Motion, dict[str, Floats]]:
-    """The motion that flags describe, and the values they give, each of shape (n,)."""
-    _require_useful(state, wanted(needs, torque))
-    hold = "tau" in needs and (torque == "hold" or state.typed.get("tau") == HOLD)
+def one_state(
+    arm: Arm, question: Question, states: States, needs: Sequence[str], torque: Torque
+) -> tuple[NeededValues, dict[str, Floats]]:
+    """The motion of one state, and the values it gives, each of shape (n,)."""
+    require_useful(states, possible(needs, torque))
+    typed = states.typed
+    hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD)
     # a torque that is to be computed is not given
-    names = [name for name in state.typed if (name, state.typed[name]) != ("tau", HOLD)]
-    given = {name: np.array(state.values(arm, name)) for name in names}
-    turned = tuple(state.turned(arm))
-    return Motion(tuple(needs), tuple(names), hold, _changes(arm, state), turned=turned), given
+    names = [name for name in typed if (name, typed[name]) != ("tau", HOLD)]
+    given = {name: np.array(states.of_joints(arm, name)) for name in names}
+    turned = tuple(states.turned(arm))
+    changes = _changes(arm, question)
+    return NeededValues(tuple(needs), tuple(names), hold, changes, turned=turned), given
 
 
-def read_motion(
-    arm: Arm, state: State, needs: Sequence[str], torque: Torque, columns: Sequence[str], file: str
-) -> Motion:
-    """The motion that the columns of a trajectory describe."""
+def many_states(
+    arm: Arm,
+    question: Question,
+    needs: Sequence[str],
+    torque: Torque,
+    columns: Sequence[str],
+    file: str,
+) -> NeededValues:
+    """The motion that the columns of a trajectory, or arrays with rows, describe."""
     given = tuple(name for name in columns if name != "qdd" or "tau" not in columns)
     hold = "tau" in needs and torque == "hold"
-    return Motion(tuple(needs), given, hold, _changes(arm, state), file)
+    return NeededValues(tuple(needs), given, hold, _changes(arm, question), file)
 
 
-def _changes(arm: Arm, state: State) -> dict[str, Floats]:
-    if not state.perturb:
+def _changes(arm: Arm, question: Question) -> dict[str, Floats]:
+    texts = question.texts("perturb")
+    if not texts:
         return {}
-    return {name: np.array(change) for name, change in state.perturbations(arm).items()}
+    keys = VERBS[question.verb].perturb
+    return {name: np.array(change) for name, change in perturbations(arm, texts, keys).items()}
 
 
-def _require_useful(state: State, names: Sequence[str]) -> None:
-    for name in state.typed:
+def require_useful(states: States, names: Sequence[str]) -> None:
+    """Refuse quantities that the answer does not depend on."""
+    for name in states.values:
         if name not in names:
             hint = f"the answer depends on {', '.join(f'--{other}' for other in names)} alone"
             raise UsageError("has no effect here", where=f"--{name}", hint=hint)
-    if "tau" in state.typed and "qdd" in state.typed:
+    if "tau" in states.values and "qdd" in states.values:
         hint = "torques determine accelerations and the other way round: give one of them"
         raise UsageError("cannot go together with --qdd", where="--tau", hint=hint)
 

@@ -9,14 +9,21 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from robolin.answering.answer import posed
+from robolin.answering.posed_question import QUIETLY, Settings
 from robolin.background import result_of
 from robolin.checking import rounding
 from robolin.checking.compare import Comparison, compared
+from robolin.checking.model_changes import model_changes
 from robolin.checking.outcome import Outcome
+from robolin.checking.recorded_question import Inputs, RecordedQuestion, recorded_question
+from robolin.checking.recording import record_inquiry
 from robolin.checking.tolerance import Tolerances, tolerances_in
-from robolin.cli.check_run import Asked, Inputs, asked_by, changed_model, compared_with, store
+from robolin.description.load import figures
 from robolin.errors import RobolinError
+from robolin.files.provenance_writer import plain
 from robolin.files.stored import open_stored
+from robolin.results.result import Result, require_finite, whole
 
 if TYPE_CHECKING:
     from robolin.checking.suite import Case
@@ -24,32 +31,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class How:
+class CheckSettings:
     """How stored results are checked.
 
-    close:  the tolerances asked for, in place of those of the suite or the stored result
-    flags:  for the verbs that are run again
-    update: whether what differs is stored anew
+    close:    the tolerances asked for, in place of those of the suite or the stored result
+    settings: for the verbs that are run again
+    update:   whether what differs is stored anew
     """
 
     inputs: Inputs
     close: Tolerances | None = None
-    flags: tuple[str, ...] = ()
+    settings: Settings = QUIETLY
     update: bool = False
 
 
-def check_file(path: str, how: How) -> Outcome:
+def check_file(path: str, how: CheckSettings) -> Outcome:
     """A stored result beside what its question is answered with now."""
 
     def check() -> Outcome:
         with open_stored(path) as stored:
-            asked = asked_by(stored, how.inputs)
+            asked = recorded_question(stored, how.inputs)
             return _checked(stored, path, asked, how, how.close or _stored_with(stored))
 
     return _outcome(path, path, check)
 
 
-def check_case(case: Case, how: How) -> Outcome:
+def check_case(case: Case, how: CheckSettings) -> Outcome:
     """A case of a suite beside what is stored for it."""
     path = str(case.stored)
 
@@ -60,12 +67,12 @@ def check_case(case: Case, how: How) -> Outcome:
             raise RobolinError(message, where=case.where, hint=hint)
         with open_stored(path) as stored:
             close = how.close or case.tolerances or _stored_with(stored)
-            return _checked(stored, case.name, asked_in(case), how, close)
+            return _checked(stored, case.name, case.question, how, close)
 
     return _outcome(case.name, path, check)
 
 
-def check_pair(path: str, other: str, how: How) -> Outcome:
+def check_pair(path: str, other: str, how: CheckSettings) -> Outcome:
     """A stored result beside another one; nothing is computed."""
 
     def check() -> Outcome:
@@ -88,32 +95,52 @@ def checked_side_by_side(checks: Iterable[Callable[[], Outcome]], jobs: int) -> 
     return tuple(sorted(found, key=lambda outcome: outcome.seconds))
 
 
-def asked_in(case: Case) -> Asked:
-    """The question of a case."""
-    return Asked(case.verb, case.arm, case.words)
-
-
 def in_case(case: Case, error: RobolinError) -> RobolinError:
     """What a verb complained about, with the place of the case that asked it."""
     message = f"{error.where}: {error.message}" if error.where else error.message
     return type(error)(f"case '{case.name}': {message}", where=case.where, hint=error.hint)
 
 
-def _checked(stored: StoredFile, name: str, asked: Asked, how: How, close: Tolerances) -> Outcome:
+def _checked(
+    stored: StoredFile, name: str, asked: RecordedQuestion, how: CheckSettings, close: Tolerances
+) -> Outcome:
     question = _question(stored)
     try:
-        comparison = compared_with(stored, asked, list(how.flags), close)
+        comparison = _compared(stored, asked, how.settings, close)
     except RobolinError as error:
         # a joint that is gone, for example, takes the question with it
-        return Outcome(name, stored.path, "refused", question, changed_model(stored, asked), error)
+        return Outcome(name, stored.path, "refused", question, _changed_model(stored, asked), error)
     if how.inputs.model is not None:
         comparison = _under_another_name(comparison)
     if not comparison.same and close.exact and _from_a_library(stored):
-        comparison = replace(comparison, notes=(*comparison.notes, rounding.SAID))
+        comparison = replace(comparison, notes=(*comparison.notes, rounding.LIBRARY_NOTE))
     if how.update and not comparison.same:
-        store(asked, Path(stored.path), list(how.flags), _stored_with(stored))
+        record_inquiry(asked.inquiry(), Path(stored.path), how.settings, _stored_with(stored))
         return Outcome(name, stored.path, "updated", question, comparison)
     return Outcome(name, stored.path, "same", question, comparison)
+
+
+def _compared(
+    stored: StoredFile, asked: RecordedQuestion, settings: Settings, close: Tolerances
+) -> Comparison:
+    """The answer as it is now beside the stored one."""
+    inquiry = asked.inquiry()
+    arm = inquiry.source.arm()
+    with posed(arm, inquiry.question, inquiry.states, settings) as answer:
+        if isinstance(answer, Result):
+            require_finite(answer)
+            answer = whole(answer)
+        return compared(answer, stored, close)
+
+
+def _changed_model(stored: StoredFile, asked: RecordedQuestion) -> Comparison | None:
+    """What differs about the arm where its question cannot be answered, as far as is known."""
+    before = stored.meta["model"]
+    try:
+        changes = model_changes(before, plain(figures(asked.arm))) if before else ()
+    except RobolinError:
+        return None
+    return Comparison((), changes=changes)
 
 
 def _from_a_library(stored: StoredFile) -> bool:

@@ -2,62 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from robolin.analysis.curvature import Curvature, curvature, independent_symbols
+from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.sampled_states import SampledStates, sampled_states
 from robolin.arm import Arm
-from robolin.cli.answer import arm_inputs
-from robolin.cli.flags.flag import recorded
-from robolin.cli.flags.model_flags import Model
-from robolin.cli.flags.output_flags import Output
-from robolin.cli.flags.sample_flags import Looked, Samples, looked_at
-from robolin.cli.flags.state_flags import State
 from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array, Result
 
 
-@dataclass(frozen=True)
-class Survey:
-    """Which configurations to look at, and whether to show every symbol."""
-
-    state: State
-    samples: Samples
-    symbols: bool
-
-
-def answer_curvature(model: Model, survey: Survey, out: Output) -> None:
-    """Look for curvature and write what was found."""
-    out.require_target()
-    arm = model.arm()
-    out.note(*(f"{arm.name}: {note}" for note in arm.contract["notes"]))
-    looked = looked_at(arm, survey.state, survey.samples, ("q",), out)
-    q = looked.values["q"]
-    found = curvature(arm, q, jobs=out.jobs)
+def answer_curvature(posed: PosedQuestion) -> Result:
+    """Look for curvature at every configuration."""
+    posed.tell_of_arm()
+    arm = posed.arm
+    states = sampled_states(posed, ("q",))
+    q = states.values["q"]
+    found = curvature(arm, q, jobs=posed.settings.jobs)
     kinds = [joint.kind for joint in arm.joints]
     arrays = [
         Array("q", q, (arm.joint_names,), unit_of("q", kinds), COLUMN_WORDS["q"]),
         Array("curvature", found.relative, (), unit_of("curvature", kinds)),
     ]
-    if survey.symbols and found.independent:
+    if posed.question.asked("symbols") and found.independent:
         arrays.append(_symbols(arm, found, unit_of("riemann", kinds)))
-    said = _said(arm, looked, found)
-    if out.form_written() == "csv":
-        out.note(f"{said['verdict']}; {said['largest symbol']}")
-    out.write(
-        Result(
-            verb="diagonalize",
-            arrays=tuple(arrays),
-            joints=arm.joint_names,
-            contract={**arm.contract, **said},
-            options=recorded(),
-            inputs={**arm_inputs(arm), **looked.inputs},
-            model=arm.figures,
-            time=looked.time,
-        )
-    )
+    lines = _contract_lines(arm, states, found)
+    posed.settings.notify("summary", f"{lines['verdict']}; {lines['largest symbol']}")
+    return posed.result(tuple(arrays), lines, states.inputs, states.time)
 
 
 def _symbols(arm: Arm, found: Curvature, unit: str) -> Array:
@@ -68,12 +41,12 @@ def _symbols(arm: Arm, found: Curvature, unit: str) -> Array:
     return Array("riemann", found.symbols[..., h, i, j, k], (labels,), unit)
 
 
-def _said(arm: Arm, looked: Looked, found: Curvature) -> dict[str, Any]:
+def _contract_lines(arm: Arm, states: SampledStates, found: Curvature) -> dict[str, Any]:
     where = f", in row {found.at[0] + 1}" if found.at else ""
     place = tuple(arm.joint_names.index(name) for name in found.largest)
     value = float(found.symbols[(*found.at, *place)])
     return {
-        "state": looked.said,
+        "state": states.origin,
         "algorithm": "Riemann symbols of the first kind from exact derivatives, O(n⁵)",
         "verdict": _verdict(arm, found),
         "largest symbol": f"R({', '.join(found.largest)}) = {value:.6g}{where}",

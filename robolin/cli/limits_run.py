@@ -8,21 +8,20 @@ import click
 import numpy as np
 
 from robolin.analysis.limits import ClosestApproach, JointLimits
-from robolin.cli.answer import Question, answer
-from robolin.cli.flags.model_flags import Model
+from robolin.answering.inquiry import Inquiry
+from robolin.answering.motion import Values
 from robolin.cli.flags.output_flags import Output, standard_output
-from robolin.cli.flags.state_flags import State
-from robolin.cli.motion import Values
 from robolin.cli.reports.limits_report import csv_part, document, parts, unlimited
 from robolin.cli.reports.report import Report
+from robolin.cli.respond import respond
 from robolin.results.result import Result, ResultStream
 
 EXCEEDED = 1
 
 
-def answer_with_limits(question: Question, model: Model, state: State, out: Output) -> None:
+def respond_with_limits(inquiry: Inquiry, out: Output) -> None:
     """Compute the torques, write them if there is a file for them, and show the margins."""
-    arm = model.arm()
+    arm = inquiry.source.arm()
     approach = ClosestApproach(arm)
 
     def watch(values: Values, part: Result) -> None:
@@ -34,18 +33,20 @@ def answer_with_limits(question: Question, model: Model, state: State, out: Outp
         approach.add(q, qd, tau, part.time)
 
     # the form asked for is that of the margins; the extension says that of the torques
-    torques = replace(out, form=None) if out.path else replace(out, form="csv", taker=_passed_by)
-    answer(replace(question, watch=watch), model, state, torques, arm)
+    if out.path:
+        respond(inquiry, replace(out, form=None), arm=arm, watch=watch)
+    else:
+        respond(inquiry, replace(out, form="csv"), _passed_by, arm=arm, watch=watch)
     found = approach.found()
-    _show(found, out, state.trajectory is None)
+    _show(found, out, inquiry.states.trajectory is None)
     if found.exceeded:
         click.get_current_context().exit(EXCEEDED)
 
 
-def _passed_by(_: Output, result: Result | ResultStream) -> None:
+def _passed_by(answer: Result | ResultStream) -> None:
     """Let every part of the answer come and go."""
-    if isinstance(result, ResultStream):
-        for _part in result.parts:
+    if isinstance(answer, ResultStream):
+        for _part in answer.parts:
             pass
 
 

@@ -1,84 +1,18 @@
-"""Numbers as people type them into flags: `0,0.5,-1.2` or `elbow=30deg,wrist=-1.2`."""
+"""One value per joint from what was typed: in the arm's order, or by name, or as a quaternion."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from math import isfinite, radians
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from robolin.errors import UsageError
+from robolin.number_texts import Figure, FlagText, figure, named
 from robolin.wording import counted, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
 
-# plain decimal notation: Python's float() would also take 1_000, nan and ٣
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
-
-class Figure(NamedTuple):
-    """A number, already in rad if it was typed in degrees."""
-
-    value: float
-    degrees: bool = False
-
-
-class Typed(NamedTuple):
-    """What stands after a flag, for messages that repeat it."""
-
-    flag: str
-    text: str
-
-    def wrong(self, message: str, hint: str = "") -> UsageError:
-        return UsageError(message, where=f"{self.flag}={self.text}", hint=hint)
-
-
-def figure(typed: Typed, item: str) -> Figure:
-    """One number, with or without `deg` behind it."""
-    item = item.strip()
-    plain = item.removesuffix("deg").rstrip()
-    if not _NUMBER.fullmatch(plain):
-        what = f"'{item}' is not a number" if item else "a number is missing"
-        raise typed.wrong(what, "numbers look like 0.5, -1.2 or 1e-3, separated by commas")
-    value = float(plain)
-    if not isfinite(value):
-        raise typed.wrong(f"'{item}' is too large a number")
-    return Figure(radians(value), True) if plain != item else Figure(value)
-
-
-def number(typed: Typed, item: str) -> float:
-    """One number that cannot be an angle."""
-    value, degrees = figure(typed, item)
-    if degrees:
-        raise typed.wrong(f"'{item.strip()}' is not an angle", "leave out 'deg'")
-    return value
-
-
-def numbers(typed: Typed, text: str, count: int, what: str) -> list[float]:
-    """Exactly so many numbers with commas between them; `what` names them."""
-    values = [number(typed, item) for item in text.split(",")]
-    if len(values) != count:
-        raise typed.wrong(f"{len(values)} numbers, not {count}", f"it takes {what}")
-    return values
-
-
-def named(typed: Typed, form: str = "JOINT=VALUE") -> dict[str, Figure]:
-    """`name=number` entries with commas between them; `form` tells what they look like."""
-    entries: dict[str, Figure] = {}
-    for item in typed.text.split(","):
-        # a name may contain '=', a number may not
-        name, equals, value = item.rpartition("=")
-        name = name.strip()
-        if not equals or not name:
-            raise typed.wrong(f"'{item.strip()}' is not {form}")
-        if name in entries:
-            raise typed.wrong(f"'{name}' is there twice", "keep one of them")
-        entries[name] = figure(typed, value)
-    return entries
-
-
-def per_joint(typed: Typed, arm: Arm, angular: bool, positions: bool = False) -> list[float]:
+def per_joint(typed: FlagText, arm: Arm, angular: bool, positions: bool = False) -> list[float]:
     """One value per joint of the arm, in its order; `angular` if turning joints may use degrees.
 
     Among positions, a quaternion may stand for the angles of a floating joint.
@@ -113,7 +47,9 @@ def quaternion_names(arm: Arm) -> dict[str, list[str]]:
     return {name: [f"{name}:q{letter}" for letter in "xyzw"] for name in floating}
 
 
-def _without_quaternions(typed: Typed, entries: dict[str, Figure], arm: Arm) -> dict[str, Figure]:
+def _without_quaternions(
+    typed: FlagText, entries: dict[str, Figure], arm: Arm
+) -> dict[str, Figure]:
     """The entries with every quaternion turned into roll, pitch and yaw."""
     for joint, names in quaternion_names(arm).items():
         given = [name for name in names if name in entries]
@@ -131,7 +67,7 @@ def _without_quaternions(typed: Typed, entries: dict[str, Figure], arm: Arm) -> 
     return entries
 
 
-def _rpy(typed: Typed, joint: str, figures: Sequence[Figure]) -> list[Figure]:
+def _rpy(typed: FlagText, joint: str, figures: Sequence[Figure]) -> list[Figure]:
     import numpy as np
 
     from robolin.geometry.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
@@ -145,7 +81,7 @@ def _rpy(typed: Typed, joint: str, figures: Sequence[Figure]) -> list[Figure]:
     return [Figure(float(angle)) for angle in rpy_from_quaternion(quaternion / length)]
 
 
-def _require_known(typed: Typed, names: Sequence[str], arm: Arm) -> None:
+def _require_known(typed: FlagText, names: Sequence[str], arm: Arm) -> None:
     followers = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
     for name in names:
         if rule := followers.get(name):
@@ -161,7 +97,7 @@ def _require_known(typed: Typed, names: Sequence[str], arm: Arm) -> None:
             raise typed.wrong(f"'{arm.name}' has no moving joint '{name}'", hint)
 
 
-def _require_angles(typed: Typed, figures: Sequence[Figure], arm: Arm, angular: bool) -> None:
+def _require_angles(typed: FlagText, figures: Sequence[Figure], arm: Arm, angular: bool) -> None:
     for joint, (_, degrees) in zip(arm.joints, figures, strict=True):
         if degrees and not angular:
             raise typed.wrong(f"joint '{joint.name}': this is not an angle", "leave out 'deg'")

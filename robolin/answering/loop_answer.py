@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from robolin.answering.loop_options import LoopOptions
+from robolin.answering.motion import Values
 from robolin.api.closed_loops import close, close_change
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.cli.flags.loop_flags import Loops
-from robolin.cli.motion import Values
 from robolin.loops.assemble import assemble
 from robolin.loops.closure_arrays import row_names
 from robolin.loops.loop_answers import FULL
@@ -30,7 +30,7 @@ def fully(arm: Arm, algorithm: str) -> str:
     return FULL.get(algorithm, algorithm) if arm.loops else algorithm
 
 
-def closed_state(arm: Arm, loops: Loops, given: Values) -> Mapping[str, Floats]:
+def closed_state(arm: Arm, loops: LoopOptions, given: Values) -> Mapping[str, Floats]:
     """The values given, their state on the closures if that was asked for.
 
     Of several states, one that cannot be closed stays open: whoever works on it complains.
@@ -51,7 +51,7 @@ def closed_state(arm: Arm, loops: Loops, given: Values) -> Mapping[str, Floats]:
     return {**given, "q": positions, "qd": velocities}
 
 
-def closed_changes(arm: Arm, loops: Loops, values: Values) -> Mapping[str, Floats]:
+def closed_changes(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str, Floats]:
     """The small changes that keep the closures, if closing was asked for.
 
     At states that make no sense they are those at zero: whoever works on the state complains.
@@ -63,7 +63,7 @@ def closed_changes(arm: Arm, loops: Loops, values: Values) -> Mapping[str, Float
     return vars(close_change(arm, q, qd, values["dq"], values["dqd"], loops.held(arm)))
 
 
-def closed_arrays(arm: Arm, loops: Loops, values: Values, found: Values) -> Iterator[Array]:
+def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -> Iterator[Array]:
     """What was moved onto the closures, their forces, and how many equations count."""
     joints, rows = arm.joint_names, row_names(arm)
     kinds = [joint.kind for joint in arm.joints]

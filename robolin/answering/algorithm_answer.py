@@ -1,0 +1,138 @@
+"""What the dynamics verbs share: algorithms by name, run on one state or on many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robolin.answering.loop_answer import (
+    TITLES,
+    closed_arrays,
+    closed_changes,
+    closed_state,
+    fully,
+)
+from robolin.answering.loop_options import NO_LOOPS, LoopOptions, loop_options
+from robolin.answering.motion import NeededValues, Run, Torque, Values, one_state
+from robolin.answering.named_arrays import algorithm_arrays
+from robolin.answering.posed_question import PosedQuestion
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.evaluation.evaluate import KINEMATIC
+from robolin.evaluation.methods import Method, algorithm_for
+from robolin.loops.any_arm import evaluate
+from robolin.results.result import Array, Result, ResultStream
+
+
+@dataclass(frozen=True)
+class Algorithms:
+    """The algorithms that answer a question, and what stands in for a torque not given.
+
+    divides: whether the answer divides by the mass matrix, so that its condition matters
+    named:   what an algorithm gives as named arrays, where its axes alone do not say it
+    """
+
+    names: tuple[str, ...]
+    method: Method = "auto"
+    torque: Torque = "zero"
+    divides: bool = False
+    named: Callable[[Arm, Values], Iterable[Array]] | None = None
+    loops: LoopOptions = NO_LOOPS
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The state the algorithms work on, small changes and what they derive aside."""
+        names = dict.fromkeys(name for a in self.names for name in ALGORITHMS[a].needs)
+        changes = ("dq", "dqd", "dqdd", "dtau")
+        if "tau" in names or "dtau" in names:
+            # accelerations then follow from the torques
+            names = {**names, "tau": None}
+            names.pop("qdd", None)
+        return tuple(name for name in names if name not in changes)
+
+
+def answer_by_algorithms(
+    posed: PosedQuestion, algorithms: Algorithms, arm: Arm | None = None
+) -> Result | ResultStream:
+    """The answer for one state, or for every row; `arm` is the one asked about, if made anew."""
+    posed = replace(posed, arm=arm or posed.arm)
+    posed.tell_of_arm()
+    algorithms = replace(algorithms, loops=loop_options(posed.question))
+    algorithms.loops.require_useful(posed.arm)
+    if posed.states.trajectory is None and not posed.states.arrays:
+        return _answer_state(posed, algorithms)
+    from robolin.answering.trajectory_answer import answer_rows
+
+    return answer_rows(posed, algorithms)
+
+
+def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
+    arm, needs = posed.arm, algorithms.needs
+    motion, given = one_state(arm, posed.question, posed.states, needs, algorithms.torque)
+
+    def run(algorithm: str, values: Values) -> Values:
+        method = algorithms.loops.method
+        return evaluate(arm, algorithm, values, method=algorithms.method, loop_method=method)
+
+    if posed.settings.verbose and algorithms.divides and not arm.loops:
+        worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
+        posed.note(f"cond(M) = {worst:.3g}")
+    arrays = arrays_of(algorithms, arm, motion, given, run)
+    result = posed.result(arrays, contract_lines(algorithms, arm, motion))
+    if posed.settings.watch:
+        posed.settings.watch(closed_state(arm, algorithms.loops, given), result)
+    return result
+
+
+def arrays_of(
+    algorithms: Algorithms, arm: Arm, motion: NeededValues, given: Values, run: Run
+) -> tuple[Array, ...]:
+    """Everything the question asks for, from the values that are given."""
+    values = motion.values(arm, closed_state(arm, algorithms.loops, given), run)
+    values |= closed_changes(arm, algorithms.loops, values)
+    arrays: dict[str, Array] = {}
+    for algorithm in algorithms.names:
+        if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
+            values["qdd"] = run("forward", values)["qdd"]
+        found = run(fully(arm, algorithm), values)
+        values |= {name: found[name] for name in found if name == "qdd"}
+        own = algorithms.named
+        named = own(arm, found) if own else algorithm_arrays(arm, algorithm, found)
+        arrays |= {array.name: array for array in named}
+        if arm.loops and algorithm not in KINEMATIC:
+            more = closed_arrays(arm, algorithms.loops, values, found)
+            arrays |= {array.name: array for array in more}
+    return tuple(arrays.values())
+
+
+def contract_lines(
+    algorithms: Algorithms, arm: Arm, motion: NeededValues, rows: int | None = None
+) -> dict[str, Any]:
+    """What the contract tells beside what it tells of the arm."""
+    lines = {**motion.contract_lines(rows), **algorithms.loops.contract_lines}
+    return {**lines, "algorithm": _titles(algorithms, arm)}
+
+
+def condition(found: Values) -> float:
+    """The condition of the mass matrix, in the worst row if there are several."""
+    matrices = found["mass_matrix"]
+    fine = np.isfinite(matrices).all(axis=(-2, -1))
+    return float(np.max(np.linalg.cond(matrices[fine]), initial=0.0))
+
+
+def _titles(algorithms: Algorithms, arm: Arm) -> str:
+    """The algorithm's title, each with what it answered where there are several."""
+    if arm.loops and algorithms.divides:
+        return TITLES[algorithms.loops.method or "null-space"]
+    titles = {
+        ", ".join(ALGORITHMS[verb].gives): ALGORITHMS[
+            algorithm_for(arm, verb, algorithms.method)
+        ].title
+        for verb in algorithms.names
+    }
+    if len(titles) == 1:
+        return next(iter(titles.values()))
+    return "; ".join(f"{arrays}: {title}" for arrays, title in titles.items())

@@ -1,0 +1,130 @@
+"""Questions answered: the library behind every verb."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+
+from robolin.answering.given_states import States
+from robolin.answering.inquiry import require_sense
+from robolin.answering.posed_question import Notify, PosedQuestion, Settings, Watch
+from robolin.answering.question import Question
+from robolin.arm import Arm
+from robolin.errors import UsageError
+from robolin.input_checks import require_arm
+from robolin.results.result import Result, ResultStream, require_finite, whole
+
+
+def as_python_warnings(kind: str, text: str) -> None:
+    """Warnings as Python's own; notes are for those who ask for them."""
+    if kind == "warning":
+        warnings.warn(text, stacklevel=2)
+
+
+def answer(
+    arm: Arm,
+    question: Question | str,
+    states: States | None = None,
+    *,
+    jobs: int | None = None,
+    chunk_rows: int | None = None,
+    notify: Notify = as_python_warnings,
+) -> Result:
+    """Answer a question about an arm, as the command line would.
+
+    arm:        what `robolin.load` gives
+    question:   a `Question`, or the name of a verb of which nothing special is asked
+    states:     a `States`; all quantities 0 if left out
+    jobs:       threads, one per processor by default; it changes no bit of the result
+    chunk_rows: rows of a trajectory to compute at once; neither does this
+    notify:     is called with 'note', 'warning' or 'summary' and a text; by default warnings
+                become Python's own and the others are left out, the contract has them
+
+    The result has `.arrays`, each with name, values, labels and unit, `.joints`, `.contract`,
+    `.options` and `.inputs`; `result["tau"]` is the values of an array.
+    Raises `UsageError` where question, states and arm do not go together, and `RobolinError`
+    where there is no answer.
+
+    >>> import robolin
+    >>> arm = robolin.load("two-link")
+    >>> result = robolin.answer(arm, "inverse", robolin.States(q=[0.3, -0.7]))
+    >>> result["tau"].round(4)
+    array([18.3833,  4.518 ])
+    """
+    with answer_stream(
+        arm, question, states, jobs=jobs, chunk_rows=chunk_rows, notify=notify
+    ) as stream:
+        return gathered(stream)
+
+
+@contextmanager
+def answer_stream(
+    arm: Arm,
+    question: Question | str,
+    states: States | None = None,
+    *,
+    jobs: int | None = None,
+    chunk_rows: int | None = None,
+    notify: Notify = as_python_warnings,
+    watch: Watch | None = None,
+) -> Iterator[ResultStream]:
+    """The answer part by part, for trajectories that are larger than memory.
+
+    To be used in a `with`: the trajectory stays open as long as that lasts.  Arguments are those
+    of `answer`; `watch` is called with each part and the state it belongs to.
+
+    >>> import robolin
+    >>> arm = robolin.load("two-link")
+    >>> with robolin.answer_stream(arm, "mass-matrix") as stream:
+    ...     for part in stream.parts:
+    ...         part["mass_matrix"].shape
+    (2, 2)
+    """
+    settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
+    asked = Question(question) if isinstance(question, str) else question
+    given = States() if states is None else states
+    for what, value, kind in (("question", asked, Question), ("states", given, States)):
+        if not isinstance(value, kind):
+            hint = "robolin.answer(arm, Question(…), States(…))"
+            raise UsageError(f"{what}: {value!r} is no {kind.__name__}", hint=hint)
+    with posed(arm, asked, given, settings) as found:
+        if isinstance(found, Result):
+            require_finite(found)
+            found = whole(found)
+        yield found
+
+
+@contextmanager
+def posed(
+    arm: Arm, question: Question, states: States, settings: Settings
+) -> Iterator[Result | ResultStream]:
+    """The answer while the files it is read from are open; what is left to say is said after."""
+    require_arm(arm)
+    require_sense(question, states, arm.source)
+    asking = PosedQuestion(arm, question, states, settings)
+    module, _, function = asking.verb.answers.partition(":")
+    with asking.opened:
+        yield getattr(import_module(module), function)(asking)
+    for say in asking.at_end:
+        say()
+
+
+def gathered(stream: ResultStream) -> Result:
+    """All parts of an answer as one result."""
+    parts = list(stream.parts)
+    first = parts[0]
+    rows = None if first.batch is None else sum(part.batch or 0 for part in parts)
+    footer = stream.ending(rows or 0)
+    if len(parts) > 1:
+        arrays = tuple(
+            replace(array, values=np.concatenate([part.arrays[i].values for part in parts]))
+            for i, array in enumerate(first.arrays)
+        )
+        times = [part.time for part in parts if part.time is not None]
+        first = replace(first, arrays=arrays, time=np.concatenate(times) if times else None)
+    return replace(first, contract=footer.contract, inputs=footer.inputs, model=footer.model)

@@ -1,0 +1,180 @@
+"""The states a question is asked about, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from robolin.answering.joint_values import per_joint, quaternion_names
+from robolin.answering.question import plain_value
+from robolin.answering.verbs import SAMPLES, TRAJECTORY, Verb
+from robolin.errors import UsageError
+from robolin.files.formats import FORMATS, extensions, with_nan
+from robolin.number_texts import FlagText, text_of
+from robolin.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from robolin.arm import Arm
+    from robolin.arrays import Floats
+
+HOLD, NAN = "hold", "nan"
+ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
+QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa")
+# stands in the options of a result for states that no option can say
+ARRAYS = "states"
+
+_ANY = Verb("states", "", "")
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class States:
+    """One state, every row of a file or of arrays, or states drawn at random.
+
+    values:     quantity -> one state as text, or an array of shape (rows, n)
+    trajectory: a .csv, .parquet or .npz file, or '-' for CSV on standard input
+    on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
+    samples:    how many random states between the joints' limits, for verbs that look at many
+    seed:       which ones
+
+    A quantity is one number per joint in the arm's order, a mapping from joints to numbers where
+    those left out are 0, text as typed after its flag, or an array of shape (rows, n).
+
+    >>> from robolin import States
+    >>> States(q=[0.3, -0.7], qd={"elbow": 0.5}).values
+    {'q': '0.3,-0.7', 'qd': 'elbow=0.5'}
+    >>> States(q="elbow=30deg", tau="hold").values
+    {'q': 'elbow=30deg', 'tau': 'hold'}
+    """
+
+    values: Mapping[str, str | Floats]
+    trajectory: str | None
+    on_bad_row: str | None
+    samples: int | None
+    seed: int | None
+
+    def __init__(
+        self,
+        *,
+        trajectory: Any = None,
+        on_bad_row: Any = None,
+        samples: Any = None,
+        seed: Any = None,
+        **values: Any,
+    ) -> None:
+        for name in values:
+            if name not in QUANTITIES:
+                raise UsageError(f"no state has '{name}'", hint=did_you_mean(name, QUANTITIES))
+        given = {name: _values(name, value) for name, value in values.items() if value is not None}
+        known = {**TRAJECTORY, **SAMPLES}
+        for label, value in {
+            "trajectory": trajectory,
+            "on-bad-row": on_bad_row,
+            "samples": samples,
+            "seed": seed,
+        }.items():
+            plain = plain_value(_ANY, label, known[label], value)
+            object.__setattr__(self, label.replace("-", "_"), plain)
+        object.__setattr__(self, "values", given)
+        self._require_sense()
+
+    def _require_sense(self) -> None:
+        if self.trajectory is not None and self.values:
+            flags = " and ".join(f"--{name}" for name in self.values)
+            hint = "give the state either by flags or by a file"
+            where = f"--trajectory={self.trajectory}"
+            raise UsageError(f"cannot go together with {flags}", where=where, hint=hint)
+        if self.trajectory is None and self.on_bad_row == NAN and not self.arrays:
+            hint = "one state has an answer or none"
+            raise UsageError("needs --trajectory", where="--on-bad-row=nan", hint=hint)
+        mixed = [name for name in self.values if name not in self.arrays]
+        if self.arrays and mixed:
+            hint = "give every quantity as an array of shape (rows, n)"
+            raise UsageError(f"{mixed[0]} is one state, others have rows", hint=hint)
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """The quantities of one state, as text."""
+        return {name: value for name, value in self.values.items() if isinstance(value, str)}
+
+    @property
+    def arrays(self) -> dict[str, Floats]:
+        """The quantities that were given with rows."""
+        return {name: value for name, value in self.values.items() if not isinstance(value, str)}
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The file the states are in, by its flag."""
+        return {} if self.trajectory is None else {"trajectory": self.trajectory}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a result records of the states: the file by its last name, the rest as it is."""
+        flags = {"on-bad-row": self.on_bad_row, "samples": self.samples, "seed": self.seed}
+        options: dict[str, Any] = {
+            **self.typed,
+            **{name: PurePath(path).name for name, path in self.files.items()},
+            **{name: value for name, value in flags.items() if value is not None},
+        }
+        return {**options, ARRAYS: "arrays"} if self.arrays else options
+
+    def require_none_drawn(self, needed: str) -> None:
+        """Refuse samples where they would have no effect; `needed` is what they go with."""
+        if self.samples is not None or self.seed is not None:
+            name = "--samples" if self.samples is not None else "--seed"
+            raise UsageError("has no effect here", where=name, hint=f"it goes with {needed}")
+
+    def require_writable_as(self, form: str) -> None:
+        """Refuse a format that has no place for rows without an answer."""
+        if self.on_bad_row == NAN and form in FORMATS and not FORMATS[form].holds_nan:
+            hint = f"write {extensions(with_nan())} instead"
+            raise UsageError(f"{form.upper()} has no NaN", where="--on-bad-row=nan", hint=hint)
+
+    def of_joints(self, arm: Arm, quantity: str) -> list[float]:
+        """One state's quantity, one value per joint."""
+        typed = FlagText(f"--{quantity}", self.typed[quantity])
+        return per_joint(typed, arm, quantity in ANGULAR, quantity == "q")
+
+    def turned(self, arm: Arm) -> list[str]:
+        """The joints whose angles were typed as a quaternion."""
+        names = quaternion_names(arm).items()
+        return [joint for joint, parts in names if f"{parts[3]}=" in self.typed.get("q", "")]
+
+
+def perturbations(
+    arm: Arm, texts: tuple[str, ...], keys: tuple[str, ...]
+) -> dict[str, list[float]]:
+    """Every small change by name; the ones left out are 0."""
+    changes: dict[str, list[float]] = {}
+    for text in texts:
+        key, equals, values = (part.strip() for part in text.partition("="))
+        if not equals or key not in keys:
+            raise FlagText("--perturb", text).wrong(
+                f"'{key}' is none of {', '.join(keys)}",
+                f"for example --perturb dq={arm.joint_names[0]}=0.01",
+            )
+        if key in changes:
+            raise FlagText("--perturb", text).wrong(f"{key} is there twice", "keep one of them")
+        changes[key] = per_joint(FlagText(f"--perturb={key}", values), arm, key in ANGULAR)
+    return {key: changes.get(key, [0.0] * arm.n) for key in keys}
+
+
+def _values(name: str, value: Any) -> str | Floats:
+    """One state as text; whatever has rows as an array."""
+    if isinstance(value, str | Mapping):
+        return text_of(value)
+    import numpy as np
+
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        hint = "numbers, one per joint, or a mapping from joints to numbers"
+        raise UsageError(f"{name} is {value!r}, not a state", hint=hint) from None
+    if array.ndim > 2:
+        hint = "one batch axis at most: shape (n,) or (rows, n)"
+        raise UsageError(f"{name} has shape {array.shape}", hint=hint)
+    if array.ndim == 2:
+        array.flags.writeable = False
+        return array
+    return text_of(np.atleast_1d(array))

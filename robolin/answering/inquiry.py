@@ -1,0 +1,142 @@
+"""Everything that is asked, as plain data: which arm, which question, about which states.
+
+It is read from options by name, as flags give them and as stored results record them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from robolin.answering.given_states import States
+from robolin.answering.question import Question, plain_value
+from robolin.answering.verbs import MODEL, VERBS, Verb, answering_verb
+from robolin.errors import UsageError
+from robolin.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from robolin.arm import Arm
+    from robolin.description.building.options import ModelOptions
+    from robolin.description.model import Reading
+
+ARM = "arm"
+
+
+@dataclass(frozen=True)
+class ArmSource:
+    """Where an arm comes from: a path, '-' or a bundled name, and model flags as text."""
+
+    path: str
+    texts: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def options(self) -> ModelOptions:
+        from robolin.description.building.option_texts import options_from_texts
+
+        return options_from_texts(self.texts)
+
+    def reading(self) -> Reading:
+        from robolin.description.load import read
+
+        return read(self.path)
+
+    def arm(self, reading: Reading | None = None) -> Arm:
+        """The arm, built from the reading if there is one already."""
+        from robolin.description.building.option_texts import locked_in_degrees
+        from robolin.description.load import arm_of
+
+        reading = reading or self.reading()
+        arm = arm_of(reading, self.options)
+        if reading.description is not None:
+            in_degrees = locked_in_degrees(self.texts)
+            for joint in reading.description.joints:
+                if joint.name in in_degrees and joint.kind == "prismatic":
+                    message = f"joint '{joint.name}' slides: its position is in m, not in deg"
+                    raise UsageError(message, where="--lock")
+        return replace(arm, source=self.path, loaded_with={ARM: self.path, **self.texts})
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """A question about states of an arm: enough to be answered, now and later."""
+
+    source: ArmSource
+    question: Question
+    states: States
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files it names, by option; an arm may be a bundled name or '-' instead."""
+        return {ARM: self.source.path, **self.states.files, **self.question.files}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What its result records."""
+        return recorded_options(
+            {ARM: self.source.path, **self.source.texts}, self.question, self.states
+        )
+
+
+def recorded_options(
+    loaded_with: Mapping[str, Any] | None, question: Question, states: States
+) -> dict[str, Any]:
+    """Enough to ask again: files by their last name, everything else as it was given."""
+    arm = dict(loaded_with or {})
+    if ARM in arm:
+        arm[ARM] = PurePath(arm[ARM]).name
+    return {**arm, **question.options, **states.options}
+
+
+def arm_source(path: str, options: Mapping[str, Any], verb: Verb) -> ArmSource:
+    """The arm that these of the options make; wrong ones are refused at once."""
+    texts = {label: options[label] for label in MODEL if label in options}
+    plain = {label: plain_value(verb, label, MODEL[label], value) for label, value in texts.items()}
+    source = ArmSource(path, {label: value for label, value in plain.items() if value is not None})
+    assert source.options, "options that make no sense are refused here"
+    return source
+
+
+def inquiry_of(verb: str, path: str, options: Mapping[str, Any]) -> Inquiry:
+    """The inquiry that options make: what flags say, by their names without dashes."""
+    found = answering_verb(verb)
+    if found is None:
+        raise UsageError(f"{verb} gives no result that could be stored", where=f"robolin {verb}")
+    for label in options:
+        if label not in found.options:
+            hint = did_you_mean(label, list(found.options))
+            raise UsageError(f"there is no --{label}", where=f"robolin {verb}", hint=hint)
+    source = arm_source(path, options, found)
+    by_state = {
+        label.replace("-", "_"): value
+        for label, value in options.items()
+        if label in found.states or label in found.states_from
+    }
+    for label, ask in found.states_from.items():
+        if ask.needed and label not in by_state:
+            where = f"robolin {verb}"
+            hint = f"`{where} --help` tells more"
+            raise UsageError(f"missing option '--{label}'", where=where, hint=hint)
+    asks = {label: value for label, value in options.items() if label in found.asks}
+    inquiry = Inquiry(source, Question(verb, **asks), States(**by_state))
+    require_sense(inquiry.question, inquiry.states, path)
+    return inquiry
+
+
+def require_sense(question: Question, states: States, arm: str) -> None:
+    """Refuse what contradicts itself, wherever the arm comes from and whatever it is."""
+    verb = VERBS[question.verb]
+    for name in states.values:
+        if name not in verb.states:
+            hint = f"the answer depends on {', '.join(f'--{other}' for other in verb.states)} alone"
+            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+    for label, value in (("trajectory", states.trajectory), ("samples", states.samples)):
+        if value is not None and label not in verb.states_from:
+            raise UsageError("has no effect here", where=f"--{label}", hint="give one state")
+    module = import_module(verb.answers.partition(":")[0])
+    check = getattr(module, "require_sense", None)
+    if check is not None:
+        check(question, states, arm)

@@ -1,0 +1,51 @@
+"""Values by name with the labels of their axes and their units, as results hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from robolin.algebra.axes import Axis, Shape
+from robolin.answering.motion import Values
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.kinematics.frame_axes import of_real_links
+from robolin.loops.closure_arrays import row_names
+from robolin.quantities import COLUMN_WORDS, unit_of
+from robolin.results.result import Array
+
+# angular part first
+SPATIAL = ("rx", "ry", "rz", "x", "y", "z")
+POINT = ("x", "y", "z")
+
+
+def algorithm_arrays(arm: Arm, algorithm: str, found: Values) -> Iterable[Array]:
+    """What an algorithm gives."""
+    rough = algorithm == "diagonalize-unnormalized"
+    quantities = {"coriolis": "coriolis_unnormalized"} if rough else None
+    return named_arrays(arm, ALGORITHMS[algorithm].gives, found, quantities)
+
+
+def named_arrays(
+    arm: Arm,
+    shapes: Mapping[str, Shape],
+    found: Values,
+    quantities: Mapping[str, str] | None = None,
+) -> Iterable[Array]:
+    """Values with the labels of their axes and the units of their names, or other quantities'."""
+    kinds = [joint.kind for joint in arm.joints]
+    for name, shape in shapes.items():
+        labels = tuple(axis_labels(arm, axis) for axis in shape)
+        unit, values = unit_of((quantities or {}).get(name, name), kinds), found[name]
+        yield Array(name, of_real_links(arm, shape, values), labels, unit, COLUMN_WORDS.get(name))
+
+
+def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
+    """The names along one axis of a result."""
+    if axis == "joint":
+        return arm.joint_names
+    if axis == "link":
+        return arm.link_names
+    if axis == "closure":
+        return row_names(arm)
+    known = {len(SPATIAL): SPATIAL, len(POINT): POINT}
+    return known.get(axis) or tuple(str(i + 1) for i in range(axis))

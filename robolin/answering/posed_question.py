@@ -1,0 +1,135 @@
+"""A question put to an arm that is there, and what whoever asks wants to hear beside the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, Protocol
+
+from robolin.answering.given_states import States
+from robolin.answering.inquiry import recorded_options
+from robolin.answering.motion import Values
+from robolin.answering.question import Question
+from robolin.answering.verbs import VERBS, Verb
+from robolin.arm import Arm
+from robolin.results.result import Array, Result
+
+# kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
+Notify = Callable[[str, str], None]
+# the state that a part of the answer belongs to, and the part
+Watch = Callable[[Values, Result], None]
+
+
+class Progress(Protocol):
+    """Somebody who likes to know how far it has come."""
+
+    def begin(self, size: int | None) -> None:
+        """There is so much of a file to read, in bytes or rows, if that is known."""
+
+    def add(self, rows: int, reached: int) -> None:
+        """So many more rows are answered, and the file is done up to `reached`."""
+
+
+def silent(kind: str, text: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to answer; nothing here changes a bit of the result.
+
+    jobs:       threads, one per processor by default
+    chunk_rows: rows of a trajectory to compute at once
+    verbose:    tell how well conditioned the mass matrix is, too
+    """
+
+    jobs: int | None = None
+    chunk_rows: int | None = None
+    verbose: bool = False
+    notify: Notify = silent
+    watch: Watch | None = None
+    progress: Progress | None = None
+
+
+QUIETLY = Settings()
+
+
+@dataclass(frozen=True, eq=False)
+class PosedQuestion:
+    """A question about states of an arm on its way to an answer.
+
+    opened: closes the files that the answer is still read from
+    at_end: what there is to say once the last part of the answer has been taken
+    """
+
+    arm: Arm
+    question: Question
+    states: States
+    settings: Settings
+    opened: ExitStack = field(default_factory=ExitStack)
+    at_end: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def verb(self) -> Verb:
+        return VERBS[self.question.verb]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the result records: enough to ask again."""
+        return recorded_options(self.arm.loaded_with, self.question, self.states)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that were given, by option."""
+        loaded = self.arm.loaded_with or {}
+        arm = {"arm": loaded["arm"]} if "arm" in loaded else {}
+        return {**arm, **self.states.files, **self.question.files}
+
+    def note(self, *texts: str) -> None:
+        """Say something that is worth knowing."""
+        for text in texts:
+            self.settings.notify("note", text)
+
+    def tell_of_arm(self) -> None:
+        """Say what is worth knowing of the arm, as its contract has it."""
+        self.note(*(f"{self.arm.name}: {note}" for note in self.arm.contract.get("notes", ())))
+
+    def warn(self, *texts: str) -> None:
+        """Say something that is likely to be a mistake."""
+        for text in texts:
+            self.settings.notify("warning", text)
+
+    def result(
+        self,
+        arrays: tuple[Array, ...],
+        contract: dict[str, Any],
+        inputs: dict[str, str] | None = None,
+        time: Any = None,
+    ) -> Result:
+        """The answer; the arm's own contract and file are added to what is given."""
+        return Result(
+            verb=self.question.verb,
+            arrays=arrays,
+            joints=self.arm.joint_names,
+            contract={**self.arm.contract, **contract},
+            options=self.options,
+            inputs={**arm_inputs(self.arm), **(inputs or {})},
+            time=time,
+            model=self.arm.figures,
+            files=self.files,
+        )
+
+
+def arm_inputs(arm: Arm) -> dict[str, str]:
+    """The file the arm comes from, by its base name, and its digest."""
+    if not arm.source:
+        return {}
+    source = "stdin" if arm.source == "-" else PurePath(arm.source).name
+    return {source: arm.digest}
+
+
+def file_label(path: str) -> str:
+    """What messages and results call a file."""
+    return "stdin" if path == "-" else PurePath(path).name

@@ -1,0 +1,146 @@
+"""A question as plain data: the verb, and everything that is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from robolin.answering.verbs import VERBS, Ask, Verb, answering_verb, unknown_verb
+from robolin.errors import UsageError
+from robolin.number_texts import text_of
+from robolin.wording import did_you_mean
+
+PlainValue = bool | int | str | tuple[str, ...]
+
+
+@dataclass(frozen=True, init=False)
+class Question:
+    """What is asked, about whatever arm in whatever state.
+
+    verb: the verb, named as on the command line
+    asks: the flags that say what is asked, by their names without dashes, as plain values
+
+    Keywords are the verb's flags with _ for -; a number, a list of numbers or a mapping from names
+    to numbers may stand where a text is typed.
+
+    >>> from robolin import Question
+    >>> Question("mass-matrix", inverse=True)
+    Question(verb='mass-matrix', asks={'inverse': True})
+    >>> Question("linearize-forward", perturb={"dq": [0.1, 0.0]}).asks
+    {'perturb': ('dq=0.1,0.0',)}
+    """
+
+    verb: str
+    asks: Mapping[str, PlainValue]
+
+    def __init__(self, verb: str, **asks: Any) -> None:
+        found = _answering(verb)
+        plain: dict[str, PlainValue] = {}
+        for keyword, value in asks.items():
+            label = keyword.replace("_", "-")
+            if label not in found.asks:
+                hint = did_you_mean(label, list(found.asks), f"{verb} takes no keywords")
+                raise UsageError(f"{verb} cannot be asked '{keyword}'", hint=hint)
+            if (ready := plain_value(found, label, found.asks[label], value)) is not None:
+                plain[label] = ready
+        missing = [label for label, ask in found.asks.items() if ask.needed and label not in plain]
+        if missing:
+            raise _misused(found, f"missing option '--{missing[0]}'")
+        object.__setattr__(self, "verb", verb)
+        object.__setattr__(self, "asks", plain)
+
+    def __hash__(self) -> int:
+        return hash((self.verb, tuple(sorted(self.asks.items(), key=lambda item: item[0]))))
+
+    def asked(self, label: str) -> bool:
+        """Whether a switch is on."""
+        return self.asks.get(label) is True
+
+    def text(self, label: str) -> str | None:
+        """What was asked as a text, or None."""
+        value = self.asks.get(label)
+        return value if isinstance(value, str) else None
+
+    def texts(self, label: str) -> tuple[str, ...]:
+        """Everything that was asked by a flag that may be repeated."""
+        value = self.asks.get(label, ())
+        return value if isinstance(value, tuple) else ()
+
+    def count(self, label: str) -> int | None:
+        """How many were asked for, or None."""
+        value = self.asks.get(label)
+        return value if isinstance(value, int) else None
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that are part of the question, by flag."""
+        asks = _answering(self.verb).asks
+        return {
+            label: str(value) for label, value in self.asks.items() if asks[label].kind == "file"
+        }
+
+    @property
+    def options(self) -> dict[str, PlainValue]:
+        """What a result records of the question: files by their last name, the rest as it is."""
+        return {**self.asks, **{name: PurePath(path).name for name, path in self.files.items()}}
+
+
+def _answering(verb: str) -> Verb:
+    found = answering_verb(verb)
+    if found is None:
+        if verb in VERBS:
+            raise UsageError(f"{verb} is a command that gives no result")
+        raise unknown_verb(verb, "", "`robolin --help` lists the verbs")
+    return found
+
+
+def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | None:
+    """The value of a flag in its own plain type; None where it asks for nothing."""
+    if value is None or value is False:
+        return None
+    if ask.kind == "switch":
+        if value is not True:
+            raise _misused(verb, f"option '--{label}' does not take a value")
+        return True
+    if value is True:
+        raise _misused(verb, f"option '--{label}' requires an argument")
+    if ask.kind == "count":
+        return _count(verb, label, ask, value)
+    if ask.repeats:
+        return _texts(value) or None
+    text = text_of(value if ask.kind != "file" else _path(value))
+    if ask.kind == "choice" and text not in ask.choices:
+        known = ", ".join(f"'{choice}'" for choice in ask.choices)
+        raise _misused(verb, f"invalid value for '--{label}': '{text}' is not one of {known}")
+    return text
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Mapping):
+        return tuple(f"{name}={text_of(item)}" for name, item in value.items())
+    return tuple(text_of(item) for item in value)
+
+
+def _count(verb: Verb, label: str, ask: Ask, value: Any) -> int:
+    try:
+        count = int(value) if isinstance(value, str) else value.__index__()
+    except (AttributeError, ValueError):
+        message = f"invalid value for '--{label}': '{value}' is not a valid integer"
+        raise _misused(verb, message) from None
+    if count < ask.least:
+        message = f"invalid value for '--{label}': {count} is not in the range x>={ask.least}"
+        raise _misused(verb, message)
+    return int(count)
+
+
+def _path(value: Any) -> str:
+    return value if isinstance(value, str) else str(PurePath(value))
+
+
+def _misused(verb: Verb, message: str) -> UsageError:
+    where = f"robolin {verb.name}"
+    return UsageError(message, where=where, hint=f"`{where} --help` tells more")

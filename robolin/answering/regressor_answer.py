@@ -1,0 +1,80 @@
+"""The answers of `regressor`: the matrix, its rank, and the parameters it multiplies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from robolin.analysis.identification import identifiable, public_columns
+from robolin.analysis.link_parameters import joint_slides, parameters
+from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
+from robolin.answering.given_states import States
+from robolin.answering.motion import Values
+from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.question import Question
+from robolin.answering.sampled_states import sampled_states
+from robolin.arm import Arm
+from robolin.errors import UsageError
+from robolin.quantities import labelled_unit
+from robolin.results.result import Array, Result, ResultStream
+
+
+def answer_regressor(posed: PosedQuestion) -> Result | ResultStream:
+    """The matrix, for one state or every row; its rank; or the parameters."""
+    if posed.question.asked("rank"):
+        return _rank(posed)
+    if posed.question.asked("parameters"):
+        return _parameters(posed)
+    if posed.arm.wrenches:
+        posed.note("what wrenches take is no part of the regressor: it adds to the torques")
+    return answer_by_algorithms(posed, Algorithms(("regressor",), named=_columns))
+
+
+def require_sense(question: Question, states: States, arm: str) -> None:
+    """Refuse two answers at once, and states where none matter."""
+    if question.asked("rank"):
+        if question.asked("parameters"):
+            raise UsageError("cannot go together with --parameters", where="--rank")
+        return
+    states.require_none_drawn("--rank")
+    if question.asked("parameters") and (states.values or states.trajectory):
+        hint = "parameters are the same in every state"
+        raise UsageError("goes without a state", where="--parameters", hint=hint)
+
+
+def _rank(posed: PosedQuestion) -> Result:
+    """How many parameters count, over all states together."""
+    posed.tell_of_arm()
+    states = sampled_states(posed, ("q", "qd", "qdd"))
+    q, qd, qdd = (states.values[name] for name in ("q", "qd", "qdd"))
+    found = identifiable(posed.arm, q, qd, qdd, jobs=posed.settings.jobs)
+    lines = {
+        "state": states.origin,
+        "algorithm": "singular values of the stacked regressor, columns of length one",
+        "identifiable": f"{found.rank} numbers of {len(found.names)} parameters",
+        "condition": f"{found.condition:.3g}",
+    }
+    arrays = (
+        Array("rank", np.array(float(found.rank)), (), "1"),
+        Array("share", found.share, (found.names,), "1"),
+    )
+    return posed.result(arrays, lines, states.inputs)
+
+
+def _parameters(posed: PosedQuestion) -> Result:
+    """What the arm's parameters are."""
+    posed.tell_of_arm()
+    listed = parameters(posed.arm)
+    values = np.array([p.value for p in listed])
+    labels = (tuple(p.label for p in listed),)
+    unit = labelled_unit("parameters", labels, joint_slides(posed.arm))
+    array = Array("parameters", values, labels, unit)
+    return posed.result((array,), {})
+
+
+def _columns(arm: Arm, found: Values) -> Iterator[Array]:
+    names = tuple(p.label for p in parameters(arm))
+    matrix = public_columns(arm, found["regressor"])
+    labels = (arm.joint_names, names)
+    yield Array("regressor", matrix, labels, labelled_unit("regressor", labels, joint_slides(arm)))

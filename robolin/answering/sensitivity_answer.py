@@ -1,0 +1,149 @@
+"""The answer of `sensitivity`: the motion and its changes read, and the model integrated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from robolin.analysis.link_parameters import joint_slides
+from robolin.analysis.nominal_motion import rising, torque_history
+from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
+from robolin.answering.given_states import States, perturbations
+from robolin.answering.posed_question import PosedQuestion, file_label
+from robolin.answering.question import Question
+from robolin.arm import Arm, Vector3
+from robolin.description.building.option_texts import payload_of
+from robolin.errors import RobolinError, UsageError
+from robolin.number_texts import FlagText, named
+from robolin.quantities import COLUMN_WORDS, labelled_unit, unit_of
+from robolin.results.result import Array, Result
+from robolin.trajectory.read import read_trajectory
+from robolin.trajectory.trajectory import Trajectory
+
+CHANGES = ("perturb", "perturb-torque", "parameter", "payload-change")
+
+
+def answer_sensitivity(posed: PosedQuestion) -> Result:
+    """Integrate along the motion and tell what changes."""
+    posed.tell_of_arm()
+    arm, path = posed.arm, posed.states.trajectory
+    assert path is not None, "there is a motion to go along"
+    if arm.source == "-" and "-" in (path, posed.question.text("perturb-torque")):
+        raise UsageError("the arm is read from standard input already", where="--trajectory -")
+    motion = _motion(posed, path)
+    inputs = {file_label(path): motion.digest}
+    nominal = {name: getattr(motion, name) for name in ("time", "q", "qd", "tau", "qdd")}
+    torques = posed.question.text("torques") or "continuous"
+    along: dict[str, Any] = {**nominal, "torques": torques, "jobs": posed.settings.jobs}
+    if posed.question.asked("matrices"):
+        arrays = _matrices(arm, along)
+    else:
+        arrays = _changed(posed, along, inputs)
+    return posed.result(arrays, _contract_lines(posed, motion, torques), inputs, motion.time)
+
+
+def require_sense(question: Question, states: States, arm: str) -> None:
+    """Refuse changes that contradict each other, or none at all."""
+    if states.trajectory is None:
+        where = "robolin sensitivity"
+        hint = f"`{where} --help` tells more"
+        raise UsageError("missing option '--trajectory'", where=where, hint=hint)
+    _payloads(question)
+    _parameters(question.texts("parameter"))
+    changed = [name for name in CHANGES if name in question.asks]
+    if question.asked("matrices") and changed:
+        hint = "matrices hold the effect of every change"
+        raise UsageError("goes without any change", where="--matrices", hint=hint)
+    if not changed and not question.asked("matrices"):
+        hint = "--perturb, --perturb-torque, --parameter, --payload-change; or all: --matrices"
+        raise UsageError("nothing is changed", where="robolin sensitivity", hint=hint)
+    if question.text("perturb-torque") == "-" and states.trajectory == "-":
+        message = "standard input is the motion already"
+        raise UsageError(message, where="--perturb-torque -")
+
+
+def _motion(posed: PosedQuestion, path: str) -> Trajectory:
+    """The nominal motion, with everything that it must have."""
+    motion = read_trajectory(path, posed.arm.joint_names, ("q", "qd"), ("tau", "qdd"))
+    file = file_label(path)
+    posed.note(*(f"{file}: {note}" for note in motion.notes))
+    if motion.time is None:
+        raise RobolinError("there is no column 'time'", where=file, hint="in seconds, rising")
+    rising(motion.time, where=file)
+    if motion.tau is None and motion.qdd is None:
+        hint = "columns JOINT/effort, or JOINT/acceleration"
+        raise RobolinError("there are neither efforts nor accelerations", where=file, hint=hint)
+    return motion
+
+
+def _changed(
+    posed: PosedQuestion, along: dict[str, Any], inputs: dict[str, str]
+) -> tuple[Array, ...]:
+    """dq and dqd in every row."""
+    arm, question = posed.arm, posed.question
+    small: dict[str, Any] = dict(perturbations(arm, question.texts("perturb"), posed.verb.perturb))
+    path = question.text("perturb-torque")
+    if path is not None:
+        more = read_trajectory(path, arm.joint_names, ("tau",))
+        file = file_label(path)
+        inputs[file] = more.digest
+        history = torque_history(along["time"], more.time, more.tau, where=file)
+        small["dtau"] = history + small["dtau"]
+    small |= {
+        "parameters": _parameters(question.texts("parameter")),
+        "payload": _payloads(question),
+    }
+    found = sensitivity(arm, **along, **small)
+    kinds = [joint.kind for joint in arm.joints]
+    return tuple(
+        Array(name, getattr(found, name), (arm.joint_names,), unit_of(name, kinds))
+        for name in ("dq", "dqd")
+    )
+
+
+def _matrices(arm: Arm, along: dict[str, Any]) -> tuple[Array, ...]:
+    """Every sensitivity in every row."""
+    found = sensitivity_matrices(arm, **along)
+    words = (COLUMN_WORDS["q"], COLUMN_WORDS["qd"])
+    states = tuple(f"{joint}/{word}" for word in words for joint in arm.joint_names)
+    named = {
+        "dx_dx0": (found.transition, (states, states)),
+        "dx_dtau": (found.torque, (states, arm.joint_names)),
+        "dx_dparameters": (found.parameter, (states, found.names)),
+    }
+    return tuple(
+        Array(name, values, labels, labelled_unit(name, labels, joint_slides(arm)))
+        for name, (values, labels) in named.items()
+    )
+
+
+def _contract_lines(posed: PosedQuestion, motion: Trajectory, torques: str) -> dict[str, str]:
+    words = ("state and torques", "torque history", "parameters", "payload")
+    asked = [word for name, word in zip(CHANGES, words, strict=True) if name in posed.question.asks]
+    source = "efforts" if motion.tau is not None else "accelerations"
+    return {
+        "motion": f"{motion.rows} rows of {file_label(posed.states.trajectory or '')}, "
+        f"{source} given, torques {torques}",
+        "changed": ", ".join(asked) or "all, as matrices",
+        "algorithm": "linearized model along the motion, Runge-Kutta of order 4 from row to row",
+    }
+
+
+def _payloads(question: Question) -> tuple[tuple[str, float, Vector3], ...]:
+    """Link, mass and place of each point mass."""
+    texts = question.texts("payload-change")
+    found = [payload_of(FlagText("--payload-change", text)) for text in texts]
+    return tuple((each.frame, each.mass, each.position) for each in found)
+
+
+def _parameters(texts: Sequence[str]) -> dict[str, float]:
+    entries: dict[str, float] = {}
+    for text in texts:
+        typed = FlagText("--parameter", text)
+        for name, (value, degrees) in named(typed, "NAME=CHANGE").items():
+            if degrees:
+                raise typed.wrong(f"'{name}' is not an angle", "leave out 'deg'")
+            if name in entries:
+                raise typed.wrong(f"'{name}' is there twice", "keep one of them")
+            entries[name] = value
+    return entries

@@ -1,0 +1,182 @@
+"""The answer of `simulate`: the motion from where it starts, under what drives it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from robolin.answering.given_states import States
+from robolin.answering.joint_values import per_joint
+from robolin.answering.loop_answer import closed_state
+from robolin.answering.loop_options import loop_options
+from robolin.answering.posed_question import PosedQuestion, file_label
+from robolin.answering.question import Question
+from robolin.answering.simulate_result import SimulatedMotion, motion_result
+from robolin.answering.simulate_torque import (
+    constant_torque,
+    control_law,
+    control_line,
+    holds,
+    require_one_drive,
+)
+from robolin.arrays import Floats
+from robolin.errors import RobolinError, UsageError
+from robolin.number_texts import FlagText, number
+from robolin.results.result import Result
+from robolin.simulation.equations import Form
+from robolin.simulation.schedule import Integrator, Schedule, scheduled
+from robolin.simulation.simulate import Task
+from robolin.simulation.simulate import run as simulated
+from robolin.simulation.torques import AnyTorque, TorqueTable
+from robolin.trajectory.read import read_trajectory
+from robolin.trajectory.trajectory import Trajectory
+
+
+def answer_simulate(posed: PosedQuestion) -> Result:
+    """Simulate, and say what deserves attention."""
+    question, arm = posed.question, posed.arm
+    posed.tell_of_arm()
+    loops = loop_options(question)
+    loops.require_useful(arm)
+    files: dict[str, str] = {}
+    q, qd, begun = _beginning(posed, files)
+    if loops.close is not None:
+        closed = closed_state(arm, loops, {"q": q, "qd": qd})
+        q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
+    tau, driven = _torque(posed, files)
+    many = "initial" in question.asks
+    schedule = _schedule(question, many)
+    task = Task(
+        arm,
+        schedule,
+        hold=holds(question),
+        control=control_law(question, arm),
+        form=cast(Form, question.text("state") or "rates"),
+        limits=not question.asked("ignore-limits"),
+        jobs=posed.settings.jobs,
+        baumgarte=loops.baumgarte,
+    )
+    motion = simulated(task, q, qd, tau)
+    ends_only = many and not _asks_for_rows(question, schedule)
+    return motion_result(posed, SimulatedMotion(task, motion, begun, driven, files, ends_only))
+
+
+def require_sense(question: Question, states: States, arm: str) -> None:
+    """Refuse two beginnings, two drives, and numbers that are none."""
+    initial = question.text("initial")
+    if initial is not None and (typed := [f"--{name}" for name in states.typed]):
+        hint = "give the state either by flags or by a file"
+        where = f"--initial={initial}"
+        raise UsageError(f"cannot go together with {' and '.join(typed)}", where=where, hint=hint)
+    if states.arrays:
+        hint = "give one state, or a file of them: Question('simulate', initial=…)"
+        raise UsageError("simulate starts from one state, not from arrays", hint=hint)
+    require_one_drive(question)
+    _require_one_stdin(question, arm)
+    for label in ("duration", "dt", "rtol", "atol"):
+        _number(question, label)
+    loop_options(question)
+
+
+def _number(question: Question, label: str) -> float | None:
+    text = question.text(label)
+    return None if text is None else number(FlagText(f"--{label}", text), text)
+
+
+def _schedule(question: Question, many: bool) -> Schedule:
+    """When to step and when to look: by itself at every step, or for many only at the ends."""
+    duration = _number(question, "duration")
+    assert duration is not None, "a question to simulate has a duration"
+    return scheduled(
+        duration,
+        cast("Integrator | None", question.text("integrator")),
+        _number(question, "dt"),
+        _number(question, "rtol"),
+        _number(question, "atol"),
+        question.count("every") or (None if many else 1),
+        question.count("rows"),
+    )
+
+
+def _asks_for_rows(question: Question, schedule: Schedule) -> bool:
+    """Whether the question says which moments to keep between the ends."""
+    if schedule.fixed:
+        return bool(question.count("every"))
+    return bool(question.count("rows") or _number(question, "dt"))
+
+
+def _require_one_stdin(question: Question, arm: str) -> None:
+    initial, trajectory = question.text("initial"), question.text("trajectory")
+    given = {"the arm": arm, "--initial": initial, "--trajectory": trajectory}
+    piped = [name for name, path in given.items() if path == "-"]
+    if len(piped) > 1:
+        message = f"{piped[0]} is read from standard input already"
+        raise UsageError(message, where=f"{piped[1]} -")
+
+
+def _beginning(posed: PosedQuestion, files: dict[str, str]) -> tuple[Floats, Floats, str]:
+    """q and q̇ to start from, and where they come from in words."""
+    initial = posed.question.text("initial")
+    if initial is None:
+        typed = posed.states.typed
+        given = [f"--{name}" for name in ("q", "qd") if name in typed]
+        q, qd = (np.array(_start(posed, name)) for name in ("q", "qd"))
+        return q, qd, f"{' and '.join(given)} given" if given else "at rest at q = 0"
+    read, file = _read(posed, initial, ("q",), ("qd",), files)
+    assert read.q is not None, "positions are needed"
+    rows = f"{read.rows} row{'s' * (read.rows != 1)} of {file}"
+    if read.qd is None:
+        return read.q, np.zeros_like(read.q), f"{rows}, at rest"
+    return read.q, read.qd, rows
+
+
+def _start(posed: PosedQuestion, name: str) -> list[float]:
+    """What was given for q or qd, one value per joint."""
+    text = posed.states.typed.get(name)
+    if text is None:
+        return [0.0] * posed.arm.n
+    return per_joint(FlagText(f"--{name}", text), posed.arm, True)
+
+
+def _torque(posed: PosedQuestion, files: dict[str, str]) -> tuple[AnyTorque, str]:
+    """The torque besides that of a controller, and all of it in words."""
+    question, path = posed.question, posed.question.text("trajectory")
+    if path is not None:
+        return _torque_table(posed, path, files)
+    if question.text("control") is not None:
+        return 0.0, control_line(question)
+    tau = np.array(constant_torque(question, posed.arm))
+    parts = ["what carries weight and loads"] if holds(question) else []
+    if tau.any():
+        parts.append("constant, as given")
+    return tau, " and ".join(parts) or "zero"
+
+
+def _torque_table(
+    posed: PosedQuestion, path: str, files: dict[str, str]
+) -> tuple[TorqueTable, str]:
+    read, file = _read(posed, path, ("tau",), (), files)
+    if read.time is None:
+        hint = "torques between rows need it"
+        raise RobolinError("there is no column 'time'", where=file, hint=hint)
+    assert read.tau is not None, "efforts are needed"
+    if read.time[0] > 0.0 or read.time[-1] < (_number(posed.question, "duration") or 0.0):
+        span = f"{read.time[0]:g} s to {read.time[-1]:g} s"
+        posed.note(f"{file}: it has torques from {span}; outside, its nearest row counts")
+    return TorqueTable(read.time, read.tau), f"efforts of {file}, linear between rows"
+
+
+def _read(
+    posed: PosedQuestion,
+    path: str,
+    needs: tuple[str, ...],
+    optional: tuple[str, ...],
+    files: dict[str, str],
+) -> tuple[Trajectory, str]:
+    """A trajectory file, noted among the inputs, and its name."""
+    read = read_trajectory(path, posed.arm.joint_names, needs, optional)
+    file = file_label(path)
+    files[file] = read.digest
+    posed.note(*(f"{file}: {note}" for note in read.notes))
+    return read, file

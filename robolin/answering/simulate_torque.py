@@ -1,0 +1,111 @@
+"""What gives the torque in a simulation: a constant, a file or a control law, as asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from robolin.answering.given_states import HOLD
+from robolin.answering.joint_values import per_joint
+from robolin.answering.question import Question
+from robolin.errors import UsageError
+from robolin.number_texts import FlagText, figure, number
+
+if TYPE_CHECKING:
+    from robolin.arm import Arm
+    from robolin.simulation.controllers import PoseControl, RateControl
+
+RATE, POSE = "rate", "pose"
+
+
+def holds(question: Question) -> bool:
+    """Whether the torque carries weight and loads."""
+    return (question.text("tau") or "").partition("+")[0].strip() == HOLD
+
+
+def constant_torque(question: Question, arm: Arm) -> list[float]:
+    """The torque that is there at all times, besides what holds the arm."""
+    text = question.text("tau") or ""
+    if holds(question):
+        text = text.partition("+")[2].strip()
+    return per_joint(FlagText("--tau", text), arm, False) if text else [0.0] * arm.n
+
+
+def control_law(question: Question, arm: Arm) -> RateControl | PoseControl | None:
+    """The control law that was asked for."""
+    from robolin.simulation.controllers import PoseControl, RateControl
+
+    control, gains = question.text("control"), question.text("gain")
+    if control is None:
+        return None
+    gain = 1.0 if gains is None else _one_or_per_joint(FlagText("--gain", gains), arm)
+    if control == RATE:
+        return RateControl(gain)
+    target = question.text("target")
+    if target is None:
+        hint = "for example --target tool0=0.4,0,0.5,0,90deg,0"
+        raise UsageError("needs a --target", where="--control=pose", hint=hint)
+    frame, position, rotation = _pose(FlagText("--target", target))
+    stiffness = {
+        label.replace("-", "_"): _one_or_three(FlagText(f"--{label}", text))
+        for label in ("position-gain", "orientation-gain")
+        if (text := question.text(label)) is not None
+    }
+    return PoseControl(frame, position, rotation, gain, **stiffness)
+
+
+def control_line(question: Question) -> str:
+    """The control law in words."""
+    more = "weight, loads and losses made up for"
+    gain = f"c = {question.text('gain') or '1'}"
+    if question.text("control") == RATE:
+        return f"control 8.1, ε = -c ν with {gain}; {more}"
+    place, turn = (question.text(f"{name}-gain") for name in ("position", "orientation"))
+    stiff = f"{place or '100'} N/m and {turn or '10'} N·m"
+    law = "control 8.2, ε = -c ν + m⁻¹ J* k e"
+    return f"{law} with {gain}, k = {stiff}, to {question.text('target')}; {more}"
+
+
+def require_one_drive(question: Question) -> None:
+    """Refuse torques from two sides, and settings of a controller that is not there."""
+    ways = ("tau", "trajectory", "control")
+    chosen = [f"--{name}" for name in ways if name in question.asks]
+    if len(chosen) > 1:
+        hint = "the torque comes from one of them"
+        raise UsageError(f"cannot go together with {chosen[1]}", where=chosen[0], hint=hint)
+    _require_control(question, ("gain",), (RATE, POSE))
+    _require_control(question, ("target", "position-gain", "orientation-gain"), (POSE,))
+
+
+def _require_control(question: Question, names: Sequence[str], laws: Sequence[str]) -> None:
+    for name in names:
+        if name in question.asks and question.text("control") not in laws:
+            hint = f"it is for --control {' or '.join(laws)}"
+            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+
+
+def _one_or_per_joint(typed: FlagText, arm: Arm) -> float | list[float]:
+    one = "," not in typed.text and "=" not in typed.text
+    return number(typed, typed.text) if one else per_joint(typed, arm, False)
+
+
+def _one_or_three(typed: FlagText) -> float | list[float]:
+    values = [number(typed, item) for item in typed.text.split(",")]
+    if len(values) not in (1, 3):
+        raise typed.wrong(f"{len(values)} numbers, not 1 or 3", "one for all axes, or X,Y,Z")
+    return values[0] if len(values) == 1 else values
+
+
+def _pose(typed: FlagText) -> tuple[str, list[float], list[list[float]]]:
+    from robolin.geometry.rotations import rotation_from_rpy
+
+    frame, equals, place = typed.text.rpartition("=")
+    figures = [figure(typed, item) for item in place.split(",")]
+    if not equals or not frame or len(figures) != 6:
+        hint = "for example tool0=0.4,0,0.5,0,90deg,0"
+        raise typed.wrong("this is not FRAME=X,Y,Z,ROLL,PITCH,YAW", hint)
+    if any(degrees for _, degrees in figures[:3]):
+        raise typed.wrong("X,Y,Z are in m, not in deg")
+    x, y, z, roll, pitch, yaw = (value for value, _ in figures)
+    R = rotation_from_rpy(roll, pitch, yaw)
+    return frame.strip(), [x, y, z], [list(R[i : i + 3]) for i in (0, 3, 6)]

@@ -1,0 +1,214 @@
+"""A verb on every row of a trajectory: read, computed and handed on chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+
+from robolin.answering.algorithm_answer import Algorithms, arrays_of, condition, contract_lines
+from robolin.answering.batches import Batch
+from robolin.answering.given_states import NAN
+from robolin.answering.loop_answer import closed_state
+from robolin.answering.motion import NeededValues, many_states, possible, require_useful
+from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
+from robolin.answering.row_source import ArrayRows, FileRows, RowSource
+from robolin.background import prefetch
+from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.evaluation.evaluate import FEW_STATES, How
+from robolin.quantities import COLUMN_WORDS
+from robolin.results.result import Footer, Result, ResultStream
+from robolin.trajectory.read import open_trajectory, pieces
+from robolin.trajectory.trajectory import Chunk
+
+T = TypeVar("T")
+
+_SKIP = "--on-bad-row nan goes on without such rows"
+
+# results that are few enough, 4 MB, are still in the processor's cache when they are written;
+# but a part takes a millisecond or two to be handed on, however small it is
+_NUMBERS_AT_ONCE = 1 << 19
+_FEWEST_ROWS = FEW_STATES
+
+# so many numbers, 1 MB, take as long to compute as another thread takes to get going
+_WORTH_A_THREAD = 1 << 17
+
+
+def answer_rows(posed: PosedQuestion, algorithms: Algorithms) -> ResultStream:
+    """The answer for every row, computed as its parts are asked for."""
+    arm, names = posed.arm, possible(algorithms.needs, algorithms.torque)
+    source: RowSource
+    if posed.states.trajectory is None:
+        require_useful(posed.states, names)
+        source = ArrayRows(arm, posed.states.arrays)
+    else:
+        path = posed.states.trajectory
+        _require_readable(posed, path, names)
+        stream = open_trajectory(path, arm.joint_names, ("q",), names[1:])
+        source = FileRows(posed.opened.enter_context(stream), file_label(path))
+    needs, torque, given = algorithms.needs, algorithms.torque, source.given
+    motion = many_states(arm, posed.question, needs, torque, given, source.name)
+    _tell(posed, motion, source)
+    return Rows(posed, algorithms, motion, source).stream()
+
+
+class Rows:
+    """The rows of one trajectory on their way through a verb."""
+
+    def __init__(
+        self, posed: PosedQuestion, algorithms: Algorithms, motion: NeededValues, source: RowSource
+    ) -> None:
+        self._posed, self._algorithms = posed, algorithms
+        self._arm, self._motion, self._source = posed.arm, motion, source
+        self._tolerant = posed.states.on_bad_row == NAN
+        self._how: How = {
+            "method": algorithms.method,
+            "loop_method": algorithms.loops.method,
+        }
+        self._options, self._files = posed.options, posed.files
+        self._unanswered = 0
+        # how many numbers the results of a row have, once there are some
+        self._numbers = 0.0
+        self._worst = 0.0
+
+    def stream(self) -> ResultStream:
+        """All parts, and after the last one what was noticed on the way."""
+        if self._posed.settings.progress:
+            self._posed.settings.progress.begin(self._source.size)
+        self._posed.at_end.append(self._tell_at_end)
+        return ResultStream(self._parts(), self._footer, self._source.most_rows)
+
+    def _tell_at_end(self) -> None:
+        if self._worst:
+            self._posed.note(f"cond(M) = {self._worst:.3g} in the worst row")
+        if count := self._unanswered:
+            rows = f"{count} row{'s' * (count != 1)}"
+            self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
+
+    def _parts(self) -> Iterator[Result]:
+        progress = self._posed.settings.progress
+        with closing(prefetch(self._computed(), self._unless_piped(self._worth_it))) as parts:
+            for part, chunk in parts:
+                if progress:
+                    progress.add(chunk.rows, chunk.reach[1])
+                yield part
+
+    def _computed(self) -> Iterator[tuple[Result, Chunk]]:
+        read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
+        with closing(prefetch(read, self._unless_piped(self._goes_on))) as chunks:
+            for chunk in chain.from_iterable(pieces(each, self._rows_at_once) for each in chunks):
+                part = self._part(chunk)
+                self._numbers = sum(array.values.size for array in part.arrays) / chunk.rows
+                yield part, chunk
+
+    def _unless_piped(self, goes_on: Callable[[T], bool]) -> Callable[[T], bool] | None:
+        """A rule for threads; whoever waits for a pipe has one at once, to be interrupted."""
+        return goes_on if self._source.size is not None else None
+
+    def _goes_on(self, chunk: Chunk) -> bool:
+        """Whether there is more to read behind this chunk."""
+        return chunk.reach[1] < (self._source.size or 0)
+
+    def _worth_it(self, made: tuple[Result, Chunk]) -> bool:
+        """Whether what is left to compute is worth a thread of its own."""
+        chunk = made[1]
+        begin, end = chunk.reach
+        rows_left = ((self._source.size or 0) - end) * chunk.rows / max(end - begin, 1)
+        return rows_left * self._numbers > _WORTH_A_THREAD
+
+    def _rows_at_once(self) -> int:
+        """As many as asked for, or as keep the results together small."""
+        if self._posed.settings.chunk_rows:
+            return self._posed.settings.chunk_rows
+        numbers = self._numbers or _NUMBERS_AT_ONCE
+        return max(_FEWEST_ROWS, int(_NUMBERS_AT_ONCE / numbers))
+
+    def _how_for(self, chunk: Chunk) -> How:
+        """How to run these rows: by one thread if they are few and nobody asked for more."""
+        if self._numbers:
+            few = chunk.rows * self._numbers < _WORTH_A_THREAD
+        else:
+            # nobody knows yet how much there is to compute in a row
+            few = chunk.rows <= FEW_STATES
+        return {**self._how, "jobs": self._posed.settings.jobs or (1 if few else None)}
+
+    def _part(self, chunk: Chunk) -> Result:
+        batch, settings = Batch(self._arm, self._how_for(chunk)), self._posed.settings
+        arrays = arrays_of(self._algorithms, self._arm, self._motion, chunk.columns, batch.run)
+        part = Result(
+            verb=self._posed.question.verb,
+            arrays=arrays,
+            joints=self._arm.joint_names,
+            contract={},
+            options=self._options,
+            inputs={},
+            time=chunk.time,
+            files=self._files,
+        )
+        if self._tolerant:
+            self._blank(batch, chunk, part)
+        else:
+            _require_answers(batch, chunk)
+        if settings.verbose and self._algorithms.divides and not self._arm.loops:
+            self._worst = max(self._worst, condition(batch.run("mass-matrix", chunk.columns)))
+        if settings.watch:
+            settings.watch(closed_state(self._arm, self._algorithms.loops, chunk.columns), part)
+        return part
+
+    def _blank(self, batch: Batch, chunk: Chunk, part: Result) -> None:
+        """Put NaN into every result of the rows that have no answer, and count them."""
+        bad = set() if chunk.gaps is None else set(np.flatnonzero(chunk.gaps).tolist())
+        for row in batch.suspects:
+            # a second look takes a while, and what is not finite needs none
+            finite = all(np.isfinite(array.values[row]).all() for array in part.arrays)
+            if row not in bad and (not finite or batch.complaint(row)):
+                bad.add(row)
+        for array in part.arrays:
+            array.values[sorted(bad)] = np.nan
+        self._unanswered += len(bad)
+
+    def _footer(self, rows: int) -> Footer:
+        lines = contract_lines(self._algorithms, self._arm, self._motion, rows)
+        if self._unanswered:
+            lines["unanswered rows"] = f"{self._unanswered}, all NaN"
+        inputs = {**arm_inputs(self._arm), **self._source.inputs()}
+        return Footer({**self._arm.contract, **lines}, inputs, self._arm.figures)
+
+
+def _require_readable(posed: PosedQuestion, path: str, names: tuple[str, ...]) -> None:
+    if unknown := [name for name in names if name not in COLUMN_WORDS]:
+        message = f"no file has columns for {' and '.join(unknown)}"
+        raise UsageError(message, where="--trajectory", hint="give one state by flags")
+    if path == "-" and posed.arm.source == "-":
+        raise UsageError("the arm is read from standard input already", where="--trajectory -")
+
+
+def _tell(posed: PosedQuestion, motion: NeededValues, source: RowSource) -> None:
+    """Say what is assumed about the trajectory; under --strict what is missing is an error."""
+    if not source.has_columns:
+        return
+    missing = motion.missing_columns()
+    if (posed.arm.loaded_with or {}).get("strict"):
+        hint = "add the columns, or leave out --strict"
+        raise_all([RobolinError(text, where=motion.file, hint=hint) for text in missing])
+    notes = list(source.notes)
+    if {"tau", "qdd"} <= set(source.given):
+        notes.append("acceleration columns not used: the efforts determine the accelerations")
+    posed.note(*(f"{motion.file}: {note}" for note in notes))
+    posed.warn(*(f"{motion.file}: {text}" for text in missing))
+
+
+def _require_answers(batch: Batch, chunk: Chunk) -> None:
+    """Refuse the first row that has no answer, by its place in the file."""
+    for row in batch.suspects:
+        error = batch.complaint(row)
+        if error is not None:
+            raise _located(error, chunk.place(row))
+
+
+def _located(error: RobolinError, place: str) -> RobolinError:
+    hint = f"{error.hint}; {_SKIP}" if error.hint else _SKIP
+    return RobolinError(error.message, where=place, hint=hint)

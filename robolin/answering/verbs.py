@@ -1,0 +1,262 @@
+"""The table of verbs: what each is called, what it is asked about, and who answers it.
+
+Commands, suites, `check` and the pages of the docs are made from this table.  It imports nothing
+heavy, because `robolin --help` is made from it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from robolin.errors import UsageError
+from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
+from robolin.wording import did_you_mean
+
+LOOP_METHODS = ("kkt", "schur", "null-space")
+WRENCH_MODELS = ("follower", "dead", "world")
+ON_BAD_ROW = ("error", "nan")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Something that can be asked: a flag on the command line, a keyword in Python.
+
+    kind:    a switch that is on or off, a text, one of some choices, a count, or a file
+    least:   the smallest count
+    repeats: whether there may be several texts
+    needed:  whether the question makes no sense without it
+    """
+
+    kind: Literal["switch", "text", "choice", "count", "file"] = "text"
+    choices: tuple[str, ...] = ()
+    least: int = 1
+    repeats: bool = False
+    needed: bool = False
+
+
+SWITCH, TEXT, TEXTS, FILE = Ask("switch"), Ask(), Ask(repeats=True), Ask("file")
+_METHOD, _LOOP_METHOD = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHODS)
+
+# what can be asked of every arm, whatever the verb
+MODEL: Mapping[str, Ask] = {
+    **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
+    **dict.fromkeys(("lock", "payload", "wrench", "armature"), TEXTS),
+    **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
+    "wrench-frame": Ask("choice", WRENCH_MODELS),
+}
+TRAJECTORY: Mapping[str, Ask] = {"trajectory": FILE, "on-bad-row": Ask("choice", ON_BAD_ROW)}
+SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
+
+
+def never(_: Mapping[str, Any]) -> bool:
+    """No option lets a linear-algebra library take part."""
+    return False
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb: its place on the help page and, if it gives results, how it is asked.
+
+    states:     the quantities of a state it can be given, and files or samples in place of them
+    perturb:    the small changes that `perturb` may name
+    asks:       what else can be asked of it
+    answers:    'module:function' that answers it; '' for a command that gives no result
+    command:    the module whose `command` is its command line
+    by_library: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
+                given the options
+    """
+
+    name: str
+    section: str
+    summary: str
+    states: tuple[str, ...] = ()
+    states_from: Mapping[str, Ask] = field(default_factory=dict)
+    perturb: tuple[str, ...] = ()
+    asks: Mapping[str, Ask] = field(default_factory=dict)
+    answers: str = ""
+    by_library: Callable[[Mapping[str, Any]], bool] = never
+
+    @property
+    def command(self) -> str:
+        return f"robolin.cli.verbs.{self.name.replace('-', '_')}_verb"
+
+    @property
+    def options(self) -> dict[str, Ask]:
+        """Everything that decides its answer, by the name of its flag, but for the arm itself."""
+        return {**MODEL, **dict.fromkeys(self.states, TEXT), **self.states_from, **self.asks}
+
+
+def _adapts_steps(options: Mapping[str, Any]) -> bool:
+    adaptive = options.get("integrator", "rk4") != "rk4"
+    return adaptive or bool({"rtol", "atol"} & set(options))
+
+
+_DYNAMICS = (
+    Verb(
+        "inverse",
+        "Dynamics",
+        "Torques for a motion.",
+        states=("q", "qd", "qdd"),
+        states_from=TRAJECTORY,
+        answers="robolin.answering.dynamics_answers:answer_inverse",
+    ),
+    Verb(
+        "forward",
+        "Dynamics",
+        "Accelerations for torques.",
+        states=("q", "qd", "tau"),
+        states_from=TRAJECTORY,
+        asks={
+            "method": Ask("choice", COMMON_METHODS + FORWARD_METHODS),
+            "links": SWITCH,
+            "tip-acceleration": TEXT,
+            "close": TEXT,
+            "loop-method": _LOOP_METHOD,
+        },
+        answers="robolin.answering.dynamics_answers:answer_forward",
+    ),
+    Verb(
+        "mass-matrix",
+        "Dynamics",
+        "Mass matrix, its inverse, factors, derivative and Coriolis matrix.",
+        states=("q", "qd"),
+        states_from=TRAJECTORY,
+        asks=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
+        answers="robolin.answering.dynamics_answers:answer_mass_matrix",
+    ),
+    Verb(
+        "linearize-inverse",
+        "Dynamics",
+        "How torques change with a small change of the motion.",
+        states=("q", "qd", "qdd"),
+        states_from=TRAJECTORY,
+        perturb=("dq", "dqd", "dqdd"),
+        asks={"perturb": TEXTS},
+        answers="robolin.answering.dynamics_answers:answer_linearize_inverse",
+    ),
+    Verb(
+        "linearize-forward",
+        "Dynamics",
+        "How accelerations change with a small change of state and torques.",
+        states=("q", "qd", "tau", "qdd"),
+        states_from=TRAJECTORY,
+        perturb=("dq", "dqd", "dtau"),
+        asks={"perturb": TEXTS, "method": _METHOD, "close": TEXT, "loop-method": _LOOP_METHOD},
+        answers="robolin.answering.dynamics_answers:answer_linearize_forward",
+    ),
+    Verb(
+        "jacobian",
+        "Dynamics",
+        "Jacobian of a frame, with its pose, twist and felt inertia.",
+        states=("q", "qd", "qdd", "tau"),
+        states_from=TRAJECTORY,
+        asks={
+            **dict.fromkeys(("frame", "point"), TEXT),
+            "reference": Ask("choice", ("world", "frame")),
+            **dict.fromkeys(
+                ("derivatives", "operational-space", "operational-space-inverse"), SWITCH
+            ),
+        },
+        answers="robolin.answering.jacobian_answer:answer_jacobian",
+    ),
+    Verb(
+        "diagonalize",
+        "Dynamics",
+        "State and torques in coordinates that make the mass matrix diagonal.",
+        states=("q", "qd", "tau", "nu", "epsilon", "xi", "kappa"),
+        states_from={**TRAJECTORY, **SAMPLES},
+        asks=dict.fromkeys(("unnormalized", "inverse-transform", "curvature", "symbols"), SWITCH),
+        answers="robolin.answering.diagonalize_answer:answer_diagonalize",
+        by_library=lambda options: "curvature" in options,
+    ),
+    Verb(
+        "regressor",
+        "Dynamics",
+        "Torques as a linear function of masses, inertias and losses.",
+        states=("q", "qd", "qdd"),
+        states_from={**TRAJECTORY, **SAMPLES},
+        asks=dict.fromkeys(("rank", "parameters"), SWITCH),
+        answers="robolin.answering.regressor_answer:answer_regressor",
+        by_library=lambda options: "rank" in options,
+    ),
+    Verb(
+        "sensitivity",
+        "Dynamics",
+        "How a motion changes with its beginning, its torques and the arm.",
+        states_from={"trajectory": Ask("file", needed=True)},
+        perturb=("dq", "dqd", "dtau"),
+        asks={
+            "torques": Ask("choice", ("continuous", "stepwise")),
+            **dict.fromkeys(("perturb", "parameter", "payload-change"), TEXTS),
+            "perturb-torque": FILE,
+            "matrices": SWITCH,
+        },
+        answers="robolin.answering.sensitivity_answer:answer_sensitivity",
+        by_library=lambda _: True,
+    ),
+)
+
+_MOTION = (
+    Verb(
+        "simulate",
+        "Motion",
+        "The motion of an arm under torques or a controller, with its energies.",
+        states=("q", "qd"),
+        asks={
+            "initial": FILE,
+            "state": Ask("choice", ("rates", "xi", "nu")),
+            "tau": TEXT,
+            "trajectory": FILE,
+            "control": Ask("choice", ("rate", "pose")),
+            **dict.fromkeys(("gain", "target", "position-gain", "orientation-gain"), TEXT),
+            "ignore-limits": SWITCH,
+            "duration": Ask(needed=True),
+            **dict.fromkeys(("dt", "rtol", "atol", "close", "baumgarte"), TEXT),
+            "integrator": Ask("choice", ("rk4", "dop853", "rk45", "radau")),
+            "every": Ask("count"),
+            "rows": Ask("count", least=2),
+        },
+        answers="robolin.answering.simulate_answer:answer_simulate",
+        by_library=_adapts_steps,
+    ),
+)
+
+_OTHERS = (
+    Verb("inspect", "Arms", "An arm laid open: tree, joints, masses and the contract."),
+    Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
+    Verb("verify", "Arms", "Whether robolin is right about an arm."),
+    Verb("models", "Arms", "The bundled arms, and where each one's figures come from."),
+    Verb(
+        "check",
+        "Stored results",
+        "Stored results beside what their questions are answered with now.",
+    ),
+    Verb("record", "Stored results", "A result stored for others to be checked against."),
+    Verb("diff", "Stored results", "What differs between two models."),
+    Verb("count", "Cost", "Exact operation counts, beside the papers' formulas."),
+    Verb("bench", "Cost", "States per second of every verb, on this machine."),
+)
+
+VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_MOTION, *_OTHERS)}
+
+
+def sections() -> dict[str, dict[str, str]]:
+    """Every verb's summary by its section of the help page, in order."""
+    found: dict[str, dict[str, str]] = {}
+    for verb in VERBS.values():
+        found.setdefault(verb.section, {})[verb.name] = verb.summary
+    return found
+
+
+def answering_verb(name: str) -> Verb | None:
+    """The verb of this name if it gives a result that can be stored."""
+    verb = VERBS.get(name)
+    return verb if verb is not None and verb.answers else None
+
+
+def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:
+    """There is no verb of this name; perhaps another one was meant."""
+    hint = did_you_mean(name.replace("_", "-"), list(VERBS), otherwise)
+    return UsageError(f"there is no verb '{name}'", where=where, hint=hint)

@@ -1,0 +1,88 @@
+"""Results to files from Python: written, stored to check others against, and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robolin.answering.answer import as_python_warnings
+from robolin.answering.posed_question import Settings
+from robolin.checking.check_results import CheckSettings, check_file
+from robolin.checking.outcome import Outcome
+from robolin.checking.recorded_question import Inputs
+from robolin.checking.recording import record_result
+from robolin.checking.tolerance import Tolerances, same_for_all
+from robolin.files.formats import FORMATS
+from robolin.files.write import format_of, require_target
+from robolin.results.result import Result, ResultStream, require_finite, whole
+
+
+def write(result: Result | ResultStream, path: str | Path) -> None:
+    """Write a result as `-o` would: .csv, .json, .npz or .parquet picks the format.
+
+    The file appears complete or not at all.  It has the same bytes as that of the command that
+    asks the same with the same words.
+    Raises `UsageError` where the extension says no format, `FileError` where nothing can be
+    written, and `RobolinError` where a number is not finite.
+
+    >>> import robolin
+    >>> result = robolin.answer(robolin.load("two-link"), "inverse")
+    >>> robolin.write(result, "still.npz")
+    >>> robolin.read_result("still.npz").arrays["tau"]
+    array([19.62 ,  4.905])
+    """
+    require_target(str(path), None)
+    if isinstance(result, Result):
+        # rows without an answer were asked for as NaN
+        if result.options.get("on-bad-row") != "nan":
+            require_finite(result)
+        result = whole(result)
+    FORMATS[format_of(str(path), None)].write(result, path)
+
+
+def record(
+    result: Result, path: str | Path, *, rtol: float | None = None, atol: float | None = None
+) -> None:
+    """Store a result for others to be checked against, as `robolin record` does.
+
+    result: what `robolin.answer` gave
+    path:   .npz, .csv, .json or .parquet
+    rtol:   later results may differ by rtol |stored|
+    atol:   later results may differ by atol, in the unit of the array
+
+    Raises `RobolinError` where nobody could ask again: the arm was made by hand or came through
+    standard input, or the states were arrays with rows.
+
+    >>> import robolin
+    >>> states = robolin.States(q={"elbow": 0.5})
+    >>> result = robolin.answer(robolin.load("two-link"), "inverse", states)
+    >>> robolin.record(result, "holding.npz", rtol=1e-9)
+    >>> robolin.check("holding.npz").status
+    'same'
+    """
+    close = same_for_all(rtol, atol) or Tolerances({})
+    record_result(result, Path(path), close, as_python_warnings)
+
+
+def check(
+    path: str | Path,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    model: str | Path | None = None,
+    root: str | Path | None = None,
+    jobs: int | None = None,
+) -> Outcome:
+    """A stored result beside what its question is answered with now, as `robolin check` does.
+
+    path:       what `robolin.record`, `robolin record` or `-o` stored
+    rtol, atol: how far numbers may be off; as stored by default, else not at all
+    model:      the arm to ask about, in place of the recorded one
+    root:       where recorded paths start, in place of the folder of the stored result
+    jobs:       threads, one per processor by default
+
+    The outcome has `.status`, 'same', 'differs' or 'refused', `.comparison` with what differs, and
+    `.error` with the reason where it was refused.
+    """
+    inputs = Inputs(None if model is None else str(model), None if root is None else Path(root))
+    close = same_for_all(rtol, atol)
+    return check_file(str(path), CheckSettings(inputs, close, Settings(jobs)))

@@ -1,0 +1,100 @@
+"""Questions asked again: from the options of a stored result, or from a case of a suite."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from robolin.answering.given_states import ARRAYS
+from robolin.answering.inquiry import ARM, Inquiry, inquiry_of
+from robolin.answering.verbs import answering_verb
+from robolin.errors import FileError, RobolinError
+
+if TYPE_CHECKING:
+    from robolin.files.stored_file import StoredFile
+
+_COMPARE = "compare it with another result: robolin check FILE --against OTHER"
+
+
+@dataclass(frozen=True)
+class RecordedQuestion:
+    """A verb, the arm, and options by name with their values; the paths among them are complete."""
+
+    verb: str
+    arm: str
+    options: Mapping[str, Any]
+
+    def inquiry(self) -> Inquiry:
+        """What is asked, refused if it makes no sense."""
+        return inquiry_of(self.verb, self.arm, self.options)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where the files are that a stored result was computed from.
+
+    model: an arm to use in place of the recorded one
+    root:  the folder that recorded paths are meant from, in place of the result's own
+    """
+
+    model: str | None = None
+    root: Path | None = None
+
+
+def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
+    """The question that a stored result answers, with its files where they are now."""
+    meta = stored.meta
+    verb = answering_verb(meta["verb"])
+    if verb is None:
+        message = f"its verb '{meta['verb']}' cannot be run again"
+        raise RobolinError(message, where=stored.path, hint=_COMPARE)
+    options = dict(meta["options"])
+    if ARRAYS in options:
+        message = "it answers for states that were given as arrays"
+        raise RobolinError(message, where=stored.path, hint=_COMPARE)
+    for label, ask in verb.options.items():
+        if ask.kind == "file" and label in options:
+            options[label] = _found(label, stored, inputs)
+    arm = inputs.model or _found(ARM, stored, inputs)
+    options.pop(ARM, None)
+    unknown = [label for label in options if label not in verb.options]
+    if unknown:
+        message = f"it was asked with --{unknown[0]}, which {verb.name} does not have"
+        raise RobolinError(message, where=stored.path, hint="compute the file again")
+    return RecordedQuestion(verb.name, arm, options)
+
+
+def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
+    """Where a file that was given for an option is now."""
+    meta = stored.meta
+    if label not in meta["options"]:
+        hint = "--model ARM stands in for it"
+        raise RobolinError("its arm came from no file", where=stored.path, hint=hint)
+    name: str = meta["options"][label]
+    recorded: str | None = meta.get("files", {}).get(label)
+    if name == "-":
+        hint = "--model ARM stands in for it" if label == ARM else "store it with a file instead"
+        message = f"the {label} was read from standard input"
+        raise RobolinError(message, where=stored.path, hint=hint)
+    beside = Path(stored.path).parent
+    if inputs.root is not None:
+        places = [inputs.root / (recorded or name), inputs.root / name]
+    else:
+        places = [beside / recorded] if recorded else [beside / name, Path(name)]
+    for place in places:
+        if place.is_file():
+            return os.path.normpath(place)
+    if label == ARM and recorded is None:
+        from robolin.description.bundled import bundled_path
+
+        if bundled_path(name):
+            return name
+    tried = " or ".join(dict.fromkeys(f"'{os.path.normpath(place)}'" for place in places))
+    raise FileError(
+        f"the {label} '{name}' is not there; looked for {tried}",
+        where=stored.path,
+        hint="--root FOLDER says where its files are" + ", --model ARM which arm" * (label == ARM),
+    )

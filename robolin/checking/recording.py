@@ -1,0 +1,96 @@
+"""Results stored for others to be checked against."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from robolin.answering.answer import posed
+from robolin.answering.given_states import ARRAYS
+from robolin.answering.inquiry import ARM, Inquiry
+from robolin.answering.posed_question import Notify, Settings
+from robolin.answering.verbs import answering_verb
+from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
+from robolin.checking.tolerance import Tolerances
+from robolin.errors import FileError, RobolinError
+from robolin.files.formats import FORMATS
+from robolin.files.write import format_of, require_target
+from robolin.results.result import Reference, Result, ResultStream, require_finite, whole
+
+
+def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tolerances) -> None:
+    """Compute the answer and store it as one to check others against."""
+    require_target(str(path), None)
+    arm = inquiry.source.arm()
+    form = format_of(str(path), None)
+    inquiry.states.require_writable_as(form)
+    with posed(arm, inquiry.question, inquiry.states, settings) as answer:
+        kept = as_reference(answer, path, inquiry.files, close, settings.notify)
+        FORMATS[form].write(kept, str(path))
+
+
+def record_result(result: Result, path: Path, close: Tolerances, notify: Notify) -> None:
+    """Store a result that was computed just now as one to check others against."""
+    require_target(str(path), None)
+    _require_repeatable(result)
+    kept = as_reference(result, path, result.files, close, notify)
+    FORMATS[format_of(str(path), None)].write(kept, str(path))
+
+
+def as_reference(
+    answer: Result | ResultStream,
+    path: Path,
+    files: Mapping[str, str],
+    close: Tolerances,
+    notify: Notify,
+) -> ResultStream:
+    """An answer as a reference, with the way from where it is stored to the files it came from."""
+    if isinstance(answer, Result):
+        require_finite(answer)
+        if close.exact and from_a_library(answer.verb, answer.options, answer.model):
+            notify("note", LIBRARY_NOTE)
+        answer = whole(answer)
+    reference = Reference(close.plain(), _ways(files, path.resolve().parent))
+    ending = answer.ending
+    return replace(answer, ending=lambda rows: replace(ending(rows), reference=reference))
+
+
+def _ways(files: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Every file that was given, as a path from a folder; bundled arms and pipes have none."""
+    ways = {}
+    for label, path in files.items():
+        if path != "-" and Path(path).is_file():
+            try:
+                way = os.path.relpath(Path(path).resolve(), folder)
+            except ValueError:
+                # on another drive
+                way = str(Path(path).resolve())
+            ways[label] = Path(way).as_posix()
+    return ways
+
+
+def _require_repeatable(result: Result) -> None:
+    """Refuse what nobody could ask again."""
+    if answering_verb(result.verb) is None:
+        message = f"no verb '{result.verb}' answers it again"
+        raise RobolinError(message, hint="record what robolin.answer gives")
+    if ARRAYS in result.options:
+        hint = "store them as a trajectory, and ask with States(trajectory=…)"
+        raise RobolinError("states given as arrays cannot be asked about again", hint=hint)
+    if ARM not in result.options:
+        hint = "load it from a file, or by the name of a bundled one"
+        raise RobolinError("the arm came from no file and cannot be loaded again", hint=hint)
+    for label, path in result.files.items():
+        if path == "-":
+            hint = "store it as a file and give that"
+            raise RobolinError(f"the {label} was read from standard input", hint=hint)
+        if not (Path(path).is_file() or (label == ARM and _bundled(path))):
+            raise FileError(f"the {label} is not there any more", where=path)
+
+
+def _bundled(name: str) -> bool:
+    from robolin.description.bundled import bundled_path
+
+    return bundled_path(name) is not None

@@ -1,0 +1,50 @@
+"""A question from the command line answered: arm loaded, notes said, result written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from robolin.answering.answer import posed
+from robolin.terminal.progress import RowProgress, watched
+
+if TYPE_CHECKING:
+    from robolin.answering.inquiry import Inquiry
+    from robolin.answering.posed_question import Watch
+    from robolin.arm import Arm
+    from robolin.cli.flags.output_flags import Output
+    from robolin.results.result import Result, ResultStream
+
+Write = Callable[["Result | ResultStream"], None]
+
+
+def respond(
+    inquiry: Inquiry,
+    out: Output,
+    write: Write | None = None,
+    *,
+    arm: Arm | None = None,
+    watch: Watch | None = None,
+) -> None:
+    """Answer and write the result.
+
+    write: takes the answer in place of the writer that fits the output flags
+    arm:   the arm, if it is loaded already
+    watch: is shown each part of the answer with the state it belongs to
+    """
+    out.require_target()
+    arm = arm or inquiry.source.arm()
+    progress = _progress(inquiry, out)
+    settings = replace(out.settings(), watch=watch, progress=progress)
+    with posed(arm, inquiry.question, inquiry.states, settings) as answer, progress:
+        (write or out.write)(answer)
+
+
+def _progress(inquiry: Inquiry, out: Output) -> RowProgress:
+    """A bar for whoever watches a trajectory being answered."""
+    if inquiry.states.trajectory is None:
+        return RowProgress(False)
+    if inquiry.states.on_bad_row is not None:
+        inquiry.states.require_writable_as(out.form_written())
+    return RowProgress(watched() and not out.quiet and not out.fills_terminal())

@@ -1,0 +1,129 @@
+"""Model options as the text of their flags, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from robolin.arm import Vector3, Wrench
+from robolin.description.building.options import ModelOptions, Payload
+from robolin.errors import UsageError
+from robolin.number_texts import Figure, FlagText, named, number, numbers, text_of
+
+
+def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
+    """The options that flags stand for, each by its name without dashes."""
+    velocity = texts.get("friction-velocity")
+    joints = texts.get("joints")
+    model = texts.get("wrench-frame", "follower")
+    return ModelOptions(
+        gravity=_gravity(FlagText("--gravity", texts["gravity"])) if "gravity" in texts else None,
+        base=texts.get("base"),
+        tip=texts.get("tip"),
+        lock={name: value for name, (value, _) in _entries("lock", texts).items()},
+        payload=tuple(payload_of(FlagText("--payload", text)) for text in texts.get("payload", ())),
+        wrenches=tuple(
+            _wrench(FlagText("--wrench", text), model) for text in texts.get("wrench", ())
+        ),
+        damping=not texts.get("no-damping"),
+        friction_velocity=None
+        if velocity is None
+        else number(FlagText("--friction-velocity", velocity), velocity),
+        armature=_armature(texts),
+        joints=None if joints is None else tuple(name.strip() for name in joints.split(",")),
+        floating_base=bool(texts.get("floating-base")),
+        open_loops=bool(texts.get("open-loops")),
+        strict=bool(texts.get("strict")),
+    )
+
+
+def locked_in_degrees(texts: Mapping[str, Any]) -> tuple[str, ...]:
+    """The joints whose lock was typed in degrees."""
+    return tuple(name for name, (_, degrees) in _entries("lock", texts).items() if degrees)
+
+
+def texts_of_options(options: ModelOptions) -> dict[str, Any] | None:
+    """The flags that stand for these options, None where no text brings them back."""
+    plain: dict[str, Any] = {
+        "gravity": None if options.gravity is None else text_of(options.gravity),
+        "base": options.base,
+        "tip": options.tip,
+        "lock": [text_of({name: value}) for name, value in options.lock.items()],
+        "payload": [f"{p.frame}:{text_of(p.mass)}@{text_of(p.position)}" for p in options.payload],
+        "wrench": [f"{w.frame}={text_of((*w.force, *w.moment))}" for w in options.wrenches],
+        "wrench-frame": _frame_of(options.wrenches),
+        "no-damping": not options.damping,
+        "friction-velocity": None
+        if options.friction_velocity is None
+        else text_of(options.friction_velocity),
+        "armature": [text_of({name: value}) for name, value in options.armature.items()],
+        "joints": None if options.joints is None else text_of(options.joints),
+        "floating-base": options.floating_base,
+        "open-loops": options.open_loops,
+        "strict": options.strict,
+    }
+    texts = {name: value for name, value in plain.items() if value not in (None, False, [])}
+    try:
+        # a name with a comma in it, for example, would be read as two
+        return texts if options_from_texts(texts) == options else None
+    except UsageError:
+        return None
+
+
+def _frame_of(wrenches: Sequence[Wrench]) -> str | None:
+    model = wrenches[0].model if wrenches else "follower"
+    return None if model == "follower" else model
+
+
+def _gravity(typed: FlagText) -> Vector3:
+    parts = [number(typed, item) for item in typed.text.split(",")]
+    if len(parts) == 1:
+        (down,) = parts
+        if down < 0.0:
+            hint = f"a single number points downwards already: {-down:g}, or 0,0,{down:g}"
+            raise typed.wrong(f"{down:g} would pull upwards", hint)
+        return 0.0, 0.0, -down if down else 0.0
+    if len(parts) != 3:
+        raise typed.wrong(f"{len(parts)} numbers, not 3", "it takes X,Y,Z, or 0 for none")
+    x, y, z = parts
+    return x, y, z
+
+
+def _entries(label: str, texts: Mapping[str, Any]) -> dict[str, Figure]:
+    """JOINT=VALUE from a repeatable flag."""
+    entries: dict[str, Figure] = {}
+    listed: Sequence[str] = texts.get(label, ())
+    for text in listed:
+        typed = FlagText(f"--{label}", text)
+        for joint, value in named(typed).items():
+            if joint in entries:
+                raise typed.wrong(f"joint '{joint}' is there twice", "keep one of them")
+            entries[joint] = value
+    return entries
+
+
+def _armature(texts: Mapping[str, Any]) -> dict[str, float]:
+    entries = _entries("armature", texts)
+    for name, (_, degrees) in entries.items():
+        if degrees:
+            raise UsageError(f"joint '{name}': an inertia is no angle", where="--armature")
+    return {name: value for name, (value, _) in entries.items()}
+
+
+def payload_of(typed: FlagText) -> Payload:
+    """LINK:MASS[@X,Y,Z]."""
+    head, at, place = typed.text.rpartition("@")
+    link, colon, mass = (head if at else typed.text).rpartition(":")
+    if not colon or not link:
+        raise typed.wrong("this is not LINK:MASS[@X,Y,Z]", "for example tool0:1.5@0,0,0.1")
+    x, y, z = numbers(typed, place, 3, "a place X,Y,Z after the @") if at else (0.0, 0.0, 0.0)
+    return Payload(link, number(typed, mass), (x, y, z))
+
+
+def _wrench(typed: FlagText, model: Any) -> Wrench:
+    link, equals, load = typed.text.rpartition("=")
+    if not equals or not link:
+        hint = "for example tool0=0,0,-10,0,0,0"
+        raise typed.wrong("this is not LINK=FX,FY,FZ,TX,TY,TZ", hint)
+    fx, fy, fz, tx, ty, tz = numbers(typed, load, 6, "FX,FY,FZ,TX,TY,TZ")
+    return Wrench(link, model, (fx, fy, fz), (tx, ty, tz))
