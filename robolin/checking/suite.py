@@ -19,11 +19,10 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from robolin.answering.verbs import Ask, answering_verb
+from robolin.answering.verbs import Ask, answering_verb, did_you_mean
 from robolin.checking.recorded_question import RecordedQuestion
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.checking.toml_lines import line_of
@@ -169,7 +168,7 @@ class _Reader:
             for flag, value in values.items():
                 if flag not in known:
                     where = (*at, section, flag)
-                    self._wrong(where, f"{verb.name} has no --{flag}", _meant(flag, [*known]))
+                    self._wrong(where, f"{verb.name} has no --{flag}", did_you_mean(flag, [*known]))
                 elif value is not False:
                     yield flag, self._value(known[flag], value)
         if "trajectory" in entry:
@@ -221,7 +220,7 @@ class _Reader:
     ) -> None:
         for key in table:
             if key not in known:
-                self._wrong((*at, key), f"there is no key '{key}'", _meant(key, known))
+                self._wrong((*at, key), f"there is no key '{key}'", did_you_mean(key, known))
 
     def _require_different(self, cases: Sequence[Case]) -> None:
         for what in ("name", "stored"):
@@ -239,8 +238,3 @@ class _Reader:
 
     def _wrong(self, at: tuple[str | int, ...], message: str, hint: str = "") -> None:
         self._problems.append(RobolinError(message, where=self._where(at), hint=hint))
-
-
-def _meant(word: str, known: Sequence[str]) -> str:
-    close = get_close_matches(word, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
