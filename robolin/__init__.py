@@ -83,12 +83,12 @@ if TYPE_CHECKING:
     from robolin.api.mass_matrices import (
         mass_matrix_second_derivative as mass_matrix_second_derivative,
     )
-    from robolin.api.result_files import check as check
-    from robolin.api.result_files import record as record
-    from robolin.api.result_files import write as write
     from robolin.arm import Arm as Arm
     from robolin.arm import Joint as Joint
     from robolin.arm import Link as Link
+    from robolin.checking.result_files import check as check
+    from robolin.checking.result_files import record as record
+    from robolin.checking.result_files import write as write
     from robolin.description.load import from_urdfpy as from_urdfpy
     from robolin.description.load import load as load
     from robolin.errors import FileError as FileError
@@ -140,7 +140,7 @@ _PUBLIC = {
         "Factors coriolis_matrix mass_matrix mass_matrix_derivative mass_matrix_factor "
         "mass_matrix_inverse mass_matrix_second_derivative"
     ),
-    "robolin.api.result_files": "check record write",
+    "robolin.checking.result_files": "check record write",
     "robolin.arm": "Arm Joint Link",
     "robolin.description.load": "from_urdfpy load",
     "robolin.errors": "FileError RobolinError UsageError",

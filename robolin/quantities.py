@@ -29,6 +29,7 @@ class Quantity:
 
 
 _N, _NN, _6N = ("joint",), ("joint", "joint"), (6, "joint")
+_MN = ("closure", "joint")
 _VEL, _ACC = "spatial velocity", "spatial acceleration"
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -110,9 +111,18 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dx_dtau": Quantity(("state", "effort"), "∂x(t)/∂τ", ("state", "joint")),
     "dx_dparameters": Quantity(("state", "parameter"), "∂x(t)/∂π", ("state", "parameter")),
     "lam": Quantity(("closure effort",), "λ", ("closure",)),
-    "dlam_dtau": Quantity(("closure effort", "effort"), "λ", ("closure", "joint")),
-    "dlam_dqd": Quantity(("closure effort", "velocity"), "λ", ("closure", "joint")),
-    "dlam_dq": Quantity(("closure effort", "position"), "λ", ("closure", "joint")),
+    "dlam_dtau": Quantity(("closure effort", "effort"), "λ", _MN),
+    "dlam_dqd": Quantity(("closure effort", "velocity"), "λ", _MN),
+    "dlam_dq": Quantity(("closure effort", "position"), "λ", _MN),
+    "closure_gap": Quantity(("spatial position",), "φ", ("closure",)),
+    "closure_turn": Quantity(("number",), "R₁ R₂*", ("closure", 3)),
+    "closure_velocity": Quantity((_VEL,), "L q̇", ("closure",)),
+    "closure_jacobian": Quantity((_VEL, "velocity"), "L", _MN),
+    "closure_jacobian_rate_qd": Quantity((_ACC,), "L̇ q̇", ("closure",)),
+    "dclosure_velocity_dq": Quantity((_VEL, "position"), "∂(L q̇)/∂q", _MN),
+    "dclosure_jacobian_dq": Quantity((_VEL, "velocity", "position"), "∂L/∂q", (*_MN, "joint")),
+    "dclosure_acceleration_dq": Quantity((_ACC, "position"), "∂(L q̈ + L̇ q̇)/∂q", _MN),
+    "dclosure_acceleration_dqd": Quantity((_ACC, "velocity"), "∂/∂q̇", _MN),
     "rank": Quantity(("number",), "how many"),
     "kept": Quantity(("number",), "which", ("closure",)),
 }

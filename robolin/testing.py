@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robolin.answering.posed_question import silent
 from robolin.arrays import Numbers
 from robolin.checking.compare import Comparison, compared
 from robolin.checking.outcome import compared_lines
+from robolin.checking.recording import record_result
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, format_named
@@ -66,7 +68,8 @@ def assert_matches(
 ) -> None:
     """Fail unless a result is the stored one.
 
-    result: what a function of robolin returned, or arrays by name
+    result: what a function of robolin returned, or arrays by name; what `robolin.answer` returned
+            is stored with its question, so that `robolin check` can ask it again
     path:   the stored result: .npz, .csv, .json or .parquet
     rtol:   how far a number may be off, as a share of the stored one; the stored tolerance if
             neither rtol nor atol is given, and the very number if there is none
@@ -85,18 +88,25 @@ def assert_matches(
                 f"{path}: nothing is stored there; run pytest with {_FLAG} to store the result"
             )
             raise AssertionError(message)
-        _store(_result(_arrays(result, {}), {}, arm), path, given)
+        if isinstance(result, Result):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            record_result(result, path, given or Tolerances({}), silent)
+        else:
+            _store(_result(_arrays(result, {}), {}, arm), path, given)
         raise AssertionError(f"{path}: stored now; run again without {_FLAG}")
 
     with open_stored(path) as stored:
         known = {entry.name: entry for entry in stored.entries}
         tolerances = given or tolerances_in(stored.meta.get("tolerances", {}))
-        now = _result(_arrays(result, known), known, arm, stored.meta)
-        comparison = compared(whole(now), stored, tolerances)
         verb = stored.meta["verb"]
+        asked = isinstance(result, Result) and verb == result.verb
+        now = result if asked else _result(_arrays(result, known), known, arm, stored.meta)
+        comparison = compared(whole(now), stored, tolerances)
     if comparison.same:
         return
-    if renew:
+    if renew and asked:
+        record_result(now, path, tolerances, silent)
+    elif renew:
         if verb != PYTHON:
             hint = f"`robolin check {path} --update` asks its question again"
             raise UsageError(f"`robolin {verb}` computed it", where=str(path), hint=hint)

@@ -141,7 +141,7 @@ def test_changing_an_si_file_is_still_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = ("regressor", "two-link", "--parameters")
     with monkeypatch.context() as patched:
-        patched.setattr("robolin.cli.regressor_answer.labelled_unit", lambda *_: "SI")
+        patched.setattr("robolin.answering.regressor_answer.labelled_unit", lambda *_: "SI")
         answered(*asked, "-o", "before.json")
     assert '"SI"' in Path("before.json").read_text("utf-8")
     answered("check", "before.json")

@@ -217,3 +217,21 @@ def test_the_plugin_gives_pytest_a_flag(tmp_path: Path) -> None:
     assert "run pytest with --robolin-update" in out
     assert run_pytest(tmp_path, "--robolin-update")[0] == 1
     assert run_pytest(tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize("form", ["npz", "csv", "json", "parquet"])
+def test_an_answer_is_stored_with_its_question(tmp_path: Path, form: str) -> None:
+    """What `robolin.answer` gave is compared, renewed, and asked again by `check`."""
+    light, heavy = (robolin.load("two-link", payload=("tip", mass)) for mass in (0.5, 0.6))
+    states = robolin.States(q=Q)
+    result, other = (robolin.answer(arm, "inverse", states) for arm in (light, heavy))
+    path = stored(result, tmp_path / "new" / f"answer.{form}")
+    assert_matches(result, path)
+    answered("check", path)
+
+    with pytest.raises(AssertionError, match="differs"):
+        assert_matches(other, path)
+    with pytest.raises(AssertionError, match="stored anew"):
+        assert_matches(other, path, update=True)
+    assert_matches(other, path)
+    answered("check", path)

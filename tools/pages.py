@@ -19,6 +19,7 @@ from tools.console_blocks import ANYTHING, environment, printed
 from tools.console_blocks import commands as console_commands
 from tools.finding_fixes import FIXES
 from tools.markdown import DOCS, examples, pages
+from tools.rooms import rooms_page
 
 WIDTH = 80
 
@@ -114,6 +115,7 @@ def _fenced(text: str) -> list[str]:
 PAGES: Mapping[str, Callable[[], str]] = {
     "findings.md": findings_page,
     "commands.md": commands_page,
+    "architecture.md": rooms_page,
 }
 
 

@@ -37,24 +37,29 @@ def answer(
 ) -> Result:
     """Answer a question about an arm, as the command line would.
 
-    arm:        what `robolin.load` gives
-    question:   a `Question`, or the name of a verb of which nothing special is asked
-    states:     a `States`; all quantities 0 if left out
-    jobs:       threads, one per processor by default; it changes no bit of the result
-    chunk_rows: rows of a trajectory to compute at once; neither does this
-    notify:     is called with 'note', 'warning' or 'summary' and a text; by default warnings
-                become Python's own and the others are left out, the contract has them
+    Args:
+        arm: what `robolin.load` gives
+        question: a `Question`, or the name of a verb of which nothing special is asked
+        states: a `States`; all quantities 0 if left out
+        jobs: threads, one per processor by default; it changes no bit of the result
+        chunk_rows: rows of a trajectory to compute at once; neither does this
+        notify: is called with 'note', 'warning' or 'summary' and a text; by default warnings
+            become Python's own and the others are left out, the contract has them
 
-    The result has `.arrays`, each with name, values, labels and unit, `.joints`, `.contract`,
-    `.options` and `.inputs`; `result["tau"]` is the values of an array.
-    Raises `UsageError` where question, states and arm do not go together, and `RobolinError`
-    where there is no answer.
+    Returns:
+        a result with `.arrays`, each with name, values of shape (…) or (rows, …), labels and unit,
+        `.joints`, `.contract`, `.options` and `.inputs`; `result["tau"]` is the values of an array
 
-    >>> import robolin
-    >>> arm = robolin.load("two-link")
-    >>> result = robolin.answer(arm, "inverse", robolin.States(q=[0.3, -0.7]))
-    >>> result["tau"].round(4)
-    array([18.3833,  4.518 ])
+    Raises:
+        UsageError: question, states and arm that do not go together
+        RobolinError: a state without an answer, or a file that cannot be understood
+        FileError: a file that cannot be read
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> result = robolin.answer(arm, "inverse", robolin.States(q=[0.3, -0.7]))
+        >>> result["tau"].round(4)
+        array([18.5756,  4.5178])
     """
     with answer_stream(
         arm, question, states, jobs=jobs, chunk_rows=chunk_rows, notify=notify
@@ -75,15 +80,31 @@ def answer_stream(
 ) -> Iterator[ResultStream]:
     """The answer part by part, for trajectories that are larger than memory.
 
-    To be used in a `with`: the trajectory stays open as long as that lasts.  Arguments are those
-    of `answer`; `watch` is called with each part and the state it belongs to.
+    To be used in a `with`: the trajectory stays open as long as that lasts.
 
-    >>> import robolin
-    >>> arm = robolin.load("two-link")
-    >>> with robolin.answer_stream(arm, "mass-matrix") as stream:
-    ...     for part in stream.parts:
-    ...         part["mass_matrix"].shape
-    (2, 2)
+    Args:
+        arm: what `robolin.load` gives
+        question: a `Question`, or the name of a verb of which nothing special is asked
+        states: a `States`; all quantities 0 if left out
+        jobs: threads, one per processor by default; it changes no bit of the result
+        chunk_rows: rows of a trajectory to compute at once; neither does this
+        notify: is called with 'note', 'warning' or 'summary' and a text
+        watch: is called with the state and the result of each part
+
+    Returns:
+        a stream whose `.parts` are results of some rows each, arrays of shape (rows, …), in order
+
+    Raises:
+        UsageError: question, states and arm that do not go together
+        RobolinError: a state without an answer, or a file that cannot be understood
+        FileError: a file that cannot be read
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> with robolin.answer_stream(arm, "mass-matrix") as stream:
+        ...     for part in stream.parts:
+        ...         part["mass_matrix"].shape
+        (2, 2)
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
     asked = Question(question) if isinstance(question, str) else question

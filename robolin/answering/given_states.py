@@ -32,20 +32,22 @@ _ANY = Verb("states", "", "")
 class States:
     """One state, every row of a file or of arrays, or states drawn at random.
 
-    values:     quantity -> one state as text, or an array of shape (rows, n)
-    trajectory: a .csv, .parquet or .npz file, or '-' for CSV on standard input
-    on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
-    samples:    how many random states between the joints' limits, for verbs that look at many
-    seed:       which ones
-
     A quantity is one number per joint in the arm's order, a mapping from joints to numbers where
     those left out are 0, text as typed after its flag, or an array of shape (rows, n).
 
-    >>> from robolin import States
-    >>> States(q=[0.3, -0.7], qd={"elbow": 0.5}).values
-    {'q': '0.3,-0.7', 'qd': 'elbow=0.5'}
-    >>> States(q="elbow=30deg", tau="hold").values
-    {'q': 'elbow=30deg', 'tau': 'hold'}
+    Fields:
+        values: quantity -> one state as text, or an array of shape (rows, n), in rad or m, rad/s
+            or m/s, and so on
+        trajectory: a .csv, .parquet or .npz file, or '-' for CSV on standard input
+        on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
+        samples: how many random states between the joints' limits, for verbs that look at many
+        seed: which ones
+
+    Example:
+        >>> robolin.States(q=[0.3, -0.7], qd={"elbow": 0.5}).values
+        {'q': '0.3,-0.7', 'qd': 'elbow=0.5'}
+        >>> robolin.States(q="elbow=30deg", tau="hold").values
+        {'q': 'elbow=30deg', 'tau': 'hold'}
     """
 
     values: Mapping[str, str | Floats]

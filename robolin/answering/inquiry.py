@@ -6,7 +6,7 @@ It is read from options by name, as flags give them and as stored results record
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import PurePath
@@ -50,14 +50,14 @@ class ArmSource:
         from robolin.description.load import arm_of
 
         reading = reading or self.reading()
-        arm = arm_of(reading, self.options)
+        arm = arm_of(reading, self.options, self.path, {ARM: self.path, **self.texts})
         if reading.description is not None:
             in_degrees = locked_in_degrees(self.texts)
             for joint in reading.description.joints:
                 if joint.name in in_degrees and joint.kind == "prismatic":
                     message = f"joint '{joint.name}' slides: its position is in m, not in deg"
                     raise UsageError(message, where="--lock")
-        return replace(arm, source=self.path, loaded_with={ARM: self.path, **self.texts})
+        return arm
 
 
 @dataclass(frozen=True)

@@ -19,17 +19,18 @@ PlainValue = bool | int | str | tuple[str, ...]
 class Question:
     """What is asked, about whatever arm in whatever state.
 
-    verb: the verb, named as on the command line
-    asks: the flags that say what is asked, by their names without dashes, as plain values
-
     Keywords are the verb's flags with _ for -; a number, a list of numbers or a mapping from names
     to numbers may stand where a text is typed.
 
-    >>> from robolin import Question
-    >>> Question("mass-matrix", inverse=True)
-    Question(verb='mass-matrix', asks={'inverse': True})
-    >>> Question("linearize-forward", perturb={"dq": [0.1, 0.0]}).asks
-    {'perturb': ('dq=0.1,0.0',)}
+    Fields:
+        verb: the verb, named as on the command line
+        asks: the flags that say what is asked, by their names without dashes, as plain values
+
+    Example:
+        >>> robolin.Question("mass-matrix", inverse=True)
+        Question(verb='mass-matrix', asks={'inverse': True})
+        >>> robolin.Question("linearize-forward", perturb={"dq": [0.1, 0.0]}).asks
+        {'perturb': ('dq=0.1,0.0',)}
     """
 
     verb: str

@@ -169,7 +169,11 @@ class _Reader:
             for flag, value in values.items():
                 if flag not in known:
                     where = (*at, section, flag)
-                    self._wrong(where, f"{verb.name} has no --{flag}", _meant(flag, [*known]))
+                    self._wrong(
+                        where,
+                        f"{verb.name} has no --{flag}",
+                        did_you_mean(flag, known, f"there are {', '.join(known)}"),
+                    )
                 elif value is not False:
                     yield flag, self._value(known[flag], value)
         if "trajectory" in entry:
@@ -221,7 +225,11 @@ class _Reader:
     ) -> None:
         for key in table:
             if key not in known:
-                self._wrong((*at, key), f"there is no key '{key}'", _meant(key, known))
+                self._wrong(
+                    (*at, key),
+                    f"there is no key '{key}'",
+                    did_you_mean(key, known, f"there are {', '.join(known)}"),
+                )
 
     def _require_different(self, cases: Sequence[Case]) -> None:
         for what in ("name", "stored"):
@@ -239,7 +247,3 @@ class _Reader:
 
     def _wrong(self, at: tuple[str | int, ...], message: str, hint: str = "") -> None:
         self._problems.append(RobolinError(message, where=self._where(at), hint=hint))
-
-
-def _meant(word: str, known: Sequence[str]) -> str:
-    return did_you_mean(word, known, f"there are {', '.join(known)}")

@@ -103,8 +103,8 @@ def load(
 def load_with(source: Source, options: ModelOptions) -> Arm:
     """The arm in a file or of a bundled name, the options given as one object."""
     name, texts = name_of(source), texts_of_options(options)
-    arm = arm_of(read(source), options, name)
-    return replace(arm, loaded_with=None if texts is None else {"arm": name, **texts})
+    loaded_with = None if texts is None else {"arm": name, **texts}
+    return arm_of(read(source), options, name, loaded_with)
 
 
 def from_urdfpy(
@@ -183,19 +183,25 @@ def from_urdfpy(
     return arm_of(read_urdfpy(urdf), model_options(options))
 
 
-def arm_of(reading: Reading, options: ModelOptions, source: str | None = None) -> Arm:
+def arm_of(
+    reading: Reading,
+    options: ModelOptions,
+    source: str | None = None,
+    loaded_with: Mapping[str, Any] | None = None,
+) -> Arm:
     """The arm in a reading; its errors, and warnings if strict, are raised together.
 
-    source: what the arm was asked for by, where that is not the name of the file
+    source:      what the arm was asked for by, where that is not the name of the file
+    loaded_with: what asks for it again
     """
     description = _sound(reading)
-    plain = plain_arm(description, source)
+    plain = plain_arm(description, source, loaded_with)
     warnings = _warnings(reading, plain)
     if options.strict:
         raise_all([found.error() for found in warnings])
     notes = [_note(warnings)] if warnings else []
     if plain is None or replace(options, strict=False) != DEFAULTS:
-        return build(description, options, source, notes)
+        return build(description, options, source, notes, loaded_with)
     # nobody has seen this arm yet: it is the one, and lacks only what was found by it
     plain.contract["notes"].extend(notes)
     return plain

@@ -60,4 +60,4 @@ def test_long_trajectories_are_read_computed_and_written_side_by_side(
     answered("linearize-forward", "panda", "--trajectory", path, "-o", tmp_path / "out.npz")
 
     assert started.count("robolin-ahead") >= 3
-    assert "robolin-helper" in started
+    assert "robolin-pool" in started

@@ -57,11 +57,13 @@ def build(
     options: ModelOptions = DEFAULTS,
     source: str | None = None,
     notes: Sequence[str] = (),
+    loaded_with: Mapping[str, Any] | None = None,
 ) -> Arm:
     """The arm that a description is under the given options.
 
-    source: what the arm was asked for by, where that is not the name of the file
-    notes:  what its contract says beside what the description and the options do
+    source:      what the arm was asked for by, where that is not the name of the file
+    notes:       what its contract says beside what the description and the options do
+    loaded_with: what asks for it again
     """
     if options.floating_base:
         raise_all([*floating_problems(description)])
@@ -95,6 +97,7 @@ def build(
         tip=_tip(tree, frames, options),
         source=description.source if source is None else source,
         digest=description.digest,
+        loaded_with=loaded_with,
     )
     # the contract tells about the arm, so the arm has to be there first
     contract |= contract_of(tree, selection, options, arm, notes)

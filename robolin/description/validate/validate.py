@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from robolin.arm import Arm
 from robolin.description.building.build_arm import build
@@ -41,9 +42,13 @@ def physical_findings(description: Description, arm: Arm | None) -> Iterator[Fin
         yield finding("nothing-moves", place, "no joint of this robot moves", hint)
 
 
-def plain_arm(description: Description, source: str | None = None) -> Arm | None:
+def plain_arm(
+    description: Description,
+    source: str | None = None,
+    loaded_with: Mapping[str, Any] | None = None,
+) -> Arm | None:
     """The arm with nothing asked for, or None where only other options would make one."""
     try:
-        return build(description, source=source)
+        return build(description, source=source, loaded_with=loaded_with)
     except RobolinError:
         return None

@@ -1,0 +1,1 @@
+"""Closures of loops: how far they stand open, what keeps them, and how both change."""

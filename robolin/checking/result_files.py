@@ -21,14 +21,24 @@ def write(result: Result | ResultStream, path: str | Path) -> None:
 
     The file appears complete or not at all.  It has the same bytes as that of the command that
     asks the same with the same words.
-    Raises `UsageError` where the extension says no format, `FileError` where nothing can be
-    written, and `RobolinError` where a number is not finite.
 
-    >>> import robolin
-    >>> result = robolin.answer(robolin.load("two-link"), "inverse")
-    >>> robolin.write(result, "still.npz")
-    >>> robolin.read_result("still.npz").arrays["tau"]
-    array([19.62 ,  4.905])
+    Args:
+        result: what `robolin.answer` gave, or a stream of `robolin.answer_stream`
+        path: where to write it
+
+    Returns:
+        nothing
+
+    Raises:
+        UsageError: an extension that no format has
+        FileError: a file that cannot be written
+        RobolinError: a number that is not finite
+
+    Example:
+        >>> result = robolin.answer(robolin.load("two-link"), "inverse")
+        >>> robolin.write(result, "still.npz")
+        >>> robolin.read_result("still.npz").arrays["tau"]
+        array([19.62 ,  4.905])
     """
     require_target(str(path), None)
     if isinstance(result, Result):
@@ -44,20 +54,27 @@ def record(
 ) -> None:
     """Store a result for others to be checked against, as `robolin record` does.
 
-    result: what `robolin.answer` gave
-    path:   .npz, .csv, .json or .parquet
-    rtol:   later results may differ by rtol |stored|
-    atol:   later results may differ by atol, in the unit of the array
+    Args:
+        result: what `robolin.answer` gave
+        path: .npz, .csv, .json or .parquet
+        rtol: later results may differ by rtol |stored|
+        atol: later results may differ by atol, in the unit of the array
 
-    Raises `RobolinError` where nobody could ask again: the arm was made by hand or came through
-    standard input, or the states were arrays with rows.
+    Returns:
+        nothing
 
-    >>> import robolin
-    >>> states = robolin.States(q={"elbow": 0.5})
-    >>> result = robolin.answer(robolin.load("two-link"), "inverse", states)
-    >>> robolin.record(result, "holding.npz", rtol=1e-9)
-    >>> robolin.check("holding.npz").status
-    'same'
+    Raises:
+        RobolinError: nobody could ask again: the arm was made by hand or came through standard
+            input, or the states were arrays with rows
+        UsageError: an extension that no format has, or a tolerance below 0
+        FileError: a file that cannot be written
+
+    Example:
+        >>> states = robolin.States(q={"elbow": 0.5})
+        >>> result = robolin.answer(robolin.load("two-link"), "inverse", states)
+        >>> robolin.record(result, "holding.npz", rtol=1e-9)
+        >>> robolin.check("holding.npz").status
+        'same'
     """
     close = same_for_all(rtol, atol) or Tolerances({})
     record_result(result, Path(path), close, as_python_warnings)
@@ -74,14 +91,25 @@ def check(
 ) -> Outcome:
     """A stored result beside what its question is answered with now, as `robolin check` does.
 
-    path:       what `robolin.record`, `robolin record` or `-o` stored
-    rtol, atol: how far numbers may be off; as stored by default, else not at all
-    model:      the arm to ask about, in place of the recorded one
-    root:       where recorded paths start, in place of the folder of the stored result
-    jobs:       threads, one per processor by default
+    Args:
+        path: what `robolin.record`, `robolin record` or `-o` stored
+        rtol, atol: how far numbers may be off; as stored by default, else not at all
+        model: the arm to ask about, in place of the recorded one
+        root: where recorded paths start, in place of the folder of the stored result
+        jobs: threads, one per processor by default
 
-    The outcome has `.status`, 'same', 'differs' or 'refused', `.comparison` with what differs, and
-    `.error` with the reason where it was refused.
+    Returns:
+        an outcome with `.status`, 'same', 'differs' or 'refused', `.comparison` with what differs,
+        and `.error` with the reason where it was refused
+
+    Raises:
+        UsageError: a tolerance below 0
+
+    Example:
+        >>> result = robolin.answer(robolin.load("two-link"), "inverse")
+        >>> robolin.write(result, "still.json")
+        >>> robolin.check("still.json").status
+        'same'
     """
     inputs = Inputs(None if model is None else str(model), None if root is None else Path(root))
     close = same_for_all(rtol, atol)
