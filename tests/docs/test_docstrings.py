@@ -23,7 +23,10 @@ FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(robolin, name)
 CLASSES = [name for name in NAMES if inspect.isclass(getattr(robolin, name))]
 
 # they need no arrays, or take one state of a file
-WITHOUT_SHAPES = {"load", "from_urdfpy", "read_result", "parameter_names", "verify"}
+WITHOUT_SHAPES = {
+    *("answer", "answer_stream", "check", "record", "write"),
+    *("from_urdfpy", "load", "parameter_names", "read_result", "verify"),
+}
 
 
 def _sections(name: str) -> dict[str, str]:

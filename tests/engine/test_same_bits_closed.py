@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.run import run
+from robolin.engine.run import run_on
 from tests.engine.on_lanes import on_lanes, parameters
 from tests.loops.closed_arms import Closed, sample
 
@@ -41,12 +41,12 @@ def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> N
     given = {need: rng.uniform(-1.0, 1.0, (STATES, closed.arm.n)) for need in algorithm.needs}
     given["q"] = 0.1 * given["q"] + closed.q[0]
     given["q"][::2] = closed.q[0]
-    expected, short = run(parameters(closed.arm), algorithm.run, algorithm.gives, given)
+    expected, short, _ = run_on(parameters(closed.arm), algorithm.run, algorithm.gives, given)
     assert not short
 
     for row in range(0, STATES, 9):
         state = {need: values[row] for need, values in given.items()}
-        found = run(parameters(closed.arm), algorithm.run, algorithm.gives, state)[0]
+        found = run_on(parameters(closed.arm), algorithm.run, algorithm.gives, state)[0]
         assert bits(found) == bits({each: array[row] for each, array in expected.items()}), row
     found, complaints = on_lanes(closed.arm, name, algorithm, given)
     assert bits(found) == bits(expected)
