@@ -300,9 +300,11 @@ def test_numbers_that_overflow_are_named(tmp_path: Path) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is counted in KiB there")
 @pytest.mark.parametrize("target", FORMATS)
 def test_memory_does_not_grow_with_the_trajectory(tmp_path: Path, target: str) -> None:
-    """Four times the rows, 67 MB more of results, take no more memory than a few chunks.
+    """Seven times the rows, 134 MB more of results, take no more memory than a few chunks.
 
-    The shorter one fills a whole group of rows, the largest thing that is held at a time.
+    The shorter one fills a whole group of rows, the largest thing that is held at a time.  How
+    many chunks are on their way depends on how busy the machine is; 60 MB are more than they
+    were seen to take, and less than half of what would be kept if anything were.
     """
 
     def peak(rows: int) -> int:
@@ -312,7 +314,7 @@ def test_memory_does_not_grow_with_the_trajectory(tmp_path: Path, target: str) -
         assert ran.code == 0, ran.err
         return int(ran.err)
 
-    assert peak(800_000) - peak(200_000) < 40_000
+    assert peak(1_400_000) - peak(200_000) < 60_000
 
 
 def running(*args: str | Path, stdin: int | None = None) -> subprocess.Popen[bytes]:
