@@ -98,7 +98,7 @@ class Load(Protocol):
     def moment(self) -> Vector: ...
 
 
-class Place(Protocol):
+class FramePlace(Protocol):
     """A frame on a link, in the link's axes."""
 
     @property
@@ -148,9 +148,9 @@ class Closure(Protocol):
     @property
     def rigid(self) -> bool: ...
     @property
-    def first(self) -> Place: ...
+    def first(self) -> FramePlace: ...
     @property
-    def second(self) -> Place: ...
+    def second(self) -> FramePlace: ...
 
 
 class Chain(Protocol):
@@ -167,7 +167,7 @@ class Chain(Protocol):
     @property
     def closures(self) -> Sequence[Closure]: ...
     @property
-    def tip(self) -> Place:
+    def tip(self) -> FramePlace:
         """The frame that kinematic questions are about."""
 
     @property

@@ -26,7 +26,7 @@ from robolin.number_texts import FlagText, number
 from robolin.results.result import Result
 from robolin.simulation.equations import Form
 from robolin.simulation.schedule import Integrator, Schedule, scheduled
-from robolin.simulation.simulate import Task
+from robolin.simulation.simulate import SimulationTask
 from robolin.simulation.simulate import run as simulated
 from robolin.simulation.torques import AnyTorque, TorqueTable
 from robolin.trajectory.read import read_trajectory
@@ -47,7 +47,7 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     tau, driven = _torque(posed, files)
     many = "initial" in question.asks
     schedule = _schedule(question, many)
-    task = Task(
+    task = SimulationTask(
         arm,
         schedule,
         hold=holds(question),

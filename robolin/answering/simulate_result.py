@@ -13,7 +13,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array, Result
-from robolin.simulation.simulate import Task
+from robolin.simulation.simulate import SimulationTask
 from robolin.simulation.simulated_motion import Simulation
 
 _NUMBERS = (
@@ -33,7 +33,7 @@ _VELOCITIES = {
 class SimulatedMotion:
     """A motion, where it came from, and whether only its ends are of interest."""
 
-    task: Task
+    task: SimulationTask
     motion: Simulation
     begun: str
     driven: str
@@ -106,7 +106,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     }
 
 
-def _closures(task: Task) -> dict[str, str]:
+def _closures(task: SimulationTask) -> dict[str, str]:
     """How closed loops were kept, on an arm that has some."""
     if not task.arm.loops:
         return {}

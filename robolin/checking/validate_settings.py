@@ -39,7 +39,7 @@ _Fingerprint = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Settings:
+class ValidateSettings:
     """What is not to be counted.
 
     ignore:   ids, everywhere
@@ -92,13 +92,13 @@ def require_ids(ids: Iterable[str], where: str) -> frozenset[str]:
     return frozenset(ids)
 
 
-def read_settings(config: Path | None, folder: Path) -> Settings:
+def read_settings(config: Path | None, folder: Path) -> ValidateSettings:
     """The settings in a file, or in the nearest one of a folder and those above it, if any."""
     if config is None:
         try:
             config = find_suite(folder)
         except FileError:
-            return Settings(folder=folder)
+            return ValidateSettings(folder=folder)
     try:
         text = config.read_text("utf-8")
         table: Any = tomllib.loads(text)
@@ -115,7 +115,7 @@ class _Reader:
         top = ("tool", "robolin") if path.name == PROJECT else ()
         self._prefix = (*top, "validate")
 
-    def settings(self, document: Any) -> Settings:
+    def settings(self, document: Any) -> ValidateSettings:
         table = document
         for key in self._prefix:
             table = table.get(key, {}) if isinstance(table, dict) else {}
@@ -129,7 +129,7 @@ class _Reader:
             hint = '"legacy/*.urdf" = ["massless-link"]'
             raise self._wrong(("per-file-ignores",), "has to be a table of patterns", hint)
         folder = self._path.resolve().parent
-        return Settings(
+        return ValidateSettings(
             ignore=self._ids(("ignore",), table.get("ignore", [])),
             per_file={p: self._ids(("per-file-ignores", p), ids) for p, ids in per_file.items()},
             baseline=self._baseline(table.get("baseline"), folder),

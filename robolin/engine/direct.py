@@ -16,7 +16,15 @@ from robolin.algebra.chain import Chain
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine.direct_groups import DirectGroups
-from robolin.engine.direct_storage import Cell, Column, Result, Scalars, Slots, Sums, Table
+from robolin.engine.direct_storage import (
+    DirectCell,
+    DirectColumn,
+    DirectResult,
+    DirectScalars,
+    DirectSlots,
+    DirectSums,
+    DirectTable,
+)
 from robolin.engine.parameters import (
     LinkRow,
     LoadRow,
@@ -63,7 +71,7 @@ class DirectChain:
         )
         self._placements = [self._placement(row) for row in self._rows]
         self._bodies = [self._body(row) for row in self._rows]
-        self._results: dict[str, Result] = {}
+        self._results: dict[str, DirectResult] = {}
         self.shortfalls: list[Shortfall] = []
         self.divides = False
 
@@ -137,7 +145,7 @@ class DirectChain:
 
     # the state
 
-    def given(self, name: str) -> Scalars:
+    def given(self, name: str) -> DirectScalars:
         """Values of the independent joints, carried over to every link that follows them."""
         values = self._given[name]
         if name in ("tau", "dtau"):
@@ -152,37 +160,37 @@ class DirectChain:
                 value if row.shift == 0.0 else value + self._number(row.shift)
                 for value, row in zip(full, self._rows, strict=True)
             ]
-        return Scalars([None, *full, None])
+        return DirectScalars([None, *full, None])
 
-    def _efforts(self, values: Sequence[Scalar]) -> Scalars:
+    def _efforts(self, values: Sequence[Scalar]) -> DirectScalars:
         """A torque acts on the leading joint; a joint that mimics has no motor of its own."""
         full: list[Scalar] = [0.0] * (self.n + 2)
         for coordinate, k in self._leaders.items():
             full[k] = values[self._parameters.order[coordinate - 1]]
-        return Scalars(full)
+        return DirectScalars(full)
 
     # storage
 
-    def slots(self, size: int) -> Slots:
-        return Slots(self.n)
+    def slots(self, size: int) -> DirectSlots:
+        return DirectSlots(self.n)
 
-    def scalars(self) -> Scalars:
-        return Scalars([None] * (self.n + 2))
+    def scalars(self) -> DirectScalars:
+        return DirectScalars([None] * (self.n + 2))
 
-    def zeros(self) -> Scalars:
-        return Scalars([0.0] * (self.n + 2))
+    def zeros(self) -> DirectScalars:
+        return DirectScalars([0.0] * (self.n + 2))
 
-    def sums(self, size: int) -> Sums:
-        return Sums(self._parents, size)
+    def sums(self, size: int) -> DirectSums:
+        return DirectSums(self._parents, size)
 
-    def cell(self, values: Vector) -> Cell:
-        return Cell(values)
+    def cell(self, values: Vector) -> DirectCell:
+        return DirectCell(values)
 
-    def column(self) -> Column:
-        return Column(self._reduced, [(row.coordinate, row.ratio) for row in self._rows])
+    def column(self) -> DirectColumn:
+        return DirectColumn(self._reduced, [(row.coordinate, row.ratio) for row in self._rows])
 
-    def table(self) -> Table:
-        return Table(self._reduced)
+    def table(self) -> DirectTable:
+        return DirectTable(self._reduced)
 
     # independent coordinates
 
@@ -232,11 +240,13 @@ class DirectChain:
     def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
         self.result(name).put(index, value)
 
-    def result(self, name: str) -> Result:
+    def result(self, name: str) -> DirectResult:
         found = self._results.get(name)
         if found is None:
             shape = self._shapes.get(name)
-            found = Result(partial(self._reduced, shape=shape), partial(self._public, shape=shape))
+            found = DirectResult(
+                partial(self._reduced, shape=shape), partial(self._public, shape=shape)
+            )
             self._results[name] = found
         return found
 

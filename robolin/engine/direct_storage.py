@@ -14,7 +14,7 @@ Place = tuple[int, ...]
 Reduce = Callable[[Place, Scalar], tuple[Place, Scalar]]
 
 
-class Slots:
+class DirectSlots:
     """One vector per link, written before it is read."""
 
     def __init__(self, count: int) -> None:
@@ -27,7 +27,7 @@ class Slots:
         self._values[k] = values
 
 
-class Scalars:
+class DirectScalars:
     """One number per link."""
 
     def __init__(self, values: list[Any]) -> None:
@@ -41,7 +41,7 @@ class Scalars:
         self._values[k] = value
 
 
-class Sums:
+class DirectSums:
     """What has been handed inboard to each link so far; the base takes nothing."""
 
     def __init__(self, parents: Sequence[int], size: int) -> None:
@@ -60,7 +60,7 @@ class Sums:
 
 
 @dataclass
-class Cell:
+class DirectCell:
     value: Vector
 
 
@@ -82,14 +82,14 @@ class Entries:
         self.by_place[index if isinstance(index, tuple) else (index,)] = value
 
 
-class Table(Entries):
+class DirectTable(Entries):
     """One number per pair of coordinates; zero where nothing was put."""
 
     def __getitem__(self, pair: tuple[int, int]) -> Scalar:
         return self.by_place.get(pair, 0.0)
 
 
-class Column(Entries):
+class DirectColumn(Entries):
     """One number per coordinate, and per link: what coordinate it follows, and how strongly."""
 
     def __init__(self, reduced: Reduce, followed: Sequence[tuple[int, float]]) -> None:
@@ -99,12 +99,12 @@ class Column(Entries):
     def __getitem__(self, j: int) -> Scalar:
         return self.by_place.get((j,), 0.0)
 
-    def on_links(self) -> Scalars:
+    def on_links(self) -> DirectScalars:
         full = [self[j] if ratio == 1.0 else self[j] * ratio for j, ratio in self._followed]
-        return Scalars([None, *full, None])
+        return DirectScalars([None, *full, None])
 
 
-class Result(Entries):
+class DirectResult(Entries):
     """One number per public place; coordinates, links and entries are brought there."""
 
     def __init__(self, reduced: Reduce, public: Callable[[Place], Place]) -> None:

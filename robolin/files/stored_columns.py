@@ -10,7 +10,7 @@ import numpy as np
 from robolin.arrays import Numbers
 from robolin.files.provenance_reader import Blocks, Entry, Meta, damaged, entries_of
 from robolin.files.stored_file import StoredFile
-from robolin.files.table_file import Block, ReadRequest, TableFile
+from robolin.files.table_file import ReadRequest, TableBlock, TableFile
 from robolin.results.number_kind import COMPLEX, INTEGER
 
 
@@ -45,7 +45,7 @@ def _blocks(table: TableFile, meta: Meta, rows: int) -> Blocks:
         }
 
 
-def _array(entry: Entry, block: Block, places: range, one_state: bool) -> Numbers:
+def _array(entry: Entry, block: TableBlock, places: range, one_state: bool) -> Numbers:
     values: Numbers
     if entry.numbers is INTEGER:
         values = np.stack([block.whole[i] for i in places], axis=1)

@@ -17,7 +17,7 @@ _REPORTED_AT_MOST = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class TableBlock:
     """Some consecutive rows of a file: values of shape (rows, columns asked for).
 
     place:   where a row of the block stands, for messages
@@ -76,7 +76,7 @@ class TableFile:
     """
 
     names: Sequence[str]
-    blocks: Callable[[ReadRequest], Iterator[Block]]
+    blocks: Callable[[ReadRequest], Iterator[TableBlock]]
     size: int | None
     most_rows: Callable[[], int | None]
     digest: Callable[[], str]
@@ -95,7 +95,7 @@ def raise_first(problems: Iterable[RobolinError], file: str, read_so_far: str = 
     raise_all(shown)
 
 
-def require_finite(block: Block, names: Sequence[str], file: str, empty: Mask | None) -> None:
+def require_finite(block: TableBlock, names: Sequence[str], file: str, empty: Mask | None) -> None:
     """Refuse a block with a cell that is `empty`, NaN or infinite, by its row."""
     values = block.values
     if np.isfinite(values).all():

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from robolin.operator_algebra.expression import Expression, Identity, Product, Sum, Transposed
-from robolin.operator_algebra.graph import Carry, Input, Local, Node, Total
+from robolin.operator_algebra.graph import Carry, FormulaNode, Input, Local, Total
 from robolin.operator_algebra.primitives import Block, Named, Primitive, Recursion, Shift
 from robolin.operator_algebra.spaces import Layout
-from robolin.operator_algebra.sweeps import ANY_ORDER, TIP_TO_BASE, Plan, Sweep
+from robolin.operator_algebra.sweeps import ANY_ORDER, TIP_TO_BASE, Sweep, SweepPlan
 
 LOOPS = {TIP_TO_BASE: "k = 1, 2, …, n", ANY_ORDER: "for every k"}
 
@@ -90,10 +90,10 @@ def _meanings(expression: Expression) -> Iterator[str]:
 class Text:
     """The steps of a plan as lines; what is used once and at once is written where it is used."""
 
-    def __init__(self, plan: Plan, layout: Layout) -> None:
+    def __init__(self, plan: SweepPlan, layout: Layout) -> None:
         self._serial, self._output = layout.serial, plan.graph.output
         self._home = {node: i for i, sweep in enumerate(plan.sweeps) for node in sweep.nodes}
-        self._readers: dict[Node, list[Node]] = {node: [] for node in self._home}
+        self._readers: dict[FormulaNode, list[FormulaNode]] = {node: [] for node in self._home}
         for node in self._home:
             for source in node.sources():
                 self._readers[source].append(node)
@@ -106,9 +106,9 @@ class Text:
         if isinstance(self._output, Input):
             yield "y(k) = x(k)"
 
-    def _named(self, plan: Plan) -> dict[Node, str]:
+    def _named(self, plan: SweepPlan) -> dict[FormulaNode, str]:
         """y for the result; z for what goes inward, v outward, e for one number per joint."""
-        names: dict[Node, str] = {plan.graph.input: "x"}
+        names: dict[FormulaNode, str] = {plan.graph.input: "x"}
         counts: dict[str, int] = {}
         for sweep in plan.sweeps:
             for node in sweep.nodes:
@@ -121,7 +121,7 @@ class Text:
                     names[node] = f"{letter}{counts[letter]}"
         return names
 
-    def _needs_name(self, node: Node) -> bool:
+    def _needs_name(self, node: FormulaNode) -> bool:
         """Used more than once, by other links, or in a later sweep."""
         readers = self._readers[node]
         return len(readers) > 1 or any(
@@ -129,24 +129,24 @@ class Text:
             for reader in readers
         )
 
-    def _seen(self, node: Node) -> str:
+    def _seen(self, node: FormulaNode) -> str:
         return f"{self._names[node]}(k)" if node in self._names else self._written(node)
 
-    def _written(self, node: Node) -> str:
+    def _written(self, node: FormulaNode) -> str:
         match node:
             case Local(block=block, starred=starred, source=source):
                 star = "*" if starred else ""
                 return f"{block.symbol}{star}(k) {self._factor(source)}"
             case Total(terms=terms):
                 return added((c, self._term(c, part)) for c, part in terms)
-            case Carry(inward=inward, source=Node() as source):
+            case Carry(inward=inward, source=FormulaNode() as source):
                 return self._from_next(self._names[source], inward)
         return "x(k)"
 
-    def _term(self, c: Any, node: Node) -> str:
+    def _term(self, c: Any, node: FormulaNode) -> str:
         return self._seen(node) if abs(c) == 1 else f"{_size(c)} {self._factor(node)}"
 
-    def _factor(self, node: Node) -> str:
+    def _factor(self, node: FormulaNode) -> str:
         text = self._seen(node)
         return f"({text})" if isinstance(node, Total) and node not in self._names else text
 

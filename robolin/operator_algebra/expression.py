@@ -21,7 +21,7 @@ from robolin.errors import RobolinError
 from robolin.operator_algebra.spaces import Array, Space
 
 if TYPE_CHECKING:
-    from robolin.operator_algebra.sweeps import Plan, Sweep
+    from robolin.operator_algebra.sweeps import Sweep, SweepPlan
 
 
 class Expression:
@@ -111,7 +111,7 @@ class Expression:
     # use
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> SweepPlan:
         """The sweeps that apply the operator."""
         from robolin.operator_algebra.sweeps import planned
 

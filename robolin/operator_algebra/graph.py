@@ -27,64 +27,64 @@ from robolin.operator_algebra.expression import (
 )
 from robolin.operator_algebra.primitives import Block, Named, Recursion, Shift
 
-Terms = list[tuple[Any, "Node"]]
+Terms = list[tuple[Any, "FormulaNode"]]
 
 
 @dataclass(eq=False)
-class Node:
+class FormulaNode:
     """Something that has a value at every link; `uses` counts the nodes computed from it."""
 
     width: int
     number: int = field(default=0, kw_only=True)
     uses: int = field(default=0, kw_only=True)
 
-    def sources(self) -> Iterable[Node]:
+    def sources(self) -> Iterable[FormulaNode]:
         return ()
 
-    def waits_for(self) -> Iterable[Node]:
+    def waits_for(self) -> Iterable[FormulaNode]:
         """What must be complete, or computed at the same link, before this is computed."""
         return self.sources()
 
 
 @dataclass(eq=False)
-class Input(Node):
+class Input(FormulaNode):
     """The vector that the operator is applied to."""
 
 
 @dataclass(eq=False)
-class Local(Node):
+class Local(FormulaNode):
     """A(k) or A*(k) times a node."""
 
     block: Block
     starred: bool
-    source: Node
+    source: FormulaNode
 
-    def sources(self) -> Iterable[Node]:
+    def sources(self) -> Iterable[FormulaNode]:
         return (self.source,)
 
 
 @dataclass(eq=False)
-class Total(Node):
+class Total(FormulaNode):
     """Nodes, each times a number, added up."""
 
-    terms: tuple[tuple[Any, Node], ...]
+    terms: tuple[tuple[Any, FormulaNode], ...]
 
-    def sources(self) -> Iterable[Node]:
+    def sources(self) -> Iterable[FormulaNode]:
         return (node for _, node in self.terms)
 
 
 @dataclass(eq=False)
-class Carry(Node):
+class Carry(FormulaNode):
     """What the links next to k have: inward, those that k carries; outward, the one it sits on."""
 
     inward: bool
-    source: Node | None = None
-    after: tuple[Node, ...] = ()
+    source: FormulaNode | None = None
+    after: tuple[FormulaNode, ...] = ()
 
-    def sources(self) -> Iterable[Node]:
+    def sources(self) -> Iterable[FormulaNode]:
         return () if self.source is None else (self.source,)
 
-    def waits_for(self) -> Iterable[Node]:
+    def waits_for(self) -> Iterable[FormulaNode]:
         return self.after
 
 
@@ -92,12 +92,12 @@ class Graph:
     """The nodes of a formula, made as the formula is followed; earlier ones come first."""
 
     def __init__(self, expression: Expression, width: int) -> None:
-        self._known: dict[Any, Node] = {}
+        self._known: dict[Any, FormulaNode] = {}
         self._count = 0
         self.input = self._add(Input(width))
         self.output = self.follow(expression, self.input)
 
-    def needed(self) -> list[Node]:
+    def needed(self) -> list[FormulaNode]:
         """The nodes that the result depends on, in the order they can be computed at a link."""
         found, waiting = {self.output}, [self.output]
         while waiting:
@@ -107,7 +107,7 @@ class Graph:
                     waiting.append(source)
         return sorted(found, key=lambda node: node.number)
 
-    def follow(self, operator: Expression, x: Node) -> Node:
+    def follow(self, operator: Expression, x: FormulaNode) -> FormulaNode:
         """The node for the operator applied to x."""
         match operator:
             case Identity():
@@ -131,7 +131,7 @@ class Graph:
                 return self.follow_star(operand, x)
         raise AssertionError(f"no rule for {operator!r}")
 
-    def follow_star(self, operand: Expression, x: Node) -> Node:
+    def follow_star(self, operand: Expression, x: FormulaNode) -> FormulaNode:
         """The node for the transpose of an operator or a sum, applied to x."""
         match operand:
             case Sum(terms):
@@ -149,22 +149,22 @@ class Graph:
 
     # the kinds of nodes
 
-    def local(self, block: Block, starred: bool, x: Node) -> Node:
+    def local(self, block: Block, starred: bool, x: FormulaNode) -> FormulaNode:
         key = (block, starred, x)
         if key not in self._known:
             space = block.columns if starred else block.rows
             self._known[key] = self._add(Local(space.width, block, starred, x))
         return self._known[key]
 
-    def carry(self, inward: bool, x: Node) -> Node:
+    def carry(self, inward: bool, x: FormulaNode) -> FormulaNode:
         key = (inward, x)
         if key not in self._known:
             self._known[key] = self._add(Carry(x.width, inward, x, (x,)))
         return self._known[key]
 
-    def total(self, terms: Terms, width: int) -> Node:
+    def total(self, terms: Terms, width: int) -> FormulaNode:
         """A sum, equal terms counted and terms that end in the same block collected."""
-        counted: dict[Node, Any] = {}
+        counted: dict[FormulaNode, Any] = {}
         for c, node in self._opened(terms):
             counted[node] = counted.get(node, 0) + c
         kept = [(c, node) for node, c in self._collected(counted) if c != 0]
@@ -175,7 +175,7 @@ class Graph:
             self._known[key] = self._add(Total(width, tuple(kept)))
         return self._known[key]
 
-    def filtered(self, recursion: Recursion, x: Node) -> Node:
+    def filtered(self, recursion: Recursion, x: FormulaNode) -> FormulaNode:
         """(I - E_φ A)⁻¹ x from tip to base; what x itself carries inward joins what is carried.
 
         E_φ a + rest becomes z = rest + E_φ (a + A z).
@@ -190,7 +190,7 @@ class Graph:
             self._known[key] = z
         return self._known[key]
 
-    def smoothed(self, recursion: Recursion, x: Node) -> Node:
+    def smoothed(self, recursion: Recursion, x: FormulaNode) -> FormulaNode:
         """(I - A* E_φ*)⁻¹ x from base to tip: z = x + A* E_φ* z."""
         key = (recursion, False, x)
         if key not in self._known:
@@ -203,19 +203,19 @@ class Graph:
 
     # how nodes are kept few
 
-    def _add(self, node: Node) -> Any:
+    def _add(self, node: FormulaNode) -> Any:
         self._count += 1
         node.number = self._count
         for source in node.sources():
             source.uses += 1
         return node
 
-    def _close(self, carried: Carry, source: Node) -> None:
+    def _close(self, carried: Carry, source: FormulaNode) -> None:
         carried.source = source
         source.uses += 1
         self._known.setdefault((carried.inward, source), carried)
 
-    def _opened(self, terms: Terms) -> Iterator[tuple[Any, Node]]:
+    def _opened(self, terms: Terms) -> Iterator[tuple[Any, FormulaNode]]:
         """The terms, with the terms of sums that nobody else needs in place of those sums."""
         for c, node in terms:
             if isinstance(node, Total) and not node.uses:
@@ -224,7 +224,7 @@ class Graph:
             else:
                 yield c, node
 
-    def _collected(self, counted: dict[Node, Any]) -> Iterator[tuple[Node, Any]]:
+    def _collected(self, counted: dict[FormulaNode, Any]) -> Iterator[tuple[FormulaNode, Any]]:
         """G a - G b as G (a - b), where nobody else needs G a or G b."""
         same: dict[Any, list[Local]] = {}
         for node in counted:
@@ -239,9 +239,9 @@ class Graph:
                 inner = [(counted[node], node.source) for node in nodes]
                 yield self.local(block, starred, self.total(inner, nodes[0].source.width)), 1
 
-    def _split(self, x: Node) -> tuple[Terms, Terms]:
+    def _split(self, x: FormulaNode) -> tuple[Terms, Terms]:
         """What x carries inward from the links before, and what it has besides."""
-        inside, rest = list[tuple[Any, Node]](), list[tuple[Any, Node]]()
+        inside, rest = list[tuple[Any, FormulaNode]](), list[tuple[Any, FormulaNode]]()
         for c, node in self._opened([(1, x)]):
             if isinstance(node, Carry) and node.inward and node.source and not node.uses:
                 self._release(node)
@@ -250,7 +250,7 @@ class Graph:
                 rest.append((c, node))
         return inside, rest
 
-    def _release(self, node: Node) -> None:
+    def _release(self, node: FormulaNode) -> None:
         """A node that others take the place of uses nothing any more."""
         for source in node.sources():
             source.uses -= 1

@@ -21,7 +21,7 @@ from robolin.algebra.vectors import add, scale, sub
 from robolin.engine.counting import Count, cost_of
 from robolin.errors import RobolinError
 from robolin.operator_algebra.expression import Expression
-from robolin.operator_algebra.graph import Carry, Graph, Input, Local, Node, Total
+from robolin.operator_algebra.graph import Carry, FormulaNode, Graph, Input, Local, Total
 from robolin.operator_algebra.primitives import Block
 from robolin.operator_algebra.spaces import (
     Array,
@@ -41,7 +41,7 @@ class Sweep:
     """One pass over all links, and the nodes that it computes at each."""
 
     direction: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[FormulaNode, ...]
 
     def __repr__(self) -> str:
         return f"<{self.direction}: {len(self.nodes)} steps at each link>"
@@ -54,14 +54,14 @@ TIP_TO_BASE, BASE_TO_TIP, ANY_ORDER = "tip to base", "base to tip", "link by lin
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """The sweeps of a formula in the order they run."""
 
     graph: Graph
     sweeps: tuple[Sweep, ...]
 
 
-def planned(expression: Expression) -> Plan:
+def planned(expression: Expression) -> SweepPlan:
     """The plan with the fewest sweeps: the first of them may go either way."""
     columns = expression.columns
     graph = Graph(expression, 1 if columns is None else columns.width)
@@ -70,21 +70,21 @@ def planned(expression: Expression) -> Plan:
     inward = max(inward_first.values()) <= max(outward_first.values())
     levels = inward_first if inward else outward_first
     if not max(levels.values()):
-        return Plan(graph, (Sweep(ANY_ORDER, tuple(nodes)),))
+        return SweepPlan(graph, (Sweep(ANY_ORDER, tuple(nodes)),))
     sweeps = []
     for level in range(1, max(levels.values()) + 1):
         name = TIP_TO_BASE if inward == (level % 2 == 1) else BASE_TO_TIP
         # what needs no sweep at all is done in the first
         here = (node for node in nodes if max(levels[node], 1) == level)
         sweeps.append(Sweep(name, tuple(here)))
-    return Plan(graph, tuple(sweeps))
+    return SweepPlan(graph, tuple(sweeps))
 
 
-def _levels(nodes: list[Node], inward_first: bool) -> dict[Node, int]:
+def _levels(nodes: list[FormulaNode], inward_first: bool) -> dict[FormulaNode, int]:
     """The number of the sweep that computes each node; 0 if any will do."""
-    levels: dict[Node, int] = {}
+    levels: dict[FormulaNode, int] = {}
 
-    def level(node: Node) -> int:
+    def level(node: FormulaNode) -> int:
         if node not in levels:
             earliest = max((level(source) for source in node.waits_for()), default=0)
             if isinstance(node, Carry):
@@ -148,9 +148,9 @@ def _counters(block: Block, k: int) -> Vector:
     return tuple(Count() for _ in block.values[k])
 
 
-def run(plan: Plan, layout: Layout, x: list[Vector], numbers: Numbers) -> list[Vector]:
+def run(plan: SweepPlan, layout: Layout, x: list[Vector], numbers: Numbers) -> list[Vector]:
     """The value of the result at links 0, 1, … n."""
-    values: dict[Node, list[Vector]] = {plan.graph.input: x}
+    values: dict[FormulaNode, list[Vector]] = {plan.graph.input: x}
     for sweep in plan.sweeps:
         nodes = [node for node in sweep.nodes if not isinstance(node, Input)]
         values.update({node: [()] * (layout.n + 1) for node in nodes})
@@ -161,7 +161,11 @@ def run(plan: Plan, layout: Layout, x: list[Vector], numbers: Numbers) -> list[V
 
 
 def _value(
-    node: Node, k: int, layout: Layout, values: dict[Node, list[Vector]], numbers: Numbers
+    node: FormulaNode,
+    k: int,
+    layout: Layout,
+    values: dict[FormulaNode, list[Vector]],
+    numbers: Numbers,
 ) -> Vector:
     match node:
         case Local(block=block, starred=starred, source=source):
@@ -169,7 +173,7 @@ def _value(
             return times(numbers(block, k), values[source][k])
         case Total(terms=terms):
             return _sum(((c, values[part][k]) for c, part in terms), node.width)
-        case Carry(inward=inward, source=Node() as source):
+        case Carry(inward=inward, source=FormulaNode() as source):
             near = layout.children[k] if inward else (layout.parents[k],)
             parts = ((1, values[source][j]) for j in near if j <= layout.n)
             return _sum(parts, node.width)

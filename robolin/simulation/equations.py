@@ -47,7 +47,7 @@ class FreeMotion:
         return evaluate(self.arm, "forward", {"q": q, "qd": qd, "tau": tau}, **self.how)["qdd"]
 
 
-class Rates(NamedTuple):
+class StateRates(NamedTuple):
     """What the state changes by: q̇, the rate of the velocities, and the torque behind it."""
 
     qd: Array
@@ -55,12 +55,12 @@ class Rates(NamedTuple):
     tau: Array
 
 
-class Velocities(Protocol):
+class VelocityChoice(Protocol):
     """A choice of velocities beside q̇ itself."""
 
     def of(self, q: Array, qd: Array) -> Array: ...
     def qd(self, q: Array, values: Array) -> Array: ...
-    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> Rates: ...
+    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> StateRates: ...
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class JointRates:
     def qd(self, q: Array, values: Array) -> Array:
         return values
 
-    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> Rates:
+    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> StateRates:
         tau = torque(t, q, values)
-        return Rates(values, self.accelerations(t, q, values, tau), tau)
+        return StateRates(values, self.accelerations(t, q, values, tau), tau)
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,16 @@ class Diagonalizing:
         given = {"q": q, self.name: values, force: 0.0}
         return evaluate(self.arm, _ALGORITHMS[self.name][1], given, **self.how)["qd"]
 
-    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> Rates:
+    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> StateRates:
         tau = torque(t, q, self.qd(q, values) if torque.of_state else values)
         given = {"q": q, self.name: values, "tau": tau}
         found = evaluate(self.arm, _ALGORITHMS[self.name][2], given, **self.how)
-        return Rates(found["qd"], found[f"{self.name}d"], tau)
+        return StateRates(found["qd"], found[f"{self.name}d"], tau)
 
 
 def velocities_of(
     arm: Arm, form: Form, accelerations: Accelerations | None, how: How
-) -> Velocities:
+) -> VelocityChoice:
     """The velocities of that name."""
     if form == "rates":
         return JointRates(accelerations or FreeMotion(arm, how))
@@ -124,7 +124,7 @@ class Equations:
     """
 
     def __init__(
-        self, arm: Arm, batch: tuple[int, ...], velocities: Velocities, torque: Torque, how: How
+        self, arm: Arm, batch: tuple[int, ...], velocities: VelocityChoice, torque: Torque, how: How
     ) -> None:
         self._arm, self._batch, self._how = arm, batch, how
         self.velocities, self.torque = velocities, torque

@@ -42,7 +42,7 @@ Project = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
-class Task:
+class SimulationTask:
     """What is to be simulated, but for where it starts."""
 
     arm: Arm
@@ -125,11 +125,13 @@ def simulate(
     require_arm(arm)
     schedule = scheduled(duration, integrator, dt, rtol, atol, every, rows)
     constraint = (accelerations, project)
-    task = Task(arm, schedule, hold, control, state, limits, *constraint, engine, jobs, baumgarte)
+    task = SimulationTask(
+        arm, schedule, hold, control, state, limits, *constraint, engine, jobs, baumgarte
+    )
     return run(task, q, qd, tau)
 
 
-def run(task: Task, q: ArrayLike, qd: ArrayLike, tau: AnyTorque) -> Simulation:
+def run(task: SimulationTask, q: ArrayLike, qd: ArrayLike, tau: AnyTorque) -> Simulation:
     """The motion that a task asks for, from these states."""
     _require_one_drive(task, tau)
     q, qd, tau = _together(task.arm, q, qd, tau)
@@ -144,14 +146,14 @@ def run(task: Task, q: ArrayLike, qd: ArrayLike, tau: AnyTorque) -> Simulation:
     return _one_by_one(task, q, qd, tau)
 
 
-def _on_closures(task: Task, q: Array, qd: Array) -> Task:
+def _on_closures(task: SimulationTask, q: Array, qd: Array) -> SimulationTask:
     """The task on the tree of an arm with loops, kept on their closures."""
     how = _how(task, prod(q.shape[:-1]))
     loops = driven(task.arm, q, qd, how, task.baumgarte, task.schedule.fixed)
     return replace(task, arm=loops.tree, accelerations=loops.accelerations, project=loops.project)
 
 
-def _require_one_drive(task: Task, tau: AnyTorque) -> None:
+def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
     given = callable(tau) or isinstance(tau, TorqueTable) or bool(np.any(tau))
     if task.control is not None and (task.hold or given):
         hint = "a control law gives the torque, weight and losses included"
@@ -173,13 +175,13 @@ def _together(
     return spread["q"], spread["qd"], arrays.get("tau", tau)
 
 
-def _how(task: Task, states: int) -> How:
+def _how(task: SimulationTask, states: int) -> How:
     """Kernels as soon as they pay; which engine runs changes no bit."""
     worthwhile = task.engine == "auto" and states * task.schedule.steps >= FEW_STATES
     return {"engine": "compiled" if worthwhile else task.engine, "jobs": task.jobs}
 
 
-def _one_by_one(task: Task, q: Array, qd: Array, tau: AnyTorque) -> Simulation:
+def _one_by_one(task: SimulationTask, q: Array, qd: Array, tau: AnyTorque) -> Simulation:
     """Every state by itself: the steps that suit one are not those of its neighbour."""
     batch, motions = q.shape[:-1], []
     for place in np.ndindex(*batch):
@@ -188,7 +190,7 @@ def _one_by_one(task: Task, q: Array, qd: Array, tau: AnyTorque) -> Simulation:
     return stacked(motions, batch)
 
 
-def _motion(task: Task, q: Array, qd: Array, tau: AnyTorque) -> Simulation:
+def _motion(task: SimulationTask, q: Array, qd: Array, tau: AnyTorque) -> Simulation:
     """The motion of all states at once."""
     arm, how = task.arm, _how(task, prod(q.shape[:-1]))
     controller = None if task.control is None else controller_of(arm, task.control, how)
@@ -216,7 +218,7 @@ def _repair(equations: Equations, project: Project | None) -> Repair | None:
 
 
 def _observed(
-    task: Task,
+    task: SimulationTask,
     kept: Array,
     equations: Equations,
     limited: Limited,

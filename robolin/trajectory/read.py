@@ -16,7 +16,7 @@ import numpy as np
 from robolin.arrays import Floats, Numbers
 from robolin.errors import FileError, RobolinError
 from robolin.files.formats import FORMATS, PIPED, extensions, require_known, trajectory_formats
-from robolin.files.table_file import Block, ReadRequest, TableFile, TableSource
+from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource
 from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.orientation import angles
 from robolin.trajectory.trajectory import Chunk, Trajectory
@@ -81,7 +81,7 @@ class TrajectoryStream:
         stays_whole = time is not None and self.table.whole(time)
         return ReadRequest(read, rows, gaps, [time] if stays_whole and time is not None else [])
 
-    def _chunk(self, block: Block, read: Sequence[int], gaps: bool, before: int) -> Chunk:
+    def _chunk(self, block: TableBlock, read: Sequence[int], gaps: bool, before: int) -> Chunk:
         """Every column of the block where its joint stands."""
         values = block.values
         position = {i: place for place, i in enumerate(read)}

@@ -55,7 +55,7 @@ class Peer(Protocol):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PeerComparison:
     """Which program was asked, about what, and what was done to make its answers comparable."""
 
     peer: str
@@ -76,18 +76,18 @@ def require_peer(name: str) -> None:
         raise RobolinError(f"{name} is not installed", where="--against", hint=hint) from error
 
 
-def compared_with(name: str, on: Subject) -> tuple[Comparison, list[Check]]:
+def compared_with(name: str, on: Subject) -> tuple[PeerComparison, list[Check]]:
     """Every result both programs have."""
     family = f"against {name}"
     if on.arm.groups:
         joint = on.arm.groups[0].name
         reason = f"joint '{joint}' has several freedoms, which programs count differently"
-        return Comparison(name, "", {}), [not_applicable(family, "all results", reason)]
+        return PeerComparison(name, "", {}), [not_applicable(family, "all results", reason)]
     try:
         peer = _makers()[name](on.arm)
     except Refused as refusal:
-        return Comparison(name, "", {}), [not_run(family, "all results", str(refusal))]
-    comparison = Comparison(peer.title, peer.read, _accounted(on.arm))
+        return PeerComparison(name, "", {}), [not_run(family, "all results", str(refusal))]
+    comparison = PeerComparison(peer.title, peer.read, _accounted(on.arm))
     return comparison, [*_inverse_side(on, peer, family), *_forward_side(on, peer, family)]
 
 

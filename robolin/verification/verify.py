@@ -19,7 +19,7 @@ from robolin.verification.digits import digits
 from robolin.verification.engines import engines
 from robolin.verification.identities import identities
 from robolin.verification.loop_checks import closed_loops
-from robolin.verification.peers import Comparison, compared_with, require_peer
+from robolin.verification.peers import PeerComparison, compared_with, require_peer
 from robolin.verification.states import default_samples, sampled_states
 from robolin.verification.subject import Subject
 
@@ -54,7 +54,7 @@ class Verification:
     condition: Floats = field(repr=False)
     checks: tuple[Check, ...]
     defects: tuple[str, ...] = ()
-    comparison: Comparison | None = None
+    comparison: PeerComparison | None = None
 
     @property
     def passed(self) -> bool:

@@ -19,8 +19,8 @@ from robolin.files.provenance_writer import Digests
 from robolin.files.stored import read_result
 from robolin.files.stored_file import StoredFile
 from robolin.files.table_file import (
-    Block,
     ReadRequest,
+    TableBlock,
     TableFile,
     TableSource,
     counted_place,
@@ -65,9 +65,9 @@ def fmt_table(source: TableSource) -> TableFile:
     """The columns."""
     names, values, _, _ = pickle.load(source.stream)
 
-    def blocks(request: ReadRequest) -> Iterator[Block]:
+    def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         chosen = values[:, list(request.indices)]
-        yield Block(chosen, counted_place(source.file, 0), len(values))
+        yield TableBlock(chosen, counted_place(source.file, 0), len(values))
 
     size = len(values)
     digest = lambda: digest_of(source.stream)  # noqa: E731

@@ -15,7 +15,7 @@ from robolin.cli.flags.output_flags import color_flag
 from robolin.errors import FileError, UsageError
 
 if TYPE_CHECKING:
-    from robolin.checking.validate_settings import Settings
+    from robolin.checking.validate_settings import ValidateSettings
     from robolin.cli.reports.validate_report import Validated
 
 FOUND_SOMETHING = 1
@@ -36,7 +36,7 @@ class ValidateOptions:
     form: str | None
     color: str
 
-    def settings(self) -> Settings:
+    def settings(self) -> ValidateSettings:
         """What the project and the flags want to be ignored."""
         from robolin.checking.validate_settings import read_settings, require_ids
 
@@ -138,7 +138,7 @@ def command(options: ValidateOptions) -> None:
         click.get_current_context().exit(FOUND_SOMETHING)
 
 
-def _validated(source: str, settings: Settings) -> Validated:
+def _validated(source: str, settings: ValidateSettings) -> Validated:
     from robolin.cli.reports.validate_report import Validated
     from robolin.description.load import read
     from robolin.description.validate.validate import validate
@@ -147,7 +147,7 @@ def _validated(source: str, settings: Settings) -> Validated:
     return Validated(source, counted, ignored)
 
 
-def _store(files: list[Validated], settings: Settings, path: str) -> None:
+def _store(files: list[Validated], settings: ValidateSettings, path: str) -> None:
     from robolin.checking.validate_settings import baseline_text
     from robolin.files.atomic import replacing
 

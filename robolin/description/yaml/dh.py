@@ -52,7 +52,7 @@ Z: Vector3 = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class DhParameters:
     """The four numbers of a row, at q = 0."""
 
     a: float
@@ -101,7 +101,7 @@ def _joint(row: Fields, parent: str, default: str, listed: Collection[str]) -> J
 
 def _add_row(row: Fields, joint: JointEntry, standard: bool, written: Written) -> None:
     """Add a row's joint and, where the link's frame lies off the joint's axis, its hinge."""
-    at_zero = Parameters(*(row.number(key) for key in ("a", "alpha", "d", "theta")))
+    at_zero = DhParameters(*(row.number(key) for key in ("a", "alpha", "d", "theta")))
     turns = joint.kind in ("revolute", "continuous")
     if standard and turns and at_zero.a and joint.child:
         hinge, mount = f"{joint.child}@hinge", f"{joint.child}@mount"

@@ -8,7 +8,7 @@ from robolin.dynamics.inverse.linearize_inverse import InverseModel, inverse_mod
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.elimination import (
-    Factors,
+    EliminationFactors,
     eliminate,
     gathered,
     invert,
@@ -23,7 +23,7 @@ def forward_conventional(chain: Chain) -> None:
     nominal_conventional(chain)
 
 
-def nominal_conventional(chain: Chain) -> tuple[Links, Column, Factors]:
+def nominal_conventional(chain: Chain) -> tuple[Links, Column, EliminationFactors]:
     """The same, and the links and factors that a linearization goes on with."""
     links = place_links(chain)
     qdd, factors = accelerations_conventional(chain, links)
@@ -33,7 +33,7 @@ def nominal_conventional(chain: Chain) -> tuple[Links, Column, Factors]:
     return links, qdd, factors
 
 
-def accelerations_conventional(chain: Chain, links: Links) -> tuple[Column, Factors]:
+def accelerations_conventional(chain: Chain, links: Links) -> tuple[Column, EliminationFactors]:
     """q̈ = 𝓜⁻¹ (τ - τ(q, q̇, q̈ = 0)) of the independent coordinates, and the factors of 𝓜."""
     # what the torques are, and what it takes to move on without accelerating
     tau, bias = gathered(chain, chain.given("tau")), chain.column()
@@ -44,7 +44,7 @@ def accelerations_conventional(chain: Chain, links: Links) -> tuple[Column, Fact
     return solve_difference(chain, factors, tau, bias), factors
 
 
-def factored_mass_matrix(chain: Chain, links: Links) -> Factors:
+def factored_mass_matrix(chain: Chain, links: Links) -> EliminationFactors:
     """𝓜 = L D L*."""
     mass = chain.table()
     composite_bodies(chain, links, mass)
@@ -64,7 +64,7 @@ def linearize_forward_conventional(chain: Chain) -> None:
 
 
 def forward_model_conventional(
-    chain: Chain, links: Links, qdd: Scalars, factors: Factors | None = None
+    chain: Chain, links: Links, qdd: Scalars, factors: EliminationFactors | None = None
 ) -> None:
     """Algorithm 4: 𝓜, A_D, B_D by Algorithm 2, then 𝓜⁻¹, -𝓜⁻¹ A_D and -𝓜⁻¹ B_D.
 

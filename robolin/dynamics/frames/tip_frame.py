@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, LinkNumber, Place
+from robolin.algebra.chain import Chain, FramePlace, LinkNumber
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import add, cross, rotate, rotate_rotation
 from robolin.dynamics.links.link_poses import Links
@@ -28,7 +28,7 @@ def tip_frame(chain: Chain, links: Links) -> TipFrame:
     return placed_frame(chain.tip, links)
 
 
-def placed_frame(place: Place, links: Links) -> TipFrame:
+def placed_frame(place: FramePlace, links: Links) -> TipFrame:
     """R = R(k) axes and r = p(k) + R(k) point, on link k."""
     R, p = links.R[place.link], links.p[place.link]
     return TipFrame(place.link, rotate_rotation(R, place.axes), add(p, rotate(R, place.point)))

@@ -21,14 +21,14 @@ from robolin.dynamics.mass_matrix.articulated_bodies import without_cancellation
 AT_ONCE = 4
 
 
-class Factors(NamedTuple):
+class EliminationFactors(NamedTuple):
     """L below its unit diagonal, and 1/D."""
 
     L: Table
     Dinv: Scalars
 
 
-def eliminate(chain: Chain, links: Links, mass: Table) -> Factors:
+def eliminate(chain: Chain, links: Links, mass: Table) -> EliminationFactors:
     """Factor the mass matrix in place.
 
     D(j)   = 𝓜(j,j)        L(r,j) = 𝓜(r,j) / D(j)
@@ -44,7 +44,7 @@ def eliminate(chain: Chain, links: Links, mass: Table) -> Factors:
 
 def eliminate_with(
     chain: Chain, A: Table, checked: Callable[[LinkNumber, Scalar], Scalar]
-) -> Factors:
+) -> EliminationFactors:
     """The same, every D(j) looked at by `checked` before it is divided by."""
     Dinv, pivot = chain.scalars(), chain.scalars()
 
@@ -60,7 +60,7 @@ def eliminate_with(
             A[r, j] = factor
             for s in chain.coordinates(after=j, through=r):
                 A[r, s] = A[r, s] - factor * pivot[s]
-    return Factors(A, Dinv)
+    return EliminationFactors(A, Dinv)
 
 
 def _sizes(chain: Chain, links: Links) -> Column:
@@ -73,7 +73,7 @@ def _sizes(chain: Chain, links: Links) -> Column:
     return sizes
 
 
-def solve(chain: Chain, factors: Factors, x: Slots) -> None:
+def solve(chain: Chain, factors: EliminationFactors, x: Slots) -> None:
     """Overwrite x with 𝓜⁻¹ x; each x(j) is a row of as many right-hand sides as there are."""
     L, Dinv = factors
     # x = L⁻¹ x
@@ -90,7 +90,7 @@ def solve(chain: Chain, factors: Factors, x: Slots) -> None:
         x[j] = row.value
 
 
-def solve_difference(chain: Chain, factors: Factors, a: Column, b: Column) -> Column:
+def solve_difference(chain: Chain, factors: EliminationFactors, a: Column, b: Column) -> Column:
     """𝓜⁻¹ (a - b)."""
     x, solved = chain.slots(1), chain.column()
     for j in chain.coordinates():
@@ -102,7 +102,7 @@ def solve_difference(chain: Chain, factors: Factors, a: Column, b: Column) -> Co
 
 
 def solve_matrices(
-    chain: Chain, factors: Factors, inverse: Sink, pairs: Sequence[tuple[Table, Sink]]
+    chain: Chain, factors: EliminationFactors, inverse: Sink, pairs: Sequence[tuple[Table, Sink]]
 ) -> None:
     """𝓜⁻¹ itself, and -𝓜⁻¹ A for every matrix A, each with the place it goes to."""
     width = 1 + len(pairs)
@@ -126,7 +126,7 @@ def solve_matrices(
                 inverse[r, c] = inverse[c, r] = x[r][width * i]
 
 
-def invert(chain: Chain, factors: Factors, inverse: Sink) -> None:
+def invert(chain: Chain, factors: EliminationFactors, inverse: Sink) -> None:
     """𝓜⁻¹ alone, of which only one half is worked out."""
     for c in chain.coordinates():
         x = _inverse_column(chain, factors, c)
@@ -135,7 +135,7 @@ def invert(chain: Chain, factors: Factors, inverse: Sink) -> None:
             inverse[r, c] = inverse[c, r] = x[r]
 
 
-def _inverse_column(chain: Chain, factors: Factors, c: LinkNumber) -> Scalars:
+def _inverse_column(chain: Chain, factors: EliminationFactors, c: LinkNumber) -> Scalars:
     """Column c of 𝓜⁻¹ on and below the diagonal; the rest follows by symmetry."""
     L, Dinv = factors
     x = chain.scalars()

@@ -12,7 +12,7 @@ from robolin.engine.compiled.llvm_text import Assembly, Value
 from robolin.engine.compiled.trace_arm import TracedArm
 
 
-class Links(Protocol):
+class TracedLinks(Protocol):
     """What storage needs to know about the chain it belongs to."""
 
     @property
@@ -58,7 +58,7 @@ class TracedTable:
     complete: whether every pair is put once before it is read, so that nothing need be added up
     """
 
-    def __init__(self, chain: Links, memory: Memory, side: Value, *, complete: bool) -> None:
+    def __init__(self, chain: TracedLinks, memory: Memory, side: Value, *, complete: bool) -> None:
         self._chain, self._memory, self._side, self._complete = chain, memory, side, complete
 
     def __getitem__(self, pair: tuple[Value, Value]) -> Scalar:
@@ -85,7 +85,7 @@ class TracedTable:
 class TracedColumn:
     """One number per coordinate, in scratch memory."""
 
-    def __init__(self, chain: Links, memory: Memory) -> None:
+    def __init__(self, chain: TracedLinks, memory: Memory) -> None:
         self._chain, self._memory = chain, memory
 
     def __getitem__(self, j: Value) -> Scalar:
@@ -141,7 +141,7 @@ class TracedCell:
 class SerialSums:
     """On a serial chain a link is handed something by one other link only, the one before it."""
 
-    def __init__(self, chain: Links, size: int) -> None:
+    def __init__(self, chain: TracedLinks, size: int) -> None:
         self._cell = chain.cell((-0.0,) * size)
 
     def __getitem__(self, k: Value) -> Vector:
@@ -154,7 +154,7 @@ class SerialSums:
 class TreeSums:
     """What has been handed inboard to each link so far."""
 
-    def __init__(self, chain: Links, size: int) -> None:
+    def __init__(self, chain: TracedLinks, size: int) -> None:
         self._chain, self._slots = chain, chain.slots(size)
         for k in chain.tip_to_base():
             self._slots[k] = (-0.0,) * size

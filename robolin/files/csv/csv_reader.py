@@ -13,9 +13,9 @@ import numpy as np
 from robolin.arrays import Floats, Integers
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
-from robolin.files.csv.csv_records import Table, lines_of, number, records, table, whole_number
+from robolin.files.csv.csv_records import CsvTable, lines_of, number, records, table, whole_number
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
-from robolin.files.table_file import Block, ReadRequest, TableFile, TableSource, raise_first
+from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource, raise_first
 
 # below this many bytes the time to import polars is longer than the time it saves
 _LARGE_FILE = 2_000_000
@@ -63,7 +63,7 @@ class CsvText:
         known = [value for value in values if value is not None]
         return len(known) == len(values) > 0 and max(map(abs, known)) > _EXACT
 
-    def blocks(self, request: ReadRequest) -> Iterator[Block]:
+    def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
         # where all has been read already, nobody needs to wait for more
         goes_on = from_item(1) if self._start.last else None
@@ -84,19 +84,21 @@ class CsvText:
                     )
                     yield block
 
-    def _block(self, lines: Lines, request: ReadRequest, rows: int) -> Block:
+    def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
         found = _fast(lines.data, len(self.names), request) if self._large else None
         if found is not None:
-            return Block(found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1])
+            return TableBlock(
+                found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]
+            )
         texts = lines_of(lines.data, self._file, lines.first)
         read = table(list(records(texts, self._file, lines.first)), self.names, request, self._file)
         self._require_none(read, lines.last)
         place = _place(read.lines, self._file, rows)
-        return Block(read.values, place, lines.reached, read.whole)
+        return TableBlock(read.values, place, lines.reached, read.whole)
 
     def _quoted(
         self, further: Iterable[Lines], first: int, request: ReadRequest, rows: int
-    ) -> Iterator[Block]:
+    ) -> Iterator[TableBlock]:
         """Everything from here on cell by cell, with quotes that may span lines and blocks."""
         reached, last = 0, False
 
@@ -110,10 +112,10 @@ class CsvText:
         while some := list(islice(found, request.rows)):
             read = table(some, self.names, request, self._file)
             self._require_none(read, last)
-            yield Block(read.values, _place(read.lines, self._file, rows), reached, read.whole)
+            yield TableBlock(read.values, _place(read.lines, self._file, rows), reached, read.whole)
             rows += len(some)
 
-    def _require_none(self, read: Table, last: bool) -> None:
+    def _require_none(self, read: CsvTable, last: bool) -> None:
         """Refuse a table with problems; what lies behind it is not read any more."""
         if read.problems:
             so_far = "" if last else f" up to line {read.lines[-1]}"

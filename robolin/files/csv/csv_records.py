@@ -23,7 +23,7 @@ _LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvTable:
     """Records as numbers, the line of each, and everything wrong with them.
 
     whole: the columns that were asked for as whole numbers
@@ -62,7 +62,9 @@ def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]
         ) from error
 
 
-def table(found: Sequence[Record], names: Sequence[str], request: ReadRequest, file: str) -> Table:
+def table(
+    found: Sequence[Record], names: Sequence[str], request: ReadRequest, file: str
+) -> CsvTable:
     """The cells that are asked for as numbers."""
     problems: list[RobolinError] = []
     values = np.full((len(found), len(request.indices)), _NO_NUMBER)
@@ -83,7 +85,7 @@ def table(found: Sequence[Record], names: Sequence[str], request: ReadRequest, f
                 values[row, place] = value
             elif not (request.gaps and _is_gap(cells[i])):
                 problems.append(RobolinError(_complaint(cells[i], names[i]), where=where))
-    return Table(values, whole, [line for line, _ in found], problems)
+    return CsvTable(values, whole, [line for line, _ in found], problems)
 
 
 def number(cell: str) -> float | None:

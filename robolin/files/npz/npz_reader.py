@@ -11,8 +11,8 @@ import numpy as np
 from robolin.errors import RobolinError, raise_all
 from robolin.files.npz.npz_member import NpzMember, archive_errors, members
 from robolin.files.table_file import (
-    Block,
     ReadRequest,
+    TableBlock,
     TableFile,
     TableSource,
     counted_place,
@@ -34,7 +34,7 @@ def npz_table(source: TableSource) -> TableFile:
     columns, names = _columns(parts, named, width)
     rows = next((member.rows for member in parts.values()), 0)
 
-    def blocks(request: ReadRequest) -> Iterator[Block]:
+    def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         for block in _blocks(columns, rows, request, file):
             if not request.gaps:
                 require_finite(block, [names[i] for i in request.indices], file, None)
@@ -71,7 +71,7 @@ def _columns(
 
 def _blocks(
     columns: Sequence[tuple[NpzMember, int]], rows: int, request: ReadRequest, file: str
-) -> Iterator[Block]:
+) -> Iterator[TableBlock]:
     chosen = [columns[i] for i in request.indices]
     at_once = request.rows
     with ExitStack() as opened, archive_errors(file):
@@ -83,7 +83,7 @@ def _blocks(
             parts = {name: read(count) for name, read in readers.items()}
             values = np.stack([parts[member.name][:, i] for member, i in chosen], axis=1)
             whole = {i: read(count) for i, read in exactly.items()}
-            yield Block(values, counted_place(file, first), first + count, whole)
+            yield TableBlock(values, counted_place(file, first), first + count, whole)
 
 
 def _joint_names(found: Mapping[str, NpzMember], file: str) -> list[str] | None:

@@ -10,8 +10,8 @@ import numpy as np
 from robolin.arrays import Integers
 from robolin.errors import RobolinError
 from robolin.files.table_file import (
-    Block,
     ReadRequest,
+    TableBlock,
     TableFile,
     TableSource,
     counted_place,
@@ -37,14 +37,14 @@ def parquet_table(source: TableSource) -> TableFile:
         raise _damaged(file) from error
     names = schema.names()
 
-    def blocks(request: ReadRequest) -> Iterator[Block]:
+    def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         chosen = [names[i] for i in request.indices]
         _require_numbers(schema, chosen, file)
         first = 0
         for frame in _frames(lazy.select(chosen), request.rows, file):
             values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
             whole = {i: _whole(frame, names[i], file) for i in request.whole}
-            block = Block(values, counted_place(file, first), first + len(values), whole)
+            block = TableBlock(values, counted_place(file, first), first + len(values), whole)
             if not request.gaps:
                 empty = frame.select(polars.all().is_null()).to_numpy()
                 require_finite(block, chosen, file, empty)
