@@ -225,7 +225,8 @@ class Arm:
         figures: what the description says in plain numbers, for telling what changed in it
         source: what the arm was loaded from
         digest: SHA-256 of the file
-        loaded_with: 'arm' and the model flags that make this arm again; None if nothing does
+        loaded_with: 'arm' and the model flags that make this arm again; None if nothing does, as
+            after `dataclasses.replace`
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -252,7 +253,7 @@ class Arm:
     figures: Mapping[str, Any] = field(default_factory=dict, compare=False)
     source: str = ""
     digest: str = ""
-    loaded_with: Mapping[str, Any] | None = field(default=None, compare=False)
+    loaded_with: Mapping[str, Any] | None = field(default=None, compare=False, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled and copied: the fields, not what was worked out and can be again."""
@@ -330,6 +331,12 @@ class Arm:
     def serial(self) -> bool:
         """Whether every link carries at most one other and only one sits on the base."""
         return all(link.parent == k + 1 for k, link in enumerate(self.links, start=1))
+
+
+def as_loaded(arm: Arm, loaded_with: Mapping[str, Any] | None) -> Arm:
+    """This arm, just made, with what makes it again: `replace` forgets it, as it should."""
+    object.__setattr__(arm, "loaded_with", loaded_with)
+    return arm
 
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ class _End:
     """What stands behind the last item."""
 
 
-class _Ahead(Generic[T]):
+class _Prefetching(Generic[T]):
     """A thread that makes the next item of a source as soon as the last one was taken."""
 
     def __init__(self, source: Iterator[T]) -> None:
@@ -33,7 +33,7 @@ class _Ahead(Generic[T]):
         self._wanted: SimpleQueue[bool] = SimpleQueue()
         self._made: SimpleQueue[T | _End | BaseException] = SimpleQueue()
         self._done = Event()
-        self._thread = Thread(target=self._work, name="robolin-ahead", daemon=True)
+        self._thread = Thread(target=self._work, name="robolin-prefetch", daemon=True)
         self._thread.start()
         self._wanted.put(True)
 
@@ -74,20 +74,20 @@ def prefetch(
     Whoever leaves early closes the iterator; the thread then stops after what it is at.
     """
     source = iter(items)
-    ahead = _Ahead(source) if goes_on is None else None
+    thread = _Prefetching(source) if goes_on is None else None
     try:
         while True:
-            item = next(source, _End()) if ahead is None else ahead.take()
+            item = next(source, _End()) if thread is None else thread.take()
             if isinstance(item, _End):
                 return
-            if ahead is None and goes_on is not None and goes_on(item):
-                ahead = _Ahead(source)
+            if thread is None and goes_on is not None and goes_on(item):
+                thread = _Prefetching(source)
             yield item
     finally:
-        if ahead is None:
+        if thread is None:
             close(source)
         else:
-            ahead.stop()
+            thread.stop()
 
 
 def from_item(count: int) -> Callable[[object], bool]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import add, cross, dot, rotate, rotate_back, scale, sub
 
-ZERO_RIGID: Vector = (0.0,) * 10
 ZERO_ARTICULATED: Vector = (0.0,) * 21
 
 # where entry (i, j) of a symmetric 6x6 matrix sits in its upper triangle

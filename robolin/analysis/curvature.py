@@ -143,11 +143,11 @@ def _symbols(arm: Arm, q: Floats, how: How) -> tuple[Floats, Floats]:
     first, second = asked("mass-matrix-derivative"), asked("mass-matrix-second-derivative")
 
     christoffel = 0.5 * (np.einsum("rikj->rijk", first) + np.einsum("rjki->rijk", first) - first)
-    bent = np.einsum("rhkij->rhijk", second) + np.einsum("rijhk->rhijk", second)
-    bent -= np.einsum("rhjik->rhijk", second) + np.einsum("rikhj->rhijk", second)
+    curved = np.einsum("rhkij->rhijk", second) + np.einsum("rijhk->rhijk", second)
+    curved -= np.einsum("rhjik->rhijk", second) + np.einsum("rikhj->rhijk", second)
     raised = np.einsum("rijl,rlm->rijm", christoffel, inverse)
     product = np.einsum("rijm,rhkm->rhijk", raised, christoffel, optimize=True)
-    R = 0.5 * bent + product - np.einsum("rhikj->rhijk", product)
+    R = 0.5 * curved + product - np.einsum("rhikj->rhijk", product)
     return R, np.abs(M).max(axis=(1, 2))
 
 

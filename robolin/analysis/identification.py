@@ -190,10 +190,10 @@ def identifiable(
         # only the triangle of all rows so far is kept: it has the same singular values
         stacked = np.concatenate([triangle, Y.reshape(-1, len(names))])
         triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-    return _told(triangle, names, tolerance)
+    return _rank_and_shares(triangle, names, tolerance)
 
 
-def _told(stacked: Floats, names: tuple[str, ...], tolerance: float) -> Identifiable:
+def _rank_and_shares(stacked: Floats, names: tuple[str, ...], tolerance: float) -> Identifiable:
     """Rank and shares from singular vectors, every column brought to length one."""
     length = np.linalg.norm(stacked, axis=0)
     # a column that is rounding beside its neighbours has no effect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,11 +20,22 @@ from robolin.errors import UsageError
 from robolin.input_checks import require_arm
 from robolin.results.result import Result, ResultStream, require_finite, whole
 
+# what stands between whoever asks and whoever warns
+_OURS = ("robolin", "contextlib")
+
 
 def as_python_warnings(kind: str, text: str) -> None:
     """Warnings as Python's own; notes are for those who ask for them."""
     if kind == "warning":
-        warnings.warn(text, stacklevel=2)
+        warnings.warn(text, stacklevel=_levels_to_caller())
+
+
+def _levels_to_caller() -> int:
+    """How far up the first frame is that is not robolin's: that is where to point."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def answer(
@@ -107,6 +119,9 @@ def answer_stream(
         (2, 2)
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
+    for what, count in (("jobs", jobs), ("chunk_rows", chunk_rows)):
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise UsageError(f"{what} is {count!r}", hint="1, 2, … or None")
     asked = Question(question) if isinstance(question, str) else question
     given = States() if states is None else states
     for what, value, kind in (("question", asked, Question), ("states", given, States)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Never
 
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
@@ -16,8 +16,15 @@ from robolin.number_texts import FlagText, text_of
 from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import ArrayLike
+
     from robolin.arm import Arm
     from robolin.arrays import Floats
+
+    # one state as numbers, by joint or as typed, or states as an array of shape (rows, n)
+    GivenValues = ArrayLike | Mapping[str, float] | str | None
 
 HOLD, NAN = "hold", "nan"
 ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
@@ -59,15 +66,23 @@ class States:
     def __init__(
         self,
         *,
-        trajectory: Any = None,
-        on_bad_row: Any = None,
-        samples: Any = None,
-        seed: Any = None,
-        **values: Any,
+        q: GivenValues = None,
+        qd: GivenValues = None,
+        qdd: GivenValues = None,
+        tau: GivenValues = None,
+        nu: GivenValues = None,
+        epsilon: GivenValues = None,
+        xi: GivenValues = None,
+        kappa: GivenValues = None,
+        trajectory: str | PathLike[str] | None = None,
+        on_bad_row: Literal["error", "nan"] | None = None,
+        samples: int | None = None,
+        seed: int | None = None,
+        **unknown: Never,
     ) -> None:
-        for name in values:
-            if name not in QUANTITIES:
-                raise UsageError(f"no state has '{name}'", hint=did_you_mean(name, QUANTITIES))
+        for name in unknown:
+            raise UsageError(f"no state has '{name}'", hint=did_you_mean(name, QUANTITIES))
+        values = dict(zip(QUANTITIES, (q, qd, qdd, tau, nu, epsilon, xi, kappa), strict=True))
         given = {name: _values(name, value) for name, value in values.items() if value is not None}
         known = {**TRAJECTORY, **SAMPLES}
         for label, value in {

@@ -133,7 +133,13 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         if name not in verb.states:
             hint = f"the answer depends on {', '.join(f'--{other}' for other in verb.states)} alone"
             raise UsageError("has no effect here", where=f"--{name}", hint=hint)
-    for label, value in (("trajectory", states.trajectory), ("samples", states.samples)):
+    given = {
+        "trajectory": states.trajectory,
+        "on-bad-row": states.on_bad_row,
+        "samples": states.samples,
+        "seed": states.seed,
+    }
+    for label, value in given.items():
         if value is not None and label not in verb.states_from:
             raise UsageError("has no effect here", where=f"--{label}", hint="give one state")
     module = import_module(verb.answers.partition(":")[0])

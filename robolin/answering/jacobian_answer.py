@@ -12,7 +12,7 @@ from robolin.answering.named_arrays import named_arrays
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.api.frame_kinematics import DIRECTIONS
-from robolin.arm import Arm
+from robolin.arm import Arm, as_loaded
 from robolin.errors import UsageError
 from robolin.kinematics.frame_axes import SHAPES, in_frame_axes
 from robolin.kinematics.frames import at_frame, joints_between
@@ -56,7 +56,7 @@ def _placed(arm: Arm, question: Question) -> Arm:
     contract = {**arm.contract, "frame": axes}
     if arm.loops:
         contract["loops"] += "; every joint is moved by itself, as in the tree"
-    return replace(arm, contract=contract)
+    return as_loaded(replace(arm, contract=contract), arm.loaded_with)
 
 
 def _operational(posed: PosedQuestion, arm: Arm) -> str:

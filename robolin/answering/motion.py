@@ -15,6 +15,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.quantities import COLUMN_WORDS
+from robolin.wording import counted, listed
 
 Values = Mapping[str, Floats]
 Torque = Literal["zero", "hold"]
@@ -68,7 +69,7 @@ class NeededValues:
             lines["torque"] = self._torque_line()
         if self.changes:
             named = [name for name, change in self.changes.items() if change.any()]
-            lines["perturbed"] = _listed(named)
+            lines["perturbed"] = _names(named)
         return lines
 
     def _torque_line(self) -> str:
@@ -85,12 +86,12 @@ class NeededValues:
         told = [name for name in self.given if name != "tau"]
         zero = [name for name in self.absent if name != "tau"]
         parts = [
-            f"{_listed(names)} {what}" for names, what in ((told, "given"), (zero, "zero")) if names
+            f"{_names(names)} {what}" for names, what in ((told, "given"), (zero, "zero")) if names
         ]
         if self.turned:
-            parts.append(f"angles of {_listed(self.turned)} from a quaternion brought to length 1")
+            parts.append(f"angles of {_names(self.turned)} from a quaternion brought to length 1")
         text = ", ".join(parts)
-        return f"{rows} row{'s' * (rows != 1)} of {self.file}: {text}" if self.file else text
+        return f"{counted(rows or 0, 'row')} of {self.file}: {text}" if self.file else text
 
 
 def possible(needs: Sequence[str], torque: Torque) -> tuple[str, ...]:
@@ -146,5 +147,5 @@ def require_useful(states: States, names: Sequence[str]) -> None:
         raise UsageError("cannot go together with --qdd", where="--tau", hint=hint)
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part) or "nothing"
+def _names(names: Sequence[str]) -> str:
+    return listed(names) or "nothing"

@@ -15,12 +15,13 @@ from robolin.wording import did_you_mean
 PlainValue = bool | int | str | tuple[str, ...]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Question:
     """What is asked, about whatever arm in whatever state.
 
-    Keywords are the verb's flags with _ for -; a number, a list of numbers or a mapping from names
-    to numbers may stand where a text is typed.
+    Keywords are the verb's flags with _ for -, as `robolin VERB --help` lists them; a number, a
+    list of numbers or a mapping from names to numbers may stand where a text is typed, True for
+    a switch.
 
     Fields:
         verb: the verb, named as on the command line
@@ -34,7 +35,7 @@ class Question:
     """
 
     verb: str
-    asks: Mapping[str, PlainValue]
+    _asks: tuple[tuple[str, PlainValue], ...]
 
     def __init__(self, verb: str, **asks: Any) -> None:
         found = _answering(verb)
@@ -50,10 +51,15 @@ class Question:
         if missing:
             raise _misused(found, f"missing option '--{missing[0]}'")
         object.__setattr__(self, "verb", verb)
-        object.__setattr__(self, "asks", plain)
+        object.__setattr__(self, "_asks", tuple(sorted(plain.items())))
 
-    def __hash__(self) -> int:
-        return hash((self.verb, tuple(sorted(self.asks.items(), key=lambda item: item[0]))))
+    def __repr__(self) -> str:
+        return f"Question(verb={self.verb!r}, asks={self.asks!r})"
+
+    @property
+    def asks(self) -> dict[str, PlainValue]:
+        """Everything that is asked, by flag; a copy, since a question does not change."""
+        return dict(self._asks)
 
     def asked(self, label: str) -> bool:
         """Whether a switch is on."""
@@ -89,6 +95,8 @@ class Question:
 
 
 def _answering(verb: str) -> Verb:
+    if not isinstance(verb, str):
+        raise UsageError(f"{verb!r} is no verb", hint="for example Question('mass-matrix')")
     found = answering_verb(verb)
     if found is None:
         if verb in VERBS:
@@ -105,13 +113,19 @@ def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | No
         if value is not True:
             raise _misused(verb, f"option '--{label}' does not take a value")
         return True
+    if value is True and ask.bare:
+        return ""
     if value is True:
         raise _misused(verb, f"option '--{label}' requires an argument")
     if ask.kind == "count":
         return _count(verb, label, ask, value)
-    if ask.repeats:
-        return _texts(value) or None
-    text = text_of(value if ask.kind != "file" else _path(value))
+    try:
+        if ask.repeats:
+            return _texts(value) or None
+        text = text_of(value if ask.kind != "file" else _path(value))
+    except TypeError:
+        message = f"invalid value for '--{label}': {value!r}"
+        raise _misused(verb, message) from None
     if ask.kind == "choice" and text not in ask.choices:
         known = ", ".join(f"'{choice}'" for choice in ask.choices)
         raise _misused(verb, f"invalid value for '--{label}': '{text}' is not one of {known}")
@@ -143,5 +157,7 @@ def _path(value: Any) -> str:
 
 
 def _misused(verb: Verb, message: str) -> UsageError:
+    if verb.name not in VERBS:
+        return UsageError(message)
     where = f"robolin {verb.name}"
     return UsageError(message, where=where, hint=f"`{where} --help` tells more")

@@ -14,6 +14,7 @@ from robolin.answering.row_source import ArrayRows
 from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.trajectory.read import read_trajectory
+from robolin.wording import counted
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def _drawn(posed: PosedQuestion, needs: Sequence[str]) -> SampledStates:
         raise UsageError(f"cannot go together with {other}", where="--samples", hint=hint)
     count, seed = states.samples or 1, states.seed or 0
     drawn = dict(zip(("q", "qd", "qdd"), random_motions(posed.arm, count, seed), strict=True))
-    origin = f"{count} random state{'s' * (count != 1)}, seed {seed}"
+    origin = f"{counted(count, 'random state')}, seed {seed}"
     return SampledStates({name: drawn[name] for name in needs}, origin)
 
 

@@ -31,6 +31,7 @@ from robolin.simulation.simulate import run as simulated
 from robolin.simulation.torques import AnyTorque, TorqueTable
 from robolin.trajectory.read import read_trajectory
 from robolin.trajectory.trajectory import Trajectory
+from robolin.wording import counted
 
 
 def answer_simulate(posed: PosedQuestion) -> Result:
@@ -125,7 +126,7 @@ def _beginning(posed: PosedQuestion, files: dict[str, str]) -> tuple[Floats, Flo
         return q, qd, f"{' and '.join(given)} given" if given else "at rest at q = 0"
     read, file = _read(posed, initial, ("q",), ("qd",), files)
     assert read.q is not None, "positions are needed"
-    rows = f"{read.rows} row{'s' * (read.rows != 1)} of {file}"
+    rows = f"{counted(read.rows, 'row')} of {file}"
     if read.qd is None:
         return read.q, np.zeros_like(read.q), f"{rows}, at rest"
     return read.q, read.qd, rows

@@ -23,6 +23,7 @@ from robolin.quantities import COLUMN_WORDS
 from robolin.results.result import Footer, Result, ResultStream
 from robolin.trajectory.read import open_trajectory, pieces
 from robolin.trajectory.trajectory import Chunk
+from robolin.wording import counted
 
 T = TypeVar("T")
 
@@ -85,7 +86,7 @@ class Rows:
         if self._worst:
             self._posed.note(f"cond(M) = {self._worst:.3g} in the worst row")
         if count := self._unanswered:
-            rows = f"{count} row{'s' * (count != 1)}"
+            rows = counted(count, "row")
             self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
 
     def _parts(self) -> Iterator[Result]:

@@ -27,6 +27,7 @@ class Ask:
     least:   the smallest count
     repeats: whether there may be several texts
     needed:  whether the question makes no sense without it
+    bare:    whether it may stand without its text, as True in Python
     """
 
     kind: Literal["switch", "text", "choice", "count", "file"] = "text"
@@ -34,6 +35,7 @@ class Ask:
     least: int = 1
     repeats: bool = False
     needed: bool = False
+    bare: bool = False
 
 
 SWITCH, TEXT, TEXTS, FILE = Ask("switch"), Ask(), Ask(repeats=True), Ask("file")
@@ -111,7 +113,7 @@ _DYNAMICS = (
         asks={
             "method": Ask("choice", COMMON_METHODS + FORWARD_METHODS),
             "links": SWITCH,
-            "tip-acceleration": TEXT,
+            "tip-acceleration": Ask(bare=True),
             "close": TEXT,
             "loop-method": _LOOP_METHOD,
         },

@@ -191,12 +191,12 @@ class _StoredRows:
 
 def _options(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for key in [*old, *(key for key in new if key not in old)]:
-        before, after = (_said(options.get(key)) for options in (old, new))
+        before, after = (_shown_value(options.get(key)) for options in (old, new))
         if before != after:
             yield f"option {key}: {before} → {after}"
 
 
-def _said(value: Any) -> str:
+def _shown_value(value: Any) -> str:
     if value is None or value is False:
         return "not given"
     if isinstance(value, list):
@@ -223,4 +223,4 @@ def _contract(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
     contract = plain(ending.contract)
     for key, said in meta["contract"].items():
         if key in contract and contract[key] != said and key not in ("joints", "ignored"):
-            yield f"{key}: {_said(said)} → {_said(contract[key])}"
+            yield f"{key}: {_shown_value(said)} → {_shown_value(contract[key])}"

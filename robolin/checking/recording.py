@@ -14,10 +14,10 @@ from robolin.answering.posed_question import Notify, Settings
 from robolin.answering.verbs import answering_verb
 from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances
-from robolin.errors import FileError, RobolinError
+from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS
-from robolin.files.write import format_of, require_target
-from robolin.results.result import Reference, Result, ResultStream, require_finite, whole
+from robolin.files.write import format_of, require_holdable, require_target
+from robolin.results.result import Reference, Result, ResultStream, whole
 
 
 def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tolerances) -> None:
@@ -31,9 +31,14 @@ def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tole
         FORMATS[form].write(kept, str(path))
 
 
-def record_result(result: Result, path: Path, close: Tolerances, notify: Notify) -> None:
+def record_result(
+    result: Result | ResultStream, path: Path, close: Tolerances, notify: Notify
+) -> None:
     """Store a result that was computed just now as one to check others against."""
     require_target(str(path), None)
+    if not isinstance(result, Result):
+        message = f"a {type(result).__name__} cannot be recorded"
+        raise UsageError(message, hint="record what robolin.answer gives")
     _require_repeatable(result)
     kept = as_reference(result, path, result.files, close, notify)
     FORMATS[format_of(str(path), None)].write(kept, str(path))
@@ -48,7 +53,7 @@ def as_reference(
 ) -> ResultStream:
     """An answer as a reference, with the way from where it is stored to the files it came from."""
     if isinstance(answer, Result):
-        require_finite(answer)
+        require_holdable(answer, format_of(str(path), None))
         if close.exact and from_a_library(answer.verb, answer.options, answer.model):
             notify("note", LIBRARY_NOTE)
         answer = whole(answer)

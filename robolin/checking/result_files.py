@@ -12,8 +12,8 @@ from robolin.checking.recorded_question import Inputs
 from robolin.checking.recording import record_result
 from robolin.checking.tolerance import Tolerances, same_for_all
 from robolin.files.formats import FORMATS
-from robolin.files.write import format_of, require_target
-from robolin.results.result import Result, ResultStream, require_finite, whole
+from robolin.files.write import format_of, require_holdable, require_target
+from robolin.results.result import Result, ResultStream, whole
 
 
 def write(result: Result | ResultStream, path: str | Path) -> None:
@@ -41,12 +41,11 @@ def write(result: Result | ResultStream, path: str | Path) -> None:
         array([19.62 ,  4.905])
     """
     require_target(str(path), None)
+    form = format_of(str(path), None)
     if isinstance(result, Result):
-        # rows without an answer were asked for as NaN
-        if result.options.get("on-bad-row") != "nan":
-            require_finite(result)
+        require_holdable(result, form)
         result = whole(result)
-    FORMATS[format_of(str(path), None)].write(result, path)
+    FORMATS[form].write(result, path)
 
 
 def record(

@@ -31,7 +31,7 @@ def _link(inertia: Inertia | None) -> dict[str, Any]:
     if inertia is None:
         return {}
     com, rotary = list(inertia.com), list(inertia.rotary)
-    return _told({"mass": inertia.mass, "com": com, "inertia": rotary})
+    return _given_figures({"mass": inertia.mass, "com": com, "inertia": rotary})
 
 
 def _joint(joint: JointEntry) -> dict[str, Any]:
@@ -56,11 +56,15 @@ def _joint(joint: JointEntry) -> dict[str, Any]:
         "effort limit": limits.effort,
     }
     # a limit of 0 is not the same as none
-    return _told(figures) | {key: value for key, value in bounds.items() if value is not None}
+    return _given_figures(figures) | {
+        key: value for key, value in bounds.items() if value is not None
+    }
 
 
 def _loop(loop: LoopEntry) -> dict[str, Any]:
-    return _told({"type": loop.kind, **_end(loop.first, "first "), **_end(loop.second, "second ")})
+    return _given_figures(
+        {"type": loop.kind, **_end(loop.first, "first "), **_end(loop.second, "second ")}
+    )
 
 
 def _end(end: LoopEnd, which: str) -> dict[str, Any]:
@@ -74,7 +78,7 @@ def _pose(pose: Pose, which: str) -> dict[str, Any]:
     }
 
 
-def _told(figures: Figures) -> dict[str, Any]:
+def _given_figures(figures: Figures) -> dict[str, Any]:
     """Without what is 0, empty or absent."""
     return {
         key: value

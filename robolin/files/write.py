@@ -8,8 +8,8 @@ from typing import TextIO
 
 from robolin.errors import UsageError
 from robolin.files.atomic import require_writable
-from robolin.files.formats import FORMATS, extensions, format_named
-from robolin.results.result import ResultStream
+from robolin.files.formats import FORMATS, extensions, format_named, with_nan
+from robolin.results.result import Result, ResultStream, require_finite
 
 
 def require_target(path: str, fmt: str | None) -> None:
@@ -37,6 +37,17 @@ def format_of(path: str, fmt: str | None) -> str:
             hint="leave out --format: the extension picks the writer",
         )
     return extension
+
+
+def require_holdable(result: Result, form: str) -> None:
+    """Refuse what is not finite, but for NaN that was asked for where the format has a place."""
+    import numpy as np
+
+    if result.options.get("on-bad-row") != "nan":
+        require_finite(result)
+    elif not FORMATS[form].holds_nan and any(np.isnan(a.values).any() for a in result.arrays):
+        hint = f"write {extensions(with_nan())} instead"
+        raise UsageError(f"{form.upper()} has no NaN", where="--on-bad-row=nan", hint=hint)
 
 
 def write_into(result: ResultStream, form: str, stream: TextIO) -> None:

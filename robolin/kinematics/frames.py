@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
-from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, kept_with
+from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded, kept_with
 from robolin.errors import UsageError
 from robolin.geometry.rotations import compose
 from robolin.input_checks import require_arm
@@ -26,10 +26,11 @@ def at_frame(arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN
     if (frame, place) not in known:
         chosen = _known_frame(arm, frame) if frame is not None else default_frame(arm)
         tip = Frame(chosen.name, chosen.link, compose(chosen.pose, Pose(translation=place)))
-        contract = {**arm.contract, "frame": _told(chosen.name, place)}
+        contract = {**arm.contract, "frame": _frame_text(chosen.name, place)}
         if len(known) >= MOST:
             known.clear()
-        known[frame, place] = replace(arm, tip=tip, contract=contract)
+        placed = replace(arm, tip=tip, contract=contract)
+        known[frame, place] = as_loaded(placed, arm.loaded_with)
     return known[frame, place]
 
 
@@ -86,5 +87,5 @@ def _ends(arm: Arm) -> list[Frame]:
     return [Frame(arm.link(k).name, k) for k in range(len(arm.links), 0, -1) if k not in carriers]
 
 
-def _told(name: str, point: Vector3) -> str:
+def _frame_text(name: str, point: Vector3) -> str:
     return f"'{name}'" + (f" at {point[0]}, {point[1]}, {point[2]} m" if any(point) else "")

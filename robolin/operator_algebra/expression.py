@@ -282,7 +282,7 @@ def _common(shape: tuple[Space | None, Space | None], term: Expression) -> Any:
     for mine, its in ((rows, term.rows), (columns, term.columns)):
         if mine is not None and its is not None and mine != its:
             raise RobolinError(
-                f"{term!r} maps {_said(term)} and cannot be added to an operator that maps "
+                f"{term!r} maps {_spaces_of(term)} and cannot be added to an operator that maps "
                 f"{_between(columns, rows)}"
             )
     return rows or term.rows, columns or term.columns
@@ -298,7 +298,7 @@ def _no_fit(
     )
 
 
-def _said(term: Expression) -> str:
+def _spaces_of(term: Expression) -> str:
     return _between(term.columns, term.rows)
 
 

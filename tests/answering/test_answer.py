@@ -241,4 +241,5 @@ def _as_ask(param: click.Option) -> Ask:
         return Ask("choice", tuple(param.type.choices))
     if isinstance(param.type, click.IntRange):
         return Ask("count", least=int(param.type.min or 0))
-    return Ask("text", repeats=param.multiple, needed=param.required)
+    bare = param.flag_value == ""
+    return Ask("text", repeats=param.multiple, needed=param.required, bare=bare)

@@ -59,5 +59,5 @@ def test_long_trajectories_are_read_computed_and_written_side_by_side(
     path = trajectory(tmp_path, 20000)
     answered("linearize-forward", "panda", "--trajectory", path, "-o", tmp_path / "out.npz")
 
-    assert started.count("robolin-ahead") >= 3
+    assert started.count("robolin-prefetch") >= 3
     assert "robolin-pool" in started

@@ -96,7 +96,7 @@ def test_classes_tell_their_fields(name: str) -> None:
     assert ">>> " in sections["Example"]
     assert _told(sections["Fields"])
     if is_dataclass(kind):
-        assert _told(sections["Fields"]) == {field.name for field in fields(kind)}
+        assert _told(sections["Fields"]) == {field.name.lstrip("_") for field in fields(kind)}
         for field in fields(kind):
             if "Floats" in str(field.type) or "Mask" in str(field.type):
                 entry = re.search(

@@ -142,13 +142,13 @@ def plain(parts: Sequence[Part]) -> str:
     return "\n".join(blocks)
 
 
-def _columns(sheet: ReportTable) -> list[str]:
-    lines = [sheet.header, *sheet.rows]
+def _columns(table: ReportTable) -> list[str]:
+    lines = [table.header, *table.rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(
-            text.rjust(width) if name in sheet.numbers else text.ljust(width)
-            for text, width, name in zip(line, widths, sheet.header, strict=True)
+            text.rjust(width) if name in table.numbers else text.ljust(width)
+            for text, width, name in zip(line, widths, table.header, strict=True)
         )
         for line in lines
     ]
@@ -169,24 +169,24 @@ def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
             for line in part.lines:
                 console.print(Text(printable(line)), soft_wrap=True)
         else:
-            console.print(_table(part))
+            console.print(_drawn_table(part))
     return drawn_on(console)
 
 
-def _table(sheet: ReportTable) -> Any:
+def _drawn_table(part: ReportTable) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, pad_edge=False)
-    for i, name in enumerate(sheet.header):
+    for i, name in enumerate(part.header):
         table.add_column(
             name,
-            justify="right" if name in sheet.numbers else "left",
+            justify="right" if name in part.numbers else "left",
             style="cyan" if i == 0 else "",
             overflow="fold",
         )
-    for row in sheet.rows:
+    for row in part.rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     return table
 

@@ -21,6 +21,7 @@ from robolin.arm import (
     Link,
     Pose,
     Vector3,
+    as_loaded,
 )
 from robolin.description.building.contract import contract_of
 from robolin.description.building.freedoms import (
@@ -97,11 +98,10 @@ def build(
         tip=_tip(tree, frames, options),
         source=description.source if source is None else source,
         digest=description.digest,
-        loaded_with=loaded_with,
     )
     # the contract tells about the arm, so the arm has to be there first
     contract |= contract_of(tree, selection, options, arm, notes)
-    return arm
+    return as_loaded(arm, loaded_with)
 
 
 def _tip(tree: Tree, frames: Mapping[str, Frame], options: ModelOptions) -> Frame | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.background import from_item, prefetch
+from robolin.errors import RobolinError
 from robolin.files.atomic import replacing
 from robolin.files.provenance_writer import Digests
 from robolin.results.number_kind import COMPLEX, NumberKind, kind_of, stored_values
@@ -120,4 +121,7 @@ def laid_out(value: Any, indent: str = "") -> str:
 
 
 def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise RobolinError("JSON has no NaN", hint="write another format") from error

@@ -1,0 +1,104 @@
+"""What `robolin.answer` and its neighbours are handed: refused in words, never half understood."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+
+
+def test_a_changed_arm_is_not_recorded_as_the_one_it_was(tmp_path: Path) -> None:
+    """What `replace` made is nobody's file, so its results cannot be asked for again."""
+    arm = robolin.load("two-link")
+    weightless = replace(arm, gravity=(0.0, 0.0, 0.0))
+    result = robolin.answer(weightless, "inverse")
+
+    assert arm.loaded_with is not None
+    assert weightless.loaded_with is None
+    with pytest.raises(robolin.RobolinError):
+        robolin.record(result, tmp_path / "r.npz")
+    assert not (tmp_path / "r.npz").exists()
+
+
+def test_a_chosen_frame_is_recorded_and_checked(tmp_path: Path) -> None:
+    """Choosing a frame makes another arm of it, but the question says which."""
+    question = robolin.Question("jacobian", frame="tip")
+    robolin.record(robolin.answer(robolin.load("two-link"), question), tmp_path / "j.npz")
+    assert robolin.check(tmp_path / "j.npz").status == "same"
+
+
+@pytest.mark.parametrize("form", ["npz", "csv", "parquet"])
+def test_rows_without_an_answer_are_recorded_from_python(tmp_path: Path, form: str) -> None:
+    """NaN that was asked for is stored as the command stores it, and found the same."""
+    motion = tmp_path / "motion.csv"
+    motion.write_text("shoulder/position,elbow/position\n0.1,0.2\nnan,0.3\n")
+    states = robolin.States(trajectory=motion, on_bad_row="nan")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = robolin.answer(robolin.load("two-link"), "inverse", states)
+        robolin.record(result, tmp_path / f"r.{form}")
+
+    assert np.isnan(result["tau"][1]).all()
+    assert robolin.check(tmp_path / f"r.{form}").status == "same"
+    with pytest.raises(robolin.UsageError, match="no NaN"):
+        robolin.write(result, tmp_path / "r.json")
+
+
+@pytest.mark.parametrize("setting", [{"chunk_rows": -1}, {"chunk_rows": 1.5}, {"jobs": 0}])
+def test_settings_that_make_no_sense_are_refused(setting: dict[str, int]) -> None:
+    """A number of rows or threads is a whole number above 0."""
+    with pytest.raises(robolin.UsageError):
+        robolin.answer(robolin.load("two-link"), "inverse", **setting)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: robolin.Question(3),
+        lambda: robolin.Question(["inverse"]),
+        lambda: robolin.Question("linearize-forward", perturb=5),
+        lambda: robolin.Question("mass-matrix", invers=True),
+        lambda: robolin.States(trajectory=5),
+        lambda: robolin.States(qdot=[0, 0]),
+        lambda: robolin.answer(robolin.load("two-link"), "inverse", robolin.States(seed=3)),
+        lambda: robolin.record(3, "x.npz"),
+    ],
+)
+def test_what_is_no_question_is_a_usage_error(wrong: object) -> None:
+    """Whatever a user can hand over wrongly is told in words, without a traceback of ours."""
+    assert callable(wrong)
+    with pytest.raises(robolin.UsageError):
+        wrong()
+
+
+def test_questions_do_not_change() -> None:
+    """What was asked cannot be altered afterwards, and equal questions hash alike."""
+    question = robolin.Question("mass-matrix", inverse=True)
+    question.asks["factor"] = True
+
+    assert question.asks == {"inverse": True}
+    assert hash(question) == hash(robolin.Question("mass-matrix", inverse=True))
+
+
+def test_a_flag_that_may_stand_bare_is_true_in_python() -> None:
+    """`--tip-acceleration` without a frame takes the only end, and so does True."""
+    arm = robolin.load("two-link")
+    bare = robolin.answer(arm, robolin.Question("forward", tip_acceleration=True))
+    named = robolin.answer(arm, robolin.Question("forward", tip_acceleration="tip"))
+    np.testing.assert_array_equal(bare["tip_acceleration"], named["tip_acceleration"])
+
+
+def test_warnings_point_at_whoever_asked(tmp_path: Path) -> None:
+    """A warning names the line of the user's program, not one of the library."""
+    motion = tmp_path / "motion.csv"
+    motion.write_text("shoulder/position,elbow/position\n0.1,0.2\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        robolin.answer(robolin.load("two-link"), "inverse", robolin.States(trajectory=motion))
+    assert any("velocity" in str(warning.message) for warning in caught)
+    assert {warning.filename for warning in caught} == {__file__}
