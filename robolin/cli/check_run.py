@@ -174,6 +174,8 @@ def _words(param: click.Parameter, value: Any) -> list[str]:
 def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
     """Where a file that was given for an option is now."""
     meta = stored.meta
+    if label not in meta["options"]:
+        raise RobolinError(f"it does not say of which {label} it is", where=stored.path)
     name: str = meta["options"][label]
     recorded: str | None = meta.get("files", {}).get(label)
     if name == "-":

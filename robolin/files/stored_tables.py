@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +14,15 @@ from robolin.errors import FileError, RobolinError
 from robolin.files.csv.csv_reader import csv_sheet
 from robolin.files.parquet.parquet_reader import parquet_sheet
 from robolin.files.parquet.parquet_writer import META, UNCHECKED, checksum_but_for, checksum_place
-from robolin.files.provenance import Blocks, Meta, damaged, entries_of, open_bytes, provenance
+from robolin.files.provenance import (
+    Blocks,
+    Meta,
+    companion,
+    damaged,
+    entries_of,
+    open_bytes,
+    provenance,
+)
 from robolin.files.stored_file import StoredFile
 from robolin.files.table_file import ReadRequest, TableFile
 
@@ -77,23 +84,28 @@ def _table(sheet: TableFile, meta: Meta, where: str) -> StoredFile:
             f"number {min(len(sheet.names), len(expected)) + 1}",
         )
         message = f"its columns are not the ones its provenance states, from column '{odd}' on"
-        raise damaged(where, message)
-    return StoredFile(where, meta, partial(_blocks, sheet, meta))
+        raise damaged(where, message + companion(where))
+    return StoredFile(where, meta, partial(_blocks, sheet, meta, where))
 
 
-def _blocks(sheet: TableFile, meta: Meta, rows: int) -> Blocks:
+def _blocks(sheet: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
     """The columns of each array put together again."""
     entries = entries_of(meta)
     one_state = meta["rows"] is None
     request = ReadRequest(range(len(sheet.names)), rows, gaps=True)
+    seen = 0
     for block in sheet.blocks(request):
+        seen += len(block.values)
+        if one_state and seen > 1:
+            raise damaged(where, f"it has {seen} rows or more, and was stored with one state")
         values = np.where(np.isnan(block.values), np.nan, block.values)
         arrays, start = {}, 0
         for entry in entries:
             shape = entry.shape if one_state else (len(values), *entry.shape[1:])
             stop = start + len(entry.column_names())
             part = values[:, start:stop]
-            # a state has one row, and a second one would have no place
-            arrays[entry.name] = part.reshape(shape if part.size == prod(shape) else (-1,))
+            arrays[entry.name] = part.reshape(shape)
             start = stop
         yield arrays
+    if one_state and not seen:
+        raise damaged(where, "it has no row, and was stored with one state")

@@ -21,6 +21,9 @@ from robolin.files.table_file import (
 )
 from robolin.trajectory.columns import WORDS, native
 
+# bytes; as many joints as no arm has
+_LARGEST_NAMES = 1 << 22
+
 
 def npz_sheet(stream: BinaryIO, file: str, joints: Sequence[str]) -> TableFile:
     """Name every column as a CSV would: by its joint, or by its number without `joints`."""
@@ -76,6 +79,12 @@ def _joint_names(found: Mapping[str, Member], file: str) -> list[str] | None:
             "'joints' has to be a list of names",
             where=file,
             hint="one name per column of q, as text",
+        )
+    if joints.shape[0] * joints.dtype.itemsize > _LARGEST_NAMES:
+        raise RobolinError(
+            f"'joints' holds {joints.shape[0]} names of {joints.dtype.itemsize // 4} letters",
+            where=file,
+            hint="one name per joint",
         )
     return [str(name) for name in joints.whole()]
 
