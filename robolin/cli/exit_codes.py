@@ -41,7 +41,8 @@ def exit_code_of(action: Callable[[], int]) -> int:
     except OSError as error:
         _abandon_stdout()
         return _rejected(_unusable(error))
-    except Exception as error:
+    except BaseException as error:
+        # a panic inside a library is no Exception, and its exit code would say "differs"
         return _bug(error)
 
 
@@ -65,7 +66,7 @@ def _unusable(error: OSError) -> RobolinError:
     return FileError(error.strerror or str(error), where=str(error.filename or ""))
 
 
-def _bug(error: Exception) -> int:
+def _bug(error: BaseException) -> int:
     if os.environ.get("ROBOLIN_DEBUG"):
         from traceback import print_exception
 
