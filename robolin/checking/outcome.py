@@ -10,6 +10,7 @@ from typing import Any, Literal
 from robolin.checking.compare import Comparison
 from robolin.checking.differences import Difference
 from robolin.checking.model_changes import Change
+from robolin.description.model import Place
 from robolin.errors import RobolinError
 
 Status = Literal["same", "differs", "updated", "refused"]
@@ -25,6 +26,7 @@ class Outcome:
     name:     of the case, or the path of the stored result
     question: the verb and the arm, as far as they are known
     comparison: what differs; beside an error, what is known to differ about the model
+    place:    the line of the robot file that was changed, if one was
     """
 
     name: str
@@ -34,6 +36,7 @@ class Outcome:
     comparison: Comparison | None = None
     error: RobolinError | None = None
     seconds: float = 0.0
+    place: Place | None = None
 
     @property
     def exit_code(self) -> int:

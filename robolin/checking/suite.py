@@ -73,10 +73,12 @@ def find_suite(folder: Path) -> Path:
 
 def nearest_suite(path: str | None) -> tuple[Case, ...]:
     """The cases of a suite file, or of the nearest one to the current folder if none is named."""
-    if path is None:
-        # shown as people would type it
-        path = os.path.relpath(find_suite(Path.cwd()))
-    return read_suite(Path(path))
+    return read_suite(suite_file(path))
+
+
+def suite_file(path: str | None) -> Path:
+    """The suite file that is named, or else the nearest one, shown as people would type it."""
+    return Path(os.path.relpath(find_suite(Path.cwd())) if path is None else path)
 
 
 def read_suite(path: Path) -> tuple[Case, ...]:
