@@ -194,7 +194,7 @@ def test_a_copy_is_another_file(project: Path) -> None:
 @pytest.mark.parametrize("ask", [answer, answer_stream])
 def test_a_file_written_from_python(project: Path, ask: Callable[..., Any]) -> None:
     """A result that was made of a trajectory does not replace it."""
-    asked = ask(load("arm.xml"), "inverse", States(trajectory="t.csv"))
+    asked = ask(load("arm.xml"), "mass-matrix", States(trajectory="t.csv"))
     with asked if ask is answer_stream else nullcontext(asked) as result:
         with pytest.raises(UsageError, match="the same file"):
             write(result, "t.csv")
