@@ -12,6 +12,7 @@ from robolin.checking.differences import Difference
 from robolin.checking.model_changes import Change
 from robolin.description.model import Place
 from robolin.errors import RobolinError
+from robolin.wording import printable
 
 Status = Literal["same", "differs", "updated", "refused"]
 
@@ -63,16 +64,22 @@ def reasons(comparison: Comparison) -> Iterator[str]:
 def told(outcome: Outcome, everything: bool = False) -> list[str]:
     """An outcome in lines: why it was refused, or what differs, the largest difference first."""
     problems = outcome.error.parts if outcome.error is not None else ()
-    lines = [line for part in problems for line in str(part).splitlines()]
+    lines = [line for part in problems for line in _problem(part)]
     if outcome.comparison is not None:
         lines += compared_lines(outcome.comparison, everything)
     return lines
 
 
+def _problem(error: RobolinError) -> list[str]:
+    """A problem and its hint, a line each whatever stands in them."""
+    text = f"{error.where}: {error.message}" if error.where else error.message
+    return [printable(line) for line in (text, error.hint and f"hint: {error.hint}") if line]
+
+
 def compared_lines(comparison: Comparison, everything: bool = False) -> list[str]:
     """A comparison in lines."""
     shown, left = shown_entries(comparison, everything)
-    lines = [*reasons(comparison), *map(str, shown)]
+    lines = [printable(line) for line in (*reasons(comparison), *map(str, shown))]
     if left:
         lines.append(f"… {left} more entr{'y' if left == 1 else 'ies'} differ; --all shows them")
     return lines

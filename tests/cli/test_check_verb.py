@@ -345,7 +345,7 @@ def test_junit() -> None:
     assert {case.get("name") for case in suite} == {"good & well.npz", "bad.npz"}
     text = junit([Outcome("bell\a <1>", "a.npz", "differs", "inverse \x1b[0m")])
     (case,) = ElementTree.fromstring(text)
-    assert (case.get("name"), case.get("classname")) == ("bell? <1>", "inverse ?[0m")
+    assert (case.get("name"), case.get("classname")) == ("bell\\x07 <1>", "inverse \\x1b[0m")
 
 
 @pytest.mark.usefixtures("project")
