@@ -16,6 +16,9 @@ from robolin.errors import FileError, RobolinError
 BUG = 70
 INTERRUPTED = 130
 
+# what Python says where the system refuses a thread
+_NO_THREAD = "can't start new thread"
+
 
 def exit_code_of(action: Callable[[], int]) -> int:
     """The exit code of an action, or of what stopped it; stderr has then been told."""
@@ -41,6 +44,11 @@ def exit_code_of(action: Callable[[], int]) -> int:
     except OSError as error:
         _abandon_stdout()
         return _rejected(_unusable(error))
+    except ImportError as error:
+        ours = (error.name or "").startswith("robolin")
+        return _bug(error) if ours else _rejected(_unloaded(error))
+    except RuntimeError as error:
+        return _rejected(_no_threads()) if _NO_THREAD in str(error) else _bug(error)
     except BaseException as error:
         # a panic inside a library is no Exception, and its exit code would say "differs"
         return _bug(error)
@@ -62,7 +70,23 @@ def _too_large() -> RobolinError:
     )
 
 
+def _no_threads() -> RobolinError:
+    hint = "raise the limit on processes and threads (ulimit -u), or on memory (ulimit -v)"
+    return FileError("the system lets no more threads start", hint=hint)
+
+
+def _unloaded(error: ImportError | OSError) -> RobolinError:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    # libraries put their advice first, and the reason last
+    message = f"a library could not be loaded: {lines[-1] if lines else type(error).__name__}"
+    hint = "is it installed whole, and is there enough memory (ulimit -v)?"
+    return FileError(message, hint=hint)
+
+
 def _unusable(error: OSError) -> RobolinError:
+    if error.errno is None:
+        # not the system says so, but a library that looked for its own parts
+        return _unloaded(error)
     return FileError(error.strerror or str(error), where=str(error.filename or ""))
 
 

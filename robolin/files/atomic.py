@@ -167,6 +167,9 @@ def _as_file_error(target: Path, replaced: Sequence[Path] = ()) -> Iterator[None
         # whoever was reading has left; the command line ends quietly
         raise
     except OSError as error:
+        if error.errno is None:
+            # not the system says so, and writing has no part in it
+            raise
         reason = error.strerror or str(error)
         hint = _HINTS.get(error.errno or 0, "")
         if replaced:

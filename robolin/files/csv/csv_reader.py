@@ -15,6 +15,7 @@ from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
 from robolin.files.csv.csv_records import Table, lines_of, number, records, table, whole_number
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
+from robolin.files.polars_room import polars_has_room
 from robolin.files.table_file import Block, ReadRequest, TableFile, TableSource, raise_first
 
 # below this many bytes the time to import polars is longer than the time it saves
@@ -151,6 +152,8 @@ def _fast(
     data: bytes, width: int, request: ReadRequest
 ) -> tuple[Floats, dict[int, Integers]] | None:
     """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
+    if not polars_has_room():
+        return None
     import polars
 
     if not data.isascii() or data.count(b"\r") != data.count(b"\r\n"):

@@ -10,6 +10,7 @@ import numpy as np
 
 from robolin.arrays import Integers
 from robolin.errors import RobolinError
+from robolin.files.polars_room import require_polars_room
 from robolin.files.table_file import (
     Block,
     ReadRequest,
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
 
 def parquet_table(source: TableSource) -> TableFile:
     """Look at the names and types; columns that nobody asks for may hold anything."""
+    file = source.file
+    require_polars_room(file)
     import polars
 
-    file = source.file
     try:
         lazy = polars.scan_parquet(source.path, glob=False, hive_partitioning=False)
         schema = lazy.collect_schema()
