@@ -18,6 +18,8 @@ INTERRUPTED = 130
 
 # what Python says where the system refuses a thread
 _NO_THREAD = "can't start new thread"
+# and what it says where there is no memory left even for the exception that would say so
+_NO_MEMORY = "without setting an exception"
 
 
 def exit_code_of(action: Callable[[], int]) -> int:
@@ -49,6 +51,8 @@ def exit_code_of(action: Callable[[], int]) -> int:
         return _bug(error) if ours else _rejected(_unloaded(error))
     except RuntimeError as error:
         return _rejected(_no_threads()) if _NO_THREAD in str(error) else _bug(error)
+    except SystemError as error:
+        return _rejected(_too_large()) if _NO_MEMORY in str(error) else _bug(error)
     except BaseException as error:
         # a panic inside a library is no Exception, and its exit code would say "differs"
         return _bug(error)

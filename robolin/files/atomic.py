@@ -55,16 +55,23 @@ def replacing_together(*targets: str | Path) -> Iterator[tuple[BinaryIO, ...]]:
                 yield streams
             for stream, target in zip(streams, targets, strict=True):
                 _finish(stream, Path(target))
-        replaced: list[Path] = []
-        for part in parts:
-            with _as_file_error(part.target, replaced):
-                if part.mode is not None:
-                    os.chmod(part.path, part.mode)
-                os.replace(part.path, part.target)
-            replaced.append(part.target)
+        _put_in_place(parts)
     finally:
         for part in parts:
             part.path.unlink(missing_ok=True)
+
+
+def _put_in_place(parts: Sequence[Part]) -> None:
+    """Let every part become its target; all that can fail before is done before the first one."""
+    for part in parts:
+        with _as_file_error(part.target):
+            if part.mode is not None:
+                os.chmod(part.path, part.mode)
+    replaced: list[Path] = []
+    for part in parts:
+        with _as_file_error(part.target, replaced):
+            os.replace(part.path, part.target)
+        replaced.append(part.target)
 
 
 def is_stream(target: str | Path) -> bool:
