@@ -75,7 +75,9 @@ def is_one_state(arm: Arm, values: Sequence[ArrayLike]) -> bool:
     """Whether the values plainly are those of one state; if in doubt, `array_of` looks closer."""
     for value in values:
         plain = type(value) is np.ndarray and value.dtype == float and value.shape == (arm.n,)
-        if not plain and not isinstance(value, (int, float)):
+        # a whole number that no float holds is looked at closer
+        single = isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 63)
+        if not plain and not single:
             return False
     return True
 

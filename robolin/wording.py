@@ -67,3 +67,26 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def printable_lines(text: str) -> str:
+    r"""The same for a text of several lines.
+
+    >>> printable_lines("one\ntwo\a")
+    'one\ntwo\\x07'
+    """
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def printable_json(text: str) -> str:
+    r"""A JSON document that says the same, with what cannot be shown in its texts spelt out.
+
+    >>> printable_json('["\x9b"]')
+    '["\\u009b"]'
+    """
+    if text.isascii() and "\x7f" not in text:
+        # JSON itself escapes the others
+        return text
+    from json import dumps
+
+    return "".join(c if c.isprintable() or c == "\n" else dumps(c)[1:-1] for c in text)

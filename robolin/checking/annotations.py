@@ -17,8 +17,16 @@ def github(outcomes: Sequence[Outcome], everything: bool = False) -> str:
         level = "notice" if outcome.status == "same" else "error"
         title = f"robolin check: {outcome.name} {outcome.status}"
         text = "\n".join(told(outcome, everything)) or outcome.status
-        lines.append(github_command(level, text, file=outcome.path, title=title))
+        lines.append(github_command(level, text, **_where(outcome), title=title))
     return "".join(f"{line}\n" for line in (*lines, counted(outcomes)))
+
+
+def _where(outcome: Outcome) -> dict[str, str | int]:
+    """The line of the robot file that was changed, or else the stored file."""
+    place = outcome.place
+    if place is None:
+        return {"file": outcome.path}
+    return {"file": place.file, "line": place.line, "col": place.column}
 
 
 def junit(outcomes: Sequence[Outcome], everything: bool = False) -> str:

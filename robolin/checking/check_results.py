@@ -13,6 +13,7 @@ from robolin.answering.answer import posed
 from robolin.answering.posed_question import QUIETLY, Settings
 from robolin.background import result_of
 from robolin.checking import rounding
+from robolin.checking.changed_place import changed_place
 from robolin.checking.compare import Comparison, compared
 from robolin.checking.model_changes import model_changes
 from robolin.checking.outcome import Outcome
@@ -109,15 +110,18 @@ def _checked(
         comparison = _compared(stored, asked, how.settings, close)
     except RobolinError as error:
         # a joint that is gone, for example, takes the question with it
-        return Outcome(name, stored.path, "refused", question, _changed_model(stored, asked), error)
+        changed = _changed_model(stored, asked)
+        place = changed_place(asked.arm, changed.changes) if changed else None
+        return Outcome(name, stored.path, "refused", question, changed, error, place=place)
+    place = changed_place(asked.arm, comparison.changes)
     if how.inputs.model is not None:
         comparison = _under_another_name(comparison)
     if not comparison.same and close.exact and _from_a_library(stored):
         comparison = replace(comparison, notes=(*comparison.notes, rounding.LIBRARY_NOTE))
     if how.update and not comparison.same:
         record_inquiry(asked.inquiry(), Path(stored.path), how.settings, _stored_with(stored))
-        return Outcome(name, stored.path, "updated", question, comparison)
-    return Outcome(name, stored.path, "same", question, comparison)
+        return Outcome(name, stored.path, "updated", question, comparison, place=place)
+    return Outcome(name, stored.path, "same", question, comparison, place=place)
 
 
 def _compared(

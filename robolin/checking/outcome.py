@@ -10,7 +10,9 @@ from typing import Any, Literal
 from robolin.checking.compare import Comparison
 from robolin.checking.differences import Difference
 from robolin.checking.model_changes import Change
+from robolin.description.model import Place
 from robolin.errors import RobolinError
+from robolin.wording import printable
 
 Status = Literal["same", "differs", "updated", "refused"]
 
@@ -25,6 +27,7 @@ class Outcome:
     name:     of the case, or the path of the stored result
     question: the verb and the arm, as far as they are known
     comparison: what differs; beside an error, what is known to differ about the model
+    place:    the line of the robot file that was changed, if one was
     """
 
     name: str
@@ -34,6 +37,7 @@ class Outcome:
     comparison: Comparison | None = None
     error: RobolinError | None = None
     seconds: float = 0.0
+    place: Place | None = None
 
     @property
     def exit_code(self) -> int:
@@ -60,16 +64,22 @@ def reasons(comparison: Comparison) -> Iterator[str]:
 def told(outcome: Outcome, everything: bool = False) -> list[str]:
     """An outcome in lines: why it was refused, or what differs, the largest difference first."""
     problems = outcome.error.parts if outcome.error is not None else ()
-    lines = [line for part in problems for line in str(part).splitlines()]
+    lines = [line for part in problems for line in _problem(part)]
     if outcome.comparison is not None:
         lines += compared_lines(outcome.comparison, everything)
     return lines
 
 
+def _problem(error: RobolinError) -> list[str]:
+    """A problem and its hint, a line each whatever stands in them."""
+    text = f"{error.where}: {error.message}" if error.where else error.message
+    return [printable(line) for line in (text, error.hint and f"hint: {error.hint}") if line]
+
+
 def compared_lines(comparison: Comparison, everything: bool = False) -> list[str]:
     """A comparison in lines."""
     shown, left = shown_entries(comparison, everything)
-    lines = [*reasons(comparison), *map(str, shown)]
+    lines = [printable(line) for line in (*reasons(comparison), *map(str, shown))]
     if left:
         lines.append(f"… {left} more entr{'y' if left == 1 else 'ies'} differ; --all shows them")
     return lines

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.answering.given_states import ARRAYS
 from robolin.answering.inquiry import ARM, Inquiry, inquiry_of
-from robolin.answering.verbs import answering_verb
+from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import FileError, RobolinError
 
 if TYPE_CHECKING:
@@ -26,6 +26,15 @@ class RecordedQuestion:
     verb: str
     arm: str
     options: Mapping[str, Any]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The arm and every other file that it names."""
+        asks = VERBS[self.verb].options
+        return (self.arm, *(str(self.options[each]) for each in asks if self._names(each)))
+
+    def _names(self, label: str) -> bool:
+        return label in self.options and VERBS[self.verb].options[label].kind == "file"
 
     def inquiry(self) -> Inquiry:
         """What is asked, refused if it makes no sense."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from robolin.answering.answer import as_python_warnings
 from robolin.answering.posed_question import Settings
+from robolin.background import close
 from robolin.checking.check_results import CheckSettings, check_file
 from robolin.checking.outcome import Outcome
 from robolin.checking.recorded_question import Inputs
 from robolin.checking.recording import record_result
 from robolin.checking.tolerance import Tolerances, same_for_all
+from robolin.files.apart import require_apart
 from robolin.files.formats import FORMATS
 from robolin.files.write import format_of, require_holdable, require_target
 from robolin.results.result import Result, ResultStream, whole
@@ -30,7 +34,7 @@ def write(result: Result | ResultStream, path: str | Path) -> None:
         nothing
 
     Raises:
-        UsageError: an extension that no format has
+        UsageError: an extension that no format has, or a file that the result was made of
         FileError: a file that cannot be written
         RobolinError: a number that is not finite
 
@@ -45,7 +49,18 @@ def write(result: Result | ResultStream, path: str | Path) -> None:
     if isinstance(result, Result):
         require_holdable(result, form)
         result = whole(result)
+    result = replace(result, parts=_apart(result.parts, path))
     FORMATS[form].write(result, path)
+
+
+def _apart(parts: Iterable[Result], path: str | Path) -> Iterator[Result]:
+    """The parts, unless they are made of the file they would replace."""
+    try:
+        for part in parts:
+            require_apart(path, part.files.values())
+            yield part
+    finally:
+        close(parts)
 
 
 def record(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,10 +73,12 @@ def find_suite(folder: Path) -> Path:
 
 def nearest_suite(path: str | None) -> tuple[Case, ...]:
     """The cases of a suite file, or of the nearest one to the current folder if none is named."""
-    if path is None:
-        # shown as people would type it
-        path = os.path.relpath(find_suite(Path.cwd()))
-    return read_suite(Path(path))
+    return read_suite(suite_file(path))
+
+
+def suite_file(path: str | None) -> Path:
+    """The suite file that is named, or else the nearest one, shown as people would type it."""
+    return Path(os.path.relpath(find_suite(Path.cwd())) if path is None else path)
 
 
 def read_suite(path: Path) -> tuple[Case, ...]:
@@ -90,9 +93,10 @@ def read_suite(path: Path) -> tuple[Case, ...]:
 
 def _has_suite(path: Path) -> bool:
     try:
-        return "robolin" in tomllib.loads(path.read_text("utf-8")).get("tool", {})
-    except (OSError, ValueError):
+        tool = tomllib.loads(path.read_text("utf-8")).get("tool")
+    except (OSError, ValueError, RecursionError):
         return False
+    return isinstance(tool, dict) and "robolin" in tool
 
 
 class _Reader:
@@ -122,7 +126,11 @@ class _Reader:
     def _table(self) -> Mapping[str, Any]:
         try:
             table: Any = tomllib.loads(self._text)
-        except tomllib.TOMLDecodeError as error:
+        except RecursionError as error:
+            message = "not TOML that a suite needs: it is nested too deep"
+            raise RobolinError(message, where=str(self._path)) from error
+        except ValueError as error:
+            # what is wrong with its grammar, or a number of thousands of digits
             place = _PLACE.search(str(error))
             where = f"{self._path}:{place[1]}:{place[2]}" if place else str(self._path)
             message = _PLACE.sub("", str(error))
@@ -140,6 +148,10 @@ class _Reader:
                 self._wrong(at, f"a case needs {key}", f'for example {key} = "…"')
             elif key in _TEXTS and not isinstance(entry.get(key, ""), str):
                 self._wrong((*at, key), f"{key} has to be a text", "put it into quotes")
+            elif key in _TEXTS and key in entry and not entry[key].strip("\0"):
+                self._wrong((*at, key), f"{key} is empty", "leave it out, or say what it is")
+            elif key in _TEXTS and "\0" in entry.get(key, ""):
+                self._wrong((*at, key), f"{key} has a zero byte", "no name has one")
         tolerances = self._tolerances(entry, at, general)
         if len(self._problems) > before:
             return None
@@ -215,7 +227,7 @@ class _Reader:
         given = {key: table[key] for key in _TOLERANCE if key in table}
         for key, value in given.items():
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not number or not 0 <= value < float("inf"):
+            if not number or not 0 <= value <= sys.float_info.max:
                 self._wrong((*at, key), f"{value!r} is no tolerance", "a number, 0 or more")
                 return None
         return Tolerance(**given) if given else None

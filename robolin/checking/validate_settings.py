@@ -46,12 +46,14 @@ class ValidateSettings:
     per_file: pattern of files -> ids
     baseline: how often each known finding occurs
     folder:   where patterns and the files of the baseline start
+    files:    what all this was read from: the settings, and the baseline if there is one
     """
 
     ignore: frozenset[str] = frozenset()
     per_file: Mapping[str, frozenset[str]] = field(default_factory=dict)
     baseline: Mapping[_Fingerprint, int] = field(default_factory=dict)
     folder: Path = Path()
+    files: tuple[Path, ...] = ()
 
     def split(self, file: str, findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
         """The findings of a file that count, and those that do not; errors always count."""
@@ -102,7 +104,7 @@ def read_settings(config: Path | None, folder: Path) -> ValidateSettings:
     try:
         text = config.read_text("utf-8")
         table: Any = tomllib.loads(text)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"could not read the settings: {error}", where=str(config)) from error
     return _Reader(config, text).settings(table)
 
@@ -134,6 +136,7 @@ class _Reader:
             per_file={p: self._ids(("per-file-ignores", p), ids) for p, ids in per_file.items()},
             baseline=self._baseline(table.get("baseline"), folder),
             folder=folder,
+            files=(self._path, *self._baseline_file(table.get("baseline"), folder)),
         )
 
     def _ids(self, at: tuple[str, ...], value: Any) -> frozenset[str]:
@@ -147,6 +150,9 @@ class _Reader:
         if not isinstance(value, str):
             raise self._wrong(("baseline",), "has to be the name of a file", "put it into quotes")
         return read_baseline(folder / value)
+
+    def _baseline_file(self, value: Any, folder: Path) -> tuple[Path, ...]:
+        return (folder / value,) if isinstance(value, str) else ()
 
     def _where(self, at: tuple[str, ...]) -> str:
         line = line_of(self._text, (*self._prefix, *at))

@@ -16,6 +16,11 @@ from robolin.errors import FileError, RobolinError
 BUG = 70
 INTERRUPTED = 130
 
+# what Python says where the system refuses a thread
+_NO_THREAD = "can't start new thread"
+# and what it says where there is no memory left even for the exception that would say so
+_NO_MEMORY = "without setting an exception"
+
 
 def exit_code_of(action: Callable[[], int]) -> int:
     """The exit code of an action, or of what stopped it; stderr has then been told."""
@@ -41,7 +46,15 @@ def exit_code_of(action: Callable[[], int]) -> int:
     except OSError as error:
         _abandon_stdout()
         return _rejected(_unusable(error))
-    except Exception as error:
+    except ImportError as error:
+        ours = (error.name or "").startswith("robolin")
+        return _bug(error) if ours else _rejected(_unloaded(error))
+    except RuntimeError as error:
+        return _rejected(_no_threads()) if _NO_THREAD in str(error) else _bug(error)
+    except SystemError as error:
+        return _rejected(_too_large()) if _NO_MEMORY in str(error) else _bug(error)
+    except BaseException as error:
+        # a panic inside a library is no Exception, and its exit code would say "differs"
         return _bug(error)
 
 
@@ -61,11 +74,27 @@ def _too_large() -> RobolinError:
     )
 
 
+def _no_threads() -> RobolinError:
+    hint = "raise the limit on processes and threads (ulimit -u), or on memory (ulimit -v)"
+    return FileError("the system lets no more threads start", hint=hint)
+
+
+def _unloaded(error: ImportError | OSError) -> RobolinError:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    # libraries put their advice first, and the reason last
+    message = f"a library could not be loaded: {lines[-1] if lines else type(error).__name__}"
+    hint = "is it installed whole, and is there enough memory (ulimit -v)?"
+    return FileError(message, hint=hint)
+
+
 def _unusable(error: OSError) -> RobolinError:
+    if error.errno is None:
+        # not the system says so, but a library that looked for its own parts
+        return _unloaded(error)
     return FileError(error.strerror or str(error), where=str(error.filename or ""))
 
 
-def _bug(error: Exception) -> int:
+def _bug(error: BaseException) -> int:
     if os.environ.get("ROBOLIN_DEBUG"):
         from traceback import print_exception
 

@@ -33,7 +33,7 @@ def respond(
     arm:   the arm, if it is loaded already
     watch: is shown each part of the answer with the state it belongs to
     """
-    out.require_target()
+    out.require_target(inquiry.files.values())
     arm = arm or inquiry.source.arm()
     progress = _progress(inquiry, out)
     settings = replace(out.settings(), watch=watch, progress=progress)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,6 +13,7 @@ from threading import Event, Thread
 from typing import BinaryIO
 
 from robolin.errors import FileError
+from robolin.files.part_files import new_name, sweep
 
 # how often a file that takes long to write is brought to the disk
 _SECONDS_BETWEEN = 0.25
@@ -55,14 +55,23 @@ def replacing_together(*targets: str | Path) -> Iterator[tuple[BinaryIO, ...]]:
                 yield streams
             for stream, target in zip(streams, targets, strict=True):
                 _finish(stream, Path(target))
-        for part in parts:
-            with _as_file_error(part.target):
-                if part.mode is not None:
-                    os.chmod(part.path, part.mode)
-                os.replace(part.path, part.target)
+        _put_in_place(parts)
     finally:
         for part in parts:
             part.path.unlink(missing_ok=True)
+
+
+def _put_in_place(parts: Sequence[Part]) -> None:
+    """Let every part become its target; all that can fail before is done before the first one."""
+    for part in parts:
+        with _as_file_error(part.target):
+            if part.mode is not None:
+                os.chmod(part.path, part.mode)
+    replaced: list[Path] = []
+    for part in parts:
+        with _as_file_error(part.target, replaced):
+            os.replace(part.path, part.target)
+        replaced.append(part.target)
 
 
 def is_stream(target: str | Path) -> bool:
@@ -79,7 +88,7 @@ def require_writable(target: Path) -> None:
     if is_stream(target):
         return
     with _as_file_error(target):
-        target = target.resolve()
+        target = _resolved(target)
         _mode_to_keep(target)
         if not os.access(target.parent, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -89,14 +98,24 @@ def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
     opened.enter_context(_as_file_error(target))
     if is_stream(target):
         return opened.enter_context(open(target, "wb"))
-    target = target.resolve()
+    target = _resolved(target)
     mode = _mode_to_keep(target)
+    sweep(target.parent)
     # a short name of our own: the target's may leave no room for a suffix
-    path = target.with_name(f".robolin-{os.getpid()}-{secrets.token_hex(4)}.part")
+    path = target.with_name(new_name())
     parts.append(Part(path, target, mode))
     # nobody reads along while a private file is being replaced
     at_first = 0o666 if mode is None else 0o600
     return opened.enter_context(open(path, "x+b", opener=lambda p, f: os.open(p, f, at_first)))
+
+
+def _resolved(target: Path) -> Path:
+    """Where a file is to stand, links followed."""
+    try:
+        return target.resolve()
+    except RuntimeError as error:
+        # Python's own word for a link that leads to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
 
 
 def _mode_to_keep(target: Path) -> int | None:
@@ -147,16 +166,20 @@ def _reaching_the_disk(streams: Sequence[BinaryIO]) -> Iterator[None]:
 
 
 @contextmanager
-def _as_file_error(target: Path) -> Iterator[None]:
+def _as_file_error(target: Path, replaced: Sequence[Path] = ()) -> Iterator[None]:
+    """Errors of the system as ours; `replaced` are targets that belong to it and are new now."""
     try:
         yield
     except BrokenPipeError:
         # whoever was reading has left; the command line ends quietly
         raise
     except OSError as error:
+        if error.errno is None:
+            # not the system says so, and writing has no part in it
+            raise
         reason = error.strerror or str(error)
-        raise FileError(
-            f"could not write: {reason}",
-            where=str(target),
-            hint=_HINTS.get(error.errno or 0, ""),
-        ) from error
+        hint = _HINTS.get(error.errno or 0, "")
+        if replaced:
+            hint = f"'{replaced[0].name}' was replaced already and does not belong to it: run again"
+        message = f"could not write: {reason}"
+        raise FileError(message, where=str(target), hint=hint) from error

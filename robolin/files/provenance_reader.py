@@ -13,6 +13,7 @@ import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.errors import FileError, RobolinError
+from robolin.files.meta_schema import schema_problem
 from robolin.files.provenance_writer import EXTENDED_FORMAT, FORMAT, JOINTS, meta_digest
 from robolin.results.number_kind import KINDS, REAL, NumberKind, stored_values
 from robolin.results.result import Array
@@ -89,9 +90,8 @@ def require_intact(meta: Any, where: str, what: str = "its 'meta'") -> dict[str,
         raise RobolinError(message, where=where, hint="compute the file again with this robolin")
     if meta.get("sha256") != meta_digest(meta):
         raise damaged(where, f"{what} was changed after it was stored")
-    for name, said in meta["arrays"].items():
-        if said.get("numbers", REAL.name) not in KINDS:
-            raise damaged(where, f"the array '{name}' holds numbers of no known kind")
+    if problem := schema_problem(meta):
+        raise damaged(where, f"{what} was not written by robolin: {problem}")
     return meta
 
 
@@ -135,7 +135,16 @@ def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
         rows += 0 if meta["rows"] is None else len(next(iter(block.values())))
         yield block
     if meta["rows"] not in (None, rows):
-        raise damaged(where, f"it has {rows} rows, and was stored with {meta['rows']}")
-    for entry in entries:
-        if digests[entry.name].hexdigest() != entry.sha256:
-            raise damaged(where, f"the array '{entry.name}' was changed after it was stored")
+        message = f"it has {rows} rows, and was stored with {meta['rows']}"
+        raise damaged(where, message + companion(where))
+    changed = [e.name for e in entries if digests[e.name].hexdigest() != e.sha256]
+    if changed:
+        others = companion(where) if len(changed) == len(entries) else ""
+        raise damaged(where, f"the array '{changed[0]}' was changed after it was stored{others}")
+
+
+def companion(where: str) -> str:
+    """What else may be behind a file that is not what its provenance says, if that lies beside."""
+    if not where.lower().endswith(".csv"):
+        return ""
+    return f", or '{Path(where).name}.meta.json' belongs to another CSV file"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from math import prod
 
 import numpy as np
 
 from robolin.arrays import Numbers
-from robolin.files.provenance_reader import Blocks, Entry, Meta, damaged, entries_of
+from robolin.files.provenance_reader import Blocks, Entry, Meta, companion, damaged, entries_of
 from robolin.files.stored_file import StoredFile
 from robolin.files.table_file import ReadRequest, TableBlock, TableFile
 from robolin.results.number_kind import COMPLEX, INTEGER
@@ -23,11 +22,11 @@ def stored_table(table: TableFile, meta: Meta, where: str) -> StoredFile:
             f"number {min(len(table.names), len(expected)) + 1}",
         )
         message = f"its columns are not the ones its provenance states, from column '{odd}' on"
-        raise damaged(where, message)
-    return StoredFile(where, meta, partial(_blocks, table, meta))
+        raise damaged(where, message + companion(where))
+    return StoredFile(where, meta, partial(_blocks, table, meta, where))
 
 
-def _blocks(table: TableFile, meta: Meta, rows: int) -> Blocks:
+def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
     """The columns of each array put together again."""
     entries = entries_of(meta)
     widths = [len(entry.column_names()) for entry in entries]
@@ -38,11 +37,14 @@ def _blocks(table: TableFile, meta: Meta, rows: int) -> Blocks:
     }
     whole = [i for e in entries if e.numbers is INTEGER for i in places[e.name]]
     request = ReadRequest(range(len(table.names)), rows, gaps=True, whole=whole)
+    one_state, seen = meta["rows"] is None, 0
     for block in table.blocks(request):
-        yield {
-            entry.name: _array(entry, block, places[entry.name], meta["rows"] is None)
-            for entry in entries
-        }
+        seen += len(block.values)
+        if one_state and seen > 1:
+            raise damaged(where, f"it has {seen} rows or more, and was stored with one state")
+        yield {e.name: _array(e, block, places[e.name], one_state) for e in entries}
+    if one_state and not seen:
+        raise damaged(where, "it has no row, and was stored with one state")
 
 
 def _array(entry: Entry, block: TableBlock, places: range, one_state: bool) -> Numbers:
@@ -55,6 +57,4 @@ def _array(entry: Entry, block: TableBlock, places: range, one_state: bool) -> N
         values = np.where(np.isnan(values), np.nan, values)
     if entry.numbers is COMPLEX:
         values = np.ascontiguousarray(values).view(np.complex128)
-    shape = entry.shape if one_state else (len(values), *entry.shape[1:])
-    # a state has one row, and a second one would have no place
-    return values.reshape(shape if values.size == prod(shape) else (-1,))
+    return values.reshape(entry.shape if one_state else (len(values), *entry.shape[1:]))

@@ -51,7 +51,6 @@ def digits_of(on: Subject, names: Sequence[str]) -> Iterator[Check]:
     except ImportError:
         yield not_run(FAMILY, "every result in 50 digits", "install robolin[verify] (mpmath)")
         return
-    rows = sorted({int(np.argmax(on.condition)), 0} if len(on.arm.links) <= SMALL else {0})
     with mpmath.workdps(DIGITS):
         told: set[str] = set()
         for name in names:
@@ -60,12 +59,24 @@ def digits_of(on: Subject, names: Sequence[str]) -> Iterator[Check]:
                 yield not_run(FAMILY, name, "on a large arm one algorithm tells of each result")
                 continue
             told |= gives
-            if all(np.isfinite(x[rows]).all() for x in on.ran(name).arrays.values()):
+            rows = _rows(on, name)
+            if rows:
                 yield _digits_of(on, name, rows, mpmath.mpf)
             else:
-                yield not_applicable(
-                    FAMILY, name, "it has no finite answer in the states looked at"
-                )
+                reason = f"it has no finite answer in any of the {len(on.q)} states"
+                yield not_applicable(FAMILY, name, reason)
+
+
+def _rows(on: Subject, name: str) -> list[int]:
+    """The states to look at, of those with an answer: the worst conditioned, and the first."""
+    finite = np.ones(len(on.q), dtype=bool)
+    for values in on.ran(name).arrays.values():
+        finite &= np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+    answered = np.flatnonzero(finite)
+    if not len(answered):
+        return []
+    hardest = int(answered[np.argmax(on.condition[answered])])
+    return sorted({hardest, int(answered[0])} if len(on.arm.links) <= SMALL else {hardest})
 
 
 def _digits_of(on: Subject, name: str, rows: list[int], number: Any) -> Check:

@@ -154,3 +154,38 @@ def test_lines_of_keys_in_braces() -> None:
     assert line_of(text, ("case", 0, "b", "c")) == 4
     assert line_of(text, ("case", 1, "b", "c")) == 6
     assert line_of(text, ("nowhere",)) == 0
+
+
+ODD = {
+    "nested": "a = " + "[" * 5000 + "]" * 5000,
+    "a number of 5000 digits": "rtol = " + "9" * 5000,
+    "a number of 400 digits": "rtol = " + "9" * 400 + GOOD.replace("rtol = 1e-9", ""),
+    "a zero byte": GOOD.replace('"holding"', r'"\u0000"'),
+    "a zero byte in a path": GOOD.replace("stored/holding.npz", r"a\u0000.npz"),
+    "an empty path": GOOD.replace("stored/holding.npz", ""),
+    "an empty arm": GOOD.replace("arm.urdf", ""),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_odd_toml_is_refused(tmp_path: Path, what: str) -> None:
+    """Whatever TOML can say besides is an error that names the file."""
+    with pytest.raises(RobolinError, match=r"robolin\.toml"):
+        read(tmp_path, ODD[what])
+
+
+@pytest.mark.parametrize(
+    "tool", ["tool = 1", "tool = []", 'tool = "robolin"', "[[tool]]", "tool ="]
+)
+def test_a_project_file_above_may_hold_anything(tmp_path: Path, tool: str) -> None:
+    """A pyproject.toml in which `tool` is something else is none with a suite."""
+    (tmp_path / "pyproject.toml").write_text(tool)
+    with pytest.raises(RobolinError, match=r"no robolin\.toml here"):
+        find_suite(tmp_path)
+
+
+def test_a_project_file_nested_too_deep(tmp_path: Path) -> None:
+    """What the parser of TOML cannot read is not looked at any further."""
+    (tmp_path / "pyproject.toml").write_text("a = " + "[" * 5000)
+    with pytest.raises(RobolinError, match=r"no robolin\.toml here"):
+        find_suite(tmp_path)

@@ -297,16 +297,41 @@ def test_update_stores_anew_and_never_passes() -> None:
 
 @pytest.mark.usefixtures("project")
 def test_github_annotations() -> None:
-    """Every result that differs is one workflow command, its text on one line."""
+    """A result that differs is one command, its text on one line, at the line that was changed."""
     path = record()
     edited("mass: 1.2", "mass: 1.26")
     ran = robolin("check", path, "--format", "github")
     command, count = ran.out.splitlines()
-    assert command.startswith(
-        "::error file=stored/a.npz,title=robolin check%3A stored/a.npz differs::"
-    )
+    file, line = _annotated(command)
+    assert "mass: 1.26" in Path(file).read_text().splitlines()[line - 1]
+    assert ",title=robolin check%3A stored/a.npz differs::" in command
     assert "link forearm: mass 1.2 → 1.26 kg (+5 %25)%0A" in command
     assert count == "1 checked: 1 differs"
+
+
+def _annotated(command: str) -> tuple[str, int]:
+    found = re.match(r"::error file=([^,]*),line=(\d+),", command)
+    assert found, command
+    return found[1], int(found[2])
+
+
+@pytest.mark.usefixtures("project")
+def test_annotations_beside_a_file() -> None:
+    """With -o the file has the form of its extension, and the annotations are shown as well."""
+    path = record()
+    edited("mass: 1.2", "mass: 1.26")
+    ran = robolin("check", path, "--format", "github", "-o", "report.xml")
+    assert ran.out == robolin("check", path, "--format", "github").out
+    assert ElementTree.parse("report.xml").getroot().get("failures") == "1"
+
+
+@pytest.mark.usefixtures("project")
+def test_annotations_without_a_line() -> None:
+    """What differs while the model is the same is told of the stored file."""
+    path = record()
+    answered("record", "inverse", "arm.yaml", "--q", "0.3,0.1", "-o", "other.npz")
+    ran = robolin("check", path, "--against", "other.npz", "--format", "github")
+    assert ran.out.startswith("::error file=stored/a.npz,title=")
 
 
 @pytest.mark.usefixtures("project")
@@ -320,7 +345,7 @@ def test_junit() -> None:
     assert {case.get("name") for case in suite} == {"good & well.npz", "bad.npz"}
     text = junit([Outcome("bell\a <1>", "a.npz", "differs", "inverse \x1b[0m")])
     (case,) = ElementTree.fromstring(text)
-    assert (case.get("name"), case.get("classname")) == ("bell? <1>", "inverse ?[0m")
+    assert (case.get("name"), case.get("classname")) == ("bell\\x07 <1>", "inverse \\x1b[0m")
 
 
 @pytest.mark.usefixtures("project")

@@ -167,6 +167,13 @@ STRUCTURE = [
     ),
     BadFile("no gear", arm("damping", "rotor_inertia"), "missing-key", 10, "'gear_ratio'"),
     BadFile(
+        "gear beyond all bounds",
+        arm("damping: 0.1", "rotor_inertia: 1\n    gear_ratio: 1e200"),
+        "number-not-finite",
+        17,
+        "too large",
+    ),
+    BadFile(
         "gear of zero",
         arm("damping: 0.1", "rotor_inertia: 1\n    gear_ratio: 0"),
         "zero-gear-ratio",

@@ -12,7 +12,12 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from robolin.errors import UsageError
+
 Function = Callable[..., Any]
+
+# flags that name a file to write
+_OUTPUTS = frozenset({"path", "write_baseline"})
 
 STATE, MODEL, METHOD, OUTPUT = "State", "Model", "Answer", "Output"
 TORQUE, TIME = "Torque", "Time"
@@ -31,15 +36,59 @@ SECTIONS: Mapping[str, str] = {
 
 
 class Flag(click.Option):
-    """An option with a section of the help page to stand in."""
+    """An option with a section of the help page to stand in, which drops nothing it was given.
 
-    def __init__(self, *args: Any, section: str = OUTPUT, **kwargs: Any) -> None:
+    by_joint: whether VALUES given more than once are put together, as long as joints are named
+    """
+
+    def __init__(
+        self, *args: Any, section: str = OUTPUT, by_joint: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.section = section
+        self.section, self.by_joint = section, by_joint
+        self._takes_one = not (self.multiple or self.is_flag or self.count)
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the parser keep everything that was given, where it would keep the last."""
+        if not self._takes_one:
+            super().add_to_parser(parser, ctx)
+            return
+        self.multiple = True
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.multiple = False
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        name = self.name or ""
+        if self._takes_one and isinstance(given := opts.get(name), list):
+            opts = {**opts, name: self._one_of(given)}
+        return super().handle_parse_result(ctx, opts, args)
+
+    def _one_of(self, given: Sequence[Any]) -> Any:
+        if len(given) == 1:
+            return given[0]
+        if self.by_joint and all(map(_names_joints, given)):
+            return ",".join(given)
+        hint = "keep one of them"
+        if self.by_joint:
+            hint += "; values of named joints, such as elbow=1, may be given one after the other"
+        raise UsageError(f"given {len(given)} times", where=self.opts[0], hint=hint)
+
+
+def _names_joints(text: str) -> bool:
+    """Whether every value is that of a named joint, so that more of them can follow."""
+    return not text.startswith("hold+") and all("=" in item for item in text.split(","))
 
 
 class VerbCommand(click.Command):
-    """A command whose help page has one section per bundle of flags."""
+    """A command whose help page has one section per bundle of flags, and which loses no input."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        require_inputs_kept(ctx)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, text in SECTIONS.items():
@@ -81,6 +130,23 @@ def bundled(
         return wrapper
 
     return decorate
+
+
+def require_inputs_kept(ctx: click.Context) -> None:
+    """Refuse a command line that names one file as an output and for anything else."""
+    from robolin.files.apart import require_apart
+
+    words: dict[str, list[str]] = {}
+    for param in ctx.command.params:
+        value = ctx.params.get(param.name or "")
+        values = value if isinstance(value, tuple) else (value,)
+        words[param.name or ""] = [each for each in values if isinstance(each, str)]
+    for output in _OUTPUTS & words.keys():
+        others = [each for name, named in words.items() if name != output for each in named]
+        for target in words[output]:
+            require_apart(target, others)
+    if not any(words.get(output) for output in _OUTPUTS):
+        require_apart(None, [each for named in words.values() for each in named])
 
 
 def given_options(ctx: click.Context) -> dict[str, Any]:

@@ -52,12 +52,14 @@ class Output:
     jobs: int | None = None
     chunk_rows: int | None = None
 
-    def require_target(self) -> None:
-        """Refuse a file that could not be written, before anything is computed for it."""
+    def require_target(self, inputs: Iterable[str] = ()) -> None:
+        """Refuse a file that could not be written or is read, before anything is computed."""
+        from robolin.files.apart import require_apart
         from robolin.files.write import require_target
 
         if self.path is not None:
             require_target(self.path, self.form)
+        require_apart(self.path, inputs)
 
     def form_written(self) -> str:
         """The form the answer will have."""

@@ -77,6 +77,7 @@ DRIVE = [
     flag(
         "--tau",
         section=TORQUE,
+        by_joint=True,
         metavar="VALUES",
         help="Torques (forces of sliding joints) for all times; 'hold' carries weight and loads "
         "at every moment, 'hold+VALUES' both.  [default: 0]",
@@ -99,6 +100,7 @@ DRIVE = [
     flag(
         "--gain",
         section=TORQUE,
+        by_joint=True,
         metavar="C|VALUES",
         help="The controller's c in 1/s, one number or one per joint.  [default: 1]",
     ),

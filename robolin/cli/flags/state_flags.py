@@ -52,7 +52,8 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
     """
     said = {**_HELP, **texts}
     flags = [
-        flag(f"--{name}", section=STATE, metavar="VALUES", help=said[name]) for name in verb.states
+        flag(f"--{name}", section=STATE, by_joint=True, metavar="VALUES", help=said[name])
+        for name in verb.states
     ]
     if "on-bad-row" not in verb.states_from:
         return flags

@@ -15,7 +15,7 @@ from robolin.cli.flags.flag import OUTPUT, bundled, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag, standard_output
 from robolin.errors import UsageError
-from robolin.wording import printable
+from robolin.wording import printable, printable_json
 
 EXTENSIONS = {".json": "json", ".txt": "table"}
 
@@ -198,7 +198,8 @@ def _width(terminal: bool) -> int:
 def _json(document: Any) -> str:
     import json
 
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return printable_json(text) + "\n"
 
 
 def _write_file(path: str, text: str) -> None:

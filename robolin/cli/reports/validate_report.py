@@ -14,7 +14,7 @@ from robolin.checking.validate_settings import KNOWN_IDS
 from robolin.cli.reports.report import Report, TextLines
 from robolin.description.model import Finding
 from robolin.version import __version__
-from robolin.wording import counted, printable
+from robolin.wording import counted, printable, printable_json
 
 FORMS = ("table", "json", "github", "junit", "sarif")
 EXTENSIONS = {".txt": "table", ".json": "json", ".xml": "junit", ".sarif": "sarif"}
@@ -150,7 +150,7 @@ def sarif(files: Sequence[Validated]) -> str:
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "results": results}],
     }
-    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(log, indent=1, ensure_ascii=False)) + "\n"
 
 
 def _sarif_result(found: Finding, ids: Sequence[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,8 +14,8 @@ import click
 from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag, count_flag
-from robolin.cli.reports.report import Report
-from robolin.errors import UsageError
+from robolin.cli.reports.report import Report, reports_to
+from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
     from robolin.checking.check_results import CheckSettings
@@ -56,15 +56,8 @@ class CheckOptions:
         settings = Settings(self.jobs, self.chunk_rows)
         return CheckSettings(Inputs(self.model, root), close, settings, self.update)
 
-    def report(self) -> Report:
-        if self.path is None:
-            return Report(None, self.form or "table", self.color)
-        says = _EXTENSIONS.get(PurePath(file_name(self.path)).suffix.lower())
-        if self.form is None and says is None:
-            hint = f"use {', '.join(_EXTENSIONS)}, or say --format"
-            message = "the extension does not say what to write"
-            raise UsageError(message, where=self.path, hint=hint)
-        return Report(self.path, self.form or says or "table", self.color)
+    def reports(self) -> list[Report]:
+        return reports_to(self.path, self.form, self.color, _EXTENSIONS)
 
     def require_sense(self) -> None:
         """Refuse flags that cannot go together."""
@@ -143,7 +136,7 @@ _PARAMS = [
         "form",
         section=OUTPUT,
         type=click.Choice(_FORMS),
-        help="Form of the report.  [default: table]",
+        help="Form of the report on standard output; with -o, beside the file.  [default: table]",
     ),
     flag(
         "-o",
@@ -187,9 +180,12 @@ def command(options: CheckOptions) -> None:
     from robolin.cli.reports.check_report import write
 
     options.require_sense()
-    report = options.report()
-    outcomes = checked_side_by_side(_checks(options), options.jobs or os.cpu_count() or 1)
-    write(report, outcomes, options.everything)
+    reports = options.reports()
+    checks = _checks(options)
+    _require_inputs_kept(options)
+    outcomes = checked_side_by_side(checks, options.jobs or os.cpu_count() or 1)
+    for report in reports:
+        write(report, outcomes, options.everything)
     click.get_current_context().exit(exit_code_of(outcomes))
 
 
@@ -207,6 +203,34 @@ def _checks(options: CheckOptions) -> list[Callable[[], Outcome]]:
     if options.model is not None:
         cases = tuple(_with_arm(case, options.model) for case in cases)
     return [partial(check_case, case, how) for case in cases]
+
+
+def _require_inputs_kept(options: CheckOptions) -> None:
+    """Refuse a report that would replace a file which is read for a case or a stored result."""
+    from robolin.checking.suite import nearest_suite, suite_file
+    from robolin.files.apart import require_apart
+
+    if options.path is None or not Path(options.path).exists():
+        return
+    if options.stored:
+        for name in options.stored:
+            require_apart(options.path, _read_for(name, options.how()))
+        return
+    require_apart(options.path, [suite_file(options.suite)])
+    for case in nearest_suite(options.suite):
+        require_apart(options.path, [case.stored, *case.question.files])
+
+
+def _read_for(stored: str, how: CheckSettings) -> tuple[str, ...]:
+    """The files that a stored result was computed from; what is wrong with it is told later."""
+    from robolin.checking.recorded_question import recorded_question
+    from robolin.files.stored import open_stored
+
+    try:
+        with open_stored(stored) as opened:
+            return recorded_question(opened, how.inputs).files
+    except RobolinError:
+        return ()
 
 
 def _with_arm(case: Case, arm: str) -> Case:

@@ -10,6 +10,7 @@ import click
 from robolin.answering.verbs import answering_verb
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag, label_of
 from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.wording import printable
 
 if TYPE_CHECKING:
     from robolin.checking.tolerance import Tolerances
@@ -137,6 +138,6 @@ def _record_suite(path: str | None) -> None:
         except RobolinError as error:
             problems += [in_case(case, part) for part in error.parts]
         else:
-            click.echo(f"recorded {case.name}: {case.stored}")
+            click.echo(printable(f"recorded {case.name}: {case.stored}"))
     raise_all(problems)
     click.echo(f"{len(missing)} recorded, {len(cases) - len(missing)} there already")

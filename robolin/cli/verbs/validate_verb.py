@@ -127,7 +127,9 @@ def command(options: ValidateOptions) -> None:
 
     reports = reports_to(options.path, options.form, options.color, EXTENSIONS)
     settings = options.settings()
-    files = [_validated(source, settings) for source in options.sources()]
+    sources = options.sources()
+    _require_kept(options, settings, sources)
+    files = [_validated(source, settings) for source in sources]
     for report in reports:
         write(report, files)
     if options.write_baseline is not None:
@@ -136,6 +138,16 @@ def command(options: ValidateOptions) -> None:
     telling = ("error", "warning", "note") if options.strict else ("error", "warning")
     if any(file.counts[level] for file in files for level in telling):
         click.get_current_context().exit(FOUND_SOMETHING)
+
+
+def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources: list[str]) -> None:
+    """Refuse to replace a file that is read; a baseline alone may be brought up to date."""
+    from robolin.files.apart import require_apart
+
+    if options.path is not None:
+        require_apart(options.path, [*sources, *settings.files])
+    if options.write_baseline is not None:
+        require_apart(options.write_baseline, [*sources, *settings.files[:1]])
 
 
 def _validated(source: str, settings: ValidateSettings) -> Validated:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import isfinite
 
 from robolin.arm import IDENTITY, Limits, Mimic, Pose
 from robolin.description.model import JointEntry, LinkEntry, Place
@@ -80,7 +81,13 @@ def _armature(fields: Fields) -> float:
         message = f"{fields.what}: gear_ratio is 0"
         hint = "it is the turns of the rotor per turn of the joint"
         fields.error("zero-gear-ratio", fields.place("gear_ratio"), message, hint)
-    return (ratio or 0.0) ** 2 * (inertia or 0.0)
+    felt = (ratio or 0.0) * (ratio or 0.0) * (inertia or 0.0)
+    if not isfinite(felt):
+        message = f"{fields.what}: gear_ratio² · rotor_inertia is too large"
+        hint = "are both in SI units, and the ratio that of the joint's gear?"
+        fields.error("number-not-finite", fields.place("gear_ratio"), message, hint)
+        return 0.0
+    return felt
 
 
 def _mimic(fields: Fields) -> Mimic | None:

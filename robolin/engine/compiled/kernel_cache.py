@@ -81,11 +81,10 @@ def write(key: str, content: bytes) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         where = f" in {place}" if place else ""
-        _say(
-            "not kept",
-            f"compiled kernels cannot be kept{where} ({reason}); "
-            "set ROBOLIN_CACHE to a folder of yours",
-        )
+        # without a home there is no place for the key either
+        needed = "ROBOLIN_CACHE" if key_file() else "HOME, or XDG_CONFIG_HOME and ROBOLIN_CACHE,"
+        help_ = f"set {needed} to a folder of yours"
+        _say("not kept", f"compiled kernels cannot be kept{where} ({reason}); {help_}")
 
 
 def _absolute(variable: str) -> Path | None:

@@ -15,6 +15,7 @@ from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
 from robolin.files.csv.csv_records import CsvTable, lines_of, number, records, table, whole_number
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
+from robolin.files.polars_room import polars_has_room
 from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource, raise_first
 
 # below this many bytes the time to import polars is longer than the time it saves
@@ -24,11 +25,12 @@ _SMALLEST_BLOCK = 1 << 18
 # whole numbers up to here are float64 as well; so many lines tell whether there are larger ones
 _EXACT = 1 << 53
 _LOOKED_AT = 100
+MOST_COLUMNS = 500_000
 
 
 def csv_table(source: TableSource) -> TableFile:
     """Read the header at once and the numbers on request."""
-    reader = LineReader(source.stream, max(_LARGE_FILE, 1))
+    reader = LineReader(source.stream, max(_LARGE_FILE, 1), source.file)
     text = CsvText(reader, source.file)
     if not source.regular:
         return TableFile(text.names, text.blocks, None, lambda: None, reader.digest, text.whole)
@@ -127,6 +129,9 @@ def _header(head: bytes, start: bytes, file: str) -> list[str]:
         raise RobolinError(
             "the file is empty", where=file, hint="the first line has to name the columns"
         )
+    if count(head, b",") >= MOST_COLUMNS:
+        message = f"the first line names more than {MOST_COLUMNS} columns"
+        raise RobolinError(message, where=f"{file}:1", hint="a table has a column per number")
     lines = list(lines_of(head, file))
     found = next(records(lines, file), (1, []))[1] if head.strip() else []
     names = [name.strip() for name in found]
@@ -149,12 +154,14 @@ def _fast(
     data: bytes, width: int, request: ReadRequest
 ) -> tuple[Floats, dict[int, Integers]] | None:
     """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
+    if not polars_has_room():
+        return None
     import polars
 
-    if not data.isascii():
+    if not data.isascii() or data.count(b"\r") != data.count(b"\r\n"):
         return None
-    # polars sees a row in a blank line at the end
-    body = data if data[-3:-1].strip() else data.rstrip()
+    # polars sees a row in a blank line at the end, but one of spaces is a row indeed
+    body = data.rstrip(b"\r\n")
     if not body:
         return None
     read = [str(i) for i in request.indices]
@@ -169,16 +176,30 @@ def _fast(
         values = frame.cast(polars.Float64).to_numpy()
     except polars.exceptions.PolarsError:
         return None
-    last_is_read = width - 1 in request.indices
-    # a row that is too short lacks its last cell, which is unseen in a column that nobody reads
-    if not last_is_read and count(body, b",") != len(values) * (width - 1):
+    # polars looks only at columns that somebody reads: one cell too many shifts the others
+    if not _rectangular(body, len(values), width):
         return None
-    if np.isfinite(values).all():
+    finite = np.isfinite(values)
+    if finite.all():
         return values, whole
-    # a blank line in a single column, or a last cell that is not there, looks like a gap
-    if request.gaps and count(body, b",") == len(values) * (width - 1) > 0:
-        return values, whole
-    return None
+    # a blank line in a single column looks like a gap
+    return (np.where(finite, values, np.nan), whole) if request.gaps and width > 1 else None
+
+
+def _rectangular(body: bytes, rows: int, width: int) -> bool:
+    """Whether there are so many lines, the last one without end, and so many cells in each."""
+    text = np.frombuffer(body, np.uint8)
+    ends = np.flatnonzero(text == ord("\n"))
+    ends = np.append(ends, len(body))
+    if len(ends) != rows:
+        return False
+    if width == 1:
+        return not count(body, b",")
+    commas = np.flatnonzero(text == ord(","))
+    if len(commas) != rows * (width - 1):
+        return False
+    first, last = commas[:: width - 1], commas[width - 2 :: width - 1]
+    return bool((last < ends).all() and (first[1:] > ends[:-1]).all())
 
 
 def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:

@@ -94,8 +94,9 @@ def number(cell: str) -> float | None:
         value = float(cell)
     except ValueError:
         return None
-    # Python itself would read 1_000
-    return value if isfinite(value) and "_" not in cell else None
+    # Python itself would read 1_000, and digits of all scripts
+    plain = "_" not in cell and cell.strip().isascii()
+    return value if plain and isfinite(value) else None
 
 
 def whole_number(cell: str) -> int | None:

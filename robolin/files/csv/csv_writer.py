@@ -13,6 +13,7 @@ from typing import BinaryIO
 from robolin.background import from_item, prefetch
 from robolin.files.atomic import is_stream, replacing, replacing_together
 from robolin.files.json.json_writer import laid_out
+from robolin.files.polars_room import polars_has_room
 from robolin.files.provenance_writer import Digests
 from robolin.results.result import Result, ResultStream
 from robolin.results.table_columns import Columns, column_names, table_columns
@@ -58,7 +59,8 @@ def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
         if size >= _LARGE_TABLE:
             break
     yield _lines([column_names(held[0])])
-    written = _by_polars if size >= _LARGE_TABLE else _by_python
+    by_polars = size >= _LARGE_TABLE and polars_has_room()
+    written = _by_polars if by_polars else _by_python
     for part in chain(held, rest):
         groups = table_columns(part)
         at_once = max(_NUMBERS_AT_ONCE // sum(len(group.names) for group in groups), 1)

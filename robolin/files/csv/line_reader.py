@@ -9,6 +9,11 @@ from typing import BinaryIO
 
 import numpy as np
 
+from robolin.errors import RobolinError
+
+# of results in a table a row of 60 joints has 216 000 numbers in at most 5 MB
+LONGEST_LINE = 16 << 20
+
 _READ_AT_ONCE = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 
@@ -49,12 +54,13 @@ class LineReader:
     """A stream that is read once, from front to back.
 
     size: about how many bytes to read at once; may be changed on the way
+    file: what to call it in messages
     """
 
     _SMALLEST_READ = 1 << 16
 
-    def __init__(self, stream: BinaryIO, size: int) -> None:
-        self._stream = stream
+    def __init__(self, stream: BinaryIO, size: int, file: str = "") -> None:
+        self._stream, self._file = stream, file
         self._digest = hashlib.sha256()
         self._position = 0
         self.size = size
@@ -63,7 +69,7 @@ class LineReader:
         """All lines of the text, some at a time."""
         rest, first, last = b"", 1, False
         while not last:
-            held, length = [rest], len(rest)
+            held, length, since = [rest], len(rest), len(rest)
             while True:
                 piece = self._read(max(self.size - length, self._SMALLEST_READ))
                 last = not piece
@@ -72,10 +78,18 @@ class LineReader:
                     break
                 held.append(piece)
                 length += len(piece)
+                since = len(piece) - cut if cut else since + len(piece)
+                self._require_short(since, first)
             rest = piece[cut:]
             data = b"".join([*held, memoryview(piece)[:cut]])
             yield Lines(data, first, self._position - len(rest), last)
             first += count(data, b"\n")
+
+    def _require_short(self, length: int, first: int) -> None:
+        if length > LONGEST_LINE:
+            message = f"a line at or below line {first} is longer than {LONGEST_LINE >> 20} MiB"
+            hint = "a table has one line per row; is this a text file?"
+            raise RobolinError(message, where=self._file, hint=hint)
 
     def digest(self) -> str:
         """SHA-256 of what has been read."""

@@ -19,6 +19,7 @@ from robolin.files.atomic import replacing
 from robolin.files.provenance_writer import Digests
 from robolin.results.number_kind import COMPLEX, NumberKind, kind_of, stored_values
 from robolin.results.result import ResultStream
+from robolin.wording import printable_json
 
 _HELD_IN_MEMORY = 1 << 24
 _NUMBERS_AT_ONCE = 1 << 16
@@ -47,7 +48,7 @@ def write_json_to(result: ResultStream, stream: BinaryIO) -> None:
                         )
                     spools[name].write(stored_values(values).tobytes())
         for text in _document(result, digests, spools):
-            stream.write(text.encode())
+            stream.write(printable_json(text).encode())
 
 
 def _document(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import lzma
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from math import prod
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -17,9 +20,12 @@ from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
 
 _DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError, OSError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, MemoryError, OSError),
     *(ValueError, LookupError, RuntimeError, ArithmeticError, AttributeError, TypeError),
+    *(SyntaxError, TokenError),
 )
+# of what the compression of ZIP archives makes of zeros
+_LARGEST_RATIO = 1032
 _HEADERS: dict[tuple[int, int], Any] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -83,11 +89,25 @@ def members(archive: zipfile.ZipFile) -> dict[str, NpzMember]:
     found = {}
     for entry in archive.namelist():
         if entry.endswith(".npy"):
+            info = archive.getinfo(entry)
+            _require_plausible(info)
             with archive.open(entry) as stream:
                 shape, columns_first, dtype = _header(stream)
+                size = info.file_size - stream.tell()
+            if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
+                raise ValueError("an array has another size than its header says")
             name = entry.removesuffix(".npy")
             found[name] = NpzMember(archive, name, dtype, shape, columns_first)
     return found
+
+
+def _require_plausible(info: zipfile.ZipInfo) -> None:
+    """Refuse what NumPy does not write: another compression, or more than this one can hold."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("a compression that NumPy does not use")
+    ratio = 1 if info.compress_type == zipfile.ZIP_STORED else _LARGEST_RATIO
+    if info.file_size > ratio * info.compress_size + (1 << 16):
+        raise ValueError("a member claims to be larger than it can be")
 
 
 @contextmanager

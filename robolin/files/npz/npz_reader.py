@@ -21,6 +21,9 @@ from robolin.files.table_file import (
 )
 from robolin.quantities import COLUMN_WORDS, column_name
 
+# bytes; as many joints as no arm has
+_LARGEST_NAMES = 1 << 22
+
 
 def npz_table(source: TableSource) -> TableFile:
     """Name every column as a CSV would: by its joint, or by its number without `joints`."""
@@ -95,6 +98,12 @@ def _joint_names(found: Mapping[str, NpzMember], file: str) -> list[str] | None:
             "'joints' has to be a list of names",
             where=file,
             hint="one name per column of q, as text",
+        )
+    if joints.shape[0] * joints.dtype.itemsize > _LARGEST_NAMES:
+        raise RobolinError(
+            f"'joints' holds {joints.shape[0]} names of {joints.dtype.itemsize // 4} letters",
+            where=file,
+            hint="one name per joint",
         )
     return [str(name) for name in joints.at_once()]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import os
 import re
 import struct
 import zipfile
@@ -60,6 +61,7 @@ class NpzArchive:
             names = self._archive.namelist()
             if len(set(names)) < len(names):
                 raise damaged(where, "the archive holds two arrays of one name")
+            self._require_as_they_are()
             self.meta = provenance(self._meta_text(), where)
             self._require_joints()
             self._require_arrays([name.removesuffix(".npy") for name in names])
@@ -145,6 +147,14 @@ class NpzArchive:
                 return None
             values = np.frombuffer(stream.read(), kind, prod(shape))
         return [str(value) for value in values]
+
+    def _require_as_they_are(self) -> None:
+        """Refuse arrays that take more room once read than the file has on the disk."""
+        infos = self._archive.infolist()
+        size = self._stream.seek(0, os.SEEK_END)
+        as_they_are = all(info.compress_type == zipfile.ZIP_STORED for info in infos)
+        if not as_they_are or sum(info.file_size for info in infos) > size:
+            raise damaged(self.where, "its arrays are compressed or overlap; robolin's do neither")
 
     def _require_joints(self) -> None:
         if self._words("joints") != self.meta["joints"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from robolin.arrays import Integers
 from robolin.errors import RobolinError
+from robolin.files.polars_room import require_polars_room
 from robolin.files.table_file import (
     ReadRequest,
     TableBlock,
@@ -20,26 +22,32 @@ from robolin.files.table_file import (
     require_finite,
 )
 
+# of repeated values Parquet keeps a few bytes only; motions have a time at least
+_ALWAYS_FINE, _LARGEST_RATIO = 1 << 26, 1000
+
 if TYPE_CHECKING:
     from polars import DataFrame, LazyFrame, Schema
 
 
 def parquet_table(source: TableSource) -> TableFile:
     """Look at the names and types; columns that nobody asks for may hold anything."""
+    file = source.file
+    require_polars_room(file)
     import polars
 
-    file = source.file
     try:
         lazy = polars.scan_parquet(source.path, glob=False, hive_partitioning=False)
         schema = lazy.collect_schema()
         rows: int = lazy.select(polars.len()).collect().item()
-    except polars.exceptions.PolarsError as error:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise _damaged(file) from error
     names = schema.names()
+    size = source.stream.seek(0, os.SEEK_END)
 
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         chosen = [names[i] for i in request.indices]
         _require_numbers(schema, chosen, file)
+        _require_plausible(8 * rows * len(chosen), size, file)
         first = 0
         for frame in _frames(lazy.select(chosen), request.rows, file):
             values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
@@ -79,8 +87,15 @@ def _frames(lazy: LazyFrame, rows: int, file: str) -> Iterator[DataFrame]:
 
     try:
         yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
-    except polars.exceptions.PolarsError as error:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise _damaged(file) from error
+
+
+def _require_plausible(bytes_read: int, size: int, file: str) -> None:
+    """Refuse a small file that unfolds to far more numbers than a motion can be packed into."""
+    if bytes_read > _ALWAYS_FINE and bytes_read > _LARGEST_RATIO * size:
+        message = f"its {size} bytes stand for {bytes_read // 8} numbers"
+        raise RobolinError(message, where=file, hint="no recorded motion repeats itself so often")
 
 
 def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:

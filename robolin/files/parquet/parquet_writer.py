@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 from robolin.background import close, from_item, in_background, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
+from robolin.files.polars_room import require_polars_room
 from robolin.files.provenance_writer import Digests
 from robolin.results.result import Result, ResultStream
 from robolin.results.table_columns import table_columns
@@ -51,6 +52,7 @@ def write_parquet(result: ResultStream, path: str | Path) -> None:
 
 
 def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path) -> None:
+    require_polars_room(str(path))
     import polars
     from polars.io.plugins import register_io_source
 
@@ -86,11 +88,19 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
             else:
                 in_background(sink, leave)
         except polars.exceptions.PolarsError as error:
+            _require_room(stream)
             raise FileError(f"could not write: {error}", where=str(path)) from error
     place = checksum_place(stream)
     assert place is not None, "the checksum was given a place"
     stream.seek(place)
     stream.write(checksum_but_for(stream, place))
+
+
+def _require_room(stream: IO[bytes]) -> None:
+    """Let the system itself say what is wrong with writing, if anything still is."""
+    stream.seek(0, os.SEEK_END)
+    stream.write(bytes(_READ_AT_ONCE))
+    stream.flush()
 
 
 def _framed(part: Result) -> DataFrame:

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from robolin.errors import RobolinError
 from robolin.files.parquet.parquet_reader import parquet_table
 from robolin.files.parquet.parquet_writer import META, UNCHECKED, checksum_but_for, checksum_place
+from robolin.files.polars_room import require_polars_room
 from robolin.files.provenance_reader import damaged, open_bytes, provenance
 from robolin.files.stored_columns import stored_table
 from robolin.files.stored_file import StoredFile
@@ -40,6 +41,7 @@ def _require_checksum(stream: BinaryIO, where: str) -> None:
 
 
 def _parquet_meta(where: str) -> str:
+    require_polars_room(where)
     import polars
 
     try:

@@ -1,0 +1,49 @@
+"""Where in a robot file the changes of a model stand, as far as it can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from robolin.checking.model_changes import Change
+from robolin.description.load import read
+from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, Place
+from robolin.errors import RobolinError
+
+# the part of a joint that a figure of it is written in
+_PARTS = {"damping": "dynamics", "friction": "dynamics", "armature": "dynamics"}
+
+
+def changed_place(arm: str, changes: Sequence[Change]) -> Place | None:
+    """The line of the first change that is still to be seen in the file of an arm."""
+    if not changes or not Path(arm).is_file():
+        return None
+    try:
+        description = read(arm).description
+    except RobolinError:
+        return None
+    return None if description is None else next(_places(description, changes), None)
+
+
+def _places(description: Description, changes: Sequence[Change]) -> Iterator[Place]:
+    entries: dict[str, Sequence[LinkEntry | JointEntry | LoopEntry]] = {
+        "link": description.links,
+        "joint": description.joints,
+        "loop": description.loops,
+    }
+    for change in changes:
+        # a part that was removed has no line any more
+        name = change.new if change.quantity == "renamed" else change.name
+        for entry in entries.get(change.part, ()):
+            if entry.name == name:
+                yield _place(entry, change.quantity)
+
+
+def _place(entry: LinkEntry | JointEntry | LoopEntry, quantity: str) -> Place:
+    if isinstance(entry, LinkEntry):
+        told_of_itself = quantity in ("added", "renamed")
+        return entry.place if told_of_itself else entry.inertia_place or entry.place
+    if isinstance(entry, JointEntry):
+        first, last = quantity.partition(" ")[0], quantity.rpartition(" ")[2]
+        return entry.at("limit" if last == "limit" else _PARTS.get(first, first))
+    return entry.place

@@ -1,0 +1,65 @@
+"""Outputs that are none of the inputs, whatever links and paths both are named by."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from robolin.errors import UsageError
+
+# what a file is, whatever it is called: its device and its number there
+Identity = tuple[int, int]
+
+
+def require_apart(output: str | Path | None, inputs: Iterable[str | Path]) -> None:
+    """Refuse an output that is one of the inputs, so that nothing is lost that is read.
+
+    output: a file, or None for standard output
+    inputs: files, or '-' for standard input; what is no file, such as a bundled name, is passed by
+    """
+    targets = {found: name for name in _written(output) if (found := _identity(name, 1))}
+    if not targets:
+        return
+    for given in inputs:
+        for name in _with_companion(given):
+            written = targets.get(_identity(name, 0) or (-1, -1))
+            if written is not None:
+                raise _overwritten(written, name)
+
+
+def _overwritten(written: str, read: str) -> UsageError:
+    where = "standard output" if written == "-" else written
+    source = "standard input" if read == "-" else f"'{read}'"
+    message = f"it is the same file as {source}, which is read here"
+    return UsageError(message, where=where, hint="write to another file")
+
+
+def _written(output: str | Path | None) -> Iterator[str]:
+    return iter(("-",)) if output is None else _with_companion(output)
+
+
+def _with_companion(file: str | Path) -> Iterator[str]:
+    """The file, and beside a CSV what is stored of its provenance."""
+    yield str(file)
+    if str(file).lower().endswith(".csv"):
+        yield f"{file}.meta.json"
+
+
+def _identity(name: str, standard: int) -> Identity | None:
+    """Which file it is; None for none, and for pipes and devices, which nothing overwrites."""
+    try:
+        found = os.fstat(_number(standard)) if name == "-" else os.stat(name)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _number(standard: int) -> int:
+    """The number of standard input or output, as the process has them now."""
+    stream = (sys.stdin, sys.stdout)[standard]
+    if stream is None:
+        raise OSError("it is closed")
+    return stream.fileno()

@@ -1,0 +1,62 @@
+"""Files still being written: whose they are, and which of them nobody will ever complete."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import secrets
+import stat
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+_NAME = re.compile(r"\.robolin-([0-9a-f]{8})-([0-9]{1,10})-[0-9a-f]{8}\.part")
+# what tells one numbering of processes from another: a start of the system, and a container
+_NUMBERINGS = ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")
+
+
+def new_name() -> str:
+    """A name for a part that says on which system and by which process it is written."""
+    return f".robolin-{_system()}-{os.getpid()}-{secrets.token_hex(4)}.part"
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes of this user and system that are gone have left in a folder."""
+    if not hasattr(os, "getuid") or not os.path.exists(_NUMBERINGS[0]):
+        # nobody can say whether a process lives, or which system a number is of
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            found = _NAME.fullmatch(entry.name)
+            if found and found[1] == _system() and not _lives(int(found[2])):
+                _remove(Path(entry.path))
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        info = path.lstat()
+        if stat.S_ISREG(info.st_mode) and info.st_uid == os.getuid():
+            path.unlink()
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        # it is somebody else's, or no number of a process
+        return True
+    return True
+
+
+@cache
+def _system() -> str:
+    """The system as it runs now: another start or another container numbers processes anew."""
+    told = [platform.node()]
+    for place in _NUMBERINGS:
+        with suppress(OSError):
+            told.append(os.readlink(place) if os.path.islink(place) else Path(place).read_text())
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:8]

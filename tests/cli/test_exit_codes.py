@@ -1,0 +1,49 @@
+"""Whatever stops a command becomes one of the exit codes that are promised."""
+
+from __future__ import annotations
+
+import pytest
+
+from robolin.cli import exit_codes
+from robolin.cli.exit_codes import exit_code_of
+from robolin.errors import FileError, RobolinError, UsageError
+
+
+class Panic(BaseException):
+    """What a library written in another language may throw."""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Panic("assertion failed"), 70),
+        (GeneratorExit(), 70),
+        (ZeroDivisionError(), 70),
+        (RecursionError(), 70),
+        (KeyboardInterrupt(), 130),
+        (SystemExit(143), 143),
+        (SystemExit(), 0),
+        (BrokenPipeError(), 0),
+        (MemoryError(), 3),
+        (OSError(28, "No space left on device"), 4),
+        (RobolinError("no"), 3),
+        (UsageError("no"), 2),
+        (FileError("no"), 4),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_stops_a_command(
+    error: BaseException,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No exception gets out, and none that is not ours ends with the code of a difference."""
+    monkeypatch.setattr(exit_codes, "_abandon_stdout", lambda: None)
+
+    def action() -> int:
+        raise error
+
+    assert exit_code_of(action) == code
+    if code == 70:
+        assert "a bug in robolin" in capsys.readouterr().err

@@ -1,0 +1,250 @@
+"""Names that would steer a terminal or a build server, through every verb and form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+
+from robolin.files.provenance_writer import sealed
+from tests.cli.command import Ran, answered, robolin
+
+# colours, a line that GitHub takes for a command, a carriage return, a bell, the one-byte form
+# of a terminal's escape, a line separator, and text from right to left
+BAD = "x\x1b[31m\n::error::y\r\a\x7f\x9b2J\u2028\u202e"
+
+ARM = """\
+robolin: 1
+name: two
+joints:
+  - {name: shoulder, type: revolute, parent: base, child: upper, axis: [0, 1, 0]}
+  - {name: elbow, type: revolute, parent: upper, child: lower, axis: [0, 1, 0]}
+links:
+  - {name: base}
+  - {name: upper, mass: 2.0, com: [0.5, 0, 0], inertia: {iyy: 0.2, izz: 0.2, ixx: 0.01}}
+  - {name: lower, mass: 1.2, com: [0.4, 0, 0], inertia: {iyy: 0.1, izz: 0.1, ixx: 0.01}}
+"""
+MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n1,0.3,0.4\n"
+DYNAMICS = (
+    *("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward"),
+    *("jacobian", "diagonalize", "regressor"),
+)
+REPORTS = ("inspect", "validate", "verify", "count inverse", "diff arm.yaml")
+
+
+def _shown(ran: Ran, how: str) -> None:
+    """Nothing of what a command says steers anything, and each line is one of its own."""
+    for text in (ran.out, ran.err):
+        odd = {c for c in text if c != "\n" and not c.isprintable()}
+        assert not odd, (how, odd, text)
+        assert not any(line.startswith("::error::y") for line in text.splitlines()), (how, text)
+    assert ran.code != 70, (how, ran.err)
+    assert "Traceback" not in ran.err
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("arm.yaml").write_text(ARM)
+    Path("t.csv").write_text(MOTION)
+    Path(f"{BAD}.yaml").write_text(ARM)
+    Path(f"{BAD}.csv").write_text(MOTION)
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+@pytest.mark.parametrize("verb", DYNAMICS)
+def test_files_with_hostile_names(verb: str, form: str) -> None:
+    """Their names appear in answers and complaints with everything odd spelt out."""
+    for words in (
+        [f"{BAD}.yaml"],
+        ["arm.yaml", "--trajectory", f"{BAD}.csv"],
+        ["arm.yaml", "--trajectory", f"{BAD}.npz"],
+        [f"{BAD}.urdf"],
+        ["arm.yaml", "-o", f"{BAD}.{'json' if form == 'table' else form}"],
+        ["arm.yaml", "-o", f"{BAD}.{BAD}"],
+    ):
+        _shown(robolin(verb, *words, "--format", form), f"{verb} {words}")
+    _shown(robolin("simulate", f"{BAD}.yaml", "--duration", "0.01", "--format", form), "simulate")
+
+
+@pytest.mark.parametrize("form", ["table", "json", "github", "junit", "sarif", "markdown", "csv"])
+@pytest.mark.parametrize("verb", REPORTS)
+def test_reports_about_files_with_hostile_names(verb: str, form: str) -> None:
+    """Reports of every form spell their names out."""
+    _shown(robolin(*verb.split(), f"{BAD}.yaml", "--format", form), verb)
+    _shown(robolin(*verb.split(), f"{BAD}.urdf", "--format", form), verb)
+
+
+@pytest.mark.parametrize("form", ["table", "json", "github", "junit", "sarif"])
+def test_robot_files_with_hostile_names_inside(form: str) -> None:
+    """Names that cannot be shown are refused, spelt out."""
+    quoted = json.dumps(BAD)
+    for old in ("two", "elbow", "lower", "base", "revolute", "mass", "name"):
+        Path("bad.yaml").write_text(ARM.replace(f"{old}", quoted))
+        for verb in ("validate", "inspect", "inverse"):
+            _shown(robolin(verb, "bad.yaml", "--format", form), f"{verb} {old}")
+    odd = "".join(c for c in BAD if c in "\n\r\x7f\x9b\u2028\u202e")
+    for place in ("name", "type", odd):
+        text = f'<robot name="a"><joint {place}="j&#10;::error::y{odd}" type="k"/><l{odd}/></robot>'
+        Path("bad.urdf").write_text(text)
+        _shown(robolin("validate", "bad.urdf", "--format", form), f"validate {place!r}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [BAD],
+        ["inverse", BAD],
+        ["inverse", "arm.yaml", f"--{BAD}"],
+        ["inverse", "arm.yaml", "--q", f"{BAD}=1"],
+        ["inverse", "arm.yaml", "--q", BAD],
+        ["inverse", "arm.yaml", "--tip", BAD],
+        ["inverse", "arm.yaml", "--tip", BAD, "--tip", BAD],
+        ["inverse", "arm.yaml", "--lock", f"{BAD}=0"],
+        ["inverse", "arm.yaml", "--payload", f"{BAD}:1"],
+        ["inverse", "arm.yaml", "--wrench", f"{BAD}=0,0,0,0,0,0"],
+        ["inverse", "arm.yaml", "--joints", f"{BAD},elbow"],
+        ["inverse", "arm.yaml", "--gravity", BAD],
+        ["inverse", "arm.yaml", "--format", BAD],
+        ["inverse", "arm.yaml", "--jobs", BAD],
+        ["inverse", "arm.yaml", BAD],
+        ["jacobian", "arm.yaml", "--frame", BAD],
+        ["jacobian", "arm.yaml", "--point", BAD],
+        ["linearize-inverse", "arm.yaml", "--perturb", f"{BAD}=1"],
+        ["simulate", "arm.yaml", "--duration", BAD],
+        ["simulate", "arm.yaml", "--duration", "1", "--control", "pose", "--target", f"{BAD}=0"],
+        ["sensitivity", "arm.yaml", "--trajectory", BAD, "--parameter", f"{BAD}=1"],
+        ["count", BAD, "arm.yaml"],
+        ["count", "inverse", "--joints", BAD],
+        ["validate", "arm.yaml", "--ignore", BAD],
+        ["validate", "arm.yaml", "--config", BAD],
+        ["validate", f"{BAD}*[a]"],
+        ["record", BAD],
+        ["record", "inverse", BAD],
+        ["record", "--suite", BAD],
+        ["check", BAD],
+        ["check", "--suite", BAD],
+        ["check", f"{BAD}.csv", "--model", BAD, "--root", BAD],
+        ["check", f"{BAD}.csv", "--against", BAD],
+        ["diff", BAD, "arm.yaml"],
+        ["models", BAD],
+        ["bench", BAD],
+    ],
+    ids=lambda words: " ".join(words).replace(BAD, "BAD"),
+)
+def test_hostile_words(words: list[str]) -> None:
+    """What was typed is repeated spelt out."""
+    _shown(robolin(*words), str(words))
+
+
+def _tables() -> Iterator[str]:
+    quoted = '"' + BAD.replace('"', '""') + '"'
+    yield f"time,{quoted}/position,elbow/position\n0,1,2\n"
+    yield f"time,{quoted},shoulder/position,elbow/position\n0,1,2,3\n"
+    yield f"time,shoulder/position,elbow/position\n0,1,{quoted}\n"
+    yield f"{BAD}\n"
+    yield MOTION.replace("0.3", "\x1b[31m")
+    yield MOTION.replace("shoulder", "shoul\x1b[31mder")
+
+
+def test_tables_with_hostile_cells() -> None:
+    """Column names and cells of a table are repeated spelt out."""
+    for text in _tables():
+        Path("bad.csv").write_text(text, newline="")
+        for form in ("table", "csv", "json"):
+            words = ["forward", "arm.yaml", "--trajectory", "bad.csv", "--format", form]
+            _shown(robolin(*words), repr(text))
+    polars.DataFrame({BAD: [1.0], f"{BAD}/position": ["a"]}).write_parquet("bad.parquet")
+    _shown(robolin("forward", "arm.yaml", "--trajectory", "bad.parquet"), "parquet")
+    for names in (["shoulder", BAD], [BAD, BAD]):
+        np.savez("bad.npz", q=np.zeros((2, 2)), joints=np.array(names))
+        _shown(robolin("forward", "arm.yaml", "--trajectory", "bad.npz"), "npz")
+
+
+def _changed(value: Any) -> Iterator[Any]:
+    """The value with one text in it, or one name, replaced by a hostile one."""
+    if isinstance(value, str):
+        yield BAD
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            for other in _changed(item):
+                yield [*value[:i], other, *value[i + 1 :]]
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield {BAD if k == key else k: v for k, v in value.items()}
+            for other in _changed(item):
+                yield {**value, key: other}
+
+
+@pytest.mark.parametrize("form", ["table", "json", "github", "junit"])
+def test_stored_results_with_hostile_texts(form: str) -> None:
+    """Whatever text of a stored result is hostile, under a right seal, it is spelt out."""
+    answered("record", "inverse", "arm.yaml", "--q", "0.1,0.2", "-o", "st.json")
+    held = json.loads(Path("st.json").read_text())
+    meta = {key: value for key, value in held["meta"].items() if key != "sha256"}
+    for other in _changed(meta):
+        Path("bad.json").write_text(json.dumps({**held, "meta": sealed(other)}))
+        for words in (["bad.json"], ["bad.json", "--against", "st.json"]):
+            _shown(robolin("check", *words, "--all", "--format", form), f"{other}")
+        _shown(robolin("check", "st.json", "--against", "bad.json", "--format", form), f"{other}")
+
+
+CASE = {"name": "a", "verb": "inverse", "arm": "arm.yaml", "stored": "new/st.json"}
+SUITES: dict[str, Callable[[], str]] = {
+    "name": lambda: _toml({**CASE, "name": BAD}),
+    "verb": lambda: _toml({**CASE, "verb": BAD}),
+    "arm": lambda: _toml({**CASE, "arm": f"{BAD}.yaml"}),
+    "no arm": lambda: _toml({**CASE, "arm": f"{BAD}.urdf"}),
+    "stored": lambda: _toml({**CASE, "stored": f"{BAD}/{BAD}.json"}),
+    "no format": lambda: _toml({**CASE, "stored": BAD}),
+    "trajectory": lambda: _toml({**CASE, "trajectory": f"{BAD}.csv"}),
+    "key": lambda: _toml({**CASE, BAD: "1"}),
+    "option": lambda: _toml(CASE) + f'options = {{ {json.dumps(BAD)[:-1]}" = 1 }}\n',
+    "state": lambda: _toml(CASE) + "state = { q = " + json.dumps(BAD) + " }\n",
+    "grammar": lambda: f"[[case]]\n{BAD}",
+}
+
+
+def _toml(case: dict[str, str]) -> str:
+    lines = [f"{_key(key)} = {json.dumps(value)}" for key, value in case.items()]
+    return "\n".join(["[[case]]", *lines, ""]).replace("\x7f", "\\u007f")
+
+
+def _key(key: str) -> str:
+    return key if key.isalpha() else json.dumps(key)
+
+
+@pytest.mark.parametrize("what", SUITES)
+def test_suites_with_hostile_texts(what: str) -> None:
+    """Suites are recorded and checked with everything odd in them spelt out."""
+    Path("robolin.toml").write_text(SUITES[what]().replace("\x7f", "\\u007f"), newline="")
+    Path(f"{BAD}.toml").write_text(Path("robolin.toml").read_text())
+    for words in ([], ["--suite", f"{BAD}.toml"]):
+        for form in ("table", "json", "github", "junit"):
+            _shown(robolin("check", *words, "--format", form), f"check {what}")
+        _shown(robolin("record", *(words or ["--suite"])), f"record {what}")
+        Path("arm.yaml").write_text(ARM.replace("2.0", "2.1"))
+        for form in ("table", "json", "github", "junit"):
+            _shown(robolin("check", *words, "--format", form), f"check {what}")
+        _shown(robolin("check", *words, "--update"), f"update {what}")
+    _shown(robolin("validate", "arm.yaml"), f"validate beside {what}")
+
+
+def test_settings_with_hostile_texts() -> None:
+    """Settings of validate and baselines are repeated spelt out."""
+    odd = json.dumps(BAD).replace("\x7f", "\\u007f")
+    for text in (
+        f"[validate]\nignore = [{odd}]\n",
+        f"[validate]\n{odd} = 1\n",
+        f"[validate]\nbaseline = {odd}\n",
+        f"[validate.per-file-ignores]\n{odd} = [{odd}]\n",
+        '[validate]\nbaseline = "known.json"\n',
+    ):
+        Path("robolin.toml").write_text(text)
+        Path("known.json").write_text(json.dumps({BAD: 1, "format": BAD, "findings": [BAD]}))
+        _shown(robolin("validate", "arm.yaml"), text)

@@ -1,0 +1,201 @@
+"""No output replaces a file that the same command reads, whatever both are called."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robolin import States, answer, answer_stream, load, write
+from robolin.errors import UsageError
+from tests.cli.command import START, answered, environment, robolin
+
+MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n1,0.3,0.4\n"
+
+# command line -> the file it would replace; OUT stands for another name of that file
+COMMANDS: dict[str, str] = {
+    "inverse arm.xml --trajectory t.csv -o OUT.csv": "t.csv",
+    "mass-matrix arm.xml --trajectory t.csv -o OUT.npz": "t.csv",
+    "inverse arm.xml --trajectory t.csv --limits -o OUT.json": "t.csv",
+    "record forward arm.xml --trajectory t.csv -o OUT.csv": "t.csv",
+    "forward arm.xml --trajectory t.csv -o OUT.json": "arm.xml",
+    "forward arm.xml --trajectory t.csv -o OUT.parquet": "arm.xml",
+    "simulate arm.xml --initial t.csv --duration 0.01 -o OUT.csv": "t.csv",
+    "inspect arm.xml -o OUT.json": "arm.xml",
+    "verify arm.xml -o OUT.txt": "arm.xml",
+    "count inverse arm.xml -o OUT.txt": "arm.xml",
+    "bench arm.xml -o OUT.txt": "arm.xml",
+    "validate arm.xml -o OUT.xml": "arm.xml",
+    "validate arm.xml --write-baseline OUT": "arm.xml",
+    "validate *.xml -o OUT.txt": "arm.xml",
+    "validate arm.xml --config set.toml -o OUT.txt": "set.toml",
+    "validate arm.xml --config set.toml --write-baseline OUT": "set.toml",
+    "validate arm.xml --config set.toml -o OUT.json": "known.json",
+    "diff arm.xml other.xml -o OUT.txt": "other.xml",
+    "diff arm.xml other.xml -o OUT.md": "arm.xml",
+    "diff arm.xml other.xml --torques t.csv -o OUT.txt": "t.csv",
+    "check st.json -o OUT.json": "st.json",
+    "check st.json -o OUT.xml": "arm.xml",
+    "check st.json -o OUT.txt": "t.csv",
+    "check st.json --model other.xml -o OUT.xml": "other.xml",
+    "check st.json --against st2.csv -o OUT.json": "st2.csv",
+    "check st2.csv -o OUT.json": "st2.csv.meta.json",
+    "check --suite suite.toml -o OUT.txt": "suite.toml",
+    "check --suite suite.toml -o OUT.json": "st.json",
+    "check --suite suite.toml -o OUT.xml": "arm.xml",
+    "check -o OUT.xml": "robolin.toml",
+}
+
+NAMES: dict[str, Callable[[Path, Path], None]] = {
+    "symbolic link": lambda file, name: name.symlink_to(file.name),
+    "link of a link": lambda file, name: _twice(file, name),
+    "hard link": lambda file, name: os.link(file, name),
+}
+
+
+def _twice(file: Path, name: Path) -> None:
+    between = name.with_name("between")
+    between.symlink_to(file.resolve())
+    name.symlink_to(between)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    arm = _urdf()
+    Path("arm.xml").write_text(arm)
+    Path("other.xml").write_text(arm.replace('mass value="1"', 'mass value="2"'))
+    Path("t.csv").write_text(MOTION)
+    Path("known.json").write_text('{"format": 1, "findings": []}')
+    Path("set.toml").write_text('[validate]\nbaseline = "known.json"\n')
+    answered("record", "inverse", "arm.xml", "--trajectory", "t.csv", "-o", "st.json")
+    answered("record", "inverse", "arm.xml", "--trajectory", "t.csv", "-o", "st2.csv")
+    case = '[[case]]\nverb = "inverse"\narm = "arm.xml"\ntrajectory = "t.csv"\nstored = "st.json"\n'
+    Path("suite.toml").write_text(case)
+    Path("robolin.toml").write_text(case)
+    return tmp_path
+
+
+def _urdf() -> str:
+    link = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    joint = '<axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="99" velocity="9"/></joint>'
+    return (
+        '<robot name="a"><link name="base"/>'
+        f'<link name="l1">{link}</inertial></link><link name="l2">{link}</inertial></link>'
+        f'<joint name="shoulder" type="revolute"><parent link="base"/><child link="l1"/>{joint}'
+        f'<joint name="elbow" type="revolute"><parent link="l1"/><child link="l2"/>{joint}'
+        "</robot>\n"
+    )
+
+
+def _kept(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+@pytest.mark.parametrize("way", NAMES)
+@pytest.mark.parametrize("line", COMMANDS)
+def test_an_output_that_is_an_input_under_another_name(project: Path, line: str, way: str) -> None:
+    """It is refused as wrong usage before anything is done, and every file is as it was."""
+    words = line.split()
+    out = next(word for word in words if word.startswith("OUT"))
+    NAMES[way](project / COMMANDS[line], project / out)
+    before = _kept(project)
+    ran = robolin(*words)
+    assert ran.code == 2, ran
+    assert ran.err.startswith(f"error: {out}: it is the same file as ")
+    assert ran.out == ""
+    assert _kept(project) == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "inverse arm.xml --trajectory t.csv -o t.csv",
+        "inverse arm.xml --trajectory t.csv -o ../{folder}/t.csv",
+        "inverse arm.xml --trajectory {full}/t.csv -o t.csv",
+        "record forward arm.xml --trajectory t.csv -o ./t.csv",
+        "check st.json -o st.json",
+        "check st.json --model other.xml -o ./other.xml",
+        "diff arm.xml other.xml --torques t.csv -o t.csv",
+        "validate arm.xml -o arm.xml",
+    ],
+)
+def test_an_output_that_is_an_input_by_its_path(project: Path, line: str) -> None:
+    """Spelled alike or in another way, it is refused and nothing changes."""
+    before = _kept(project)
+    ran = robolin(*line.format(folder=project.name, full=project).split())
+    assert (ran.code, ran.out) == (2, "")
+    assert "it is the same file as" in ran.err
+    assert _kept(project) == before
+
+
+def test_the_provenance_of_an_output_is_an_output(project: Path) -> None:
+    """What is written beside a CSV may not be an input either."""
+    (project / "out.csv.meta.json").symlink_to("arm.xml")
+    before = _kept(project)
+    ran = robolin("inverse", "arm.xml", "--trajectory", "t.csv", "-o", "out.csv")
+    assert ran.code == 2
+    assert _kept(project) == before
+
+
+@pytest.mark.parametrize("where", ["standard input", "standard output"])
+def test_redirected_files_count(project: Path, where: str) -> None:
+    """A file that comes through standard input, or goes out through standard output, counts."""
+    reads = where == "standard input"
+    words = ["inverse", "arm.xml", "--trajectory", "-" if reads else "t.csv"]
+    words += ["-o", "t.csv"] if reads else []
+    with open("t.csv", "rb" if reads else "ab") as stream:
+        done = subprocess.run(
+            [sys.executable, "-c", START, *words],
+            **({"stdin": stream} if reads else {"stdout": stream}),
+            stderr=subprocess.PIPE,
+            env=environment(),
+        )
+    assert done.returncode == 2
+    assert b"it is the same file as" in done.stderr
+    assert Path("t.csv").read_text() == MOTION
+
+
+def test_two_outputs_are_two_files(project: Path) -> None:
+    """A report and a baseline cannot be stored in one place."""
+    Path("found.json").write_text("")
+    ran = robolin("validate", "arm.xml", "-o", "found.json", "--write-baseline", "found.json")
+    assert ran.code == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "inverse arm.xml --trajectory t.csv -o fresh.csv",
+        "check st.json -o report.json",
+        "validate arm.xml --config set.toml --write-baseline known.json",
+        "record forward arm.xml --trajectory t.csv -o st.json",
+        "inverse arm.xml --trajectory t.csv -o /dev/null --format csv",
+    ],
+)
+def test_other_files_are_replaced(project: Path, line: str) -> None:
+    """What is no input is written, again and again."""
+    for _ in range(2):
+        answered(*line.split())
+
+
+def test_a_copy_is_another_file(project: Path) -> None:
+    """Only the same file is refused, not one with the same content."""
+    Path("copy.csv").write_text(MOTION)
+    answered("inverse", "arm.xml", "--trajectory", "t.csv", "-o", "copy.csv")
+
+
+@pytest.mark.parametrize("ask", [answer, answer_stream])
+def test_a_file_written_from_python(project: Path, ask: Callable[..., Any]) -> None:
+    """A result that was made of a trajectory does not replace it."""
+    asked = ask(load("arm.xml"), "mass-matrix", States(trajectory="t.csv"))
+    with asked if ask is answer_stream else nullcontext(asked) as result:
+        with pytest.raises(UsageError, match="the same file"):
+            write(result, "t.csv")
+        assert Path("t.csv").read_text() == MOTION

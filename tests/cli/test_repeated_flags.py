@@ -1,0 +1,102 @@
+"""What is given to a flag twice is put together or refused; nothing is dropped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from robolin.answering.verbs import VERBS
+from robolin.cli.flags.flag import Flag
+from tests.cli.command import answered, robolin
+
+
+def _single_flags() -> Iterator[tuple[str, Flag]]:
+    """Every flag of every verb that takes one value."""
+    for name, verb in VERBS.items():
+        command: click.Command = import_module(verb.command).command
+        for param in command.params:
+            if isinstance(param, click.Option) and not param.is_flag and not param.multiple:
+                assert isinstance(param, Flag), f"{name} {param.opts[0]} would drop a value"
+                yield name, param
+
+
+@pytest.mark.parametrize(
+    ("verb", "option"), list(_single_flags()), ids=lambda value: getattr(value, "name", value)
+)
+def test_a_flag_with_one_value_refuses_a_second(verb: str, option: Flag) -> None:
+    """Whatever the flag and the verb, two values are wrong usage that names the flag."""
+    ran = robolin(verb, "two-link", *(word for _ in range(2) for word in (option.opts[-1], "1")))
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: {option.opts[0]}: given 2 times\nhint: keep one of them")
+
+
+@pytest.mark.parametrize("name", ["q", "qd", "qdd"])
+def test_values_of_named_joints_are_put_together(name: str) -> None:
+    """Flags one after the other say what one flag with all of them says."""
+    asked = ("inverse", "two-link", *(() if name == "q" else ("--q", "1,1")), f"--{name}")
+    apart = answered(*asked, "elbow=1", f"--{name}", "shoulder=2")
+    together = answered(*asked, "elbow=1,shoulder=2")
+    alone = answered(*asked, "shoulder=2")
+    assert apart == together
+    assert apart != alone
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("elbow=1", "elbow=2", "'elbow' is there twice"),
+        ("elbow=1,shoulder=2", "elbow=1", "'elbow' is there twice"),
+        ("1,2", "3,4", "given 2 times"),
+        ("1,2", "elbow=3", "given 2 times"),
+        ("elbow=1", "0,0", "given 2 times"),
+    ],
+)
+def test_values_that_contradict_each_other(first: str, second: str, told: str) -> None:
+    """A joint twice, or values by their order beside others, are refused."""
+    ran = robolin("inverse", "two-link", "--q", first, "--q", second)
+    assert ran.code == 2
+    assert told in ran.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("forward", "--tau", "hold", "--tau", "elbow=1"),
+        ("simulate", "--duration", "0.01", "--tau", "hold+elbow=1", "--tau", "shoulder=1"),
+        ("simulate", "--duration", "0.01", "--tau", "elbow=1", "--tau", "hold"),
+    ],
+)
+def test_torques_that_hold_go_alone(words: tuple[str, ...]) -> None:
+    """What holds the arm is no value of a joint."""
+    ran = robolin(words[0], "two-link", *words[1:])
+    assert ran.code == 2
+    assert "--tau: given 2 times" in ran.err
+
+
+def test_what_was_put_together_can_be_asked_again(tmp_path: Path) -> None:
+    """The stored question is the one flag that says it all, and `check` asks it."""
+    path = tmp_path / "held.json"
+    answered("record", "inverse", "two-link", "--q", "elbow=1", "--q", "shoulder=2", "-o", path)
+    assert json.loads(path.read_text())["meta"]["options"]["q"] == "elbow=1,shoulder=2"
+    answered("check", path)
+
+
+def test_a_switch_twice_is_a_switch() -> None:
+    """Saying it again does no harm."""
+    once = answered("mass-matrix", "two-link", "--inverse")
+    assert answered("mass-matrix", "two-link", "--inverse", "--inverse") == once
+
+
+def test_flags_that_repeat_add_up() -> None:
+    """Of those that may be repeated every one has its effect."""
+    both = answered("inverse", "two-link", "--payload", "tip:1", "--payload", "tip:1")
+    assert both == answered("inverse", "two-link", "--payload", "tip:2")
+    force = ("--wrench", "lower=0,0,1,1,0,1")
+    assert answered("inverse", "two-link", *force, *force) == answered(
+        "inverse", "two-link", "--wrench", "lower=0,0,2,2,0,2"
+    )

@@ -1,0 +1,122 @@
+"""Parts of files whose process is gone are removed at the next write, and no others."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robolin.errors import FileError
+from robolin.files import part_files
+from robolin.files.atomic import replacing, replacing_together, require_writable
+from tests.cli.command import environment
+
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self"), reason="needs /proc")
+
+KILLED = (
+    "import os, sys; from robolin.files.atomic import replacing\n"
+    "with replacing(sys.argv[1]) as stream:\n"
+    "    stream.write(b'half'); stream.flush()\n"
+    "    print('now', flush=True)\n"
+    "    os.kill(os.getpid(), 9)"
+)
+
+
+def _write(path: Path) -> None:
+    with replacing(path) as stream:
+        stream.write(b"whole")
+
+
+def _parts(folder: Path) -> list[Path]:
+    return sorted(folder.glob(".robolin-*"))
+
+
+def test_what_a_killed_process_left_goes_at_the_next_write(tmp_path: Path) -> None:
+    """A part lies there after a SIGKILL, and is gone after the next file in that folder."""
+    subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path / "a")], env=environment(), timeout=60
+    )
+    [left] = _parts(tmp_path)
+    assert left.read_bytes() == b"half"
+    _write(tmp_path / "b")
+    assert _parts(tmp_path) == []
+    assert (tmp_path / "b").read_bytes() == b"whole"
+    assert not (tmp_path / "a").exists()
+
+
+def _gone() -> int:
+    """The number of a process that has ended."""
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    return done.pid
+
+
+def test_parts_of_others_stay(tmp_path: Path) -> None:
+    """Of a process that lives, of another system, of an older robolin, and what is no file."""
+    system, dead = part_files._system(), _gone()
+    kept = [
+        f".robolin-{system}-{os.getpid()}-00000000.part",
+        f".robolin-{system}-1-00000000.part",
+        f".robolin-00000000-{dead}-00000000.part",
+        f".robolin-{dead}-00000000.part",
+        f".robolin-{system}-{dead}-00000000.part.txt",
+        f".robolin-{system}-99999999999-00000000.part",
+    ]
+    for name in kept:
+        (tmp_path / name).write_text("somebody's")
+    folder = tmp_path / f".robolin-{system}-{dead}-00000001.part"
+    folder.mkdir()
+    link = tmp_path / f".robolin-{system}-{dead}-00000002.part"
+    link.symlink_to("elsewhere")
+    ours = tmp_path / f".robolin-{system}-{dead}-00000003.part"
+    ours.write_text("nobody's")
+    _write(tmp_path / "a")
+    assert not ours.exists()
+    assert {path.name for path in _parts(tmp_path)} == {*kept, folder.name, link.name}
+
+
+def test_two_at_once_leave_each_other_alone(tmp_path: Path) -> None:
+    """A second file begun while the first is being written takes nothing away from it."""
+    with replacing(tmp_path / "a") as first:
+        first.write(b"first")
+        _write(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == b"first"
+
+
+def test_a_pair_of_which_one_half_is_new_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the second of two renames fails, nobody is told that nothing was changed."""
+    rename, done = os.replace, []
+
+    def once(*names: str) -> None:
+        done.append(names)
+        if len(done) == 2:
+            raise OSError(28, os.strerror(28))
+        rename(*names)
+
+    monkeypatch.setattr(os, "replace", once)
+
+    def write() -> None:
+        with replacing_together(tmp_path / "m.json", tmp_path / "t.csv") as streams:
+            for stream in streams:
+                stream.write(b"new")
+
+    with pytest.raises(FileError) as caught:
+        write()
+    assert "not changed" not in caught.value.hint
+    assert "'m.json' was replaced already" in caught.value.hint
+    assert _parts(tmp_path) == []
+
+
+def test_a_link_to_itself_is_no_target(tmp_path: Path) -> None:
+    """A loop of links is an error with a name, before any work and while writing."""
+    loop = tmp_path / "loop.csv"
+    loop.symlink_to(loop)
+    with pytest.raises(FileError, match="symbolic links"):
+        require_writable(loop)
+    with pytest.raises(FileError, match="symbolic links"):
+        _write(loop)

@@ -1,0 +1,43 @@
+"""python -m tests.fuzz --mutants 350000: the long run; failures are kept in the corpus."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from tests.fuzz.campaign import AT_ONCE, Tally, apart, kept, say
+from tests.fuzz.subjects import SUBJECTS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tests.fuzz", description=__doc__)
+    parser.add_argument("--mutants", type=int, default=10_000, help="how many files in all")
+    parser.add_argument("--seed", type=int, default=0, help="another seed, other files")
+    parser.add_argument("--kind", action="append", choices=list(SUBJECTS), help="only these")
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
+    parser.add_argument("--keep", action="store_true", help="put failures into the corpus")
+    asked = parser.parse_args()
+    kinds, total = asked.kind or list(SUBJECTS), Tally()
+    end = time.monotonic() + 60 * asked.minutes
+    with tempfile.TemporaryDirectory() as place:
+        os.chdir(place)
+        os.environ.update(ROBOLIN_CACHE=f"{place}/kernels", XDG_CONFIG_HOME=f"{place}/settings")
+        done = 0
+        while done < asked.mutants and time.monotonic() < end:
+            kind = kinds[(done // AT_ONCE) % len(kinds)]
+            found = apart(kind, Path(place), asked.seed + done, min(AT_ONCE, asked.mutants - done))
+            total.codes += found.codes
+            total.repeated += found.repeated
+            total.failures = {**found.failures, **total.failures}
+            done += AT_ONCE
+    say(total)
+    if asked.keep:
+        for failure in total.failures.values():
+            kept(failure)
+    return 1 if total.failures else 0
+
+
+raise SystemExit(main())

@@ -1,0 +1,236 @@
+"""What is changed and what is then asked of it; every answer is found a second way."""
+
+from __future__ import annotations
+
+import csv as csv_module
+import io
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars
+
+import robolin
+from robolin.arm import Arm
+from robolin.errors import RobolinError
+from tests.cli.command import robolin as command
+from tests.fuzz import mutators
+
+ARM = "two-link"
+HEADER = ["time", "shoulder/position", "note", "elbow/position"]
+READ = [0, 1, 3]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kind of file.
+
+    ext:     of the file
+    seeds:   sound files, made in a folder
+    change:  makes another file of one
+    words:   the command line for a file
+    checked: raises AssertionError if an answer is not what it is another way
+    """
+
+    ext: str
+    seeds: Callable[[Path], list[bytes]]
+    change: Callable[[bytes, random.Random], bytes]
+    words: Callable[[str], Sequence[str]]
+    checked: Callable[[str, str], None] = lambda path, out: None
+
+
+def _models(ext: str) -> Callable[[Path], list[bytes]]:
+    folder = Path(__file__).parents[2] / "models"
+    small = [path for path in sorted(folder.glob(f"*.{ext}")) if path.stat().st_size < 12_000]
+    return lambda _: [path.read_bytes() for path in small[:6]]
+
+
+def _arm_checked(path: str, _: str) -> None:
+    """τ(q̈) − τ(0) = 𝓜 q̈, and forward dynamics undoes inverse dynamics where 𝓜 is sound."""
+    arm = robolin.load(path)
+    n = len(arm.joint_names)
+    if not n or _unusual(arm):
+        return
+    rng = np.random.default_rng(1)
+    q, qd, qdd = rng.uniform(-1, 1, (3, n))
+    try:
+        tau, rest = (robolin.inverse(arm, q, qd, a, engine="python") for a in (qdd, 0 * qdd))
+        matrix = robolin.mass_matrix(arm, q, engine="python")
+    except RobolinError:
+        # figures that have an answer at rest may be too large for one in motion
+        return
+    scale = np.abs(matrix) @ np.abs(qdd) + np.abs(tau) + np.abs(rest)
+    # sums of a few dozen terms, each of them rounded
+    assert (np.abs(tau - rest - matrix @ qdd) <= 1e-10 * scale.max()).all()
+
+
+def _unusual(arm: Arm) -> bool:
+    return arm.floating_base or len(arm.joint_names) != len(arm.links) or bool(arm.loops)
+
+
+def _csv(_: Path) -> list[bytes]:
+    rng = np.random.default_rng(0)
+    rows = [[repr(float(x)) for x in row] for row in rng.uniform(-1, 1, (12, 4))]
+    lines = [",".join(row) for row in [HEADER, *rows]]
+    return ["\n".join(lines).encode() + b"\n", "\r\n".join(lines).encode()]
+
+
+def _npz(_: Path) -> list[bytes]:
+    rng = np.random.default_rng(0)
+    q, qd = rng.uniform(-1, 1, (2, 12, 2))
+    held = [io.BytesIO(), io.BytesIO()]
+    np.savez(held[0], q=q, qd=qd, time=np.arange(12.0), joints=np.array(["shoulder", "elbow"]))
+    np.savez_compressed(held[1], q=q, qd=qd)
+    return [each.getvalue() for each in held]
+
+
+def _parquet(_: Path) -> list[bytes]:
+    values = np.random.default_rng(0).uniform(-1, 1, (12, 4))
+    held = io.BytesIO()
+    polars.DataFrame(values, schema=HEADER).write_parquet(held)
+    return [held.getvalue()]
+
+
+def _motion(path: str) -> list[str]:
+    return ["mass-matrix", ARM, "--trajectory", path, "--format", "csv"]
+
+
+def _rows_checked(path: str, out: str) -> None:
+    """Each row of the answer is the mass matrix of the positions that another reader finds."""
+    q = _positions(path)
+    if q is None:
+        return
+    lines = list(csv_module.reader(io.StringIO(out)))
+    names = [name for name in lines[0] if name != "time"]
+    found = np.array([[float(x) for x in row[-len(names) :]] for row in lines[1:]])
+    truth = robolin.mass_matrix(robolin.load(ARM), q, engine="python")
+    assert found.shape[0] == len(q), "there are other rows in the answer than in the file"
+    assert found.reshape(truth.shape).tobytes() == truth.tobytes(), "it is of another motion"
+
+
+def _positions(path: str) -> np.ndarray | None:
+    """The joint positions, read by other means; None where names say something unforeseen."""
+    names = ["shoulder/position", "elbow/position"]
+    if path.endswith(".npz"):
+        with np.load(path) as held:
+            named = [str(name) for name in held["joints"]] if "joints" in held else names
+            order = {"shoulder": 0, "elbow": 1, **dict(zip(names, (0, 1), strict=True))}
+            q = np.asarray(held["q"], float) if "q" in held else None
+        return None if q is None else q[:, np.argsort([order[name] for name in named])]
+    if path.endswith(".parquet"):
+        if not set(names) <= set(polars.read_parquet_schema(path)):
+            return None
+        frame = polars.read_parquet(path, columns=names)
+        return frame.select(names).cast(polars.Float64).to_numpy()
+    text = Path(path).read_bytes().decode("utf-8-sig")
+    rows = [row for row in csv_module.reader(io.StringIO(text, newline=""), strict=True) if row]
+    head = [name.strip() for name in rows[0]]
+    if any(head.count(name) != 1 for name in names):
+        return None
+    at = [head.index(name) for name in names]
+    return np.array([[float(row[i]) for i in at] for row in rows[1:]])
+
+
+def _results(ext: str) -> Callable[[Path], list[bytes]]:
+    def made(folder: Path) -> list[bytes]:
+        motion = folder / "motion.csv"
+        motion.write_bytes(_csv(folder)[0])
+        asked = [
+            ["forward", ARM],
+            ["record", "--rtol", "1e-9", "linearize-forward", ARM, "--q", "elbow=1"],
+            ["record", "inverse", ARM, "--trajectory", str(motion)],
+        ]
+        found = []
+        for i, words in enumerate(asked):
+            path = folder / f"stored{i}.{ext}"
+            ran = command(*words, "-o", str(path))
+            assert ran.code == 0, ran.err
+            found.append(path.read_bytes())
+        return found
+
+    return made
+
+
+def _beside(path: str) -> list[str]:
+    """A table beside the provenance that was written with the first of the seeds."""
+    meta = Path(path).parent / "stored0.csv.meta.json"
+    Path(f"{path}.meta.json").write_bytes(meta.read_bytes())
+    return ["check", path]
+
+
+def _stored_checked(path: str, _: str) -> None:
+    """A result that is read back is one that was stored: its arrays have their digests."""
+    stored = robolin.read_result(path)
+    again = json.loads(json.dumps(stored.meta))
+    assert set(stored.arrays) == set(again["arrays"])
+    for name, values in stored.arrays.items():
+        assert list(values.shape) == again["arrays"][name]["shape"]
+
+
+def _suite(folder: Path) -> list[bytes]:
+    _results("json")(folder)
+    return [
+        b'rtol = 1e-9\n\n[[case]]\nname = "a"\nverb = "forward"\narm = "two-link"\n'
+        b'state = { q = [0, -0.5], qd = { elbow = "30deg" } }\nstored = "stored0.json"\n\n'
+        b'[[case]]\nverb = "inverse"\narm = "two-link"\noptions = { no-damping = true }\n'
+        b'stored = "stored1.json"\natol = 0.5\n[case.tolerances]\ntau = { rtol = 1e-3 }\n',
+    ]
+
+
+def _flags(_: Path) -> list[bytes]:
+    return [
+        b"inverse\ntwo-link\n--q\nelbow=1,shoulder=-90deg\n--gravity\n0,0,-9.81",
+        b"jacobian\ntwo-link\n--q\nshoulder=1e-3\n--precision\n6",
+        b"forward\ntwo-link\n--tau\nelbow=1\n--payload\n1.5\n--tip\nlower",
+        b"mass-matrix\ntwo-link\n--lock\nelbow=0.5\n--derivative\n--format\njson",
+        b"linearize-forward\ntwo-link\n--q\n0.1,0.2\n--jobs\n1",
+    ]
+
+
+def _typed(path: str) -> list[str]:
+    words = Path(path).read_bytes().decode(errors="replace").split("\n")
+    # nothing is to be written over, and nobody is to wait for input
+    return [word.replace("\0", "") for word in words if word not in ("-", "-o", "--output")]
+
+
+SUBJECTS: dict[str, Subject] = {
+    "urdf": Subject(
+        *("urdf", _models("urdf"), mutators.of_text(mutators.urdf)),
+        lambda path: ["mass-matrix", path, "--format", "csv"],
+        _arm_checked,
+    ),
+    "yaml": Subject(
+        *("yaml", _models("yaml"), mutators.of_text(mutators.yaml)),
+        lambda path: ["mass-matrix", path, "--format", "csv"],
+        _arm_checked,
+    ),
+    "validate": Subject(
+        *("urdf", _models("urdf"), mutators.of_text(mutators.urdf)),
+        lambda path: ["validate", path],
+    ),
+    "csv": Subject("csv", _csv, mutators.of_text(mutators.csv), _motion, _rows_checked),
+    "npz": Subject("npz", _npz, mutators.npz, _motion, _rows_checked),
+    "parquet": Subject("parquet", _parquet, mutators.parquet, _motion, _rows_checked),
+    "stored-json": Subject(
+        *("json", _results("json"), mutators.stored_json),
+        lambda path: ["check", path],
+        _stored_checked,
+    ),
+    "stored-npz": Subject(
+        *("npz", _results("npz"), mutators.stored_npz),
+        lambda path: ["check", path],
+        _stored_checked,
+    ),
+    "stored-csv": Subject("csv", _results("csv"), mutators.of_text(mutators.csv), _beside),
+    "stored-parquet": Subject(
+        *("parquet", _results("parquet"), mutators.any_bytes), lambda path: ["check", path]
+    ),
+    "suite": Subject(
+        *("toml", _suite, mutators.of_text(mutators.toml)),
+        lambda path: ["check", "--suite", path],
+    ),
+    "flags": Subject("txt", _flags, mutators.of_text(mutators.any_text), _typed),
+}

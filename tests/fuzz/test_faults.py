@@ -1,0 +1,317 @@
+"""What fails beneath a command, at every place where it can, and what the command makes of it.
+
+Each table is a test: a fault, and the exit code that belongs to it.  Whatever fails, a file is the
+old one or the new one, nothing half written is left behind, and the same command works afterwards.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import resource
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from robolin.cli.main import main
+from tests.cli.command import Ran, answered, robolin
+
+MOTION = "time,shoulder/position,elbow/position\n" + "".join(
+    f"{i},{0.1 * i:.3f},{-0.05 * i:.3f}\n" for i in range(40)
+)
+
+# every kind of output there is: the words of the command, the name of what it writes, its exit code
+WRITERS: dict[str, tuple[str, str, int]] = {
+    **{
+        f"{verb} {ext}": (f"{words} -o out.{ext}", f"out.{ext}", 0)
+        for ext in ("csv", "json", "npz", "parquet")
+        for verb, words in (
+            ("state", "inverse two-link"),
+            ("rows", "mass-matrix two-link --trajectory t.csv"),
+            ("record", "record forward two-link --trajectory t.csv"),
+        )
+    },
+    "simulate csv": ("simulate two-link --duration 0.01 -o out.csv", "out.csv", 0),
+    **{f"inspect {x}": (f"inspect two-link -o out.{x}", f"out.{x}", 0) for x in ("txt", "json")},
+    "count txt": ("count inverse two-link -o out.txt", "out.txt", 0),
+    "models json": ("models -o out.json", "out.json", 0),
+    **{
+        f"validate {ext}": (f"validate arm.urdf -o out.{ext}", f"out.{ext}", 1)
+        for ext in ("txt", "json", "xml", "sarif")
+    },
+    "baseline": ("validate arm.urdf --write-baseline out.json", "out.json", 0),
+    **{
+        f"diff {ext}": (f"diff two-link panda -o out.{ext}", f"out.{ext}", 1)
+        for ext in ("txt", "md", "csv", "json")
+    },
+    **{
+        f"check {ext}": (f"check held.json -o out.{ext}", f"out.{ext}", 0)
+        for ext in ("txt", "json", "xml")
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(MOTION)
+    Path("arm.urdf").write_text(
+        '<robot name="a"><link name="b"/><link name="l"/><joint name="j" type="revolute">'
+        '<parent link="b"/><child link="l"/><limit lower="2" upper="1"/></joint></robot>'
+    )
+    answered("record", "inverse", "two-link", "-o", "held.json")
+    return tmp_path
+
+
+class Failing:
+    """A function of the system whose k-th call for a file of this folder fails."""
+
+    def __init__(self, real: Callable[..., Any], at: int, number: int) -> None:
+        self.real, self.at, self.number = real, at, number
+        self.calls = 0
+
+    @property
+    def failed(self) -> bool:
+        return self.calls >= self.at
+
+    def __call__(self, *args: Any, **more: Any) -> Any:
+        if self._here(args):
+            self.calls += 1
+            if self.calls == self.at:
+                raise OSError(self.number, os.strerror(self.number))
+        return self.real(*args, **more)
+
+    def _here(self, args: tuple[Any, ...]) -> bool:
+        name = os.readlink(f"/proc/self/fd/{args[0]}") if isinstance(args[0], int) else args[0]
+        return os.path.realpath(os.path.dirname(str(name)) or ".") == os.path.realpath(".")
+
+
+def _kept(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def _refused(ran: Ran, code: int = 4) -> None:
+    assert ran.code == code, ran
+    assert ran.err.startswith(("error: ", "warning: ", "note: ")), ran.err
+    assert "error: " in ran.err
+    assert "Traceback" not in ran.err
+    assert "bug" not in ran.err
+
+
+# system call -> what it may fail with
+CALLS: dict[str, tuple[int, ...]] = {
+    "fsync": (errno.EIO, errno.ENOSPC),
+    "replace": (errno.EIO, errno.EACCES, errno.EROFS),
+    "chmod": (errno.EPERM,),
+    "open": (errno.ENOSPC, errno.EMFILE),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("what", WRITERS)
+def test_every_call_that_fails(project: Path, what: str, call: str) -> None:
+    """Whichever call fails, with whatever reason, the old file stays and exit code 4 is given."""
+    line, out, _ = WRITERS[what]
+    for old in (None, b"as it was"):
+        for number in CALLS[call]:
+            _each_call(project, line.split(), out, old, (call, number))
+
+
+def _each_call(
+    folder: Path, words: list[str], out: str, old: bytes | None, fault: tuple[str, int]
+) -> None:
+    call, number = fault
+    for k in range(1, 9):
+        _leave(folder, out, old)
+        before = _kept(folder)
+        failing = Failing(getattr(os, call), k, number)
+        with patch.object(os, call, failing):
+            ran = robolin(*words)
+        if not failing.failed:
+            assert k > 1 or call in ("chmod", "open"), "nothing was called at all"
+            return
+        _refused(ran)
+        half = call == "replace" and k == 2
+        if half:
+            # of a CSV and its companion the first is new now, and the message says so
+            assert "was replaced already" in ran.err
+            before[f"{out}.meta.json"] = (folder / f"{out}.meta.json").read_bytes()
+        assert _kept(folder) == before
+    raise AssertionError("it never came to an end")
+
+
+def _leave(folder: Path, out: str, old: bytes | None) -> None:
+    for name in (out, f"{out}.meta.json"):
+        (folder / name).unlink(missing_ok=True)
+    if old is not None:
+        (folder / out).write_bytes(old)
+
+
+@contextmanager
+def _at_most(size: int) -> Iterator[None]:
+    """No file may grow beyond so many bytes: what a full disk is to a writer."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
+@pytest.mark.parametrize("what", WRITERS)
+def test_every_write_that_fails(project: Path, what: str, share: float) -> None:
+    """A disk that takes a part of the file leaves nothing of it, and the next run is complete."""
+    line, out, code = WRITERS[what]
+    words = line.split()
+    assert robolin(*words).code == code
+    whole = (project / out).read_bytes()
+    before = _kept(project)
+    with _at_most(int(share * (len(whole) - 1))):
+        ran = robolin(*words)
+    _refused(ran)
+    assert "could not write: File too large" in ran.err
+    assert _kept(project) == before
+    assert robolin(*words).code == code
+    if not what.startswith("check"):
+        # the time that a check took is told
+        assert (project / out).read_bytes() == whole
+
+
+class Broken(io.RawIOBase):
+    """Standard output that fails after so many bytes."""
+
+    def __init__(self, number: int, after: int) -> None:
+        self._number, self._left = number, after
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._left -= len(data)
+        if self._left < 0:
+            raise OSError(self._number, os.strerror(self._number))
+        return len(data)
+
+
+# what standard output fails with -> exit code: whoever stops reading has seen enough
+STREAMS = {errno.EPIPE: 0, errno.ENOSPC: 4, errno.EIO: 4}
+SHOWN = (
+    *(f"inverse two-link --format {form}" for form in ("table", "csv", "json")),
+    *(f"mass-matrix two-link --trajectory t.csv --format {form}" for form in ("csv", "json")),
+    *(f"inspect two-link --format {form}" for form in ("table", "json")),
+    *(f"validate arm.urdf --format {x}" for x in ("table", "json", "github", "junit", "sarif")),
+    *(f"diff two-link panda --format {form}" for form in ("table", "markdown", "csv", "json")),
+    *(f"check held.json --format {form}" for form in ("table", "json", "github", "junit")),
+    "models",
+    "count inverse two-link",
+    "simulate two-link --duration 0.01",
+    "--help",
+    "inverse --help",
+)
+
+
+@pytest.mark.parametrize("after", [0, 10])
+@pytest.mark.parametrize("number", STREAMS, ids=errno.errorcode.__getitem__)
+@pytest.mark.parametrize("line", SHOWN)
+def test_standard_output_that_fails(line: str, number: int, after: int) -> None:
+    """A closed pipe is the end of it, and a full disk is said, wherever the answer was cut."""
+    out = io.TextIOWrapper(io.BufferedWriter(Broken(number, after), 1), encoding="utf-8")
+    err = io.StringIO()
+    with patch.multiple(sys, stdout=out, stderr=err):
+        code = main(line.split())
+    assert (code, "bug" in err.getvalue()) == (STREAMS[number], False), err.getvalue()
+    # what is left in the buffer fails once more, and not in the middle of another test
+    with suppress(OSError):
+        out.close()
+
+
+@pytest.mark.parametrize("what", [name for name in WRITERS if "rows" in name or "check" in name])
+def test_no_threads_left(project: Path, what: str) -> None:
+    """A system without threads to give is named, and nothing is left behind."""
+
+    def refused(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    before = _kept(project)
+    with patch.object(threading.Thread, "start", refused):
+        ran = robolin(*WRITERS[what][0].split())
+    _refused(ran)
+    assert "no more threads" in ran.err
+    assert _kept(project) == before
+
+
+# where an output cannot be
+PLACES = {
+    "a folder": "there/{out}",
+    "no folder": "nowhere/{out}",
+    "a file as a folder": "t.csv/{out}",
+    "a link to itself": "loop/{out}",
+    "a name too long": "x" * 300 + "{out}",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("what", WRITERS)
+def test_places_where_nothing_can_be_written(project: Path, what: str, place: str) -> None:
+    """They are named with exit code 4, and nothing else is touched."""
+    line, out, _ = WRITERS[what]
+    path = PLACES[place].format(out=out)
+    Path("there", out).mkdir(parents=True)
+    Path("loop").symlink_to("loop")
+    before = _kept(project)
+    _refused(robolin(*(path if word == out else word for word in line.split())))
+    assert _kept(project) == before
+
+
+# an input, and the exit codes where it is a folder, not there, empty, and nothing but zeros
+INPUTS: dict[str, tuple[int, int, int, int]] = {
+    "inverse IN.urdf": (4, 4, 3, 3),
+    "inverse IN.yaml": (4, 4, 3, 3),
+    "inverse two-link --trajectory IN.csv": (4, 4, 3, 3),
+    "inverse two-link --trajectory IN.npz": (4, 4, 3, 3),
+    "inverse two-link --trajectory IN.parquet": (4, 4, 3, 3),
+    "simulate two-link --duration 1 --initial IN.csv": (4, 4, 3, 3),
+    "simulate two-link --duration 1 --trajectory IN.csv": (4, 4, 3, 3),
+    "sensitivity two-link --trajectory IN.csv --matrices": (4, 4, 3, 3),
+    "diff two-link IN.urdf": (4, 4, 3, 3),
+    "diff two-link two-link --torques IN.csv": (4, 4, 3, 3),
+    "validate IN.urdf": (4, 4, 1, 1),
+    "validate two-link --config IN.toml": (4, 4, 0, 4),
+    "check IN.json": (4, 4, 3, 3),
+    "check IN.csv": (4, 4, 3, 3),
+    "check IN.npz": (4, 4, 3, 3),
+    "check IN.parquet": (4, 4, 3, 3),
+    "check held.json --against IN.json": (4, 4, 3, 3),
+    "check held.json --model IN.urdf": (4, 4, 3, 3),
+    "check --suite IN.toml": (4, 4, 3, 3),
+    "record --suite IN.toml": (4, 4, 3, 3),
+    "inspect IN.urdf": (4, 4, 3, 3),
+    "count inverse IN.urdf": (4, 4, 3, 3),
+    "verify IN.urdf": (4, 4, 3, 3),
+    "bench IN.urdf": (4, 4, 3, 3),
+}
+KINDS = ("a folder", "not there", "empty", "zeros")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("line", INPUTS)
+def test_inputs_that_are_none(line: str, kind: str) -> None:
+    """What cannot be read is 4, what makes no sense is 3, and a report of findings is 1."""
+    words = line.split()
+    path = Path(next(word for word in words if word.startswith("IN")))
+    if kind == "a folder":
+        path.mkdir()
+    elif kind != "not there":
+        path.write_bytes(b"" if kind == "empty" else bytes(300))
+    ran = robolin(*words)
+    assert ran.code == INPUTS[line][KINDS.index(kind)], ran
+    assert "Traceback" not in ran.err
+    assert "bug" not in ran.err

@@ -1,0 +1,44 @@
+"""No file, however it was changed, ends in a traceback, a bug or an answer that is not its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.campaign import CORPUS, here, tried
+from tests.fuzz.subjects import SUBJECTS
+
+FOUND = sorted(path for path in CORPUS.iterdir() if path.suffix != ".md")
+EACH = 80
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_a_short_campaign(kind: str, tmp_path: Path) -> None:
+    """Changed files of every kind are answered rightly or refused with a reason."""
+    tally = here(kind, tmp_path, 1, EACH)
+    assert not tally.failures, [failure.what for failure in tally.failures.values()]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_what_is_changed_was_sound(kind: str, tmp_path: Path) -> None:
+    """Every file that others are made of is answered, or differs, or is found doubtful."""
+    ended = [tried(kind, data, tmp_path) for data in SUBJECTS[kind].seeds(tmp_path)]
+    assert any(code in (0, 1) for code, _ in ended)
+    assert [failure for _, failure in ended if failure] == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.name)
+def test_what_was_found_once(path: Path, tmp_path: Path) -> None:
+    """A file that broke a promise before keeps it now."""
+    kind = path.name.rpartition("-")[0]
+    SUBJECTS[kind].seeds(tmp_path)
+    assert tried(kind, path.read_bytes(), tmp_path)[1] is None

@@ -1,0 +1,164 @@
+"""What befalls a whole process: signals, limits, a full disk, no home, others at the same file."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import robolin
+from tests.cli.command import START, Ran, environment
+
+EXTENSIONS = ("csv", "json", "npz", "parquet")
+
+
+def _started(*words: str, limit: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", START, *words],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=limit,
+    )
+
+
+def _ended(process: subprocess.Popen[bytes]) -> Ran:
+    out, err = process.communicate(timeout=120)
+    return Ran(process.returncode, out.decode(), err.decode())
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rows = (f"{i},{1e-4 * i!r},{-2e-4 * i!r}\n" for i in range(20_000))
+    Path("t.csv").write_text("time,shoulder/position,elbow/position\n" + "".join(rows))
+    return tmp_path
+
+
+def _numbers(path: str) -> bytes:
+    return robolin.read_result(path).arrays["mass_matrix"].tobytes()
+
+
+def _left(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.endswith(".part")]
+
+
+# signal -> exit codes: that of the signal, or 0 where it came too late
+SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.SIGKILL: -9}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ext", EXTENSIONS)
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: str) -> None:
+    """The file is absent or whole, and what was half written goes, at the next write at last."""
+    rng = random.Random(f"{number} {ext}")
+    words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
+    assert _ended(_started(*words)).code == 0
+    whole = _numbers(f"out.{ext}")
+    for _ in range(6):
+        Path(f"out.{ext}").unlink(missing_ok=True)
+        process = _started(*words)
+        time.sleep(rng.uniform(0.3, 1.2))
+        process.send_signal(number)
+        ran = _ended(process)
+        # before the interpreter is ready for it, a signal is the system's
+        assert ran.code in (0, SIGNALS[number], -number), ran
+        assert "Traceback" not in ran.err or ran.code == -number
+        if Path(f"out.{ext}").exists():
+            assert (
+                robolin.read_result(f"out.{ext}").arrays["mass_matrix"].tobytes() == whole.tobytes()
+            )
+        if number != signal.SIGKILL:
+            assert _left(project) == []
+    assert _ended(_started(*words)).code == 0
+    assert _left(project) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ext", EXTENSIONS)
+def test_two_processes_and_one_target(project: Path, ext: str) -> None:
+    """Whoever comes last has written the file, and it is whole."""
+    words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
+    ended = [_ended(process) for process in [_started(*words) for _ in range(3)]]
+    assert [ran.code for ran in ended] == [0, 0, 0]
+    assert len(_numbers(f"out.{ext}")) == 20_000 * 4 * 8
+    assert _left(project) == []
+
+
+# MB of address space, command line -> exit codes it may end with
+MEMORY = {
+    (60, "inverse two-link"): (3, 4),
+    (100, "inverse two-link"): (0, 3, 4),
+    (60, "validate panda"): (0, 3, 4),
+    (300, "forward panda -o out.parquet"): (3, 4),
+    (700, "forward panda -o out.parquet"): (3, 4),
+    (300, "inverse two-link --trajectory t.csv -o out.npz"): (0, 3, 4),
+    (700, "inverse two-link --trajectory t.csv -o out.csv"): (0, 3, 4),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "line"), list(MEMORY))
+def test_a_limit_on_memory(project: Path, size: int, line: str) -> None:
+    """It is answered or refused in plain words, and leaves nothing behind."""
+    space = size * 1_000_000
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (space, space))
+
+    ran = _ended(_started(*line.split(), limit=limit))
+    assert ran.code in MEMORY[size, line], ran
+    assert "bug" not in ran.err
+    assert _left(project) == []
+
+
+@pytest.mark.parametrize("line", ["forward two-link", "inverse two-link --trajectory t.csv"])
+def test_no_home_and_no_account(line: str) -> None:
+    """Somebody whom the system does not know gets answers as well."""
+    unknown = "import pwd\ndef none(*_): raise KeyError\npwd.getpwuid = pwd.getpwnam = none\n"
+    kept = {"HOME", "ROBOLIN_CACHE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME"}
+    env = {key: value for key, value in environment().items() if key not in kept}
+    done = subprocess.run(
+        [sys.executable, "-c", unknown + START, *line.split()], env=env, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def _small_disk(size: str, script: str) -> Ran | None:
+    """A script run where ./small is a disk of its own, None if the system does not let us."""
+    tool = shutil.which("unshare")
+    if tool is None:
+        return None
+    Path("small").mkdir()
+    mount = f"mount -t tmpfs -o size={size} none small || exit 99\n"
+    done = subprocess.run(
+        [tool, "-Urm", "sh", "-c", mount + script], env=environment(), capture_output=True
+    )
+    out, err = done.stdout.decode(), done.stderr.decode()
+    refused = done.returncode == 99 or "unshare" in err
+    return None if refused else Ran(done.returncode, out, err)
+
+
+@pytest.mark.parametrize("ext", EXTENSIONS)
+@pytest.mark.parametrize("size", ["4k", "200k"])
+def test_a_full_disk(ext: str, size: str) -> None:
+    """It is called that in every format, and nothing is left on it."""
+    words = f"mass-matrix two-link --trajectory t.csv -o small/out.{ext}"
+    start = f"{sys.executable} -c '{START}' {words}; code=$?; ls -A small; exit $code"
+    ran = _small_disk(size, start)
+    if ran is None:
+        pytest.skip("mounting a small disk is not allowed here")
+    assert (ran.code, ran.out) == (4, "")
+    assert "hint: the disk is full; the file was not changed" in ran.err
+    assert os.listdir("small") == []
