@@ -1,0 +1,132 @@
+"""Linear-quadratic regulators, and estimators by the dual equation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.control.blas_threads import one_blas_thread
+from robolin.control.integral_action import with_integrals
+from robolin.control.model_parts import one_by_one, stacked
+from robolin.control.no_solution import no_regulator
+from robolin.control.poles import Poles, poles_of
+from robolin.control.riccati import riccati
+from robolin.control.state_space import StateSpace
+from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
+from robolin.input_checks import Array
+
+# what may be left of a Riccati equation beside its largest term
+SOLVED = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Regulator:
+    """u = -K x, which makes ∫ xᵀQx + uᵀRu + 2xᵀNu dt least; a sum over samples where there is a dt.
+
+    K (..., m, N), P (..., N, N): the cost from x is xᵀ P x
+    residual (...): what is left of the Riccati equation, beside the largest of its terms
+    model: the model regulated, with a state more for every integral
+    """
+
+    K: Array
+    P: Array
+    residual: Array
+    Q: Array
+    R: Array
+    N: Array
+    model: StateSpace
+
+    @property
+    def closed_loop(self) -> StateSpace:
+        """The model under its regulator; inputs come on top of the feedback."""
+        A = self.model.A - self.model.B @ self.K
+        return replace(self.model, A=A, C=self.model.C - self.model.D @ self.K)
+
+    @property
+    def poles(self) -> Poles:
+        """The poles of the closed loop."""
+        return poles_of(self.closed_loop)
+
+    def cost(self, x: ArrayLike) -> Array:
+        """xᵀ P x of states (..., N): what it costs to come to rest from there."""
+        x = np.asarray(x, dtype=float)
+        return np.einsum("...i,...ij,...j->...", x, self.P, x)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimator:
+    """x̂' = A x̂ + B u + L (y - C x̂ - D u), with L (..., N, p) the Kalman gain.
+
+    covariance (..., N, N): of the error of x̂; of its prediction where there is a dt
+    """
+
+    L: Array
+    covariance: Array
+    residual: Array
+    model: StateSpace
+
+    @property
+    def poles(self) -> Poles:
+        """The poles of the error."""
+        return poles_of(replace(self.model, A=self.model.A - self.L @ self.model.C))
+
+
+def lqr(
+    model: StateSpace,
+    Q: Weight | None = None,
+    R: Weight | None = None,
+    N: ArrayLike | None = None,
+    *,
+    bryson: bool = False,
+    integral: Sequence[str] | str = (),
+) -> Regulator:
+    """The linear-quadratic regulator of a model, or of each of a batch.
+
+    Q:        weights of states: a matrix, one number for each, or by name, {'q': 9, 'elbow/qd': 5}
+    R:        weights of torques: a matrix, one number for each or all, or {'elbow': 0.1}  [1]
+    N:        the cross term (N, m)
+    bryson:   weights from the limits in the file: 1/(largest value)²; names given go before them
+    integral: outputs whose integral is brought to zero as well, such as 'elbow/position'
+    """
+    model = with_integrals(model, integral)
+    weights = [weights_of(each, Q, R, N, bryson) for each in one_by_one(model)]
+    K, P, residual = _solved(model, weights)
+    matrices = [stacked(parts, model.batch) for parts in zip(*weights, strict=True)]
+    return Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
+
+
+def _solved(model: StateSpace, weights: Sequence[Weights]) -> tuple[Array, Array, Array]:
+    """K, P and residuals of all models, each of which must be solved, and stable for certain."""
+    models, found = one_by_one(model), []
+    with one_blas_thread():
+        for place, (each, own) in enumerate(zip(models, weights, strict=True)):
+            try:
+                found.append(riccati(each.A, each.B, own, model.dt is not None))
+            except np.linalg.LinAlgError as error:
+                raise no_regulator(each, own, place) from error
+        K, P, residual = (stacked(parts, model.batch) for parts in zip(*found, strict=True))
+        stable = poles_of(replace(model, A=model.A - model.B @ K)).stable
+    bad = np.flatnonzero(~(stable & (residual <= SOLVED)))
+    if len(bad):
+        raise no_regulator(models[bad[0]], weights[bad[0]], int(bad[0]))
+    return K, P, residual
+
+
+def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike = 1.0) -> Estimator:
+    """The Kalman filter of a model, by the regulator of Aᵀ and Cᵀ.
+
+    process:     covariance of what disturbs ẋ, or x(k+1): a matrix, one number for each, or one
+    measurement: covariance of what disturbs y
+    """
+    W = matrix_of("process", process, len(model.states))
+    V = matrix_of("measurement", measurement, len(model.outputs))
+    require_weights("process", W, positive=False)
+    require_weights("measurement", V, positive=True)
+    weights = Weights(W, V, np.zeros((len(model.states), len(model.outputs))))
+    turned = {name: np.moveaxis(getattr(model, name), -1, -2) for name in "ABCD"}
+    dual = replace(model, A=turned["A"], B=turned["C"], C=turned["B"], D=turned["D"])
+    K, P, residual = _solved(dual, [weights] * len(one_by_one(model)))
+    return Estimator(np.moveaxis(K, -1, -2), P, residual, model)
