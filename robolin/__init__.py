@@ -70,11 +70,22 @@ if TYPE_CHECKING:
         operational_space,
     )
     from robolin.arm import Arm, Joint, Link
+    from robolin.control.closed_loop import FeedbackCost
+    from robolin.control.linear_model import state_space
+    from robolin.control.pole_placement import PlacedPoles, place_poles
+    from robolin.control.poles import Poles
+    from robolin.control.reachability import Reachability
+    from robolin.control.regulator import Estimator, Regulator, kalman, lqr
+    from robolin.control.state_space import StateSpace
+    from robolin.control.time_response import TimeResponse
+    from robolin.control.time_varying import TimeVaryingRegulator, tvlqr, tvlqr_blocks
+    from robolin.control.trim import Trim, trim
     from robolin.description.load import from_urdfpy, load
     from robolin.files.stored import read_result
     from robolin.geometry.configuration import advanced, difference, kinematic_block
     from robolin.operator_algebra.robot import Operators, operators
     from robolin.simulation.controllers import PoseControl, RateControl
+    from robolin.simulation.feedback_control import ComputedTorque, FeedbackControl, PDControl
     from robolin.simulation.simulate import simulate
     from robolin.simulation.simulated_motion import Simulation
     from robolin.simulation.torques import TorqueTable
@@ -101,6 +112,21 @@ _HOME = {
         ("advanced", "difference", "kinematic_block"), "robolin.geometry.configuration"
     ),
     **dict.fromkeys(("load", "from_urdfpy"), "robolin.description.load"),
+    "FeedbackCost": "robolin.control.closed_loop",
+    "Poles": "robolin.control.poles",
+    "Reachability": "robolin.control.reachability",
+    "StateSpace": "robolin.control.state_space",
+    "TimeResponse": "robolin.control.time_response",
+    "state_space": "robolin.control.linear_model",
+    **dict.fromkeys(("PlacedPoles", "place_poles"), "robolin.control.pole_placement"),
+    **dict.fromkeys(("Estimator", "Regulator", "kalman", "lqr"), "robolin.control.regulator"),
+    **dict.fromkeys(
+        ("TimeVaryingRegulator", "tvlqr", "tvlqr_blocks"), "robolin.control.time_varying"
+    ),
+    **dict.fromkeys(("Trim", "trim"), "robolin.control.trim"),
+    **dict.fromkeys(
+        ("ComputedTorque", "FeedbackControl", "PDControl"), "robolin.simulation.feedback_control"
+    ),
     "read_result": "robolin.files.stored",
     **dict.fromkeys(("Operators", "operators"), "robolin.operator_algebra.robot"),
     **dict.fromkeys(("PoseControl", "RateControl"), "robolin.simulation.controllers"),
@@ -145,10 +171,14 @@ __all__ = [
     "Arm",
     "Closed",
     "ClosedChange",
+    "ComputedTorque",
     "Curvature",
     "Diagonalized",
     "DiagonalizedUnnormalized",
+    "Estimator",
     "Factors",
+    "FeedbackControl",
+    "FeedbackCost",
     "FileError",
     "FrameDerivatives",
     "FrameJacobian",
@@ -165,14 +195,23 @@ __all__ = [
     "LoopForces",
     "OperationalSpace",
     "Operators",
+    "PDControl",
+    "PlacedPoles",
+    "Poles",
     "PoseControl",
     "RateControl",
+    "Reachability",
     "Regressor",
+    "Regulator",
     "RobolinError",
     "Sensitivity",
     "SensitivityMatrices",
     "Simulation",
+    "StateSpace",
+    "TimeResponse",
+    "TimeVaryingRegulator",
     "TorqueTable",
+    "Trim",
     "UsageError",
     "Verification",
     "__version__",
@@ -191,6 +230,7 @@ __all__ = [
     "identifiable",
     "inverse",
     "jacobian",
+    "kalman",
     "kinematic_block",
     "limits",
     "linearize_forward",
@@ -200,6 +240,7 @@ __all__ = [
     "load",
     "loop_constraints",
     "loop_forces",
+    "lqr",
     "mass_matrix",
     "mass_matrix_derivative",
     "mass_matrix_factor",
@@ -210,11 +251,16 @@ __all__ = [
     "parameter_names",
     "perturb_forward",
     "perturb_inverse",
+    "place_poles",
     "read_result",
     "regressor",
     "sensitivity",
     "sensitivity_matrices",
     "simulate",
+    "state_space",
+    "trim",
+    "tvlqr",
+    "tvlqr_blocks",
     "undiagonalize",
     "undiagonalize_unnormalized",
     "verify",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,11 @@ from robolin.control.riccati import riccati
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
 from robolin.input_checks import Array
+
+if TYPE_CHECKING:
+    from robolin.control.closed_loop import FeedbackCost
+    from robolin.simulation.feedback_control import FeedbackControl
+    from robolin.simulation.simulated_motion import Simulation
 
 # what may be left of a Riccati equation beside its largest term
 SOLVED = 1e-8
@@ -54,6 +60,18 @@ class Regulator:
         """xᵀ P x of states (..., N): what it costs to come to rest from there."""
         x = np.asarray(x, dtype=float)
         return np.einsum("...i,...ij,...j->...", x, self.P, x)
+
+    def feedback(self) -> FeedbackControl:
+        """The control law for `simulate`: τ = τ₀ - K x at the joints with a motor."""
+        from robolin.control.closed_loop import feedback
+
+        return feedback(self)
+
+    def motion_cost(self, motion: Simulation) -> FeedbackCost:
+        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x."""
+        from robolin.control.closed_loop import feedback_cost
+
+        return feedback_cost(self, motion)
 
 
 @dataclass(frozen=True, eq=False)

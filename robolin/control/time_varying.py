@@ -12,7 +12,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,9 @@ from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
 from robolin.errors import UsageError
 from robolin.input_checks import Array
+
+if TYPE_CHECKING:
+    from robolin.simulation.feedback_control import FeedbackControl
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,12 @@ class TimeVaryingRegulator:
     R: Array
     N: Array
     model: StateSpace
+
+    def feedback(self, start: float = 0.0) -> FeedbackControl:
+        """The control law for `simulate`, its first row at the moment `start`."""
+        from robolin.control.closed_loop import feedback_along
+
+        return feedback_along(self, start)
 
 
 class GainRows(NamedTuple):

@@ -17,7 +17,7 @@ class Simulation:
     work:         what torques and loads have done to the arm, less what friction took
     energy_error: kinetic and potential energy, less their beginning and the work
     saturated:    where a torque was cut off at its joint's limit
-    lyapunov:     what a controller brings down: kinetic energy, and ½ e* k e of a pose
+    lyapunov:     what a controller brings down: kinetic energy, and ½ e* k e of a pose; xᵀ P x
     """
 
     time: Array

@@ -1,0 +1,92 @@
+"""The nonlinear arm under a linear regulator: the control law, and what a motion has cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.control.regulator import Regulator
+from robolin.control.scipy_needed import scipy_part
+from robolin.control.time_varying import TimeVaryingRegulator
+from robolin.errors import UsageError
+from robolin.geometry.configuration import difference
+from robolin.input_checks import Array
+from robolin.simulation.feedback_control import FeedbackControl
+from robolin.simulation.simulated_motion import Simulation
+
+
+@dataclass(frozen=True, eq=False)
+class FeedbackCost:
+    """What a motion of the nonlinear arm cost, beside what the linear model says.
+
+    spent:     ∫ xᵀQx + uᵀRu + 2xᵀNu dt along the motion
+    left:      xᵀ P x at its end
+    predicted: xᵀ P x at its beginning, which spent + left come to for small x
+    """
+
+    spent: Array
+    left: Array
+    predicted: Array
+
+
+def feedback(regulator: Regulator) -> FeedbackControl:
+    """The regulator as a control law for `simulate`: τ = τ₀ - K x at the joints with a motor."""
+    model = regulator.model
+    if model.batch:
+        raise UsageError(f"there are {model.batch} regulators", hint="take one point, or tvlqr")
+    if len(model.states) > 2 * model.freedoms:
+        hint = "leave out the integrals, or integrate them in a torque function of your own"
+        raise UsageError("integral action has states of its own, which an arm has not", hint=hint)
+    if model.dt is not None:
+        hint = "simulate the regulator of the continuous model"
+        raise UsageError("the gains are for torques held between samples", where="dt", hint=hint)
+    return FeedbackControl(
+        K=regulator.K,
+        q=model.q,
+        qd=model.qd,
+        tau=model.tau,
+        actuated=[model.arm.joint_names[i] for i in model.actuated],
+        basis=model.basis,
+        P=regulator.P,
+    )
+
+
+def feedback_along(regulator: TimeVaryingRegulator, start: float = 0.0) -> FeedbackControl:
+    """The regulator along a motion as a control law: gains and reference between its rows."""
+    model = regulator.model
+    if model.basis is not None:
+        raise UsageError("a motion with closed loops changes its coordinates from row to row")
+    assert model.dt is not None, "models along a motion are sampled"
+    return FeedbackControl(
+        K=regulator.K,
+        q=model.q,
+        qd=model.qd,
+        tau=model.tau,
+        actuated=[model.arm.joint_names[i] for i in model.actuated],
+        time=start + model.dt * np.arange(len(regulator.K)),
+        P=regulator.P,
+    )
+
+
+def feedback_cost(regulator: Regulator, motion: Simulation) -> FeedbackCost:
+    """The cost of a simulated motion by Simpson's rule over its rows, and xᵀ P x beside it."""
+    model = regulator.model
+    x = states_of(regulator, motion.q, motion.qd)
+    u = (motion.tau - model.tau)[..., list(model.actuated)]
+    Q, R, N = regulator.Q, regulator.R, regulator.N
+    rate = np.einsum("...i,ij,...j->...", x, Q, x) + np.einsum("...i,ij,...j->...", u, R, u)
+    rate = rate + 2.0 * np.einsum("...i,ij,...j->...", x, N, u)
+    integrate = scipy_part("integrate", "the cost of a motion")
+    spent = integrate.simpson(rate, x=motion.time, axis=-1)
+    return FeedbackCost(spent, regulator.cost(x[..., -1, :]), regulator.cost(x[..., 0, :]))
+
+
+def states_of(regulator: Regulator, q: ArrayLike, qd: ArrayLike) -> Array:
+    """x (..., N) of states of the arm, as the regulator sees them."""
+    model = regulator.model
+    dq, dqd = difference(model.arm, model.q, q), np.asarray(qd, dtype=float) - model.qd
+    if model.basis is not None:
+        dq, dqd = dq @ model.basis, dqd @ model.basis
+    return np.concatenate([dq, dqd], axis=-1)
