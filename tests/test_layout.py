@@ -72,6 +72,7 @@ ALLOWED = {
         "description",
         "errors",
         "evaluation",
+        "files",
         "geometry",
         "input_checks",
         "kinematics",

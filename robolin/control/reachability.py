@@ -14,6 +14,9 @@ from robolin.control.staircase import staircase_dimension
 from robolin.control.state_space import StateSpace
 from robolin.input_checks import Array
 
+# a change of the model this small, beside its size, cannot be told from none
+ROUNDING = 1e-14
+
 Kind = Literal["controllability", "observability"]
 
 
@@ -29,10 +32,11 @@ class Reachability:
     model: StateSpace
     _scaled: Scaled
 
-    @property
+    @cached_property
     def complete(self) -> Array:
-        """(...): whether all states are reached, or shown."""
-        return self.dimension == self.model.A.shape[-1]
+        """(...): whether all states are reached, or shown, by more than rounding."""
+        told = self.distance.min(axis=-1) > ROUNDING
+        return (self.dimension == self.model.A.shape[-1]) & told
 
     @cached_property
     def values(self) -> Array:

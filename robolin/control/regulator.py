@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +67,13 @@ class Regulator:
         from robolin.control.closed_loop import feedback
 
         return feedback(self)
+
+    def to_mat(self, path: str | Path) -> None:
+        """A MAT-file with the model, K, P and the weights."""
+        from robolin.control.matlab import regulator_variables
+        from robolin.files.mat.mat_writer import write_mat
+
+        write_mat(path, regulator_variables(self))
 
     def motion_cost(self, motion: Simulation) -> FeedbackCost:
         """What a simulated motion of the nonlinear arm cost, beside xᵀ P x."""

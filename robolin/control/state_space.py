@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike
@@ -125,6 +126,13 @@ class StateSpace:
         from robolin.control.exchange import to_control
 
         return to_control(self)
+
+    def to_mat(self, path: str | Path) -> None:
+        """A MAT-file: `s = load(path); sys = ss(s.A, s.B, s.C, s.D, s.Ts)` in MATLAB and Octave."""
+        from robolin.control.matlab import model_variables
+        from robolin.files.mat.mat_writer import write_mat
+
+        write_mat(path, model_variables(self))
 
     def to_scipy(self) -> Any:
         """The model as SciPy's StateSpace, which knows no names and no drift."""
