@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from robolin.control.scipy_needed import scipy_part
@@ -14,7 +16,14 @@ DOUBLINGS = 60
 def continuous_lyapunov(A: Array, W: Array) -> Array:
     """X with Aᵀ X + X A + W = 0, A stable."""
     linalg = scipy_part("linalg", "a Lyapunov equation")
-    X = linalg.solve_continuous_lyapunov(A.T, -W)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            X = linalg.solve_continuous_lyapunov(A.T, -W)
+        except RuntimeWarning as warning:
+            raise RobolinError(
+                "two poles of the closed loop add up to 0: no stable one"
+            ) from warning
     return 0.5 * (X + X.T)
 
 

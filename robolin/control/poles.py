@@ -42,10 +42,10 @@ class Poles:
     @cached_property
     def damping(self) -> Array:
         """The damping ratio -Re λ/|λ|; -1 at 0, as Octave and MATLAB have it."""
-        still = self.frequency <= self.bound
-        ratio = -self.rates.real / np.where(still, 1.0, self.frequency)
-        gone = np.isinf(self.frequency)
-        return np.where(still, -1.0, np.where(gone, 1.0, ratio))
+        still, gone = self.frequency <= self.bound, np.isinf(self.frequency)
+        growth = np.where(gone, -1.0, self.rates.real)
+        ratio = -growth / np.where(still | gone, 1.0, self.frequency)
+        return np.where(still, -1.0, ratio)
 
     @cached_property
     def time_constant(self) -> Array:

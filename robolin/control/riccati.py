@@ -16,6 +16,7 @@ import numpy as np
 from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.weights import Weights
+from robolin.errors import RobolinError
 from robolin.input_checks import Array
 
 STEPS = 6
@@ -34,15 +35,19 @@ def riccati(A: Array, B: Array, weights: Weights, discrete: bool) -> Solution:
     linalg = scipy_part("linalg", "a Riccati equation")
     solve = linalg.solve_discrete_are if discrete else linalg.solve_continuous_are
     Q, R, N = weights
-    P = solve(A, B, Q, R, s=N if N.any() else None)
+    try:
+        P = solve(A, B, Q, R, s=N if N.any() else None)
+    except ValueError as error:
+        # a pencil that cannot be put in order has no half that is stable
+        raise np.linalg.LinAlgError(str(error)) from error
     best = _solution(A, B, weights, 0.5 * (P + P.T), discrete)
     for _ in range(STEPS):
         K = best.K
         F, W = A - B @ K, Q + K.T @ R @ K - N @ K - K.T @ N.T
         try:
             P = discrete_lyapunov(F, W) if discrete else continuous_lyapunov(F, W)
-        except Exception as error:
-            raise np.linalg.LinAlgError("no stabilizing solution") from error
+        except RobolinError as error:
+            raise np.linalg.LinAlgError(error.message) from error
         better = _solution(A, B, weights, P, discrete)
         if not better.residual < best.residual:
             break

@@ -31,7 +31,7 @@ def octave(script: str, folder: Path, **variables: Any) -> dict[str, Any]:
     """The struct `r` that a script makes of the variables, which it finds in the struct `s`."""
     if reason := absent():
         pytest.skip(reason)
-    write_mat(folder / "given.mat", variables)
+    write_mat(folder / "given.mat", {"nothing": 0.0, **variables})
     whole = (
         f"pkg load control; s = load('{folder}/given.mat'); r = struct(); {script}; "
         f"save('-v6', '{folder}/found.mat', 'r');"

@@ -115,7 +115,7 @@ WRONG = [
     ({"passive": "wrist"}, "passive: 'acrobot' has no joint 'wrist'", ""),
     ({"actuated": "elbow", "passive": "elbow"}, "both say which joints have a motor", ""),
     ({"passive": ["shoulder", "elbow"]}, "no joint has a motor", ""),
-    ({"passive": "shoulder"}, "joint 'shoulder' is passive and would have to give 20.64 N·m", "trim"),
+    ({"passive": "shoulder"}, "'shoulder' is passive and would have to give 20.64 N·m", "trim"),
     ({"tau": "rest"}, "tau is 'rest'", "'hold'"),
     ({"tau": 0.0, "qdd": 1.0}, "tau and qdd both say", ""),
     ({"tau": [1.0, 0.0], "actuated": "elbow"}, "joint 'shoulder' is passive and would have", ""),
