@@ -12,8 +12,9 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
-from robolin.input_checks import Array
+from robolin.input_checks import Array, require_arm
 
 
 @dataclass(frozen=True)
@@ -120,12 +121,27 @@ def linearize_inverse(
 
 
 def linearize_forward(
-    arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, tau: ArrayLike = 0.0, **how: Unpack[How]
+    arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, tau: ArrayLike | str = 0.0, **how: Unpack[How]
 ) -> LinearizedForward:
-    """The linearized forward dynamics model around a state and its torques."""
+    """The linearized forward dynamics model around a state and its torques.
+
+    tau: torques, or 'hold' for those that keep the arm from accelerating
+    """
+    if isinstance(tau, str):
+        tau = _holding(arm, q, qd, tau, how)
     return LinearizedForward(
         **evaluate(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
     )
+
+
+def _holding(arm: Arm, q: ArrayLike, qd: ArrayLike, word: str, how: How) -> Array:
+    """The torque of q̈ = 0; on closed loops that of the tree, closures bearing nothing."""
+    require_arm(arm)
+    if word != "hold":
+        raise UsageError(f"tau is {word!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
+    run: How = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+    verb = "hold" if arm.loops else "inverse"
+    return evaluate(arm, verb, {"q": q, "qd": qd, "qdd": 0.0}, **run)["tau"]
 
 
 def perturb_inverse(
