@@ -113,7 +113,11 @@ def _output_matrices(
     if rows.of_qdd.any():
         of_q, of_qd = of_q + rows.of_qdd @ along_q, of_qd + rows.of_qdd @ along_qd
         D = D + rows.of_qdd @ to_input
-    return np.concatenate([of_q, of_qd], axis=-1), D
+    batch = to_input.shape[:-2]
+    shared = np.broadcast_shapes(of_q.shape[:-2], of_qd.shape[:-2])
+    halves = [np.broadcast_to(half, shared + half.shape[-2:]) for half in (of_q, of_qd)]
+    C = np.concatenate(halves, axis=-1)
+    return np.broadcast_to(C, batch + C.shape[-2:]), np.broadcast_to(D, batch + D.shape[-2:])
 
 
 def _model(

@@ -32,11 +32,15 @@ FRAME_UNITS = {
     "acceleration": ("rad/s²", "m/s²"),
 }
 REFERENCES = ("world", "frame")
+MATRICES = ("of_q", "of_qd", "of_qdd", "of_tau")
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Outputs y + of_q δq + of_qd δq̇ + of_qdd δq̈ + of_tau δτ, all (..., p, n) but y (..., p)."""
+    """Outputs y + of_q δq + of_qd δq̇ + of_qdd δq̈ + of_tau δτ, all (..., p, n) but y (..., p).
+
+    Matrices that are the same for a whole batch have no batch axes.
+    """
 
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -60,10 +64,7 @@ def output_rows(
     names = [name for part in parts for name in part.names]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise UsageError(f"the output '{twice}' is asked for twice", where="outputs")
-    matrices = {
-        key: np.concatenate([getattr(part, key) for part in parts], axis=-2)
-        for key in ("of_q", "of_qd", "of_qdd", "of_tau")
-    }
+    matrices = {key: _stacked([getattr(part, key) for part in parts]) for key in MATRICES}
     y = np.concatenate([part.y for part in parts], axis=-1)
     return Rows(tuple(names), tuple(unit for part in parts for unit in part.units), y, **matrices)
 
@@ -110,12 +111,8 @@ def _told(arm: Arm, wanted: str) -> tuple[str, str, str]:
 
 def _joint_rows(arm: Arm, point: OperatingPoint, quantity: str, places: Sequence[int]) -> Rows:
     chosen = np.eye(arm.n)[list(places)]
-    batch = point.q.shape[:-1]
     none = np.zeros_like(chosen)
-    matrices = {
-        f"of_{each}": np.broadcast_to(chosen if each == quantity else none, batch + chosen.shape)
-        for each in WORDS
-    }
+    matrices = {f"of_{each}": chosen if each == quantity else none for each in WORDS}
     joints = [arm.joints[i] for i in places]
     names = tuple(f"{joint.name}/{WORDS[quantity]}" for joint in joints)
     units = tuple(unit_of(quantity, [joint.kind]) for joint in joints)
@@ -128,7 +125,7 @@ def _frame_rows(arm: Arm, point: OperatingPoint, frame: str, word: str, referenc
     state = {"q": point.q, "qd": point.qd, "qdd": point.qdd}
     moving = evaluate(placed, "jacobian", state)
     J = moving["jacobian"]
-    none = np.zeros_like(J)
+    none = np.zeros(J.shape[-2:])
     of_q, of_qd, of_qdd, value = J, none, none, np.zeros(J.shape[:-1])
     if word != "displacement":
         changes = evaluate(placed, "frame-derivatives", state)
@@ -159,6 +156,14 @@ def _in_frame(R: Array, X: Array) -> Array:
     return np.concatenate([back @ X[..., :3, :], back @ X[..., 3:, :]], axis=-2)
 
 
+def _stacked(parts: Sequence[Array]) -> Array:
+    """Rows below each other; with batch axes only if some of them have any."""
+    batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
+    return np.concatenate(
+        [np.broadcast_to(part, batch + part.shape[-2:]) for part in parts], axis=-2
+    )
+
+
 def _picked(rows: Rows, at: int) -> Rows:
     one = slice(at, at + 1)
     matrices = (rows.of_q, rows.of_qd, rows.of_qdd, rows.of_tau)
@@ -168,9 +173,6 @@ def _picked(rows: Rows, at: int) -> Rows:
 
 
 def _joined(first: Rows, second: Rows) -> Rows:
-    matrices = (
-        np.concatenate([getattr(first, key), getattr(second, key)], axis=-2)
-        for key in ("of_q", "of_qd", "of_qdd", "of_tau")
-    )
+    matrices = (_stacked([getattr(each, key) for each in (first, second)]) for key in MATRICES)
     y = np.concatenate([first.y, second.y], axis=-1)
     return Rows(first.names + second.names, first.units + second.units, y, *matrices)
