@@ -21,7 +21,7 @@ from robolin.simulation.simulated_motion import Simulation
 class FeedbackCost:
     """What a motion of the nonlinear arm cost, beside what the linear model says.
 
-    spent:     ∫ xᵀQx + uᵀRu + 2xᵀNu dt along the motion
+    spent:     ∫ xᵀQx + uᵀRu + 2xᵀNu dt along the motion; its sum over samples where there is a dt
     left:      xᵀ P x at its end
     predicted: xᵀ P x at its beginning, which spent + left come to for small x
     """
@@ -33,14 +33,10 @@ class FeedbackCost:
 
 def feedback(regulator: Regulator) -> FeedbackControl:
     """The regulator as a control law for `simulate`: τ = τ₀ - K x at the joints with a motor."""
+    require_plain(regulator)
     model = regulator.model
-    if model.batch:
-        raise UsageError(f"there are {model.batch} regulators", hint="take one point, or tvlqr")
-    if len(model.states) > 2 * model.freedoms:
-        hint = "leave out the integrals, or integrate them in a torque function of your own"
-        raise UsageError("integral action has states of its own, which an arm has not", hint=hint)
     if model.dt is not None:
-        hint = "simulate the regulator of the continuous model"
+        hint = "regulator.sampled_motion(q, qd, samples=…) holds them"
         raise UsageError("the gains are for torques held between samples", where="dt", hint=hint)
     return FeedbackControl(
         K=regulator.K,
@@ -51,6 +47,16 @@ def feedback(regulator: Regulator) -> FeedbackControl:
         basis=model.basis,
         P=regulator.P,
     )
+
+
+def require_plain(regulator: Regulator) -> None:
+    """One regulator, whose state is that of the arm."""
+    model = regulator.model
+    if model.batch:
+        raise UsageError(f"there are {model.batch} regulators", hint="take one point, or tvlqr")
+    if len(model.states) > 2 * model.freedoms:
+        hint = "leave out the integrals, or integrate them in a torque function of your own"
+        raise UsageError("integral action has states of its own, which an arm has not", hint=hint)
 
 
 def feedback_along(regulator: TimeVaryingRegulator, start: float = 0.0) -> FeedbackControl:
@@ -71,15 +77,21 @@ def feedback_along(regulator: TimeVaryingRegulator, start: float = 0.0) -> Feedb
 
 
 def feedback_cost(regulator: Regulator, motion: Simulation) -> FeedbackCost:
-    """The cost of a simulated motion by Simpson's rule over its rows, and xᵀ P x beside it."""
+    """The cost of a simulated motion, and xᵀ P x beside it.
+
+    By Simpson's rule over its rows; of a discrete regulator, the sum over all rows but the last.
+    """
     model = regulator.model
     x = states_of(regulator, motion.q, motion.qd)
     u = (motion.tau - model.tau)[..., list(model.actuated)]
     Q, R, N = regulator.Q, regulator.R, regulator.N
     rate = np.einsum("...i,ij,...j->...", x, Q, x) + np.einsum("...i,ij,...j->...", u, R, u)
     rate = rate + 2.0 * np.einsum("...i,ij,...j->...", x, N, u)
-    integrate = scipy_part("integrate", "the cost of a motion")
-    spent = integrate.simpson(rate, x=motion.time, axis=-1)
+    if model.dt is None:
+        integrate = scipy_part("integrate", "the cost of a motion")
+        spent = integrate.simpson(rate, x=motion.time, axis=-1)
+    else:
+        spent = rate[..., :-1].sum(axis=-1)
     return FeedbackCost(spent, regulator.cost(x[..., -1, :]), regulator.cost(x[..., 0, :]))
 
 

@@ -68,6 +68,14 @@ class Regulator:
 
         return feedback(self)
 
+    def sampled_motion(
+        self, q: ArrayLike, qd: ArrayLike = 0.0, *, samples: int, steps: int = 10
+    ) -> Simulation:
+        """The nonlinear arm under gains of a sampled model, torques held between samples."""
+        from robolin.control.sampled_motion import sampled_motion
+
+        return sampled_motion(self, q, qd, samples=samples, steps=steps)
+
     def to_mat(self, path: str | Path) -> None:
         """A MAT-file with the model, K, P and the weights."""
         from robolin.control.matlab import regulator_variables

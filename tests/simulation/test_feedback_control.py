@@ -26,6 +26,25 @@ def test_the_acrobot_stands() -> None:
     assert (np.diff(motion.lyapunov) < 0.0).all()
 
 
+def test_sampled_gains_hold_their_torques() -> None:
+    """Under gains of a sampled model, torques stay between samples, and the sum is xᵀ P x."""
+    arm = robolin.load("acrobot")
+    model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder", dt=0.05)
+    regulator = robolin.lqr(model, [10.0, 10.0, 1.0, 1.0])
+    motion = regulator.sampled_motion([np.pi + 1e-3, 0.0], samples=140, steps=5)
+    cost = regulator.motion_cost(motion)
+
+    assert np.allclose(motion.time, 0.05 * np.arange(141))
+    assert np.abs(motion.q[-1] - model.q).max() < 1e-7
+    assert abs(cost.spent + cost.left - cost.predicted) < 1e-3 * cost.predicted
+    # work goes on from sample to sample, and so does the energy it pays for
+    assert motion.energy_drift < 1e-9
+    with pytest.raises(robolin.UsageError, match="not for torques held between samples"):
+        robolin.lqr(robolin.state_space(arm, 0.0)).sampled_motion([0.0, 0.0], samples=1)
+    with pytest.raises(robolin.UsageError, match="samples is 0"):
+        regulator.sampled_motion([np.pi, 0.0], samples=0)
+
+
 def test_torques_stop_at_their_limits() -> None:
     """A regulator that asks for more than a motor gives is cut, and told to be."""
     arm = robolin.load("panda")
