@@ -29,11 +29,7 @@ def sampled_motion(
 
     steps: steps of the integrator from sample to sample
     """
-    require_plain(regulator)
-    model = regulator.model
-    if model.dt is None:
-        hint = "simulate(..., control=regulator.feedback()) is for continuous gains"
-        raise UsageError("the gains are not for torques held between samples", hint=hint)
+    dt, model = _sample_time(regulator), regulator.model
     for name, count in (("samples", samples), ("steps", steps)):
         if not isinstance(count, int) or count < 1:
             raise UsageError(f"{name} is {count!r}, not a whole number from 1")
@@ -44,13 +40,20 @@ def sampled_motion(
         wanted = _torque(regulator, at, rate)
         tau = np.clip(wanted, -most, most)
         piece = simulate(
-            model.arm, at, rate, duration=model.dt, dt=model.dt / steps, every=None, tau=tau,
-            limits=False,
-        )  # fmt: skip
+            model.arm, at, rate, duration=dt, dt=dt / steps, every=None, tau=tau, limits=False
+        )
         cut = np.broadcast_to(tau != wanted, piece.saturated.shape)
         pieces.append(replace(piece, saturated=cut))
         at, rate = piece.q[-1], piece.qd[-1]
-    return _joined(pieces, model.dt)
+    return _joined(pieces, dt)
+
+
+def _sample_time(regulator: Regulator) -> float:
+    require_plain(regulator)
+    if regulator.model.dt is None:
+        hint = "simulate(..., control=regulator.feedback()) is for continuous gains"
+        raise UsageError("the gains are not for torques held between samples", hint=hint)
+    return regulator.model.dt
 
 
 def _torque(regulator: Regulator, q: Array, qd: Array) -> Array:

@@ -93,9 +93,7 @@ def tvlqr_blocks(
         for block in blocks:
             sampled = _sampled(block, dt)
             weights = weights or weights_of(sampled[0], Q, R, N, bryson)
-            sizes.append(len(sampled.A))
-            for array in (sampled.A, sampled.B):
-                file.write(np.ascontiguousarray(array).data)
+            sizes.append(_appended(file, sampled))
         if weights is None:
             raise UsageError("the motion has no rows")
         stored = _Stored(file, sizes, *weights.N.shape)
@@ -108,6 +106,13 @@ def tvlqr_blocks(
         for place in range(len(sizes)):
             found, gains = stored.read(place, (stored.inputs, stored.states))
             yield GainRows(gains, found)
+
+
+def _appended(file: IO[bytes], sampled: StateSpace) -> int:
+    """Write A and B of a block, and tell how many rows it has."""
+    for array in (sampled.A, sampled.B):
+        file.write(np.ascontiguousarray(array).data)
+    return len(sampled.A)
 
 
 @dataclass(frozen=True)

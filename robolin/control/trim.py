@@ -96,9 +96,7 @@ def trim(
         if nearer is None:
             break
         pose, iterations = nearer, iterations + 1
-    residual = float(np.abs(pose.passive).max(initial=0.0))
-    if residual > NEGLIGIBLE * pose.size:
-        raise _no_equilibrium(arm, pose, driven)
+    residual = _residual(arm, pose, driven)
     return Trim(pose.q, pose.tau, difference(arm, start, pose.q), residual, iterations)
 
 
@@ -184,11 +182,15 @@ def _room(arm: Arm, q: Array, step: Array) -> float:
     return float(max(0.0, shares.min(initial=1.0)))
 
 
-def _no_equilibrium(arm: Arm, pose: _Pose, driven: list[int]) -> RobolinError:
+def _residual(arm: Arm, pose: _Pose, driven: list[int]) -> float:
+    """What is left at a passive joint, which must be rounding."""
+    left = float(np.abs(pose.passive).max(initial=0.0))
+    if left <= NEGLIGIBLE * pose.size:
+        return left
     without = passive_places(arm, driven)
     at = max(without, key=lambda i: abs(pose.passive[i]))
     unit = unit_of("tau", [arm.joints[at].kind])
-    return RobolinError(
+    raise RobolinError(
         f"no equilibrium was found near this pose: at the best one, passive joint "
         f"'{arm.joint_names[at]}' would have to give {pose.passive[at]:.4g} {unit}",
         where=arm.source,
