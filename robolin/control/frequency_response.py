@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import one_by_one, stacked
+from robolin.control.model_parts import numbers, one_by_one, stacked
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.state_space import StateSpace
 from robolin.errors import RobolinError, UsageError
@@ -14,7 +14,7 @@ from robolin.input_checks import Array
 
 def frequency_response(model: StateSpace, omega: ArrayLike) -> Array:
     """Complex numbers (..., len(omega), p, m); with a dt, exp(jω dt) stands in place of jω."""
-    w = np.asarray(omega, dtype=float)
+    w = numbers("omega", omega)
     if w.ndim != 1 or not len(w) or not np.isfinite(w).all():
         raise UsageError("omega is not a row of finite frequencies", hint="rad/s, one or more")
     at = 1j * w if model.dt is None else np.exp(1j * w * model.dt)

@@ -47,10 +47,27 @@ def named_arrays(model: StateSpace) -> dict[str, Array]:
     return found
 
 
+def require_model(model: object) -> None:
+    """A linear model, not the arm it is made from."""
+    if not isinstance(model, StateSpace):
+        hint = "robolin.state_space(arm, q) makes one"
+        raise UsageError(f"a StateSpace is needed, and this is of type {type(model).__name__}", hint=hint)
+
+
+def numbers(name: str, value: object, kind: type = float) -> Array:
+    """An array of numbers, whatever was given; not of text."""
+    try:
+        return np.asarray(value, dtype=kind)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name} is not an array of numbers: {error}") from error
+
+
 def one_by_one(model: StateSpace) -> list[StateSpace]:
-    """The single models of a batch in order."""
+    """The single models of a batch in order; there must be one."""
     if not model.batch:
         return [model]
+    if 0 in model.batch:
+        raise UsageError(f"there are no models: their shape is {model.batch}")
     return [chosen(model, place) for place in np.ndindex(*model.batch)]
 
 

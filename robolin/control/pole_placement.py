@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import one_by_one, stacked
+from robolin.control.model_parts import numbers, one_by_one, require_model, stacked
 from robolin.control.poles import Poles, poles_of
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.state_space import StateSpace
@@ -38,7 +38,8 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
 
     Of the gains that do it, those are sought whose poles depend least on the model.
     """
-    wanted = np.asarray(poles, dtype=complex)
+    require_model(model)
+    wanted = numbers("poles", poles, complex)
     N = len(model.states)
     if wanted.shape != (N,) or not np.isfinite(wanted).all():
         raise UsageError(f"poles are {N} finite numbers, not {wanted.shape}", where="poles")

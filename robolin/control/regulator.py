@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.integral_action import with_integrals
-from robolin.control.model_parts import one_by_one, stacked
+from robolin.control.model_parts import numbers, one_by_one, require_model, stacked
 from robolin.control.no_solution import no_regulator
 from robolin.control.poles import Poles, poles_of
 from robolin.control.riccati import riccati
@@ -59,8 +59,8 @@ class Regulator:
 
     def cost(self, x: ArrayLike) -> Array:
         """xᵀ P x of states (..., N): what it costs to come to rest from there."""
-        x = np.asarray(x, dtype=float)
-        return np.einsum("...i,...ij,...j->...", x, self.P, x)
+        state = numbers("x", x)
+        return np.einsum("...i,...ij,...j->...", state, self.P, state)
 
     def feedback(self) -> FeedbackControl:
         """The control law for `simulate`: τ = τ₀ - K x at the joints with a motor."""
@@ -125,6 +125,7 @@ def lqr(
     bryson:   weights from the limits in the file: 1/(largest value)²; names given go before them
     integral: outputs whose integral is brought to zero as well, such as 'elbow/position'
     """
+    require_model(model)
     model = with_integrals(model, integral)
     weights = [weights_of(each, Q, R, N, bryson) for each in one_by_one(model)]
     K, P, residual = _solved(model, weights)
@@ -155,6 +156,7 @@ def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike =
     process:     covariance of what disturbs ẋ, or x(k+1): a matrix, one number for each, or one
     measurement: covariance of what disturbs y
     """
+    require_model(model)
     W = matrix_of("process", process, len(model.states))
     V = matrix_of("measurement", measurement, len(model.outputs))
     require_weights("process", W, positive=False)

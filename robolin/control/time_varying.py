@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.control.blas_threads import one_blas_thread
+from robolin.control.model_parts import require_model
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
 from robolin.errors import UsageError
@@ -165,6 +166,7 @@ def _terminal(terminal: ArrayLike | None, weights: Weights) -> Array:
 
 
 def _sampled(model: StateSpace, dt: float | None) -> StateSpace:
+    require_model(model)
     if len(model.batch) != 1 or not model.batch[0]:
         hint = "linearize about q of shape (rows, n)"
         raise UsageError(f"a motion is a row of models, not {model.batch}", hint=hint)

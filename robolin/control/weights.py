@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robolin.control.model_parts import numbers
 from robolin.control.state_space import StateSpace
 from robolin.description.structure import did_you_mean
 from robolin.errors import RobolinError, UsageError
@@ -104,7 +106,7 @@ def _input_weight(model: StateSpace, R: Weight | None, bryson: bool) -> Array:
 
 def _cross_weight(model: StateSpace, N: ArrayLike | None) -> Array:
     shape = (len(model.states), len(model.inputs))
-    found = np.zeros(shape) if N is None else np.asarray(N, dtype=float)
+    found = np.zeros(shape) if N is None else numbers("N", N)
     if found.shape != shape or not np.isfinite(found).all():
         raise UsageError(f"N is finite and of shape {shape}, not {found.shape}")
     return found
@@ -134,7 +136,7 @@ def _bryson(model: StateSpace, word: str) -> Array:
 
 def matrix_of(name: str, value: ArrayLike, size: int) -> Array:
     """A weight as a matrix: one number, one for each, or the matrix itself."""
-    given = np.asarray(value, dtype=float)
+    given = numbers(name, value)
     if not np.isfinite(given).all():
         raise UsageError(f"{name} is not finite")
     if given.ndim == 0:
@@ -162,6 +164,6 @@ def require_weights(name: str, matrix: Array, positive: bool) -> None:
 
 
 def _number(name: str, value: object) -> float:
-    if not isinstance(value, int | float) or not np.isfinite(value):
+    if not isinstance(value, Real) or not np.isfinite(float(value)):
         raise UsageError(f"the weight of '{name}' is {value!r}", hint="a finite number is needed")
     return float(value)

@@ -150,7 +150,10 @@ class Tracking:
 
 
 def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Array:
-    array = np.asarray(value, dtype=float)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise RobolinError(f"{name} is not an array of numbers: {error}") from error
     if array.ndim not in (2, 3) or array.shape[-2:] != shape:
         hint = f"this arm and these motors take {shape}; are they the gains of another arm?"
         raise RobolinError(f"{name} has the shape {array.shape}", hint=hint)

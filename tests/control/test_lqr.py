@@ -164,6 +164,8 @@ WRONG = [
     ({"Q": [1.0, 2.0]}, "Q has the shape (2,)"),
     ({"Q": np.triu(np.ones((4, 4)))}, "Q is not symmetric"),
     ({"Q": np.nan}, "Q is not finite"),
+    ({"Q": "much"}, "Q is not an array of numbers"),
+    ({"N": "much"}, "N is not an array of numbers"),
     ({"R": 0.0}, "R is not positive"),
     ({"R": {"shoulder": 1.0}}, "R: there is no motor 'shoulder'"),
     ({"N": [1.0]}, "N is finite and of shape (4, 1)"),
@@ -179,6 +181,15 @@ def test_wrong_weights_are_told(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(robolin.UsageError) as caught:
         robolin.lqr(acrobot(), **wrong)
     assert message in str(caught.value)
+
+
+def test_only_models_are_regulated() -> None:
+    """An arm is no model, and a batch without models has no gains."""
+    with pytest.raises(robolin.UsageError, match="a StateSpace is needed, and this is of type Arm"):
+        robolin.lqr(robolin.load("two-link"))
+    with pytest.raises(robolin.UsageError, match="there are no models"):
+        robolin.lqr(robolin.state_space(robolin.load("two-link"), np.zeros((0, 2))))
+    assert robolin.state_space(robolin.load("two-link"), np.zeros((0, 2))).poles().values.size == 0
 
 
 def test_a_mode_out_of_reach_is_named() -> None:
