@@ -53,7 +53,8 @@ def state_space(
 def _free(arm: Arm, point: OperatingPoint, rows: Rows, driven: Sequence[int]) -> StateSpace:
     """x = [δq; δq̇] of all joints."""
     to_input = point.dqdd_dtau[..., list(driven)]
-    A, B = _matrices(kinematic_block(arm, point.qd), point.dqdd_dq, point.dqdd_dqd, to_input)
+    block = kinematic_block(arm, point.qd) if arm.groups else None
+    A, B = _matrices(block, point.dqdd_dq, point.dqdd_dqd, to_input)
     C, D = _output_matrices(rows, point.dqdd_dq, point.dqdd_dqd, to_input, driven)
     drift = np.concatenate([point.qd, point.qdd], axis=-1)
     units = {
@@ -71,8 +72,7 @@ def _on_closures(arm: Arm, point: OperatingPoint, rows: Rows, driven: Sequence[i
     across = np.moveaxis(N, -1, -2)
     along_q = point.dqdd_dq @ N + point.dqdd_dqd @ G
     along_qd, to_input = point.dqdd_dqd @ N, point.dqdd_dtau[..., list(driven)]
-    still = np.zeros((*N.shape[:-2], N.shape[-1], N.shape[-1]))
-    A, B = _matrices(still, across @ along_q, across @ along_qd, across @ to_input)
+    A, B = _matrices(None, across @ along_q, across @ along_qd, across @ to_input)
     projected = Rows(
         rows.names,
         rows.units,
@@ -94,12 +94,14 @@ def _on_closures(arm: Arm, point: OperatingPoint, rows: Rows, driven: Sequence[i
 
 
 def _matrices(
-    block: Array, along_q: Array, along_qd: Array, to_input: Array
+    block: Array | None, along_q: Array, along_qd: Array, to_input: Array
 ) -> tuple[Array, Array]:
     """A = [[K, 1], [∂q̈/∂q, ∂q̈/∂q̇]] and B = [0; ∂q̈/∂u]."""
     *batch, n, inputs = to_input.shape
     A, B = np.zeros((*batch, 2 * n, 2 * n)), np.zeros((*batch, 2 * n, inputs))
-    A[..., :n, :n], A[..., :n, n:] = block, np.eye(n)
+    if block is not None:
+        A[..., :n, :n] = block
+    np.einsum("...ii->...i", A[..., :n, n:])[...] = 1.0
     A[..., n:, :n], A[..., n:, n:] = along_q, along_qd
     B[..., n:, :] = to_input
     return A, B

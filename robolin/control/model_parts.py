@@ -50,8 +50,9 @@ def named_arrays(model: StateSpace) -> dict[str, Array]:
 def require_model(model: object) -> None:
     """A linear model, not the arm it is made from."""
     if not isinstance(model, StateSpace):
+        kind = type(model).__name__
         hint = "robolin.state_space(arm, q) makes one"
-        raise UsageError(f"a StateSpace is needed, and this is of type {type(model).__name__}", hint=hint)
+        raise UsageError(f"a StateSpace is needed, and this is of type {kind}", hint=hint)
 
 
 def numbers(name: str, value: object, kind: type = float) -> Array:
