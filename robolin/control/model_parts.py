@@ -24,13 +24,15 @@ def chosen(model: StateSpace, place: Any) -> StateSpace:
     if not model.batch:
         raise UsageError("the model is a single one, there is nothing to choose from")
     own = {"A": 2, "B": 2, "C": 2, "D": 2, "basis": 2}
+    index = place if isinstance(place, tuple) else (place,)
+    if not any(each is Ellipsis for each in index):
+        index = (*index, ...)
     arrays = {}
     for name in ARRAYS:
         array = getattr(model, name)
         if array is not None:
             whole = (slice(None),) * own.get(name, 1)
-            index = place if isinstance(place, tuple) else (place,)
-            arrays[name] = array[(*index, ..., *whole)]
+            arrays[name] = array[(*index, *whole)]
     return replace(model, **arrays)
 
 

@@ -88,6 +88,21 @@ def test_the_operating_point_goes_along() -> None:
     assert np.array_equal(model[2].A, robolin.state_space(arm, s.q[2], s.qd[2], s.qdd[2]).A)
 
 
+def test_models_of_a_batch_are_chosen_as_arrays_are() -> None:
+    """An index, a slice or an ellipsis picks the same models from every array."""
+    arm = robolin.load("two-link")
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 3, 2))
+    model = robolin.state_space(arm, q)
+    for place in ((1, 2), 1, (..., 0), (slice(None), 1)):
+        assert np.array_equal(
+            model[place].A, model.A[place] if place != (..., 0) else model.A[:, 0]
+        )
+        assert np.array_equal(model[place].q, q[place] if place != (..., 0) else q[:, 0])
+    assert len(list(model)) == 2
+    with pytest.raises(robolin.UsageError, match="nothing to choose from"):
+        model[0, 0][0]
+
+
 def test_torques_that_are_given_are_kept() -> None:
     """With torques given, q̈ is what the arm does under them."""
     arm = robolin.load("two-link")
