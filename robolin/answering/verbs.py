@@ -17,6 +17,7 @@ from robolin.wording import did_you_mean
 LOOP_METHODS = ("kkt", "schur", "null-space")
 WRENCH_MODELS = ("follower", "dead", "world")
 ON_BAD_ROW = ("error", "nan")
+DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,14 @@ MODEL: Mapping[str, Ask] = {
 }
 TRAJECTORY: Mapping[str, Ask] = {"trajectory": FILE, "on-bad-row": Ask("choice", ON_BAD_ROW)}
 SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
+
+# which linear model of an arm is meant
+LINEAR_MODEL: Mapping[str, Ask] = {
+    **dict.fromkeys(("actuated", "passive", "outputs", "keep", "dt", "close"), TEXT),
+    "reference": Ask("choice", ("world", "frame")),
+    "discretize": Ask("choice", DISCRETIZATIONS),
+    "trim": SWITCH,
+}
 
 
 def never(_: Mapping[str, Any]) -> bool:
@@ -198,6 +207,21 @@ _DYNAMICS = (
     ),
 )
 
+_POINT = ("q", "qd", "tau", "qdd")
+
+_CONTROL = (
+    Verb(
+        "state-space",
+        "Control",
+        "An arm as a linear system: A, B, C, D about a state.",
+        states=_POINT,
+        states_from=TRAJECTORY,
+        asks={**LINEAR_MODEL, "only": TEXT},
+        answers="robolin.answering.state_space_answer:answer_state_space",
+        by_library=lambda options: bool({"dt", "outputs", "trim"} & set(options)),
+    ),
+)
+
 _MOTION = (
     Verb(
         "simulate",
@@ -239,7 +263,7 @@ _OTHERS = (
     Verb("bench", "Cost", "States per second of every verb, on this machine."),
 )
 
-VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_MOTION, *_OTHERS)}
+VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_CONTROL, *_MOTION, *_OTHERS)}
 
 
 def sections() -> dict[str, dict[str, str]]:
