@@ -220,6 +220,45 @@ _CONTROL = (
         answers="robolin.answering.state_space_answer:answer_state_space",
         by_library=lambda options: bool({"dt", "outputs", "trim"} & set(options)),
     ),
+    Verb(
+        "poles",
+        "Control",
+        "How an arm moves by itself: poles, stability, and what its motors reach.",
+        states=_POINT,
+        states_from=TRAJECTORY,
+        asks=LINEAR_MODEL,
+        answers="robolin.answering.poles_answer:answer_poles",
+        by_library=lambda _: True,
+    ),
+    Verb(
+        "lqr",
+        "Control",
+        "Gains that bring an arm back to a state, or along a motion, at the least cost.",
+        states=_POINT,
+        states_from=TRAJECTORY,
+        asks={
+            **LINEAR_MODEL,
+            **dict.fromkeys(("weight", "effort"), TEXTS),
+            **dict.fromkeys(("bryson", "time-varying"), SWITCH),
+            "integral": TEXT,
+        },
+        answers="robolin.answering.lqr_answer:answer_lqr",
+        by_library=lambda _: True,
+    ),
+    Verb(
+        "response",
+        "Control",
+        "How outputs answer to torques: by frequency, or after a step.",
+        states=_POINT,
+        asks={
+            **LINEAR_MODEL,
+            **dict.fromkeys(("frequencies", "duration"), TEXT),
+            "rows": Ask("count", least=2),
+            "impulse": SWITCH,
+        },
+        answers="robolin.answering.response_answer:answer_response",
+        by_library=lambda _: True,
+    ),
 )
 
 _MOTION = (
