@@ -17,6 +17,7 @@ from robolin.wording import did_you_mean
 LOOP_METHODS = ("kkt", "schur", "null-space")
 WRENCH_MODELS = ("follower", "dead", "world")
 ON_BAD_ROW = ("error", "nan")
+CONTROL_LAWS = ("rate", "pose", "pd", "computed-torque")
 DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
 
 
@@ -272,7 +273,9 @@ _MOTION = (
             "state": Ask("choice", ("rates", "xi", "nu")),
             "tau": TEXT,
             "trajectory": FILE,
-            "control": Ask("choice", ("rate", "pose")),
+            "control": Ask("choice", CONTROL_LAWS),
+            "feedback": FILE,
+            **dict.fromkeys(("offset", "goal", "kp", "kd"), TEXT),
             **dict.fromkeys(("gain", "target", "position-gain", "orientation-gain"), TEXT),
             "ignore-limits": SWITCH,
             "duration": Ask(needed=True),

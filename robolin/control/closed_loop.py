@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robolin.arm import Arm
 from robolin.control.regulator import Regulator
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.time_varying import TimeVaryingRegulator
@@ -95,21 +96,44 @@ def feedback_cost(regulator: Regulator, motion: Simulation) -> FeedbackCost:
     model = regulator.model
     x = states_of(regulator, motion.q, motion.qd)
     u = (motion.tau - model.tau)[..., list(model.actuated)]
-    Q, R, N = regulator.Q, regulator.R, regulator.N
-    rate = np.einsum("...i,ij,...j->...", x, Q, x) + np.einsum("...i,ij,...j->...", u, R, u)
-    rate = rate + 2.0 * np.einsum("...i,ij,...j->...", x, N, u)
-    if model.dt is None:
-        integrate = scipy_part("integrate", "the cost of a motion")
-        spent = integrate.simpson(rate, x=motion.time, axis=-1)
-    else:
-        spent = rate[..., :-1].sum(axis=-1)
+    rate = _rate(x, u, regulator.Q, regulator.R)
+    rate = rate + 2.0 * np.einsum("...i,ij,...j->...", x, regulator.N, u)
+    spent = _integral(motion, rate) if model.dt is None else rate[..., :-1].sum(axis=-1)
     return FeedbackCost(spent, regulator.cost(x[..., -1, :]), regulator.cost(x[..., 0, :]))
+
+
+def law_cost(
+    arm: Arm, law: FeedbackControl, Q: Array, R: Array, motion: Simulation
+) -> FeedbackCost:
+    """The same for a control law about one point that says P, without a cross term."""
+    driven = [arm.joint_names.index(name) for name in law.actuated or arm.joint_names]
+    x = _states(arm, law.q, law.qd, law.basis, motion.q, motion.qd)
+    u = (motion.tau - np.asarray(law.tau, dtype=float))[..., driven]
+    to_go = np.einsum("...i,ij,...j->...", x, np.asarray(law.P, dtype=float), x)
+    return FeedbackCost(_integral(motion, _rate(x, u, Q, R)), to_go[..., -1], to_go[..., 0])
+
+
+def _rate(x: Array, u: Array, Q: Array, R: Array) -> Array:
+    """xᵀQx + uᵀRu."""
+    return np.einsum("...i,ij,...j->...", x, Q, x) + np.einsum("...i,ij,...j->...", u, R, u)
+
+
+def _integral(motion: Simulation, rate: Array) -> Array:
+    integrate = scipy_part("integrate", "the cost of a motion")
+    found: Array = integrate.simpson(rate, x=motion.time, axis=-1)
+    return found
 
 
 def states_of(regulator: Regulator, q: ArrayLike, qd: ArrayLike) -> Array:
     """x (..., N) of states of the arm, as the regulator sees them."""
     model = regulator.model
-    dq, dqd = difference(model.arm, model.q, q), np.asarray(qd, dtype=float) - model.qd
-    if model.basis is not None:
-        dq, dqd = dq @ model.basis, dqd @ model.basis
+    return _states(model.arm, model.q, model.qd, model.basis, q, qd)
+
+
+def _states(
+    arm: Arm, q0: ArrayLike, qd0: ArrayLike, basis: ArrayLike | None, q: ArrayLike, qd: ArrayLike
+) -> Array:
+    dq, dqd = difference(arm, q0, q), np.asarray(qd, dtype=float) - np.asarray(qd0, dtype=float)
+    if basis is not None:
+        dq, dqd = dq @ np.asarray(basis), dqd @ np.asarray(basis)
     return np.concatenate([dq, dqd], axis=-1)
