@@ -214,7 +214,7 @@ _CONTROL = (
     Verb(
         "state-space",
         "Control",
-        "An arm as a linear system: A, B, C, D about a state.",
+        "An arm as a linear system about a state: A, B, C, D and drift.",
         states=_POINT,
         states_from=TRAJECTORY,
         asks={**LINEAR_MODEL, "only": TEXT},
@@ -224,7 +224,7 @@ _CONTROL = (
     Verb(
         "poles",
         "Control",
-        "How an arm moves by itself: poles, stability, and what its motors reach.",
+        "How an arm moves by itself: poles, stability, what motors reach.",
         states=_POINT,
         states_from=TRAJECTORY,
         asks=LINEAR_MODEL,
@@ -234,7 +234,7 @@ _CONTROL = (
     Verb(
         "lqr",
         "Control",
-        "Gains that bring an arm back to a state, or along a motion, at the least cost.",
+        "Gains that bring an arm back to a state, or along a motion.",
         states=_POINT,
         states_from=TRAJECTORY,
         asks={

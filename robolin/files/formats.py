@@ -87,14 +87,14 @@ FORMATS: dict[str, Format] = {
         result_opener=f"{_HERE}.npz.stored_npz:open_npz",
         table_opener=f"{_HERE}.npz.npz_reader:npz_table",
     ),
-    "mat": Format(
-        writer=f"{_HERE}.mat.mat_results:write_mat_result",
-        result_opener=f"{_HERE}.mat.mat_results:open_mat",
-    ),
     "parquet": Format(
         writer=f"{_HERE}.parquet.parquet_writer:write_parquet",
         result_opener=f"{_HERE}.parquet.stored_parquet:open_parquet",
         table_opener=f"{_HERE}.parquet.parquet_reader:parquet_table",
+    ),
+    "mat": Format(
+        writer=f"{_HERE}.mat.mat_results:write_mat_result",
+        result_opener=f"{_HERE}.mat.mat_results:open_mat",
     ),
 }
 

@@ -27,7 +27,7 @@ def test_equal_commands_give_equal_bytes(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", WRITE, str(tmp_path / name)], check=True)
     first, second = ((tmp_path / name).read_bytes() for name in ("a.mat", "b.mat"))
     assert first == second
-    assert first.startswith(b"MATLAB 5.0 MAT-file, written by robolin  ")
+    assert first.startswith(b"MATLAB 5.0 MAT-file, written by robolin ")
 
 
 def test_models_are_written_in_matlabs_words(tmp_path: Path) -> None:

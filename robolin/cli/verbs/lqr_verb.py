@@ -50,10 +50,11 @@ _FLAGS = [
 
 @asking_command("lqr", [*LINEAR_MODEL, *_FLAGS], state_help=POINT_HELP)
 def command(inquiry: Inquiry, out: Output) -> None:
-    """Gains that bring an arm back to a state, or along a motion, at the least cost.
+    """Gains that bring an arm back to a state, or along a motion.
 
-    Answers with K, the torques being tau - K x, with P, where x' P x is what it costs to come
-    back from x, with the closed loop's poles, and with what is left of the Riccati equation.
+    Answers with K, the torques being tau - K x that cost least, with P, where x' P x is what it
+    costs to come back from x, with the closed loop's poles, and with what is left of the Riccati
+    equation.
     `robolin simulate --feedback` runs the arm under these gains.  Needs SciPy.
 
     \b

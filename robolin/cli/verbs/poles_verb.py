@@ -10,7 +10,7 @@ from robolin.cli.flags.output_flags import Output
 
 @asking_command("poles", LINEAR_MODEL, state_help=POINT_HELP)
 def command(inquiry: Inquiry, out: Output) -> None:
-    """Poles of an arm about a state: stable or not, and what its motors reach.
+    """How an arm moves by itself: poles, stability, what motors reach.
 
     Answers with poles, the slowest first, frequency, damping, decay (the inverse of the time
     constant, 0 on the edge), stability (1 stable, 0 on the edge, -1 unstable), mode_shape, and how

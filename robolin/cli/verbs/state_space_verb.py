@@ -18,7 +18,7 @@ _ONLY = flag(
 
 @asking_command("state-space", [*LINEAR_MODEL, _ONLY], state_help=POINT_HELP)
 def command(inquiry: Inquiry, out: Output) -> None:
-    """An arm as a linear system about a state, with names, units and operating point.
+    """An arm as a linear system about a state: A, B, C, D and drift.
 
     Answers with dx/dt = drift + A x + B u and y + C x + D u: x is the change of positions and
     velocities, u that of the torques of the joints with a motor; with --dt, from sample to sample.

@@ -12,7 +12,7 @@ import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError
-from robolin.files.mat.mat_writer import write_mat
+from robolin.files.mat.mat_writer import HEADER, HEADER_TEXT, header, write_mat
 from robolin.files.provenance_reader import Blocks, Entry, damaged, open_bytes, provenance
 from robolin.files.provenance_writer import Digests
 from robolin.files.stored_file import StoredFile
@@ -83,11 +83,13 @@ def _variables(content: bytes, where: str) -> Mapping[str, Any]:
     except ImportError as error:
         message = "MAT-files need SciPy, which is not installed"
         raise RobolinError(message, hint="pip install 'robolin[control]'") from error
-    try:
-        found: dict[str, Any] = loadmat(BytesIO(content), chars_as_strings=True)
-    except Exception as error:
-        # whatever is wrong with the bytes comes out as errors of many kinds
-        raise damaged(where, "not a MAT-file, or a damaged one") from error
+    if not content.startswith(HEADER.encode()):
+        hint = "robolin writes such files with -o FILE.mat"
+        raise RobolinError("not a MAT-file that robolin has written", where=where, hint=hint)
+    # SciPy may crash on damaged bytes, so that they are found out before
+    if content[:HEADER_TEXT] != header(content[HEADER_TEXT:]):
+        raise damaged(where, "it was changed after it was stored")
+    found: dict[str, Any] = loadmat(BytesIO(content), chars_as_strings=True)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import numpy as np
 from robolin.errors import FileError, RobolinError
 from robolin.files.atomic import replacing
 
-# the first bytes are free text, in which SciPy tells the date
+# the first bytes are free text, in which SciPy tells the date, and we what the others digest to
 HEADER_TEXT = 116
-HEADER = b"MATLAB 5.0 MAT-file, written by robolin"
+HEADER = "MATLAB 5.0 MAT-file, written by robolin"
 # a variable of a file of level 5 has a size of 32 bits
 LARGEST_VARIABLE = 2**31 - 1
 
@@ -39,7 +40,13 @@ def mat_bytes(variables: Mapping[str, Any]) -> bytes:
     stream = BytesIO()
     converted = {name: _value(name, value) for name, value in variables.items()}
     savemat(stream, converted, format="5", long_field_names=True, oned_as="column")
-    return HEADER.ljust(HEADER_TEXT) + stream.getvalue()[HEADER_TEXT:]
+    body = stream.getvalue()[HEADER_TEXT:]
+    return header(body) + body
+
+
+def header(body: bytes) -> bytes:
+    """The first bytes of a file whose others are these."""
+    return f"{HEADER} {sha256(body).hexdigest()}".encode().ljust(HEADER_TEXT)
 
 
 def _value(name: str, value: Any) -> Any:
