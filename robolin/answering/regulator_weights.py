@@ -24,15 +24,18 @@ def state_weights(question: Question) -> dict[str, float]:
 
 def effort_weights(question: Question, model: StateSpace) -> dict[str, float]:
     """Weights of torques by joint; a number without a name is for all of them."""
+    every: dict[str, float] = {}
     found: dict[str, float] = {}
     for text in question.texts("effort"):
         typed = FlagText("--effort", text)
         if "=" in text:
             found |= _named(typed, found)
+        elif every:
+            raise typed.wrong("there is a weight for all motors already", "keep one of them")
         else:
             motors = [name.removesuffix("/effort") for name in model.inputs]
-            found = {**dict.fromkeys(motors, number(typed, text)), **found}
-    return found
+            every = dict.fromkeys(motors, number(typed, text))
+    return {**every, **found}
 
 
 def integrals(question: Question, joints: Sequence[str]) -> list[str]:
