@@ -89,6 +89,23 @@ if TYPE_CHECKING:
     from robolin.checking.result_files import check as check
     from robolin.checking.result_files import record as record
     from robolin.checking.result_files import write as write
+    from robolin.control.closed_loop import FeedbackCost as FeedbackCost
+    from robolin.control.linear_model import state_space as state_space
+    from robolin.control.pole_placement import PlacedPoles as PlacedPoles
+    from robolin.control.pole_placement import place_poles as place_poles
+    from robolin.control.poles import Poles as Poles
+    from robolin.control.reachability import Reachability as Reachability
+    from robolin.control.regulator import Estimator as Estimator
+    from robolin.control.regulator import Regulator as Regulator
+    from robolin.control.regulator import kalman as kalman
+    from robolin.control.regulator import lqr as lqr
+    from robolin.control.state_space import StateSpace as StateSpace
+    from robolin.control.time_response import TimeResponse as TimeResponse
+    from robolin.control.time_varying import TimeVaryingRegulator as TimeVaryingRegulator
+    from robolin.control.time_varying import tvlqr as tvlqr
+    from robolin.control.time_varying import tvlqr_blocks as tvlqr_blocks
+    from robolin.control.trim import Trim as Trim
+    from robolin.control.trim import trim as trim
     from robolin.description.load import from_urdfpy as from_urdfpy
     from robolin.description.load import load as load
     from robolin.errors import FileError as FileError
@@ -102,6 +119,9 @@ if TYPE_CHECKING:
     from robolin.operator_algebra.robot import operators as operators
     from robolin.simulation.controllers import PoseControl as PoseControl
     from robolin.simulation.controllers import RateControl as RateControl
+    from robolin.simulation.feedback_control import ComputedTorque as ComputedTorque
+    from robolin.simulation.feedback_control import FeedbackControl as FeedbackControl
+    from robolin.simulation.feedback_control import PDControl as PDControl
     from robolin.simulation.simulate import simulate as simulate
     from robolin.simulation.simulated_motion import Simulation as Simulation
     from robolin.simulation.torques import TorqueTable as TorqueTable
@@ -142,12 +162,23 @@ _PUBLIC = {
     ),
     "robolin.checking.result_files": "check record write",
     "robolin.arm": "Arm Joint Link",
+    "robolin.control.closed_loop": "FeedbackCost",
+    "robolin.control.linear_model": "state_space",
+    "robolin.control.pole_placement": "PlacedPoles place_poles",
+    "robolin.control.poles": "Poles",
+    "robolin.control.reachability": "Reachability",
+    "robolin.control.regulator": "Estimator Regulator kalman lqr",
+    "robolin.control.state_space": "StateSpace",
+    "robolin.control.time_response": "TimeResponse",
+    "robolin.control.time_varying": "TimeVaryingRegulator tvlqr tvlqr_blocks",
+    "robolin.control.trim": "Trim trim",
     "robolin.description.load": "from_urdfpy load",
     "robolin.errors": "FileError RobolinError UsageError",
     "robolin.files.stored": "read_result",
     "robolin.geometry.configuration": "advanced difference kinematic_block",
     "robolin.operator_algebra.robot": "Operators operators",
     "robolin.simulation.controllers": "PoseControl RateControl",
+    "robolin.simulation.feedback_control": "ComputedTorque FeedbackControl PDControl",
     "robolin.simulation.simulate": "simulate",
     "robolin.simulation.simulated_motion": "Simulation",
     "robolin.simulation.torques": "TorqueTable",

@@ -30,6 +30,7 @@ class Quantity:
 
 _N, _NN, _6N = ("joint",), ("joint", "joint"), (6, "joint")
 _MN = ("closure", "joint")
+_X, _U, _Y = "model state", "model input", "model output"
 _VEL, _ACC = "spatial velocity", "spatial acceleration"
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -125,6 +126,32 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dclosure_acceleration_dqd": Quantity((_ACC, "velocity"), "∂/∂q̇", _MN),
     "rank": Quantity(("number",), "how many"),
     "kept": Quantity(("number",), "which", ("closure",)),
+    # of linear models, whose names of states, inputs and outputs have units of their own
+    "A": Quantity((_X, _X), "A", ("model state", "model state")),
+    "B": Quantity((_X, _U), "B", ("model state", "input")),
+    "C": Quantity((_Y, _X), "C", ("output", "model state")),
+    "drift": Quantity((_X,), "ẋ₀", ("model state",)),
+    "y": Quantity((_Y,), "y₀", ("output",)),
+    "basis": Quantity(("number",), "N, δq = N z", ("joint", "motion")),
+    "K": Quantity((_U, _X), "K", ("input", "model state")),
+    "P": Quantity(("number", _X, _X), "P", ("model state", "model state")),
+    "Q": Quantity(("number", _X, _X), "Q", ("model state", "model state")),
+    "R": Quantity(("number", _U, _U), "R", ("input", "input")),
+    "residual": Quantity(("number",), "what is left of the Riccati equation"),
+    "cost_to_go": Quantity(("number",), "xᵀPx"),
+    "poles": Quantity(("rate",), "λ", ("mode",)),
+    "frequency": Quantity(("angle", "time"), "abs λ", ("mode",)),
+    "damping": Quantity(("number",), "−Re λ / abs λ", ("mode",)),
+    "decay": Quantity(("rate",), "−Re λ", ("mode",)),
+    "stability": Quantity(("number",), "1, 0 or −1", ("mode",)),
+    "mode_shape": Quantity(("number",), "how much each joint moves", ("mode", "joint")),
+    "controllability_distance": Quantity(("number",), "σ(λ − A, B)", ("mode",)),
+    "observability_distance": Quantity(("number",), "σ(λ − A; C)", ("mode",)),
+    "controllability_dimension": Quantity(("number",), "how many states"),
+    "observability_dimension": Quantity(("number",), "how many states"),
+    "frequency_response": Quantity((_Y, _U), "C(jω − A)⁻¹B + D", ("moment", "output", "input")),
+    "step_response": Quantity((_Y, _U), "after a step", ("moment", "output", "input")),
+    "impulse_response": Quantity((_Y, _U), "after an impulse", ("moment", "output", "input")),
 }
 
 # the words of vectors over joints, which files have as `<joint>/<word>`
@@ -168,6 +195,7 @@ _BASE: dict[str, dict[str, int]] = {
     "length": {"m": 1},
     "angle": {"rad": 1},
     "time": {"s": 1},
+    "rate": {"s": -1},
 }
 
 # what has an angular and a linear half, whatever the joints do

@@ -39,9 +39,9 @@ ALLOWED = {
         "trajectory": "arm arrays background errors files geometry quantities wording",
         # the library behind the verbs: it knows of no command line, no terminal and no writer
         "answering": (
-            "algebra analysis api arm arrays background description dynamics errors evaluation "
-            "files geometry input_checks kinematics loops number_texts quantities results "
-            "simulation trajectory wording"
+            "algebra analysis api arm arrays background control description dynamics errors "
+            "evaluation files geometry input_checks kinematics loops number_texts quantities "
+            "results simulation trajectory wording"
         ),
         # asks stored questions again
         "checking": (
@@ -55,6 +55,10 @@ ALLOWED = {
         "analysis": (
             "algebra api arm arrays dynamics engine errors evaluation geometry "
             "input_checks results wording"
+        ),
+        "control": (
+            "api arm description errors evaluation files geometry input_checks kinematics loops "
+            "quantities simulation wording"
         ),
         "verification": (
             "algebra arm arrays description dynamics engine errors evaluation geometry "

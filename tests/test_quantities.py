@@ -71,6 +71,12 @@ SIZES = {
     "parameter": "parameters",
     "state": "2n",
     "symbol": "independent symbols",
+    "model state": "N",
+    "mode": "N",
+    "input": "u",
+    "output": "y",
+    "motion": "motions",
+    "moment": "moments",
 }
 
 

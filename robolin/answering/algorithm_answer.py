@@ -26,6 +26,9 @@ from robolin.evaluation.methods import Method, algorithm_for
 from robolin.loops.any_arm import evaluate
 from robolin.results.result import Array, Result, ResultStream
 
+# verbs whose answer holds about a point, which is told with it
+LINEARIZED = ("linearize-forward", "linearize-inverse")
+
 
 @dataclass(frozen=True)
 class Algorithms:
@@ -81,10 +84,25 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
         worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
         posed.note(f"cond(M) = {worst:.3g}")
     arrays = arrays_of(algorithms, arm, motion, given, run)
-    result = posed.result(arrays, contract_lines(algorithms, arm, motion))
+    lines = contract_lines(algorithms, arm, motion)
+    if posed.question.verb in LINEARIZED:
+        values = motion.values(arm, closed_state(arm, algorithms.loops, given), run)
+        found = {array.name: array.values for array in arrays if array.name == "qdd"}
+        lines["operating point"] = _operating_point({**values, **found}, run)
+    result = posed.result(arrays, lines)
     if posed.settings.watch:
         posed.settings.watch(closed_state(arm, algorithms.loops, given), result)
     return result
+
+
+def _operating_point(values: Values, run: Run) -> dict[str, list[float]]:
+    """The state with its accelerations and torques, whichever of these were given."""
+    point = {name: values[name] for name in ("q", "qd", "qdd", "tau") if name in values}
+    if "tau" not in point:
+        point["tau"] = run("inverse", point)["tau"]
+    elif "qdd" not in point:
+        point["qdd"] = run("forward", point)["qdd"]
+    return {name: point[name].tolist() for name in ("q", "qd", "qdd", "tau")}
 
 
 def arrays_of(

@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 
+from robolin.answering.feedback_file import StoredFeedback, read_feedback
 from robolin.answering.given_states import States
 from robolin.answering.joint_values import per_joint
 from robolin.answering.loop_answer import closed_state
@@ -22,12 +23,14 @@ from robolin.answering.simulate_torque import (
 )
 from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
+from robolin.geometry.configuration import advanced
 from robolin.number_texts import FlagText, number
 from robolin.results.result import Result
 from robolin.simulation.equations import Form
 from robolin.simulation.schedule import Integrator, Schedule, scheduled
 from robolin.simulation.simulate import SimulationTask
 from robolin.simulation.simulate import run as simulated
+from robolin.simulation.simulated_motion import Simulation
 from robolin.simulation.torques import AnyTorque, TorqueTable
 from robolin.trajectory.read import read_trajectory
 from robolin.trajectory.trajectory import Trajectory
@@ -41,18 +44,19 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     loops = loop_options(question)
     loops.require_useful(arm)
     files: dict[str, str] = {}
-    q, qd, begun = _beginning(posed, files)
+    stored = _feedback(posed, files)
+    q, qd, begun = _beginning(posed, files, stored)
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
-    tau, driven = _torque(posed, files)
+    tau, driven = (0.0, stored.line) if stored else _torque(posed, files)
     many = "initial" in question.asks
     schedule = _schedule(question, many)
     task = SimulationTask(
         arm,
         schedule,
         hold=holds(question),
-        control=control_law(question, arm),
+        control=stored.law if stored else control_law(question, arm),
         form=cast(Form, question.text("state") or "rates"),
         limits=not question.asked("ignore-limits"),
         jobs=posed.settings.jobs,
@@ -60,7 +64,35 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     )
     motion = simulated(task, q, qd, tau)
     ends_only = many and not _asks_for_rows(question, schedule)
-    return motion_result(posed, SimulatedMotion(task, motion, begun, driven, files, ends_only))
+    cost = _cost(posed, stored, motion)
+    simulated_motion = SimulatedMotion(task, motion, begun, driven, files, ends_only, cost)
+    return motion_result(posed, simulated_motion)
+
+
+def _feedback(posed: PosedQuestion, files: dict[str, str]) -> StoredFeedback | None:
+    """The gains in the file that was given."""
+    path = posed.question.text("feedback")
+    if path is None:
+        return None
+    stored = read_feedback(posed.arm, path)
+    files[stored.name] = stored.digest
+    if stored.other_figures:
+        posed.warn(f"{stored.name}: the gains were found for other figures of the arm")
+    return stored
+
+
+def _cost(posed: PosedQuestion, stored: StoredFeedback | None, motion: Simulation) -> str:
+    """What one motion cost, beside what its gains promised; '' where that cannot be told."""
+    if stored is None or stored.Q is None or stored.R is None or motion.q.ndim > 2:
+        return ""
+    from robolin.control.closed_loop import law_cost
+
+    found = law_cost(posed.arm, stored.law, stored.Q, stored.R, motion)
+    total = f"{float(found.spent + found.left):.8g}"
+    told = f"{total}, of which {float(found.left):.3g} after its end; xᵀPx at the beginning"
+    text = f"{told} is {float(found.predicted):.8g}"
+    posed.settings.notify("summary", f"cost {text}")
+    return text
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -73,6 +105,10 @@ def require_sense(question: Question, states: States, arm: str) -> None:
     if states.arrays:
         hint = "give one state, or a file of them: Question('simulate', initial=…)"
         raise UsageError("simulate starts from one state, not from arrays", hint=hint)
+    if "offset" in question.asks and (states.typed or initial is not None):
+        hint = "the motion starts there, or so far from where the gains begin"
+        other = f"--{next(iter(states.typed), 'initial')}"
+        raise UsageError(f"cannot go together with {other}", where="--offset", hint=hint)
     require_one_drive(question)
     _require_one_stdin(question, arm)
     for label in ("duration", "dt", "rtol", "atol"):
@@ -116,9 +152,13 @@ def _require_one_stdin(question: Question, arm: str) -> None:
         raise UsageError(message, where=f"{piped[1]} -")
 
 
-def _beginning(posed: PosedQuestion, files: dict[str, str]) -> tuple[Floats, Floats, str]:
+def _beginning(
+    posed: PosedQuestion, files: dict[str, str], stored: StoredFeedback | None
+) -> tuple[Floats, Floats, str]:
     """q and q̇ to start from, and where they come from in words."""
     initial = posed.question.text("initial")
+    if stored is not None and initial is None and not posed.states.typed:
+        return _near(posed, stored)
     if initial is None:
         typed = posed.states.typed
         given = [f"--{name}" for name in ("q", "qd") if name in typed]
@@ -130,6 +170,16 @@ def _beginning(posed: PosedQuestion, files: dict[str, str]) -> tuple[Floats, Flo
     if read.qd is None:
         return read.q, np.zeros_like(read.q), f"{rows}, at rest"
     return read.q, read.qd, rows
+
+
+def _near(posed: PosedQuestion, stored: StoredFeedback) -> tuple[Floats, Floats, str]:
+    """Where the gains begin, or as far from there as was asked for."""
+    q, qd = stored.start
+    text = posed.question.text("offset")
+    if text is None:
+        return q, qd, f"where the gains of {stored.name} begin"
+    offset = per_joint(FlagText("--offset", text), posed.arm, True)
+    return advanced(posed.arm, q, offset), qd, f"--offset from where {stored.name} begins"
 
 
 def _start(posed: PosedQuestion, name: str) -> list[float]:

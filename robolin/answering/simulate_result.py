@@ -13,6 +13,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array, Result
+from robolin.simulation.feedback_control import FeedbackControl
 from robolin.simulation.simulate import SimulationTask
 from robolin.simulation.simulated_motion import Simulation
 
@@ -20,6 +21,8 @@ _NUMBERS = (
     *("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov"),
     *("position_error", "orientation_error"),
 )
+# what a regulator brings down: xᵀ P x
+COST_TO_GO = "cost_to_go"
 # an integrator that creates or loses this share of the energy has not followed the motion
 _MUCH = 1e-2
 _VELOCITIES = {
@@ -39,6 +42,7 @@ class SimulatedMotion:
     driven: str
     files: Mapping[str, str]
     ends_only: bool
+    cost: str = ""
 
     @property
     def many(self) -> bool:
@@ -73,12 +77,17 @@ def _arrays(simulated: SimulatedMotion) -> tuple[Array, ...]:
     for name in _NUMBERS:
         values = getattr(motion, name)
         if values is not None:
-            arrays.append(Array(name, _rows(simulated, values, 0), (), unit_of(name, kinds)))
+            said = COST_TO_GO if name == "lyapunov" and _regulated(simulated) else name
+            arrays.append(Array(said, _rows(simulated, values, 0), (), unit_of(said, kinds)))
     if simulated.many and not simulated.ends_only:
         starts, moments = motion.q.shape[0], len(motion.time)
         numbers = np.repeat(np.arange(1.0, starts + 1.0), moments)
         arrays.append(Array("initial", numbers, (), unit_of("initial", kinds)))
     return tuple(arrays)
+
+
+def _regulated(simulated: SimulatedMotion) -> bool:
+    return isinstance(simulated.task.control, FeedbackControl)
 
 
 def _rows(simulated: SimulatedMotion, values: Floats, rank: int) -> Floats:
@@ -101,6 +110,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
         **_closures(task),
         "torque": simulated.driven,
         "torque limits": limits if task.limits else "ignored",
+        **({"cost": simulated.cost} if simulated.cost else {}),
         "energy error": f"{motion.energy_drift.max():.3g} J at most, beside kinetic energies "
         f"up to {motion.kinetic_energy.max():.3g} J",
     }

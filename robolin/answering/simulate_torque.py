@@ -13,9 +13,11 @@ from robolin.number_texts import FlagText, figure, number
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
-    from robolin.simulation.controllers import PoseControl, RateControl
+    from robolin.simulation.controllers import Law
+    from robolin.simulation.feedback_control import ComputedTorque, PDControl
 
-RATE, POSE = "rate", "pose"
+RATE, POSE, PD, COMPUTED = "rate", "pose", "pd", "computed-torque"
+TRACKING = (PD, COMPUTED)
 
 
 def holds(question: Question) -> bool:
@@ -31,13 +33,15 @@ def constant_torque(question: Question, arm: Arm) -> list[float]:
     return per_joint(FlagText("--tau", text), arm, False) if text else [0.0] * arm.n
 
 
-def control_law(question: Question, arm: Arm) -> RateControl | PoseControl | None:
-    """The control law that was asked for."""
+def control_law(question: Question, arm: Arm) -> Law | None:
+    """The control law that was asked for, but for gains in a file."""
     from robolin.simulation.controllers import PoseControl, RateControl
 
     control, gains = question.text("control"), question.text("gain")
     if control is None:
         return None
+    if control in TRACKING:
+        return _tracking(question, arm)
     gain = 1.0 if gains is None else _one_or_per_joint(FlagText("--gain", gains), arm)
     if control == RATE:
         return RateControl(gain)
@@ -54,8 +58,29 @@ def control_law(question: Question, arm: Arm) -> RateControl | PoseControl | Non
     return PoseControl(frame, position, rotation, gain, **stiffness)
 
 
+def _tracking(question: Question, arm: Arm) -> PDControl | ComputedTorque:
+    from robolin.simulation.feedback_control import ComputedTorque, PDControl
+
+    goal = question.text("goal")
+    q = [0.0] * arm.n if goal is None else per_joint(FlagText("--goal", goal), arm, True, True)
+    kp, kd = (_gain(question, label, usual, arm) for label, usual in (("kp", 100.0), ("kd", 20.0)))
+    law = PDControl if question.text("control") == PD else ComputedTorque
+    return law(q, kp=kp, kd=kd)
+
+
+def _gain(question: Question, label: str, usual: float, arm: Arm) -> float | list[float]:
+    text = question.text(label)
+    return usual if text is None else _one_or_per_joint(FlagText(f"--{label}", text), arm)
+
+
 def control_line(question: Question) -> str:
     """The control law in words."""
+    if question.text("control") in TRACKING:
+        kp, kd = (question.text(label) or usual for label, usual in (("kp", "100"), ("kd", "20")))
+        to = f"kp = {kp}, kd = {kd}, to {question.text('goal') or '0'}"
+        if question.text("control") == PD:
+            return f"kp (q₀ - q) - kd q̇ and what carries weight and loads; {to}"
+        return f"inverse dynamics of kp (q₀ - q) - kd q̇; {to}"
     more = "weight, loads and losses made up for"
     gain = f"c = {question.text('gain') or '1'}"
     if question.text("control") == RATE:
@@ -68,11 +93,14 @@ def control_line(question: Question) -> str:
 
 def require_one_drive(question: Question) -> None:
     """Refuse torques from two sides, and settings of a controller that is not there."""
-    ways = ("tau", "trajectory", "control")
+    ways = ("tau", "trajectory", "control", "feedback")
     chosen = [f"--{name}" for name in ways if name in question.asks]
     if len(chosen) > 1:
         hint = "the torque comes from one of them"
         raise UsageError(f"cannot go together with {chosen[1]}", where=chosen[0], hint=hint)
+    if "offset" in question.asks and "feedback" not in question.asks:
+        raise UsageError("has no effect here", where="--offset", hint="it is for --feedback")
+    _require_control(question, ("goal", "kp", "kd"), TRACKING)
     _require_control(question, ("gain",), (RATE, POSE))
     _require_control(question, ("target", "position-gain", "orientation-gain"), (POSE,))
 

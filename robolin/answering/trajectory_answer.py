@@ -13,7 +13,13 @@ from robolin.answering.algorithm_answer import Algorithms, arrays_of, condition,
 from robolin.answering.batches import Batch
 from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
-from robolin.answering.motion import NeededValues, many_states, possible, require_useful
+from robolin.answering.motion import (
+    NeededValues,
+    Torque,
+    many_states,
+    possible,
+    require_useful,
+)
 from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
 from robolin.answering.row_source import ArrayRows, FileRows, RowSource
 from robolin.background import prefetch
@@ -40,7 +46,15 @@ _WORTH_A_THREAD = 1 << 17
 
 def answer_rows(posed: PosedQuestion, algorithms: Algorithms) -> ResultStream:
     """The answer for every row, computed as its parts are asked for."""
-    arm, names = posed.arm, possible(algorithms.needs, algorithms.torque)
+    motion, source = opened_rows(posed, algorithms.needs, algorithms.torque)
+    return Rows(posed, algorithms, motion, source).stream()
+
+
+def opened_rows(
+    posed: PosedQuestion, needs: tuple[str, ...], torque: Torque
+) -> tuple[NeededValues, RowSource]:
+    """The rows to answer for, and what they give; what is assumed of them is said."""
+    arm, names = posed.arm, possible(needs, torque)
     source: RowSource
     if posed.states.trajectory is None:
         require_useful(posed.states, names)
@@ -50,10 +64,9 @@ def answer_rows(posed: PosedQuestion, algorithms: Algorithms) -> ResultStream:
         _require_readable(posed, path, names)
         stream = open_trajectory(path, arm.joint_names, ("q",), names[1:])
         source = FileRows(posed.opened.enter_context(stream), file_label(path))
-    needs, torque, given = algorithms.needs, algorithms.torque, source.given
-    motion = many_states(arm, posed.question, needs, torque, given, source.name)
+    motion = many_states(arm, posed.question, needs, torque, source.given, source.name)
     _tell(posed, motion, source)
-    return Rows(posed, algorithms, motion, source).stream()
+    return motion, source
 
 
 class Rows:
@@ -207,9 +220,10 @@ def _require_answers(batch: Batch, chunk: Chunk) -> None:
     for row in batch.suspects:
         error = batch.complaint(row)
         if error is not None:
-            raise _located(error, chunk.place(row))
+            raise located(error, chunk.place(row))
 
 
-def _located(error: RobolinError, place: str) -> RobolinError:
+def located(error: RobolinError, place: str) -> RobolinError:
+    """What is wrong with a row, and where that stands."""
     hint = f"{error.hint}; {_SKIP}" if error.hint else _SKIP
     return RobolinError(error.message, where=place, hint=hint)

@@ -17,6 +17,8 @@ from robolin.wording import did_you_mean
 LOOP_METHODS = ("kkt", "schur", "null-space")
 WRENCH_MODELS = ("follower", "dead", "world")
 ON_BAD_ROW = ("error", "nan")
+CONTROL_LAWS = ("rate", "pose", "pd", "computed-torque")
+DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,14 @@ MODEL: Mapping[str, Ask] = {
 }
 TRAJECTORY: Mapping[str, Ask] = {"trajectory": FILE, "on-bad-row": Ask("choice", ON_BAD_ROW)}
 SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
+
+# which linear model of an arm is meant
+LINEAR_MODEL: Mapping[str, Ask] = {
+    **dict.fromkeys(("actuated", "passive", "outputs", "keep", "dt", "close"), TEXT),
+    "reference": Ask("choice", ("world", "frame")),
+    "discretize": Ask("choice", DISCRETIZATIONS),
+    "trim": SWITCH,
+}
 
 
 def never(_: Mapping[str, Any]) -> bool:
@@ -200,6 +210,60 @@ _DYNAMICS = (
     ),
 )
 
+_POINT = ("q", "qd", "tau", "qdd")
+
+_CONTROL = (
+    Verb(
+        "state-space",
+        "Control",
+        "An arm as a linear system about a state: A, B, C, D and drift.",
+        states=_POINT,
+        states_from=TRAJECTORY,
+        asks={**LINEAR_MODEL, "only": TEXT},
+        answers="robolin.answering.state_space_answer:answer_state_space",
+        by_library=lambda options: bool({"dt", "outputs", "trim"} & set(options)),
+    ),
+    Verb(
+        "poles",
+        "Control",
+        "How an arm moves by itself: poles, stability, what motors reach.",
+        states=_POINT,
+        states_from=TRAJECTORY,
+        asks=LINEAR_MODEL,
+        answers="robolin.answering.poles_answer:answer_poles",
+        by_library=lambda _: True,
+    ),
+    Verb(
+        "lqr",
+        "Control",
+        "Gains that bring an arm back to a state, or along a motion.",
+        states=_POINT,
+        states_from=TRAJECTORY,
+        asks={
+            **LINEAR_MODEL,
+            **dict.fromkeys(("weight", "effort"), TEXTS),
+            **dict.fromkeys(("bryson", "time-varying"), SWITCH),
+            "integral": TEXT,
+        },
+        answers="robolin.answering.lqr_answer:answer_lqr",
+        by_library=lambda _: True,
+    ),
+    Verb(
+        "response",
+        "Control",
+        "How outputs answer to torques: by frequency, or after a step.",
+        states=_POINT,
+        asks={
+            **LINEAR_MODEL,
+            **dict.fromkeys(("frequencies", "duration"), TEXT),
+            "rows": Ask("count", least=2),
+            "impulse": SWITCH,
+        },
+        answers="robolin.answering.response_answer:answer_response",
+        by_library=lambda _: True,
+    ),
+)
+
 _MOTION = (
     Verb(
         "simulate",
@@ -211,7 +275,9 @@ _MOTION = (
             "state": Ask("choice", ("rates", "xi", "nu")),
             "tau": TEXT,
             "trajectory": FILE,
-            "control": Ask("choice", ("rate", "pose")),
+            "control": Ask("choice", CONTROL_LAWS),
+            "feedback": FILE,
+            **dict.fromkeys(("offset", "goal", "kp", "kd"), TEXT),
             **dict.fromkeys(("gain", "target", "position-gain", "orientation-gain"), TEXT),
             "ignore-limits": SWITCH,
             "duration": Ask(needed=True),
@@ -241,7 +307,7 @@ _OTHERS = (
     Verb("bench", "Cost", "States per second of every verb, on this machine."),
 )
 
-VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_MOTION, *_OTHERS)}
+VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_CONTROL, *_MOTION, *_OTHERS)}
 
 
 def sections() -> dict[str, dict[str, str]]:

@@ -9,9 +9,13 @@ from numpy.typing import ArrayLike
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.evaluation.evaluate import Engine, LoopMethod
+from robolin.errors import UsageError
+from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
+from robolin.input_checks import require_arm
 from robolin.loops.any_arm import evaluate
+
+HOLD = "hold"
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ def linearize_forward(
     arm: Arm,
     q: ArrayLike,
     qd: ArrayLike = 0.0,
-    tau: ArrayLike = 0.0,
+    tau: ArrayLike | str = HOLD,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -129,7 +133,8 @@ def linearize_forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N
+        tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep q̈ = 0, so that an
+            arm at rest stays there
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
@@ -142,7 +147,8 @@ def linearize_forward(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
             without inertia, or a state off its closures
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: no arm, another word for tau, or a method, engine or number of jobs that does
+            not exist
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -157,7 +163,7 @@ def linearize_forward(
                [-21.4279, -12.5449]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    values = {"q": q, "qd": qd, "tau": tau}
+    values = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
     return LinearizedForward(**evaluate(arm, "linearize-forward", values, **how))
 
 
@@ -210,7 +216,7 @@ def perturb_forward(
     arm: Arm,
     q: ArrayLike,
     qd: ArrayLike = 0.0,
-    tau: ArrayLike = 0.0,
+    tau: ArrayLike | str = HOLD,
     dq: ArrayLike = 0.0,
     dqd: ArrayLike = 0.0,
     dtau: ArrayLike = 0.0,
@@ -226,7 +232,8 @@ def perturb_forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N
+        tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep q̈ = 0, so that an
+            arm at rest stays there
         dq, dqd, dtau: changes (..., n) of q, qd and tau, in their units; `close_change` makes
             those that keep closures
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
@@ -241,19 +248,32 @@ def perturb_forward(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
             without inertia, a state off its closures, or a change that opens them
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: no arm, another word for tau, or a method, engine or number of jobs that does
+            not exist
 
     Example:
         >>> arm = robolin.load("two-link")
         >>> q, qd = [0.3, -0.7], [0.5, -1.2]
         >>> change = np.array([0.01, -0.02])
         >>> robolin.perturb_forward(arm, q, qd, dq=change).round(4)
-        array([ 0.0901, -0.3277])
+        array([0.0175, 0.0255])
         >>> (robolin.linearize_forward(arm, q, qd).dqdd_dq @ change).round(4)
-        array([ 0.0901, -0.3277])
+        array([0.0175, 0.0255])
     """
     how = run_options(method, engine, jobs, loop_method)
-    state = {"q": q, "qd": qd, "tau": tau}
+    state = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
     qdd = evaluate(arm, "forward", state, **how)["qdd"]
     changes = {"dq": dq, "dqd": dqd, "dtau": dtau}
     return evaluate(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]
+
+
+def _torque(arm: Arm, q: ArrayLike, qd: ArrayLike, tau: ArrayLike | str, how: How) -> ArrayLike:
+    """The torques, or those of q̈ = 0; on closed loops the tree's, closures bearing nothing."""
+    if not isinstance(tau, str):
+        return tau
+    require_arm(arm)
+    if tau != HOLD:
+        raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
+    run: How = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+    verb = "hold" if arm.loops else "inverse"
+    return evaluate(arm, verb, {"q": q, "qd": qd, "qdd": 0.0}, **run)["tau"]

@@ -92,6 +92,10 @@ FORMATS: dict[str, Format] = {
         result_opener=f"{_HERE}.parquet.stored_parquet:open_parquet",
         table_opener=f"{_HERE}.parquet.parquet_reader:parquet_table",
     ),
+    "mat": Format(
+        writer=f"{_HERE}.mat.mat_results:write_mat_result",
+        result_opener=f"{_HERE}.mat.mat_results:open_mat",
+    ),
 }
 
 # the form of an answer for people, which is no file format

@@ -12,6 +12,13 @@ from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.input_checks import Array, array_of
+from robolin.simulation.feedback_control import (
+    ComputedTorque,
+    FeedbackControl,
+    PDControl,
+    StateFeedback,
+    Tracking,
+)
 from robolin.wording import did_you_mean
 
 _UPRIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -102,6 +109,10 @@ class Braking:
     def error(self, q: Array) -> PoseError | None:
         return None
 
+    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array) -> Array:
+        """The kinetic energy."""
+        return kinetic
+
 
 class Steering:
     """Torques of control law 8.2 as corrected: those that brake, and J* k e."""
@@ -138,18 +149,28 @@ class Steering:
         energy = 0.5 * ((self._k * way).sum(axis=-1) + (self._k_axes * turn).sum(axis=-1))
         return PoseError(np.sqrt(way.sum(axis=-1)), angle, energy)
 
+    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array) -> Array:
+        """The kinetic energy, and ½ e* k e of the pose."""
+        return kinetic + self.error(q).energy
 
-Controller = Braking | Steering
+
+Law = RateControl | PoseControl | FeedbackControl | PDControl | ComputedTorque
+Controller = Braking | Steering | StateFeedback | Tracking
 
 
-def controller_of(arm: Arm, law: RateControl | PoseControl, how: How) -> Controller:
+def controller_of(arm: Arm, law: Law, how: How) -> Controller:
     """The control law, ready for an arm."""
+    if isinstance(law, FeedbackControl):
+        return StateFeedback(arm, law)
+    if isinstance(law, PDControl | ComputedTorque):
+        return Tracking(arm, law, how)
     if isinstance(law, RateControl):
         return Braking(arm, law.gain, how)
     if isinstance(law, PoseControl):
         return Steering(arm, law, how)
     raise UsageError(
-        f"a {type(law).__name__} is no control law", hint="RateControl(...) or PoseControl(...)"
+        f"a {type(law).__name__} is no control law",
+        hint="RateControl(...), PoseControl(...), FeedbackControl(...) and others",
     )
 
 

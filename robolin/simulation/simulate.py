@@ -17,7 +17,7 @@ from robolin.evaluation.evaluate import FEW_STATES, Engine, How, evaluate
 from robolin.evaluation.unanswered import unsound_rows
 from robolin.input_checks import Array, array_of, batch_of, require_arm, require_sound
 from robolin.loops.loop_simulation import driven
-from robolin.simulation.controllers import Controller, PoseControl, RateControl, controller_of
+from robolin.simulation.controllers import Controller, Law, controller_of
 from robolin.simulation.equations import (
     Accelerations,
     Equations,
@@ -48,7 +48,7 @@ class SimulationTask:
     arm: Arm
     schedule: Schedule
     hold: bool = False
-    control: RateControl | PoseControl | None = None
+    control: Law | None = None
     form: Form = "rates"
     limits: bool = True
     accelerations: Accelerations | None = None
@@ -72,7 +72,7 @@ def simulate(
     rows: int | None = None,
     tau: AnyTorque = 0.0,
     hold: bool = False,
-    control: RateControl | PoseControl | None = None,
+    control: Law | None = None,
     state: Form = "rates",
     limits: bool = True,
     accelerations: Accelerations | None = None,
@@ -239,6 +239,8 @@ def _observed(
     energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **how)
     total = energies["kinetic_energy"] + energies["potential_energy"]
     error = None if controller is None else controller.error(q)
+    kinetic = energies["kinetic_energy"]
+    falling = None if controller is None else controller.lyapunov(time, q, qd, kinetic)
     # rows were the first axis so far: they go behind the batch
     placed = partial(np.moveaxis, source=0, destination=q.ndim - 2)
     return Simulation(
@@ -251,9 +253,7 @@ def _observed(
         work=placed(work),
         energy_error=placed(total - total[0] - work),
         saturated=placed(saturated),
-        lyapunov=None
-        if controller is None
-        else placed(energies["kinetic_energy"] + (0.0 if error is None else error.energy)),
+        lyapunov=None if falling is None else placed(falling),
         position_error=None if error is None else placed(error.position),
         orientation_error=None if error is None else placed(error.orientation),
     )

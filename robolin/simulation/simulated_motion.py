@@ -27,8 +27,8 @@ class Simulation:
         energy_error: kinetic and potential energy, less their beginning and the work (..., rows)
             in J
         saturated: where a torque was cut off at its joint's limit (..., rows, n), True or False
-        lyapunov: what a controller brings down: kinetic energy, and ½ eᵀ k e of a pose (...,
-            rows) in J; None without one
+        lyapunov: what a controller brings down (..., rows): kinetic energy, and ½ eᵀ k e of a
+            pose, in J; xᵀ P x of a regulator; None without one
         position_error: distance of a frame to its target (..., rows) in m; None without one
         orientation_error: angle of a frame to its target (..., rows) in rad; None without one
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from robolin.answering.verbs import CONTROL_LAWS
 from robolin.cli.flags.flag import STATE, TIME, TORQUE, flag
 from robolin.files.formats import extensions, trajectory_formats
 
@@ -13,6 +14,12 @@ STATE_HELP = {
 }
 
 START = [
+    flag(
+        "--offset",
+        section=STATE,
+        metavar="VALUES",
+        help="With --feedback: start so far from where its gains begin.",
+    ),
     flag(
         "--initial",
         section=STATE,
@@ -93,9 +100,35 @@ DRIVE = [
     flag(
         "--control",
         section=TORQUE,
-        type=click.Choice(("rate", "pose")),
+        type=click.Choice(CONTROL_LAWS),
         help="Torques from a controller: rate brakes the arm, epsilon = -c nu; pose draws a frame "
-        "to a target as well.  Both make up for weight, loads and losses.",
+        "to a target as well; pd pulls every joint to --goal; computed-torque does so by inverse "
+        "dynamics.  All make up for weight and loads.",
+    ),
+    flag(
+        "--goal",
+        section=TORQUE,
+        metavar="VALUES",
+        help="Positions to go to, for --control pd and computed-torque.  [default: 0]",
+    ),
+    flag(
+        "--kp",
+        section=TORQUE,
+        metavar="K|VALUES",
+        help="Pull to the goal: N m/rad or N/m of pd, 1/s^2 of computed-torque.  [default: 100]",
+    ),
+    flag(
+        "--kd",
+        section=TORQUE,
+        metavar="K|VALUES",
+        help="Braking: N m s/rad or N s/m of pd, 1/s of computed-torque.  [default: 20]",
+    ),
+    flag(
+        "--feedback",
+        section=TORQUE,
+        metavar="FILE",
+        help="Torques tau - K x with the gains that `robolin lqr` has stored; the contract has "
+        "what the motion cost.  It starts where the gains begin, unless --q says otherwise.",
     ),
     flag(
         "--gain",

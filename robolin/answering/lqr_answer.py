@@ -1,0 +1,129 @@
+"""The answer of `lqr`: gains for one state, for every row, or along a motion as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robolin.answering.given_states import States
+from robolin.answering.model_arrays import (
+    INPUT,
+    STATE,
+    either,
+    mode_array,
+    model_lines,
+    point_arrays,
+)
+from robolin.answering.model_question import ModelQuestion, model_question, require_model_sense
+from robolin.answering.model_rows import Arrays, ModelWork, answer_models
+from robolin.answering.poles_answer import pole_lines
+from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.question import Question
+from robolin.answering.regulator_weights import (
+    effort_weights,
+    integrals,
+    require_weights_typed,
+    state_weights,
+)
+from robolin.arrays import Floats
+from robolin.errors import UsageError
+from robolin.results.result import Array, Result, ResultStream
+
+if TYPE_CHECKING:
+    from robolin.control.regulator import Regulator
+    from robolin.control.state_space import StateSpace
+
+
+def answer_lqr(posed: PosedQuestion) -> Result | ResultStream:
+    """Gains, the cost matrix, and the poles of the closed loop."""
+    wanted = model_question(posed.arm, posed.question)
+    if posed.question.asked("time-varying"):
+        from robolin.answering.time_varying_answer import answer_time_varying
+
+        return answer_time_varying(posed, wanted)
+    work = ModelWork(wanted, lambda values: arrays(values))
+
+    def arrays(values: Mapping[str, Floats]) -> Arrays:
+        regulator = _regulator(posed, wanted, values)
+        model = regulator.model
+        if not work.lines:
+            work.lines.update(model_lines(model))
+        if model.batch:
+            return (*_arrays(regulator), *point_arrays(model))
+        told = _closed_lines(regulator)
+        work.lines.update(told)
+        posed.settings.notify("summary", f"closed loop: {told['closed loop']}")
+        weights = (
+            _square("Q", regulator.Q, model, STATE, model.states),
+            _square("R", regulator.R, model, INPUT, model.inputs),
+        )
+        return (*_arrays(regulator), *weights, *point_arrays(model))
+
+    return answer_models(posed, work)
+
+
+def require_sense(question: Question, states: States, arm: str) -> None:
+    """Refuse wishes that contradict each other, and weights that are no numbers."""
+    require_model_sense(question, states)
+    require_weights_typed(question)
+    if not question.asked("time-varying"):
+        return
+    if states.trajectory is None and not states.arrays:
+        hint = "without it, the regulator is for one state that stays"
+        raise UsageError("needs a --trajectory", where="--time-varying", hint=hint)
+    if "dt" not in question.asks:
+        raise UsageError("needs --dt, the time between rows", where="--time-varying")
+    if "integral" in question.asks:
+        raise UsageError("cannot go together with --integral", where="--time-varying")
+    if states.on_bad_row == "nan":
+        hint = "gains at a row follow from all rows after it"
+        raise UsageError("cannot go together with --on-bad-row", where="--time-varying", hint=hint)
+
+
+def gain_arrays(model: StateSpace, K: Floats, P: Floats) -> Arrays:
+    """K and P with their names."""
+    x, u = either(model, model.states), either(model, model.inputs)
+    return (
+        Array("K", K, (model.inputs, model.states), f"{u} per {x}", None, (INPUT, STATE)),
+        _square("P", P, model, STATE, model.states),
+    )
+
+
+def _regulator(
+    posed: PosedQuestion, wanted: ModelQuestion, values: Mapping[str, Floats]
+) -> Regulator:
+    from robolin.control.regulator import lqr
+
+    question, model = posed.question, wanted.model(values, posed.settings.jobs)
+    return lqr(
+        model,
+        state_weights(question) or None,
+        effort_weights(question, model) or None,
+        bryson=question.asked("bryson"),
+        integral=integrals(question, posed.arm.joint_names),
+    )
+
+
+def _arrays(regulator: Regulator) -> Arrays:
+    unit = "1/s" if regulator.model.dt is None else "1"
+    return (
+        *gain_arrays(regulator.model, regulator.K, regulator.P),
+        mode_array("poles", regulator.poles.values, unit),
+        Array("residual", np.asarray(regulator.residual, dtype=float), (), "1"),
+    )
+
+
+def _square(name: str, values: Any, model: StateSpace, kind: str, labels: Any) -> Array:
+    unit = either(model, labels)
+    return Array(name, values, (labels, labels), f"1 per {unit} per {unit}", None, (kind, kind))
+
+
+def _closed_lines(regulator: Regulator) -> dict[str, Any]:
+    told = pole_lines(regulator.poles)
+    return {
+        "closed loop": told["stability"],
+        "closed modes": told["modes"],
+        "Riccati equation": f"{float(regulator.residual):.2g} left beside its largest term",
+    }

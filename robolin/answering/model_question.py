@@ -1,0 +1,119 @@
+"""What a question asks of a linear model: motors, outputs, the point, and the sample time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from robolin.answering.given_states import States
+from robolin.answering.loop_answer import closed_state
+from robolin.answering.loop_options import LoopOptions, loop_options
+from robolin.answering.question import Question
+from robolin.arm import Arm
+from robolin.arrays import Floats
+from robolin.errors import UsageError
+from robolin.number_texts import FlagText, number
+
+if TYPE_CHECKING:
+    from robolin.control.state_space import Discretization, StateSpace
+    from robolin.control.trim import Trim
+
+# of the state, what a model is made about; the torque holds the accelerations unless given
+NEEDS = ("q", "qd", "tau")
+
+
+@dataclass(frozen=True)
+class ModelQuestion:
+    """Which linear model of an arm is wanted, wherever it is made."""
+
+    arm: Arm
+    actuated: tuple[str, ...] | None
+    passive: tuple[str, ...] | None
+    outputs: tuple[str, ...]
+    reference: str
+    dt: float | None
+    discretize: Discretization
+    trim: bool
+    keep: tuple[str, ...]
+    loops: LoopOptions
+
+    def model(self, values: Mapping[str, Floats], jobs: int | None = None) -> StateSpace:
+        """The model about values of q, qd and tau, or of qdd in its place."""
+        from robolin.control.linear_model import state_space
+
+        given = closed_state(self.arm, self.loops, values)
+        return state_space(
+            self.arm,
+            given.get("q", 0.0),
+            given.get("qd", 0.0),
+            None if "tau" in given else given.get("qdd"),
+            given.get("tau", "hold"),
+            actuated=self.actuated,
+            passive=self.passive,
+            outputs=self.outputs,
+            reference=self.reference,
+            dt=self.dt,
+            method=self.discretize,
+            jobs=jobs,
+        )
+
+    def trimmed(self, q: Floats) -> Trim:
+        """The equilibrium near q."""
+        from robolin.control.trim import trim
+
+        return trim(self.arm, q, actuated=self.actuated, passive=self.passive, keep=self.keep)
+
+
+def model_question(arm: Arm, question: Question) -> ModelQuestion:
+    """The model that a question asks for."""
+    loops = loop_options(question)
+    loops.require_useful(arm)
+    return ModelQuestion(
+        arm,
+        _names(question, "actuated"),
+        _names(question, "passive"),
+        _names(question, "outputs") or ("q", "qd"),
+        question.text("reference") or "world",
+        seconds(question, "dt"),
+        cast("Discretization", question.text("discretize") or "zoh"),
+        question.asked("trim"),
+        _names(question, "keep") or (),
+        loops,
+    )
+
+
+def require_model_sense(question: Question, states: States) -> None:
+    """Refuse wishes about a model that contradict each other."""
+    if "actuated" in question.asks and "passive" in question.asks:
+        hint = "name the joints with a motor, or those without one"
+        raise UsageError("cannot go together with --passive", where="--actuated", hint=hint)
+    for name, needed in (("keep", "trim"), ("discretize", "dt")):
+        if name in question.asks and needed not in question.asks:
+            raise UsageError("has no effect here", where=f"--{name}", hint=f"it is for --{needed}")
+    if question.asked("trim"):
+        for name in ("qd", "qdd", "tau"):
+            if name in states.values:
+                hint = "an arm in equilibrium is at rest, and its torques are found"
+                raise UsageError(f"cannot go together with --{name}", where="--trim", hint=hint)
+        if states.trajectory is not None or states.arrays:
+            hint = "an equilibrium is sought near one pose, --q"
+            raise UsageError("cannot go together with --trajectory", where="--trim", hint=hint)
+    seconds(question, "dt")
+
+
+def seconds(question: Question, label: str) -> float | None:
+    """A positive time, or None where none was given."""
+    text = question.text(label)
+    if text is None:
+        return None
+    typed = FlagText(f"--{label}", text)
+    value = number(typed, text)
+    if not value > 0.0:
+        raise typed.wrong("a time of more than 0 s is needed")
+    return value
+
+
+def _names(question: Question, label: str) -> tuple[str, ...] | None:
+    text = question.text(label)
+    return None if text is None else tuple(name.strip() for name in text.split(","))

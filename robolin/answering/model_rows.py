@@ -1,0 +1,186 @@
+"""Something made of a linear model, for one state or for every row of a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from robolin.answering.given_states import NAN
+from robolin.answering.model_question import NEEDS, ModelQuestion
+from robolin.answering.motion import NeededValues, one_state
+from robolin.answering.posed_question import PosedQuestion, arm_inputs
+from robolin.answering.row_source import RowSource
+from robolin.arrays import Floats
+from robolin.background import from_item, prefetch
+from robolin.errors import RobolinError, UsageError
+from robolin.results.result import Array, Footer, Result, ResultStream
+from robolin.trajectory.read import pieces
+from robolin.trajectory.trajectory import Chunk
+
+Arrays = tuple[Array, ...]
+
+# a model of seven joints has 600 numbers: these rows keep a part within a few megabytes
+ROWS_AT_ONCE = 2048
+
+
+@dataclass(frozen=True)
+class ModelWork:
+    """What is made of a state (n,) or of states (rows, n), and what the contract tells of it."""
+
+    wanted: ModelQuestion
+    arrays: Callable[[Mapping[str, Floats]], Arrays]
+    lines: dict[str, Any] = field(default_factory=dict)
+
+
+def answer_models(posed: PosedQuestion, work: ModelWork) -> Result | ResultStream:
+    """The answer for one state, or for every row."""
+    posed.tell_of_arm()
+    if posed.states.trajectory is None and not posed.states.arrays:
+        return _answer_state(posed, work)
+    from robolin.answering.trajectory_answer import opened_rows
+
+    motion, source = opened_rows(posed, NEEDS, "hold")
+    return ModelRows(posed, work, motion, source).stream()
+
+
+def _answer_state(posed: PosedQuestion, work: ModelWork) -> Result:
+    wanted = work.wanted
+    motion, given = one_state(posed.arm, posed.question, posed.states, NEEDS, "hold")
+    lines = {**motion.contract_lines(), **wanted.loops.contract_lines}
+    if wanted.trim:
+        found = wanted.trimmed(given.get("q", np.zeros(posed.arm.n)))
+        given = {"q": found.q, "tau": found.tau}
+        farthest = int(np.abs(found.moved).argmax())
+        lines["torque"] = "what holds the equilibrium"
+        lines["trim"] = (
+            f"{found.iterations} steps; {posed.arm.joint_names[farthest]} moved most, by "
+            f"{found.moved[farthest]:.4g}; {found.residual:.2g} left at passive joints"
+        )
+    values = {"q": np.zeros(posed.arm.n), **given}
+    arrays = work.arrays(values)
+    return posed.result(arrays, {**lines, **work.lines})
+
+
+class ModelRows:
+    """The rows of one trajectory on their way through models."""
+
+    def __init__(
+        self, posed: PosedQuestion, work: ModelWork, motion: NeededValues, source: RowSource
+    ) -> None:
+        self._posed, self._work, self._motion, self._source = posed, work, motion, source
+        self._tolerant = posed.states.on_bad_row == NAN
+        self._unanswered = 0
+
+    def stream(self) -> ResultStream:
+        """All parts, and after the last one what was noticed on the way."""
+        if self._posed.settings.progress:
+            self._posed.settings.progress.begin(self._source.size)
+        self._posed.at_end.append(self._tell_at_end)
+        return ResultStream(self._parts(), self.footer, self._source.most_rows)
+
+    def _tell_at_end(self) -> None:
+        if count := self._unanswered:
+            rows = f"{count} row{'s' * (count != 1)}"
+            self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
+
+    def _parts(self) -> Iterator[Result]:
+        progress = self._posed.settings.progress
+        with closing(prefetch(self._computed(), from_item(3))) as parts:
+            for part, chunk in parts:
+                if progress:
+                    progress.add(chunk.rows, chunk.reach[1])
+                yield part
+
+    def _computed(self) -> Iterator[tuple[Result, Chunk]]:
+        for chunk in self.chunks():
+            yield self.part(chunk, self._arrays(chunk)), chunk
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, some at a time."""
+        at_once = self._posed.settings.chunk_rows or ROWS_AT_ONCE
+        read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
+        with closing(prefetch(read, from_item(3))) as chunks:
+            for chunk in chunks:
+                yield from pieces(chunk, lambda: at_once)
+
+    def part(self, chunk: Chunk, arrays: Arrays) -> Result:
+        """Some rows of the answer."""
+        return Result(
+            verb=self._posed.question.verb,
+            arrays=arrays,
+            joints=self._posed.arm.joint_names,
+            contract={},
+            options=self._posed.options,
+            inputs={},
+            time=chunk.time,
+            files=self._posed.files,
+        )
+
+    def _arrays(self, chunk: Chunk) -> Arrays:
+        """The answers of some rows; NaN in those without one, where that was asked for."""
+        gaps = np.zeros(chunk.rows, bool) if chunk.gaps is None else np.array(chunk.gaps)
+        if gaps.any():
+            return self._with_gaps(chunk, gaps)
+        try:
+            return self._work.arrays(chunk.columns)
+        except UsageError:
+            raise
+        except RobolinError:
+            if self._tolerant:
+                return self._with_gaps(chunk, gaps)
+            raise self._complaint(chunk) from None
+
+    def _complaint(self, chunk: Chunk) -> RobolinError:
+        """What is wrong with the first row that has no answer, and where it stands."""
+        from robolin.answering.trajectory_answer import located
+
+        for row in range(chunk.rows):
+            try:
+                self._work.arrays(_row(chunk, row))
+            except RobolinError as error:
+                return located(error, chunk.place(row))
+        return RobolinError("some rows have no answer together", where=chunk.place(0))
+
+    def _with_gaps(self, chunk: Chunk, gaps: Any) -> Arrays:
+        """Row by row: those without an answer are NaN."""
+        answers: list[Arrays | None] = []
+        for row in range(chunk.rows):
+            try:
+                answers.append(None if gaps[row] else self._work.arrays(_row(chunk, row)))
+            except UsageError:
+                raise
+            except RobolinError:
+                answers.append(None)
+        self._unanswered += sum(found is None for found in answers)
+        first = next((found for found in answers if found is not None), None)
+        if first is None:
+            hint = "the shape of an answer is not known without one"
+            raise RobolinError("no row has an answer", where=chunk.place(0), hint=hint)
+        return tuple(
+            replace(array, values=_stacked([found and found[i].values for found in answers], array))
+            for i, array in enumerate(first)
+        )
+
+    def footer(self, rows: int) -> Footer:
+        """What the result includes, and where it comes from."""
+        lines = {**self._motion.contract_lines(rows), **self._work.wanted.loops.contract_lines}
+        if self._unanswered:
+            lines["unanswered rows"] = f"{self._unanswered}, all NaN"
+        arm = self._posed.arm
+        inputs = {**arm_inputs(arm), **self._source.inputs()}
+        return Footer({**arm.contract, **lines, **self._work.lines}, inputs, arm.figures)
+
+
+def _row(chunk: Chunk, row: int) -> dict[str, Floats]:
+    return {name: column[row] for name, column in chunk.columns.items()}
+
+
+def _stacked(rows: list[Any], like: Array) -> Any:
+    """Rows below each other; whole numbers become real where one is missing."""
+    kind = complex if np.iscomplexobj(like.values) else float
+    missing = np.full(like.values.shape, np.nan, dtype=kind)
+    return np.stack([missing if values is None else values for values in rows])

@@ -1,0 +1,119 @@
+"""The answer of `poles`: how fast, how well damped, stable or not, and what can be steered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robolin.answering.given_states import States
+from robolin.answering.model_arrays import (
+    MODE,
+    mode_array,
+    mode_labels,
+    model_lines,
+    point_arrays,
+)
+from robolin.answering.model_question import model_question, require_model_sense
+from robolin.answering.model_rows import Arrays, ModelWork, answer_models
+from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.question import Question
+from robolin.arrays import Floats
+from robolin.results.result import Array, Result, ResultStream
+
+if TYPE_CHECKING:
+    from robolin.control.poles import Poles
+    from robolin.control.reachability import Reachability
+
+# as numbers, which every file can hold
+STABILITY = {"stable": 1, "edge": 0, "unstable": -1}
+SUMMED = {"controllability": "reached by the motors", "observability": "seen in the outputs"}
+
+
+def answer_poles(posed: PosedQuestion) -> Result | ResultStream:
+    """The poles of the model about one state, or about every row."""
+    wanted = model_question(posed.arm, posed.question)
+    work = ModelWork(wanted, lambda values: arrays(values))
+
+    def arrays(values: Mapping[str, Floats]) -> Arrays:
+        model = wanted.model(values, posed.settings.jobs)
+        poles = model.poles()
+        reached, seen = model.controllability(), model.observability()
+        if not work.lines:
+            work.lines.update(model_lines(model))
+        if not model.batch:
+            told = pole_lines(poles) | _reach_lines(reached) | _reach_lines(seen)
+            work.lines.update(told)
+            posed.settings.notify("summary", told["stability"])
+        both = (_reach_arrays(poles, each) for each in (reached, seen))
+        distances, dimensions = zip(*both, strict=True)
+        return (*pole_arrays(poles), *distances, *dimensions, *point_arrays(model))
+
+    return answer_models(posed, work)
+
+
+def require_sense(question: Question, states: States, arm: str) -> None:
+    """Refuse wishes that contradict each other."""
+    require_model_sense(question, states)
+
+
+def pole_arrays(poles: Poles) -> Arrays:
+    """Poles and what they mean, one number for every mode, and how much each joint moves."""
+    stability = np.zeros(poles.values.shape, dtype=np.int64)
+    for word, number in STABILITY.items():
+        stability[poles.stability == word] = number
+    # the time constant is infinite on the edge, its inverse is a number
+    decay = np.where(poles.stability == "edge", 0.0, -poles.rates.real)
+    joints, modes = poles.model.arm.joint_names, mode_labels(poles.values.shape[-1])
+    return (
+        mode_array("poles", poles.values, "1/s" if poles.model.dt is None else "1"),
+        mode_array("frequency", poles.frequency, "rad/s"),
+        mode_array("damping", poles.damping, "1"),
+        mode_array("decay", decay, "1/s"),
+        mode_array("stability", stability, "1"),
+        Array("mode_shape", poles.shapes, (modes, joints), "1", None, (MODE, "")),
+    )
+
+
+def pole_lines(poles: Poles) -> dict[str, Any]:
+    """Every mode in words, and whether all of them are stable."""
+    words = poles.stability.tolist()
+    counts = [f"{words.count(word)} {word}" for word in STABILITY if word in words]
+    modes = [
+        f"{i + 1} {word}, {_pace(poles, i)}: {' and '.join(poles.joints(i)) or 'no joint'}"
+        for i, word in enumerate(words)
+    ]
+    return {"stability": f"of {len(words)} poles {', '.join(counts)}", "modes": "; ".join(modes)}
+
+
+def _pace(poles: Poles, mode: int) -> str:
+    """The time constant of a mode."""
+    constant = float(poles.time_constant[mode])
+    if not np.isfinite(constant):
+        return f"neither decays nor grows within {poles.bound[mode]:.1g}/s"
+    return f"{'decays' if constant > 0.0 else 'grows'} in {abs(constant):.4g} s"
+
+
+def _reach_arrays(poles: Poles, found: Reachability) -> tuple[Array, Array]:
+    """How many states, and for every pole how far it is from being lost."""
+    # both lists are of the same eigenvalues, each in an order of its own
+    gaps = np.abs(poles.values[..., :, None] - found.values[..., None, :])
+    distance = np.take_along_axis(found.distance, gaps.argmin(axis=-1), axis=-1)
+    dimension = np.asarray(found.dimension, dtype=np.int64)
+    return (
+        mode_array(f"{found.kind}_distance", distance, "1"),
+        Array(f"{found.kind}_dimension", dimension, (), "1"),
+    )
+
+
+def _reach_lines(found: Reachability) -> dict[str, str]:
+    """How much is reached or seen, and the mode that is nearest to being lost."""
+    total, worst = len(found.model.states), int(found.worst)
+    value, joints = complex(found.values[worst]), " and ".join(found.joints(worst))
+    pole = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
+    all_or_not = "all" if found.complete else str(int(found.dimension))
+    return {
+        found.kind: f"{all_or_not} of {total} states {SUMMED[found.kind]}; nearest to being lost "
+        f"is the pole {pole} ({joints}), {float(found.distance[worst]):.2g} beside the size of A"
+    }

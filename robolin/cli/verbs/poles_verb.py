@@ -1,0 +1,27 @@
+"""robolin poles: how an arm moves by itself about a state."""
+
+from __future__ import annotations
+
+from robolin.answering.inquiry import Inquiry
+from robolin.cli.asking_command import asking_command
+from robolin.cli.flags.linear_model_flags import LINEAR_MODEL, POINT_HELP
+from robolin.cli.flags.output_flags import Output
+
+
+@asking_command("poles", LINEAR_MODEL, state_help=POINT_HELP)
+def command(inquiry: Inquiry, out: Output) -> None:
+    """How an arm moves by itself: poles, stability, what motors reach.
+
+    Answers with poles, the slowest first, frequency, damping, decay (the inverse of the time
+    constant, 0 on the edge), stability (1 stable, 0 on the edge, -1 unstable), mode_shape, and how
+    far every mode is from being out of the motors' reach or hidden from the outputs.
+
+    \b
+    Example:
+      robolin poles acrobot --q 180deg,0 --passive shoulder
+      robolin poles panda --outputs panda_hand
+      robolin poles cart-pole --dt 0.01 -o poles.json
+    """
+    from robolin.cli.respond import respond
+
+    respond(inquiry, out)

@@ -1,0 +1,84 @@
+"""Which joints have a motor, and whether the others are asked for a torque they cannot give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.errors import RobolinError, UsageError
+from robolin.input_checks import Array
+from robolin.quantities import unit_of
+from robolin.wording import did_you_mean
+
+# a torque below this share of the largest one in its state, or of 1, is rounding
+NEGLIGIBLE = 1e-9
+
+JointNames = Sequence[str] | str | None
+
+
+def actuated_places(arm: Arm, actuated: JointNames, passive: JointNames) -> tuple[int, ...]:
+    """The places in q of the joints with a motor: all, those named, or all but those named."""
+    if actuated is not None and passive is not None:
+        raise UsageError("actuated and passive both say which joints have a motor", where="passive")
+    if actuated is not None:
+        places = joint_places(arm, "actuated", actuated)
+    else:
+        without = joint_places(arm, "passive", passive or ())
+        places = tuple(i for i in range(arm.n) if i not in without)
+    if not places:
+        raise UsageError("no joint has a motor", where="actuated", hint="name one joint at least")
+    return places
+
+
+def joint_places(arm: Arm, keyword: str, names: Sequence[str] | str) -> tuple[int, ...]:
+    """Where the named joints stand in q; a joint with several freedoms stands for all of them."""
+    wanted = [names] if isinstance(names, str) else list(names)
+    groups = {group.name: sorted(arm.places(group).values()) for group in arm.groups}
+    found: list[int] = []
+    for name in wanted:
+        if name in groups:
+            found += groups[name]
+        elif name in arm.joint_names:
+            found.append(arm.joint_names.index(name))
+        else:
+            hint = did_you_mean(str(name), (*arm.joint_names, *groups))
+            raise UsageError(f"{keyword}: '{arm.name}' has no joint '{name}'", hint=hint)
+    return tuple(sorted(set(found)))
+
+
+def passive_places(arm: Arm, actuated: Iterable[int]) -> list[int]:
+    """The places in q of the joints without a motor."""
+    driven = set(actuated)
+    return [i for i in range(arm.n) if i not in driven]
+
+
+def negligible(tau: Array) -> Array:
+    """(..., 1): below what a torque of each state is nothing but rounding."""
+    return NEGLIGIBLE * np.maximum(1.0, np.abs(tau).max(axis=-1, initial=0.0, keepdims=True))
+
+
+def require_no_passive_torque(arm: Arm, tau: Array, actuated: Sequence[int]) -> Array:
+    """The torques with exact zeros at passive joints, which must not be asked for any."""
+    without = passive_places(arm, actuated)
+    asked = np.abs(tau[..., without])
+    if (asked > negligible(tau)).any():
+        raise passive_torque(arm, tau, without)
+    tau = tau.copy()
+    tau[..., without] = 0.0
+    return tau
+
+
+def passive_torque(arm: Arm, tau: Array, without: Sequence[int]) -> RobolinError:
+    """The complaint about the largest torque that a joint without a motor would have to give."""
+    rows = tau.reshape(-1, arm.n)[:, list(without)]
+    row, at = np.unravel_index(int(np.abs(rows).argmax()), rows.shape)
+    joint = arm.joints[without[int(at)]]
+    size = f"{rows[row, at]:.4g} {unit_of('tau', [joint.kind])}"
+    state = f"state {row}: " if len(rows) > 1 else ""
+    return RobolinError(
+        f"{state}joint '{joint.name}' is passive and would have to give {size} here",
+        where=arm.source,
+        hint="robolin.trim finds an equilibrium nearby; or let the joint be actuated",
+    )

@@ -1,0 +1,104 @@
+"""A continuous model as one from sample to sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+
+from robolin.control.matrix_exponential import exponential
+from robolin.control.state_space import Discretization, StateSpace
+from robolin.errors import UsageError
+from robolin.input_checks import Array
+
+
+class Sampled(NamedTuple):
+    """The matrices of a discrete model, and what its outputs are at x = 0, u = 0."""
+
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    drift: Array
+    y: Array
+
+
+def discretized(model: StateSpace, dt: float, method: Discretization = "zoh") -> StateSpace:
+    """The model sampled every dt seconds, drift included.
+
+    zoh:    torques held from sample to sample; exact
+    foh:    torques on straight lines between samples; exact, its state x - Γ u
+    tustin: the trapezoidal rule
+    euler:  x + dt ẋ
+    """
+    if model.dt is not None:
+        raise UsageError(f"the model is sampled already, every {model.dt:g} s", where="dt")
+    if not (isinstance(dt, int | float) and isfinite(dt) and dt > 0.0):
+        raise UsageError(f"dt is {dt!r}", hint="a positive number of seconds is needed")
+    if method not in METHODS:
+        hint = f"methods are {', '.join(METHODS)}"
+        raise UsageError(f"there is no discretization '{method}'", where="method", hint=hint)
+    return replace(model, **METHODS[method](model, float(dt))._asdict(), dt=float(dt))
+
+
+def by_zero_order_hold(model: StateSpace, dt: float) -> Sampled:
+    """exp([[A, B, drift], [0, 0, 0]] dt) = [[A', B', drift'], [0, 1]]."""
+    N, m = model.B.shape[-2:]
+    E = exponential(_bordered(model, m + 1) * dt)
+    return Sampled(
+        E[..., :N, :N], E[..., :N, N : N + m], model.C, model.D, E[..., :N, N + m], model.y
+    )
+
+
+def by_first_order_hold(model: StateSpace, dt: float) -> Sampled:
+    """With x' = Φ x + Γ u + Γ₂ (u' - u), the state ξ = x - Γ₂ u follows ξ' = Φ ξ + B' u."""
+    N, m = model.B.shape[-2:]
+    whole = np.zeros((*model.batch, N + 2 * m + 1, N + 2 * m + 1))
+    whole[..., : N + m + 1, : N + m + 1] = _bordered(model, m + 1) * dt
+    # the slope of the torque, per sample, adds to the torque
+    whole[..., N : N + m, N + m + 1 :] = np.eye(m)
+    E = exponential(whole)
+    A, hold, slope = E[..., :N, :N], E[..., :N, N : N + m], E[..., :N, N + m + 1 :]
+    B = hold + A @ slope - slope
+    return Sampled(A, B, model.C, model.D + model.C @ slope, E[..., :N, N + m], model.y)
+
+
+def by_trapezoids(model: StateSpace, dt: float) -> Sampled:
+    """x' - x = dt (ẋ + ẋ')/2, its state the x that makes A' = (1 - A dt/2)⁻¹ (1 + A dt/2)."""
+    half = 0.5 * dt * model.A
+    one = np.eye(model.A.shape[-1])
+    drift = model.drift[..., None]
+    right = np.concatenate([one + half, dt * model.B, dt * drift], axis=-1)
+    found = np.linalg.solve(one - half, right)
+    N, m = model.B.shape[-2:]
+    A, B, moved = found[..., :N], found[..., N : N + m], found[..., N + m :]
+    back = np.moveaxis(one - half, -1, -2)
+    C = np.moveaxis(np.linalg.solve(back, np.moveaxis(model.C, -1, -2)), -1, -2)
+    y = model.y + 0.5 * (model.C @ moved)[..., 0]
+    return Sampled(A, B, C, model.D + 0.5 * model.C @ B, moved[..., 0], y)
+
+
+def by_euler(model: StateSpace, dt: float) -> Sampled:
+    """x' = x + dt ẋ."""
+    A = np.eye(model.A.shape[-1]) + dt * model.A
+    return Sampled(A, dt * model.B, model.C, model.D, dt * model.drift, model.y)
+
+
+METHODS: Mapping[Discretization, Callable[[StateSpace, float], Sampled]] = {
+    "zoh": by_zero_order_hold,
+    "foh": by_first_order_hold,
+    "tustin": by_trapezoids,
+    "euler": by_euler,
+}
+
+
+def _bordered(model: StateSpace, more: int) -> Array:
+    """[[A, B, drift], [0, 0, 0]]."""
+    N = model.A.shape[-1]
+    whole = np.zeros((*model.batch, N + more, N + more))
+    whole[..., :N, :N], whole[..., :N, N:-1] = model.A, model.B
+    whole[..., :N, -1] = model.drift
+    return whole

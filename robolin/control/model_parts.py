@@ -1,0 +1,101 @@
+"""Parts of linear models: some of a batch, named arrays, and the joints of a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from robolin.control.state_space import StateSpace
+from robolin.errors import UsageError
+from robolin.input_checks import Array
+
+ARRAYS = ("A", "B", "C", "D", "drift", "y", "q", "qd", "qdd", "tau", "basis")
+NAMES = ("states", "inputs", "outputs")
+
+# joints whose share in a direction is below this, beside the largest, are not named
+NAMED_FROM = 0.1
+
+
+def chosen(model: StateSpace, place: Any) -> StateSpace:
+    """Some of the models of a batch."""
+    if not model.batch:
+        raise UsageError("the model is a single one, there is nothing to choose from")
+    own = {"A": 2, "B": 2, "C": 2, "D": 2, "basis": 2}
+    index = place if isinstance(place, tuple) else (place,)
+    if not any(each is Ellipsis for each in index):
+        index = (*index, ...)
+    arrays = {}
+    for name in ARRAYS:
+        array = getattr(model, name)
+        if array is not None:
+            whole = (slice(None),) * own.get(name, 1)
+            arrays[name] = array[(*index, *whole)]
+    return replace(model, **arrays)
+
+
+def named_arrays(model: StateSpace) -> dict[str, Array]:
+    """Every array of a model by name, with names and units as arrays of text."""
+    found = {name: getattr(model, name) for name in ARRAYS if getattr(model, name) is not None}
+    for axis in NAMES:
+        names = getattr(model, axis)
+        found[axis] = np.array(names)
+        found[f"{axis[:-1]}_units"] = np.array([model.units[name] for name in names])
+    found["dt"] = np.array(0.0 if model.dt is None else model.dt)
+    found["joints"] = np.array(model.arm.joint_names)
+    found["actuated"] = np.array(model.actuated)
+    return found
+
+
+def require_model(model: object) -> None:
+    """A linear model, not the arm it is made from."""
+    if not isinstance(model, StateSpace):
+        kind = type(model).__name__
+        hint = "robolin.state_space(arm, q) makes one"
+        raise UsageError(f"a StateSpace is needed, and this is of type {kind}", hint=hint)
+
+
+def numbers(name: str, value: object, kind: type = float) -> Array:
+    """An array of numbers, whatever was given; not of text."""
+    try:
+        return np.asarray(value, dtype=kind)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name} is not an array of numbers: {error}") from error
+
+
+def one_by_one(model: StateSpace) -> list[StateSpace]:
+    """The single models of a batch in order; there must be one."""
+    if not model.batch:
+        return [model]
+    if 0 in model.batch:
+        raise UsageError(f"there are no models: their shape is {model.batch}")
+    return [chosen(model, place) for place in np.ndindex(*model.batch)]
+
+
+def stacked(parts: Sequence[Array], batch: tuple[int, ...]) -> Array:
+    """Arrays of single models, put together as the batch has them."""
+    return np.stack(parts).reshape((*batch, *np.shape(parts[0])))
+
+
+def joint_shares(model: StateSpace, direction: Array) -> Array:
+    """How much each joint has to do with directions (..., N) of the state: (..., n).
+
+    Positions and velocities count alike, so a direction is best given in scaled coordinates.
+    """
+    d = model.freedoms
+    halves = [np.abs(direction[..., :d]), np.abs(direction[..., d : 2 * d])]
+    if model.basis is not None:
+        halves = [
+            np.abs((model.basis @ part[..., None])[..., 0])
+            for part in (direction[..., :d], direction[..., d : 2 * d])
+        ]
+    return np.maximum(*halves)
+
+
+def joints_named(model: StateSpace, shares: Array) -> tuple[str, ...]:
+    """The joints with a noticeable share (n,), the largest first."""
+    order = np.argsort(-shares, kind="stable")
+    least = NAMED_FROM * shares.max(initial=0.0)
+    return tuple(model.arm.joint_names[i] for i in order if shares[i] > 0.0 and shares[i] >= least)

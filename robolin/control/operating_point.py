@@ -1,0 +1,171 @@
+"""The point an arm is linearized about: its torques, accelerations and their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.api.closed_loops import close_change, loop_constraints
+from robolin.arm import Arm
+from robolin.control.actuation import (
+    negligible,
+    passive_places,
+    passive_torque,
+    require_no_passive_torque,
+)
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import Engine, How
+from robolin.input_checks import Array, array_of, batch_of
+from robolin.loops.any_arm import evaluate
+from robolin.loops.loop_dynamics import opened
+from robolin.loops.rank import RELATIVE_TOLERANCE
+
+HOLD: Literal["hold"] = "hold"
+
+
+class Running(TypedDict, total=False):
+    """On what engine to run, and by how many threads; never what comes out."""
+
+    engine: Engine
+    jobs: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """A state with its torques (..., n), and how q̈ changes with it (..., n, n).
+
+    basis:      (..., n, d) with δq = basis z for the d independent motions; None on trees
+    along_rate: (..., n, d) with δq̇ = basis ż + along_rate z; None on trees
+    """
+
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    dqdd_dq: Array
+    dqdd_dqd: Array
+    dqdd_dtau: Array
+    basis: Array | None = None
+    along_rate: Array | None = None
+
+
+def operating_point(
+    arm: Arm,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike | None,
+    tau: ArrayLike | str,
+    actuated: Sequence[int],
+    running: Running,
+) -> OperatingPoint:
+    """The arm at a state, driven by torques or by those that hold an acceleration."""
+    wanted = 0.0 if qdd is None else qdd
+    given = {"q": q, "qd": qd, "qdd": wanted}
+    held = isinstance(tau, str)
+    if not held:
+        if qdd is not None:
+            hint = "leave out qdd, or let tau='hold' find the torque for it"
+            raise UsageError("tau and qdd both say how the arm accelerates", hint=hint)
+        given["tau"] = tau
+    elif tau != HOLD:
+        raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep qdd")
+    arrays = {name: array_of(arm, name, value) for name, value in given.items()}
+    batch = batch_of(arrays)
+    state = {name: np.broadcast_to(x, (*batch, arm.n)) for name, x in arrays.items()}
+    if arm.loops:
+        return _with_loops(arm, state, held, actuated, running)
+    return _of_tree(arm, state, held, actuated, running)
+
+
+def _how(running: Running) -> How:
+    """The same in the words of the evaluation."""
+    return {"engine": running.get("engine", "auto"), "jobs": running.get("jobs")}
+
+
+def _of_tree(
+    arm: Arm, state: dict[str, Array], held: bool, actuated: Sequence[int], running: Running
+) -> OperatingPoint:
+    how = _how(running)
+    q, qd = state["q"], state["qd"]
+    if held:
+        state["tau"] = evaluate(arm, "inverse", state, **how)["tau"]
+    tau = require_no_passive_torque(arm, state["tau"], actuated)
+    found = evaluate(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
+    # what was asked for is exact, its way back through the torques is not
+    qdd = state["qdd"] if held else found["qdd"]
+    return OperatingPoint(q, qd, qdd, tau, found["dqdd_dq"], found["dqdd_dqd"], found["dqdd_dtau"])
+
+
+def _with_loops(
+    arm: Arm, state: dict[str, Array], held: bool, actuated: Sequence[int], running: Running
+) -> OperatingPoint:
+    how = _how(running)
+    q, qd = state["q"], state["qd"]
+    basis = independent_motions(arm, q)
+    if held:
+        wanted = evaluate(opened(arm), "inverse", state, **how)["tau"]
+        state["tau"] = _held_by_motors(arm, wanted, basis, actuated)
+    tau = require_no_passive_torque(arm, state["tau"], actuated)
+    found = evaluate(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
+    columns = np.moveaxis(basis, -1, -2)
+    rates = close_change(arm, q[..., None, :], qd[..., None, :], dq=columns).dqd
+    return OperatingPoint(
+        q,
+        qd,
+        found["qdd"],
+        tau,
+        found["dqdd_dq"],
+        found["dqdd_dqd"],
+        found["dqdd_dtau"],
+        basis,
+        np.moveaxis(rates, -1, -2),
+    )
+
+
+def independent_motions(arm: Arm, q: Array) -> Array:
+    """An orthonormal basis (..., n, d) of the motions that the closures allow at q.
+
+    Its columns are those of a singular value decomposition, each with its largest entry positive.
+    """
+    L = loop_constraints(arm, q).jacobian
+    _, sizes, Vt = np.linalg.svd(L)
+    floor = RELATIVE_TOLERANCE * sizes.max(axis=-1, initial=0.0, keepdims=True)
+    ranks = (sizes > floor).sum(axis=-1)
+    rank = int(ranks.flat[0])
+    if (ranks != rank).any():
+        row = int(np.argmax(ranks.ravel() != rank))
+        raise RobolinError(
+            f"state {row}: the closures leave {arm.n - int(ranks.flat[row])} motions free, "
+            f"{arm.n - rank} in state 0",
+            where=arm.source,
+            hint="ask about the states one by one",
+        )
+    if rank == arm.n:
+        raise RobolinError("the closures leave nothing free to move", where=arm.source)
+    basis = np.moveaxis(Vt[..., rank:, :], -1, -2)
+    largest = np.take_along_axis(basis, np.abs(basis).argmax(axis=-2)[..., None, :], axis=-2)
+    return basis * np.sign(largest)
+
+
+def _held_by_motors(arm: Arm, wanted: Array, basis: Array, actuated: Sequence[int]) -> Array:
+    """The least torques of the motors that do on the free motions what `wanted` does.
+
+    With a motor at every joint these are `wanted` itself, and the closures bear nothing.
+    """
+    without = passive_places(arm, actuated)
+    if not without:
+        return wanted
+    across = np.moveaxis(basis, -1, -2)
+    force = across @ wanted[..., None]
+    driven = across[..., list(actuated)]
+    torque = np.linalg.pinv(driven, rcond=RELATIVE_TOLERANCE) @ force
+    left = (basis @ (force - driven @ torque))[..., 0]
+    if (np.abs(left) > negligible(wanted)).any():
+        raise passive_torque(arm, left, without)
+    tau = np.zeros_like(wanted)
+    tau[..., list(actuated)] = torque[..., 0]
+    return tau

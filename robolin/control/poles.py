@@ -1,0 +1,132 @@
+"""The poles of a linear model: how fast, how well damped, stable or not, and what moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from robolin.control.model_parts import joint_shares, joints_named
+from robolin.control.scaling import balance
+from robolin.control.state_space import StateSpace
+from robolin.input_checks import Array
+
+STABLE, EDGE, UNSTABLE = "stable", "edge", "unstable"
+
+# roundings of the matrix that a pole is allowed to have suffered, for each state
+ROUNDINGS = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Poles:
+    """The poles of a model, the slowest first, conjugates side by side.
+
+    `frequency` (rad/s), `damping`, `time_constant` (s), `stability` and `stable` follow from them;
+    `joints(i)` names what moves in a mode.
+
+    Fields:
+        values: eigenvalues of A (..., N), of the discrete model where there is a sample time
+        rates: the same in 1/s (..., N): log(values)/dt of a discrete model
+        bound: how far rounding may have moved each of them (..., N), in 1/s
+        shapes: how much each joint moves (..., N, n), beside the one that moves most
+        model: the model they are of
+
+    Example:
+        >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0], passive="pivot")
+        >>> poles = model.poles()
+        >>> poles.stability.tolist()
+        ['edge', 'stable', 'unstable', 'stable']
+        >>> poles.joints(3)
+        ('pivot',)
+    """
+
+    values: Array
+    rates: Array
+    bound: Array
+    shapes: Array
+    model: StateSpace
+
+    @cached_property
+    def frequency(self) -> Array:
+        """The natural frequency |λ| in rad/s."""
+        return np.abs(self.rates)
+
+    @cached_property
+    def damping(self) -> Array:
+        """The damping ratio -Re λ/|λ|; -1 at 0, as Octave and MATLAB have it."""
+        still, gone = self.frequency <= self.bound, np.isinf(self.frequency)
+        growth = np.where(gone, -1.0, self.rates.real)
+        ratio = -growth / np.where(still | gone, 1.0, self.frequency)
+        return np.where(still, -1.0, ratio)
+
+    @cached_property
+    def time_constant(self) -> Array:
+        """-1/Re λ in s: infinite on the edge, negative where a mode grows."""
+        edge = self.stability == EDGE
+        return np.where(edge, np.inf, -1.0 / np.where(edge, -1.0, self.rates.real))
+
+    @cached_property
+    def stability(self) -> Array:
+        """'stable', 'unstable', or 'edge' where |Re λ| is within the bound."""
+        growth = self.rates.real
+        grows = np.where(growth > 0.0, UNSTABLE, STABLE)
+        return np.where(np.abs(growth) <= self.bound, EDGE, grows)
+
+    @property
+    def stable(self) -> Array:
+        """(...): whether every pole is stable."""
+        return (self.stability == STABLE).all(axis=-1)
+
+    def joints(self, *place: int) -> tuple[str, ...]:
+        """The joints that move in the mode at a place of the batch, most first."""
+        return joints_named(self.model, self.shapes[place])
+
+
+def poles_of(model: StateSpace) -> Poles:
+    """Eigenvalues and eigenvectors of A in balanced units."""
+    scale = balance(model.A, np.zeros_like(model.B))
+    A = model.A / scale[..., :, None] * scale[..., None, :]
+    values, vectors = np.linalg.eig(A)
+    values, vectors = values.astype(complex), vectors.astype(complex)
+    condition = _conditions(vectors)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = values if model.dt is None else np.log(values) / model.dt
+    bound = _bounds(A, values, condition, model.dt)
+    order = np.lexsort((rates.imag, rates.real, np.abs(rates)), axis=-1)
+    shapes = joint_shares(model, np.moveaxis(vectors * scale[..., :, None], -1, -2))
+    values, rates, bound = (np.take_along_axis(x, order, axis=-1) for x in (values, rates, bound))
+    shapes = np.take_along_axis(shapes, order[..., None], axis=-2)
+    largest = shapes.max(axis=-1, keepdims=True)
+    return Poles(values, rates, bound, shapes / np.where(largest > 0.0, largest, 1.0), model)
+
+
+def _bounds(A: Array, values: Array, condition: Array, dt: float | None) -> Array:
+    """How far an eigenvalue moves when every entry of the balanced A is rounded a few times.
+
+    To first order by its condition; never more than a triple eigenvalue moves.
+    """
+    noise = ROUNDINGS * A.shape[-1] * np.finfo(float).eps
+    size = np.linalg.norm(A, axis=(-2, -1))[..., None]
+    bound = np.minimum(noise * condition, np.cbrt(noise)) * size
+    if dt is None:
+        return bound
+    # dλ = dz / (z dt)
+    return bound / (np.maximum(np.abs(values), noise) * dt)
+
+
+def _conditions(vectors: Array) -> Array:
+    """|y||x|/|y*x| of every eigenvalue, infinite where eigenvectors coincide."""
+    flat = vectors.reshape(-1, *vectors.shape[-2:])
+    found = np.empty(flat.shape[:2])
+    try:
+        rows = np.linalg.inv(flat)
+        with np.errstate(all="ignore"):
+            found[...] = np.linalg.norm(rows, axis=-1)
+    except np.linalg.LinAlgError:
+        for i, each in enumerate(flat):
+            try:
+                found[i] = np.linalg.norm(np.linalg.inv(each), axis=-1)
+            except np.linalg.LinAlgError:
+                found[i] = np.inf
+    return np.nan_to_num(found, nan=np.inf, posinf=np.inf).reshape(vectors.shape[:-1])

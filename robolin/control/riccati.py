@@ -1,0 +1,70 @@
+"""Riccati equations: SciPy's solution, then Newton–Kleinman steps until only rounding is left.
+
+continuous   Aᵀ P + P A - Kᵀ R K + Q = 0         K = R⁻¹ (Bᵀ P + Nᵀ)
+discrete     Aᵀ P A - P - Kᵀ (R + Bᵀ P B) K + Q = 0,   K = (R + Bᵀ P B)⁻¹ (Bᵀ P A + Nᵀ)
+
+A step solves the linear equation that P meets when K is kept: F = A - B K, and
+Fᵀ P + P F + W = 0 or Fᵀ P F - P + W = 0 with W = Q + Kᵀ R K - N K - Kᵀ Nᵀ.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
+from robolin.control.scipy_needed import scipy_part
+from robolin.control.weights import Weights
+from robolin.errors import RobolinError
+from robolin.input_checks import Array
+
+STEPS = 6
+
+
+class Solution(NamedTuple):
+    """K (m, N), P (N, N), and the largest entry left over beside the largest of any term."""
+
+    K: Array
+    P: Array
+    residual: float
+
+
+def riccati(A: Array, B: Array, weights: Weights, discrete: bool) -> Solution:
+    """The stabilizing solution; LinAlgError where SciPy finds none."""
+    linalg = scipy_part("linalg", "a Riccati equation")
+    solve = linalg.solve_discrete_are if discrete else linalg.solve_continuous_are
+    Q, R, N = weights
+    try:
+        P = solve(A, B, Q, R, s=N if N.any() else None)
+    except ValueError as error:
+        # a pencil that cannot be put in order has no half that is stable
+        raise np.linalg.LinAlgError(str(error)) from error
+    best = _solution(A, B, weights, 0.5 * (P + P.T), discrete)
+    for _ in range(STEPS):
+        K = best.K
+        F, W = A - B @ K, Q + K.T @ R @ K - N @ K - K.T @ N.T
+        try:
+            P = discrete_lyapunov(F, W) if discrete else continuous_lyapunov(F, W)
+        except RobolinError as error:
+            raise np.linalg.LinAlgError(error.message) from error
+        better = _solution(A, B, weights, P, discrete)
+        if not better.residual < best.residual:
+            break
+        best = better
+    return best
+
+
+def _solution(A: Array, B: Array, weights: Weights, P: Array, discrete: bool) -> Solution:
+    Q, R, N = weights
+    if discrete:
+        inner = R + B.T @ P @ B
+        K = np.linalg.solve(inner, B.T @ P @ A + N.T)
+        terms = [A.T @ P @ A, -P, -K.T @ inner @ K, Q]
+    else:
+        inner = R
+        K = np.linalg.solve(R, B.T @ P + N.T)
+        terms = [A.T @ P, P @ A, -K.T @ R @ K, Q]
+    left = np.abs(terms[0] + terms[1] + terms[2] + terms[3]).max()
+    largest = max(np.abs(term).max() for term in terms)
+    return Solution(K, P, float(left / largest) if largest > 0.0 else 0.0)

@@ -1,0 +1,58 @@
+"""Units in which the numbers of a linear model are of one size."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robolin.input_checks import Array
+
+SWEEPS = 8
+# scales stay within this factor: what couples by rounding alone must not be blown up
+WIDEST = 2.0**10
+
+
+class Scaled(NamedTuple):
+    """T⁻¹ A T and T⁻¹ B with T = diag(scale), divided by their norms (...)."""
+
+    A: Array
+    B: Array
+    scale: Array
+    norm: Array
+
+
+def scaled(A: Array, B: Array) -> Scaled:
+    """The states in units in which rows and columns of [A B] weigh alike, by powers of two.
+
+    Osborne's iteration: each state is scaled until what drives it, [A B] in its row, is as large
+    as what it drives, A in its column.
+    """
+    scale = balance(A, B)
+    A = A / scale[..., :, None] * scale[..., None, :]
+    B = B / scale[..., :, None]
+    # what a motor's unit is must not matter either
+    columns = np.linalg.norm(B, axis=-2, keepdims=True)
+    B = B / np.where(columns > 0.0, columns, 1.0)
+    norm = np.linalg.norm(A, axis=(-2, -1))
+    return Scaled(A / np.where(norm > 0.0, norm, 1.0)[..., None, None], B, scale, norm)
+
+
+def balance(A: Array, B: Array) -> Array:
+    """The scale (..., N) of each state."""
+    size = np.abs(A) * (1.0 - np.eye(A.shape[-1]))
+    reach = np.abs(B).max(axis=-1, initial=0.0)
+    largest = reach.max(axis=-1, initial=0.0, keepdims=True)
+    # inputs as strong as the model is fast, so that their unit does not matter
+    reach = reach * size.max(axis=(-2, -1))[..., None] / np.where(largest > 0.0, largest, 1.0)
+    scale = np.ones(A.shape[:-1])
+    for _ in range(SWEEPS):
+        for i in range(A.shape[-1]):
+            weights = size / scale[..., :, None] * scale[..., None, :]
+            drives = weights[..., :, i].sum(axis=-1)
+            driven = weights[..., i, :].sum(axis=-1) + reach[..., i] / scale[..., i]
+            known = (drives > 0.0) & (driven > 0.0)
+            ratio = np.where(known, driven, 1.0) / np.where(known, drives, 1.0)
+            wanted = scale[..., i] * 2.0 ** np.round(0.5 * np.log2(ratio))
+            scale[..., i] = np.clip(wanted, 1.0 / WIDEST, WIDEST)
+    return scale

@@ -1,0 +1,236 @@
+"""The regulator along a motion: the Riccati recursion backwards over sampled models.
+
+    K(k) = (R + B(k)ᵀ P(k+1) B(k))⁻¹ (B(k)ᵀ P(k+1) A(k) + Nᵀ)
+    P(k) = Q + Kᵀ R K - N K - Kᵀ Nᵀ + F(k)ᵀ P(k+1) F(k),        F = A - B K
+
+It needs the rows in reverse.  Models of a long motion go through a temporary file: forwards as
+they come, then backwards by blocks, each overwritten by its gains, then forwards again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.control.blas_threads import one_blas_thread
+from robolin.control.model_parts import require_model
+from robolin.control.state_space import StateSpace
+from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
+from robolin.errors import UsageError
+from robolin.input_checks import Array
+
+if TYPE_CHECKING:
+    from robolin.simulation.feedback_control import FeedbackControl
+
+
+@dataclass(frozen=True, eq=False)
+class TimeVaryingRegulator:
+    """u = -K(k) x at row k of a motion.
+
+    Fields:
+        K: the gains (rows, m, N)
+        P: (rows, N, N): the cost from x at a row is xᵀ P x
+        Q: the weights of states (N, N)
+        R: the weights of torques (m, m)
+        N: the cross term (N, m)
+        model: the sampled models of the rows
+
+    Example:
+        >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 1.0, 11)
+        >>> model = robolin.state_space(arm, np.stack([way, -way], axis=-1), qd=[1.0, -1.0])
+        >>> robolin.tvlqr(model, dt=0.1).K.shape
+        (11, 2, 4)
+    """
+
+    K: Array
+    P: Array
+    Q: Array
+    R: Array
+    N: Array
+    model: StateSpace
+
+    def feedback(self, start: float = 0.0) -> FeedbackControl:
+        """The control law for `simulate`, its first row at the moment `start`."""
+        from robolin.control.closed_loop import feedback_along
+
+        return feedback_along(self, start)
+
+
+class GainRows(NamedTuple):
+    """Gains and costs of the rows of one block, in their order."""
+
+    K: Array
+    P: Array
+
+
+def tvlqr(
+    model: StateSpace,
+    Q: Weight | None = None,
+    R: Weight | None = None,
+    N: ArrayLike | None = None,
+    *,
+    terminal: ArrayLike | None = None,
+    dt: float | None = None,
+    bryson: bool = False,
+) -> TimeVaryingRegulator:
+    """The finite-horizon regulator along the rows of a motion, dt apart.
+
+    Args:
+        model: a batch of models (rows, ...), one after the other; each holds for one dt
+        Q: weights of states in units of 1/state², as for `lqr`: (N, N), (N,), …; once for every row
+        R: weights of torques in units of 1/torque², as for `lqr`: (m, m), (m,), …
+        N: the cross term (..., N, m), in their units; None for 0
+        terminal: the weight (..., N, N) of the state after the last row, in units of Q; None for Q
+        dt: the time between rows in s, unless the models are sampled already
+        bryson: weights from the limits in the file, 1/(largest value)²
+
+    Returns:
+        a `TimeVaryingRegulator`
+
+    Raises:
+        RobolinError: a limit that Bryson's rule needs is not in the file
+        UsageError: no row of models, no dt or two, weights of the wrong sign or shape
+
+    Example:
+        >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 1.0, 11)
+        >>> model = robolin.state_space(arm, np.stack([way, -way], axis=-1), qd=[1.0, -1.0])
+        >>> robolin.tvlqr(model, {"q": 100.0}, dt=0.1).K[0].round(3)
+        array([[10.72 ,  2.211,  7.29 ,  2.085],
+               [ 2.058,  3.77 ,  1.918,  1.358]])
+    """
+    sampled = _sampled(model, dt)
+    weights = weights_of(sampled[0], Q, R, N, bryson)
+    A, B = sampled.A.copy(), sampled.B
+    K = np.empty((len(A), B.shape[-1], A.shape[-1]))
+    with one_blas_thread():
+        backwards(A, B, weights, _terminal(terminal, weights), K, A)
+    return TimeVaryingRegulator(K, A, *weights, sampled)
+
+
+def tvlqr_blocks(
+    blocks: Iterable[StateSpace],
+    Q: Weight | None = None,
+    R: Weight | None = None,
+    N: ArrayLike | None = None,
+    *,
+    terminal: ArrayLike | None = None,
+    dt: float | None = None,
+    bryson: bool = False,
+) -> Iterator[GainRows]:
+    """The same for a motion too long for memory: blocks of its models in, blocks of gains out.
+
+    Args:
+        blocks: batches of models (rows, ...), one after the other; they go through a temporary file
+        Q: weights of states in units of 1/state², as for `lqr`: (N, N), (N,), …; once for every row
+        R: weights of torques in units of 1/torque², as for `lqr`: (m, m), (m,), …
+        N: the cross term (..., N, m), in their units; None for 0
+        terminal: the weight (..., N, N) of the state after the last row, in units of Q; None for Q
+        dt: the time between rows in s, unless the models are sampled already
+        bryson: weights from the limits in the file, 1/(largest value)²
+
+    Returns:
+        an iterator over blocks with K (rows, m, N) and P (rows, N, N)
+
+    Raises:
+        RobolinError: a limit that Bryson's rule needs is not in the file
+        UsageError: no rows, no dt or two, weights of the wrong sign or shape
+
+    Example:
+        >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 1.0, 11)
+        >>> model = robolin.state_space(arm, np.stack([way, -way], axis=-1), qd=[1.0, -1.0])
+        >>> [block.K.shape for block in robolin.tvlqr_blocks([model[:6], model[6:]], dt=0.1)]
+        [(6, 2, 4), (5, 2, 4)]
+    """
+    with tempfile.TemporaryFile() as file, one_blas_thread():
+        weights, sizes = None, []
+        for block in blocks:
+            sampled = _sampled(block, dt)
+            weights = weights or weights_of(sampled[0], Q, R, N, bryson)
+            sizes.append(_appended(file, sampled))
+        if weights is None:
+            raise UsageError("the motion has no rows")
+        stored = _Stored(file, sizes, *weights.N.shape)
+        P = _terminal(terminal, weights)
+        for place in reversed(range(len(sizes))):
+            A, B = stored.read(place, (stored.states, stored.inputs))
+            K = np.empty((len(A), stored.inputs, stored.states))
+            P = backwards(A, B, weights, P, K, A)
+            stored.write(place, A, K)
+        for place in range(len(sizes)):
+            found, gains = stored.read(place, (stored.inputs, stored.states))
+            yield GainRows(gains, found)
+
+
+def _appended(file: IO[bytes], sampled: StateSpace) -> int:
+    """Write A and B of a block, and tell how many rows it has."""
+    for array in (sampled.A, sampled.B):
+        file.write(np.ascontiguousarray(array).data)
+    return len(sampled.A)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """Blocks in a file, A and then B of each; P and K have just the room of these."""
+
+    file: IO[bytes]
+    sizes: list[int]
+    states: int
+    inputs: int
+
+    def _start(self, place: int) -> int:
+        return 8 * sum(self.sizes[:place]) * self.states * (self.states + self.inputs)
+
+    def read(self, place: int, shape: tuple[int, int]) -> tuple[Array, Array]:
+        """The square matrices of a block, then its others, of this shape."""
+        self.file.seek(self._start(place))
+        rows, square = self.sizes[place], self.states**2
+        count = rows * (square + self.states * self.inputs)
+        numbers = np.frombuffer(bytearray(self.file.read(8 * count)))
+        first, second = numbers[: rows * square], numbers[rows * square :]
+        return first.reshape(rows, self.states, self.states), second.reshape(rows, *shape)
+
+    def write(self, place: int, first: Array, second: Array) -> None:
+        self.file.seek(self._start(place))
+        for array in (first, second):
+            self.file.write(array.data)
+
+
+def backwards(A: Array, B: Array, weights: Weights, P: Array, K_out: Array, P_out: Array) -> Array:
+    """The recursion over the rows of A and B, last to first; P_out may be A itself."""
+    Q, R, N = weights
+    for k in range(len(A) - 1, -1, -1):
+        a, b = A[k], B[k]
+        BP = b.T @ P
+        K = np.linalg.solve(R + BP @ b, BP @ a + N.T)
+        F, NK = a - b @ K, N @ K
+        P = Q + K.T @ (R @ K) - NK - NK.T + F.T @ (P @ F)
+        P = 0.5 * (P + P.T)
+        K_out[k], P_out[k] = K, P
+    return P
+
+
+def _terminal(terminal: ArrayLike | None, weights: Weights) -> Array:
+    if terminal is None:
+        return weights.Q
+    found = matrix_of("terminal", terminal, len(weights.Q))
+    require_weights("terminal", found, positive=False)
+    return found
+
+
+def _sampled(model: StateSpace, dt: float | None) -> StateSpace:
+    require_model(model)
+    if len(model.batch) != 1 or not model.batch[0]:
+        hint = "linearize about q of shape (rows, n)"
+        raise UsageError(f"a motion is a row of models, not {model.batch}", hint=hint)
+    if model.dt is not None:
+        if dt is not None and dt != model.dt:
+            raise UsageError(f"dt is {dt:g}, the models are {model.dt:g} s apart", where="dt")
+        return model
+    if dt is None:
+        raise UsageError("dt, the time between rows, is needed", hint="dt=0.01, in s")
+    return model.discretize(dt)

@@ -1,0 +1,205 @@
+"""Controllers in joint space: state feedback, PD, and computed torque."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import How, evaluate
+from robolin.geometry.configuration import difference
+from robolin.input_checks import Array, array_of
+from robolin.simulation.reference import reference_of
+
+
+@dataclass(frozen=True, eq=False)
+class FeedbackControl:
+    """τ = τ₀ - K x at the joints with a motor, x the change of q, then of q̇, from q₀ and q̇₀.
+
+    Fields:
+        K: gains (m, 2 n), or (rows, m, 2 n) at times (rows,), on straight lines between them
+        q: positions of the operating point (n,) or (rows, n), in rad or m
+        qd: its velocities (n,) or (rows, n), in rad/s or m/s
+        tau: its torques (n,) or (rows, n), in N·m or N
+        actuated: the names of the m joints with a motor; None for all
+        time: when each row counts (rows,), in s; None for one operating point
+        basis: (n, d) on arms with closed loops, where x = [basisᵀ δq; basisᵀ δq̇]
+        P: (2 n, 2 n) or (rows, 2 n, 2 n); with it, xᵀ P x is told along with the motion
+
+    Example:
+        >>> arm = robolin.load("acrobot")
+        >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+        >>> law = robolin.lqr(model, Q={"q": 10, "qd": 1}).feedback()
+        >>> motion = robolin.simulate(arm, [np.pi + 0.05, 0.0], duration=5.0, control=law)
+        >>> bool(abs(motion.q[-1] - [np.pi, 0.0]).max() < 1e-3)
+        True
+    """
+
+    K: ArrayLike
+    q: ArrayLike
+    qd: ArrayLike = 0.0
+    tau: ArrayLike = 0.0
+    actuated: Sequence[str] | None = None
+    time: ArrayLike | None = None
+    basis: ArrayLike | None = None
+    P: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PDControl:
+    """τ = kp (q₀ - q) + kd (q̇₀ - q̇), and the torque that carries weight and loads if `hold`.
+
+    Fields:
+        q: where to go, (n,) or (rows, n), in rad or m
+        qd: how fast to be there, (n,) or (rows, n), in rad/s or m/s
+        kp: N·m/rad or N/m, one number or one for each joint (n,)
+        kd: N·m·s/rad or N·s/m, one number or one for each joint (n,)
+        hold: whether weight and loads are carried besides
+        time: when each row counts (rows,), in s; None for one pose
+
+    Example:
+        >>> arm, law = robolin.load("two-link"), robolin.PDControl([0.3, -0.7], kp=50.0, kd=10.0)
+        >>> motion = robolin.simulate(arm, [0.0, 0.0], duration=6.0, control=law)
+        >>> motion.q[-1].round(3)
+        array([ 0.3, -0.7])
+    """
+
+    q: ArrayLike
+    qd: ArrayLike = 0.0
+    kp: ArrayLike = 100.0
+    kd: ArrayLike = 20.0
+    hold: bool = True
+    time: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque:
+    """The torque of inverse dynamics for q̈₀ + kp (q₀ - q) + kd (q̇₀ - q̇).
+
+    Each joint then follows ë + kd ė + kp e = 0, whatever the others do.
+
+    Fields:
+        q: where to go, (n,) or (rows, n), in rad or m
+        qd: how fast to be there, (n,) or (rows, n), in rad/s or m/s
+        qdd: how to accelerate there, (n,) or (rows, n), in rad/s² or m/s²
+        kp: 1/s², one number or one for each joint (n,)
+        kd: 1/s, one number or one for each joint (n,)
+        time: when each row counts (rows,), in s; None for one pose
+
+    Example:
+        >>> arm, law = robolin.load("two-link"), robolin.ComputedTorque([0.3, -0.7], kp=4.0, kd=4.0)
+        >>> motion = robolin.simulate(arm, [0.0, 0.0], duration=1.0, control=law)
+        >>> motion.q[-1] / [0.3, -0.7], round(1 - 3 * np.exp(-2), 8)
+        (array([0.59399415, 0.59399415]), np.float64(0.59399415))
+    """
+
+    q: ArrayLike
+    qd: ArrayLike = 0.0
+    qdd: ArrayLike = 0.0
+    kp: ArrayLike = 100.0
+    kd: ArrayLike = 20.0
+    time: ArrayLike | None = None
+
+
+class StateFeedback:
+    """Torques of a FeedbackControl."""
+
+    of_state = True
+
+    def __init__(self, arm: Arm, law: FeedbackControl) -> None:
+        names = arm.joint_names if law.actuated is None else law.actuated
+        if unknown := [name for name in names if name not in arm.joint_names]:
+            hint = f"the joints are {', '.join(arm.joint_names)}"
+            raise UsageError(f"'{arm.name}' has no joint '{unknown[0]}' to feed back to", hint=hint)
+        self._driven = [arm.joint_names.index(name) for name in names]
+        self._basis = None if law.basis is None else np.asarray(law.basis, dtype=float)
+        freedoms = arm.n if self._basis is None else self._basis.shape[-1]
+        matrices = {"K": _matrix("K", law.K, (len(self._driven), 2 * freedoms))}
+        if law.P is not None:
+            matrices["P"] = _matrix("P", law.P, (2 * freedoms, 2 * freedoms))
+        motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
+        self._arm, self._reference = arm, reference_of(arm, law.time, motion, matrices)
+
+    def _state(self, at: dict[str, Array], q: Array, qd: Array) -> Array:
+        dq, dqd = difference(self._arm, at["q"], q), qd - at["qd"]
+        if self._basis is not None:
+            dq, dqd = dq @ self._basis, dqd @ self._basis
+        return np.concatenate([dq, dqd], axis=-1)
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        at = self._reference.at(t)
+        x = self._state(at, q, qd)
+        tau = np.array(np.broadcast_to(at["tau"], q.shape))
+        # sums in a fixed order: a state's bits do not depend on its neighbours
+        for i in range(x.shape[-1]):
+            tau[..., self._driven] -= at["K"][:, i] * x[..., i, None]
+        return tau
+
+    def error(self, q: Array) -> None:
+        return None
+
+    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array) -> Array | None:
+        """xᵀ P x in every row."""
+        if "P" not in self._reference.arrays:
+            return None
+        found = np.empty_like(kinetic)
+        for row, t in enumerate(time.tolist()):
+            at = self._reference.at(t)
+            x = self._state(at, q[row], qd[row])
+            found[row] = np.einsum("...i,ij,...j->...", x, at["P"], x)
+        return found
+
+
+class Tracking:
+    """Torques of PDControl and ComputedTorque."""
+
+    of_state = True
+
+    def __init__(self, arm: Arm, law: PDControl | ComputedTorque, how: How) -> None:
+        self._arm, self._how, self._law = arm, how, law
+        self._kp, self._kd = (_gain(arm, name, getattr(law, name)) for name in ("kp", "kd"))
+        motion = {"q": law.q, "qd": law.qd}
+        if isinstance(law, ComputedTorque):
+            motion["qdd"] = law.qdd
+        self._reference = reference_of(arm, law.time, motion)
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        at = self._reference.at(t)
+        wanted = self._kp * difference(self._arm, q, at["q"]) + self._kd * (at["qd"] - qd)
+        if isinstance(self._law, ComputedTorque):
+            return self._inverse(q, qd, at["qdd"] + wanted)
+        if self._law.hold:
+            return wanted + self._inverse(q, np.zeros_like(qd), np.zeros_like(qd))
+        return wanted
+
+    def _inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
+        values = {"q": q, "qd": qd, "qdd": qdd}
+        return evaluate(self._arm, "inverse", values, **self._how)["tau"]
+
+    def error(self, q: Array) -> None:
+        return None
+
+    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array) -> None:
+        return None
+
+
+def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Array:
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise RobolinError(f"{name} is not an array of numbers: {error}") from error
+    if array.ndim not in (2, 3) or array.shape[-2:] != shape:
+        hint = f"this arm and these motors take {shape}; are they the gains of another arm?"
+        raise RobolinError(f"{name} has the shape {array.shape}", hint=hint)
+    return array
+
+
+def _gain(arm: Arm, name: str, value: ArrayLike) -> Array:
+    gain = array_of(arm, name, value)
+    if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
+        raise RobolinError(f"{name} is negative or not finite", hint="gains are 0 or more")
+    return gain

@@ -1,0 +1,43 @@
+"""Octave and its control package, as a second opinion."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.io import loadmat
+
+from robolin.files.mat.mat_writer import write_mat
+
+PROGRAM = "octave-cli"
+
+
+@cache
+def absent() -> str:
+    """Why there is no second opinion here, '' if there is one."""
+    if shutil.which(PROGRAM) is None:
+        return "Octave is not installed"
+    found = subprocess.run(
+        [PROGRAM, "--eval", "pkg load control"], capture_output=True, text=True, check=False
+    )
+    return "" if found.returncode == 0 else "Octave has no control package"
+
+
+def octave(script: str, folder: Path, **variables: Any) -> dict[str, Any]:
+    """The struct `r` that a script makes of the variables, which it finds in the struct `s`."""
+    if reason := absent():
+        pytest.skip(reason)
+    write_mat(folder / "given.mat", {"nothing": 0.0, **variables})
+    whole = (
+        f"pkg load control; s = load('{folder}/given.mat'); r = struct(); {script}; "
+        f"save('-v6', '{folder}/found.mat', 'r');"
+    )
+    done = subprocess.run([PROGRAM, "--eval", whole], capture_output=True, text=True, check=False)
+    assert (folder / "found.mat").exists(), done.stderr
+    found = loadmat(folder / "found.mat", simplify_cells=True)["r"]
+    assert isinstance(found, dict)
+    return found

@@ -1,0 +1,276 @@
+"""Linear models, poles, regulators and responses on the command line and by `answer`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin import Question, States
+from robolin.answering.verbs import VERBS
+from tests.cli.command import answered
+from tests.cli.command import robolin as command_line
+from tests.control.octave import octave
+
+UPRIGHT = ("--q", "180deg,0", "--passive", "shoulder")
+_TWO, WORDS = ("shoulder", "elbow"), ("position", "velocity", "acceleration")
+FORMATS = ("npz", "csv", "json", "parquet", "mat")
+
+
+@pytest.fixture(scope="module")
+def motion(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A motion of the two-link arm, 0.01 s from row to row."""
+    t = np.arange(30) * 0.01
+    q, qd = np.stack([np.sin(t), np.cos(t)], 1), np.stack([np.cos(t), -np.sin(t)], 1)
+    words = [f"{joint}/{word}" for word in WORDS for joint in _TWO]
+    path = tmp_path_factory.mktemp("motion") / "motion.csv"
+    table = np.column_stack([t, q, qd, -q])
+    np.savetxt(path, table, delimiter=",", header=",".join(["time", *words]), comments="")
+    return path
+
+
+def test_the_command_line_gives_the_model_that_python_gives(tmp_path: Path) -> None:
+    """Matrices, operating point and names of `state-space` are those of state_space."""
+    path = tmp_path / "model.npz"
+    answered("state-space", "acrobot", *UPRIGHT, "--outputs", "q,qdd", "--dt", "0.01", "-o", path)
+    arm = robolin.load("acrobot")
+    model = robolin.state_space(
+        arm, [np.pi, 0.0], passive="shoulder", outputs=("q", "qdd"), dt=0.01
+    )
+    found = robolin.read_result(path)
+
+    for name in ("A", "B", "C", "D", "drift", "y", "q", "qd", "qdd", "tau"):
+        assert np.array_equal(found.arrays[name], getattr(model, name)), name
+    axes = found.meta["arrays"]["C"]["axes"]
+    assert [axis["kind"] for axis in axes] == ["output", "state"]
+    assert axes[0]["labels"] == list(model.outputs)
+
+
+def test_rows_are_models_of_their_own(motion: Path) -> None:
+    """Along a motion every row has the model that its state alone has."""
+    arm = robolin.load("two-link")
+    rows = robolin.answer(arm, "state-space", States(trajectory=motion))
+    for row in (0, 29):
+        state = {name: rows[name][row] for name in ("q", "qd", "qdd")}
+        alone = robolin.answer(arm, "state-space", States(**state))
+        for name in ("A", "B", "drift", "tau"):
+            assert np.array_equal(rows[name][row], alone[name]), (name, row)
+
+
+@pytest.mark.parametrize(
+    "verb, options",
+    [
+        ("state-space", ("--only", "A,B")),
+        ("poles", ()),
+        ("lqr", ("--weight", "q=100,elbow/q=500", "--effort", "0.1", "--effort", "elbow=1")),
+        ("lqr", ("--time-varying", "--dt", "0.01")),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
+)
+def test_every_format_keeps_what_is_checked(
+    verb: str, options: tuple[str, ...], motion: Path, tmp_path: Path
+) -> None:
+    """Results along a motion, complex ones included, are stored, read back and found the same."""
+    kept = {}
+    for form in FORMATS:
+        path = tmp_path / f"stored.{form}"
+        answered("record", verb, "two-link", "--trajectory", motion, *options, "-o", path)
+        assert robolin.check(path).status == "same"
+        kept[form] = robolin.read_result(path).arrays
+    for form in FORMATS:
+        assert kept[form].keys() == kept["npz"].keys()
+        assert all(np.array_equal(kept[form][key], kept["npz"][key]) for key in kept[form]), form
+
+
+def test_library_digits_are_told() -> None:
+    """`check` says that matrix libraries take part, but not for a plain continuous model."""
+    by_library = {
+        verb: VERBS[verb].by_library for verb in ("state-space", "poles", "lqr", "response")
+    }
+    assert not by_library["state-space"]({"q": "0"})
+    assert by_library["state-space"]({"dt": "0.1"})
+    assert all(by_library[verb]({}) for verb in ("poles", "lqr", "response"))
+
+
+def test_poles_are_told_in_words() -> None:
+    """The contract counts stable poles and names the mode that is nearest to being lost."""
+    arm = robolin.load("acrobot")
+    question = Question("poles", passive="shoulder")
+    found = robolin.answer(arm, question, States(q=[np.pi, 0.0]))
+
+    assert found.contract["stability"] == "of 4 poles 2 stable, 2 unstable"
+    assert found.contract["operating point"] == "an equilibrium"
+    assert "all of 4 states reached" in found.contract["controllability"]
+    assert "(shoulder and elbow)" in found.contract["controllability"]
+    assert found["stability"].tolist() == [-1, 1, -1, 1]
+    assert found["poles"].dtype == complex
+    moving = robolin.answer(arm, "poles", States(q=[np.pi, 0.0], qd=[1.0, 0.0]))
+    assert "not those of an equilibrium" in moving.contract["operating point"]
+
+
+def test_poles_on_the_edge_are_stored(tmp_path: Path) -> None:
+    """A pole at 0, whose time constant is infinite, is written to every format."""
+    for form in FORMATS:
+        path = tmp_path / f"poles.{form}"
+        answered("poles", "cart-pole", "--passive", "pivot", "-o", path)
+        arrays = robolin.read_result(path).arrays
+        edge = arrays["stability"] == 0
+        assert edge.any()
+        assert (arrays["decay"][edge] == 0.0).all()
+        assert (arrays["damping"][edge] == -1.0).all()
+
+
+def test_published_gains_come_from_one_command(tmp_path: Path) -> None:
+    """`lqr` finds the equilibrium and the Acrobot's published gains, and its arm is brought up."""
+    gains = tmp_path / "gains.npz"
+    answered("lqr", "acrobot", "--q", "3,0", "--trim", "--keep", "elbow", "--passive", "shoulder",
+             "--weight", "q=10", "-o", gains)  # fmt: skip
+    K = robolin.read_result(gains).arrays["K"]
+    assert np.round(K, 4).tolist() == [[-278.4422, -112.2913, -119.7246, -56.8282]]
+
+    arm = robolin.load("acrobot")
+    question = Question("simulate", feedback=gains, offset=[0.001, 0.0], duration=8, dt=0.002)
+    found = robolin.answer(arm, question)
+    assert np.abs(found["q"][-1] - [np.pi, 0.0]).max() < 1e-6
+    words = found.contract["cost"].split()
+    spent, predicted = float(words[0].rstrip(",")), float(words[-1])
+    assert spent == pytest.approx(predicted, rel=1e-3)
+    assert found["cost_to_go"][0] == pytest.approx(predicted, rel=1e-7)
+
+
+def test_gains_along_a_motion_are_those_of_python(motion: Path) -> None:
+    """Schedules and time-varying gains are those of lqr and tvlqr, whatever the size of parts."""
+    arm = robolin.load("two-link")
+    states = States(trajectory=motion)
+    rows = robolin.answer(arm, Question("lqr", weight={"q": 100}), states)
+    model = robolin.state_space(arm, rows["q"], rows["qd"], rows["qdd"])
+    assert np.array_equal(rows["K"], robolin.lqr(model, {"q": 100.0}).K)
+
+    question = Question("lqr", weight={"q": 100}, time_varying=True, dt=0.01)
+    whole = robolin.answer(arm, question, states)
+    parts = robolin.answer(arm, question, states, chunk_rows=7)
+    tracked = robolin.tvlqr(model, {"q": 100.0}, dt=0.01)
+    for found in (whole, parts):
+        assert np.array_equal(found["K"], tracked.K)
+        assert np.array_equal(found["P"], tracked.P)
+
+
+def test_gains_along_a_motion_follow_it(motion: Path, tmp_path: Path) -> None:
+    """The nonlinear arm under stored time-varying gains comes back to the motion."""
+    gains = tmp_path / "gains.npz"
+    answered("lqr", "two-link", "--trajectory", motion, "--time-varying", "--dt", "0.01",
+             "--weight", "q=1e4,qd=1", "--effort", "1e-4", "-o", gains)  # fmt: skip
+    arm = robolin.load("two-link")
+    question = Question("simulate", feedback=gains, offset=[0.02, -0.02], duration=0.29)
+    found = robolin.answer(arm, question)
+    wanted = robolin.read_result(gains).arrays["q"]
+
+    assert np.abs(found["q"][0] - wanted[0]).max() == pytest.approx(0.02)
+    assert np.abs(found["q"][-1] - wanted[-1]).max() < 1e-3
+
+
+def test_computed_torque_decouples_joints() -> None:
+    """With kp = 4 and kd = 4 every joint has gone 1 - 3 exp(-2) of its way after a second."""
+    arm = robolin.load("two-link")
+    asks = {"control": "computed-torque", "goal": [0.3, -0.7], "kp": 4, "kd": 4, "duration": 1}
+    found = robolin.answer(arm, Question("simulate", **asks))
+    assert found["q"][-1] / [0.3, -0.7] == pytest.approx(1.0 - 3.0 * np.exp(-2.0), rel=1e-9)
+
+
+def test_responses_are_those_of_python() -> None:
+    """Frequency and step responses have the outputs and torques as names."""
+    arm = robolin.load("two-link")
+    model = robolin.state_space(arm, [0.3, -0.7], outputs="q")
+    asks = {"outputs": "q", "frequencies": "0.1:10:3"}
+    found = robolin.answer(arm, Question("response", **asks), States(q=[0.3, -0.7]))
+    assert np.array_equal(found["frequency_response"], model.frequency_response([0.1, 1.0, 10.0]))
+    step = Question("response", outputs="q", duration=1, rows=11)
+    stepped = robolin.answer(arm, step, States(q=[0.3, -0.7]))
+    assert np.array_equal(stepped["step_response"], model.step_response(1.0, rows=11).y)
+    assert stepped.arrays[0].labels[1:] == (model.outputs, model.inputs)
+
+
+def test_octave_opens_what_the_command_line_writes(tmp_path: Path) -> None:
+    """`ss` makes the model of a MAT-file, with names and the sample time."""
+    path = tmp_path / "model.mat"
+    answered("state-space", "acrobot", *UPRIGHT, "--dt", "0.01", "-o", path)
+    said = octave(
+        f"m = load('{path}'); sys = ss(m.A, m.B, m.C, m.D, m.Ts); r.name = m.StateName{{2}};"
+        "r.dt = sys.tsam; r.largest = max(abs(eig(sys.a)))",
+        tmp_path,
+    )
+    model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0], passive="shoulder", dt=0.01)
+    assert (said["name"], said["dt"]) == ("elbow/position", 0.01)
+    largest = np.abs(np.linalg.eigvals(model.A)).max()
+    assert said["largest"] == pytest.approx(largest, rel=1e-12)
+
+
+WRONG = [
+    (("state-space", "two-link", "--actuated", "elbwo"), "did you mean 'elbow'"),
+    (("state-space", "two-link", "--passive", "elbow", "--q", "0.3,0.2"), "4.305 N·m"),
+    (("state-space", "two-link", "--dt", "0"), "more than 0 s"),
+    (("state-space", "two-link", "--discretize", "foh"), "it is for --dt"),
+    (("state-space", "two-link", "--keep", "elbow"), "it is for --trim"),
+    (("state-space", "two-link", "--trim", "--qd", "1,0"), "at rest"),
+    (("state-space", "two-link", "--outputs", "tool9"), "there is no 'tool9'"),
+    (("state-space", "two-link", "--only", "E"), "a model has no 'E'"),
+    (("poles", "two-link", "--passive", "shoulder", "--trim", "--keep", "shoulder,elbow"),
+     "no equilibrium"),
+    (("lqr", "two-link", "--weight", "q=-1"), "negative"),
+    (("lqr", "two-link", "--weight", "nose=1"), "there is no 'nose'"),
+    (("lqr", "two-link", "--weight", "q=1,q=2"), "there twice"),
+    (("lqr", "two-link", "--effort", "0"), "not positive"),
+    (("lqr", "two-link", "--effort", "nose=1"), "no motor 'nose'"),
+    (("lqr", "two-link", "--bryson"), "Bryson's rule needs"),
+    (("lqr", "two-link", "--time-varying"), "needs a --trajectory"),
+    (("lqr", "two-link", "--integral", "nose"), "no output 'nose'"),
+    (("lqr", "two-link", "--gravity", "0,0,0", "--weight", "q=0,qd=0"), "elbow"),
+    (("response", "two-link"), "one of --frequencies and --duration"),
+    (("response", "two-link", "--frequencies", "1:0.1:5"), "rise"),
+    (("simulate", "two-link", "--duration", "1", "--goal", "0,0"), "--control pd"),
+    (("simulate", "two-link", "--duration", "1", "--offset", "0,0"), "it is for --feedback"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("args, told", WRONG, ids=[" ".join(args) for args, _ in WRONG])
+def test_wrong_wishes_are_told(args: tuple[str, ...], told: str) -> None:
+    """What makes no sense ends with an error that says so, never with a bug or an answer."""
+    ran = command_line(*args)
+    assert ran.code in (2, 3, 4, 65, 64), ran
+    assert told in ran.err
+
+
+def test_gains_of_others_are_refused(tmp_path: Path, motion: Path) -> None:
+    """`simulate --feedback` refuses other arms, other results, and gains for held torques."""
+    gains, held, model = (tmp_path / f"{name}.npz" for name in ("gains", "held", "model"))
+    answered("lqr", "two-link", "-o", gains)
+    answered("lqr", "two-link", "--dt", "0.01", "-o", held)
+    answered("state-space", "two-link", "-o", model)
+    for arm, path, told in (
+        ("cart-pole", gains, "for another arm"),
+        ("two-link", held, "held between samples"),
+        ("two-link", model, "not of lqr"),
+    ):
+        ran = command_line("simulate", arm, "--feedback", path, "--duration", "1")
+        assert ran.code not in (0, 70)
+        assert told in ran.err
+    warned = answered("simulate", "acrobot", "--feedback", gains, "--duration", "0.002")
+    assert "other figures" in warned.err
+
+
+def test_rows_without_an_answer_are_told_by_their_place(tmp_path: Path) -> None:
+    """The first row that a passive joint cannot hold is named; with nan, all such rows are NaN."""
+    path = tmp_path / "motion.csv"
+    path.write_text(f"shoulder/position,elbow/position\n{np.pi},0\n{np.pi + 0.1},0\n{np.pi},0\n")
+    ask = ("state-space", "acrobot", "--passive", "shoulder", "--trajectory", path)
+    ran = command_line(*ask, "-o", tmp_path / "a.npz")
+    assert "motion.csv:3, row 2: joint 'shoulder' is passive" in ran.err
+    assert not (tmp_path / "a.npz").exists()
+
+    answered(*ask, "--on-bad-row", "nan", "-o", tmp_path / "a.npz")
+    A = robolin.read_result(tmp_path / "a.npz").arrays["A"]
+    assert np.isnan(A[1]).all()
+    assert np.array_equal(A[0], A[2])
+    assert np.isfinite(A[0]).all()

@@ -1,0 +1,97 @@
+"""Models from sample to sample: exact, and as other programs make them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import robolin
+from robolin.control.matrix_exponential import exponential
+from tests.control.octave import octave
+from tests.robots import random_states
+
+METHODS = ("zoh", "foh", "tustin", "euler")
+
+
+def model_of(name: str, row: int = 0) -> robolin.StateSpace:
+    arm = robolin.load(name)
+    s = random_states(arm, row + 1)
+    return robolin.state_space(arm, s.q[row], s.qd[row], s.qdd[row], outputs=("q", "qdd"))
+
+
+@pytest.mark.parametrize("name", ["two-link", "puma560", "panda", "iiwa14"])
+def test_held_torques_are_exact(name: str) -> None:
+    """zoh, drift included, agrees with exponentials of 50 digits."""
+    model = model_of(name)
+    sampled = model.discretize(0.01)
+    N, m = model.B.shape
+    with mp.workdps(50):
+        whole = mp.zeros(N + m + 1)
+        for i in range(N):
+            for j, value in enumerate([*model.A[i], *model.B[i], model.drift[i]]):
+                whole[i, j] = mp.mpf(float(value)) * mp.mpf("0.01")
+        true = np.array(mp.expm(whole, method="taylor").tolist(), dtype=float)
+    for found, wanted in (
+        (sampled.A, true[:N, :N]),
+        (sampled.B, true[:N, N:-1]),
+        (sampled.drift, true[:N, -1]),
+    ):
+        # a few roundings of the largest entry
+        assert np.abs(found - wanted).max() <= 1e-14 * np.abs(true).max()
+
+
+def test_exponentials_do_not_depend_on_their_neighbours() -> None:
+    """A matrix has the same exponential, to the bit, alone and among larger ones."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5, 6, 6)) * np.array([0.01, 0.3, 2.0, 30.0, 300.0])[:, None, None]
+    together = exponential(X)
+    assert all(np.array_equal(together[i], exponential(X[i])) for i in range(5))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_python_control_samples_alike(method: str) -> None:
+    """A, B, C and D are those of control.c2d, to rounding."""
+    control = pytest.importorskip("control")
+    model = model_of("puma560")
+    found, true = model.discretize(0.005, method), control.c2d(model.to_control(), 0.005, method)
+    for name in "ABCD":
+        wanted = getattr(true, name)
+        assert np.abs(getattr(found, name) - wanted).max() <= 1e-12 * max(1.0, np.abs(wanted).max())
+
+
+def test_octave_samples_alike(tmp_path: Path) -> None:
+    """zoh, foh and tustin are those of Octave's c2d: the same from input to output."""
+    model = model_of("two-link")
+    script = (
+        "sys = ss(s.A, s.B, s.C, s.D); w = s.w;"
+        "r.zoh = freqresp(c2d(sys, 0.02, 'zoh'), w); r.foh = freqresp(c2d(sys, 0.02, 'foh'), w);"
+        "r.tustin = freqresp(c2d(sys, 0.02, 'tustin'), w)"
+    )
+    w = np.array([0.3, 2.0, 11.0, 60.0])
+    given = {name: getattr(model, name) for name in "ABCD"}
+    found = octave(script, tmp_path, **given, w=w)
+    for method in ("zoh", "foh", "tustin"):
+        ours = model.discretize(0.02, method).frequency_response(w)
+        true = np.moveaxis(found[method], -1, 0)
+        assert np.abs(ours - true).max() <= 1e-9 * np.abs(true).max(), method
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_short_samples_become_rates(method: str) -> None:
+    """(A' - 1)/dt, B'/dt and drift'/dt go to A, B and drift."""
+    model, dt = model_of("two-link"), 1e-7
+    sampled = model.discretize(dt, method)
+    rate = (sampled.A - np.eye(4)) / dt
+    # what is left is dt |A|²/2
+    size = dt * np.linalg.norm(model.A) ** 2
+    assert np.abs(rate - model.A).max() <= size
+    assert np.abs(sampled.drift / dt - model.drift).max() <= size * (1 + np.abs(model.drift).max())
+
+
+def test_a_sampled_model_is_not_sampled_again() -> None:
+    """What has a sample time is refused."""
+    with pytest.raises(robolin.UsageError, match=r"sampled already, every 0\.01 s"):
+        model_of("two-link").discretize(0.01).discretize(0.01)

@@ -1,0 +1,211 @@
+"""Regulators: published gains, other programs, and the equation itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from tests.control.octave import octave
+from tests.robots import random_arm
+
+UPRIGHT = [np.pi, 0.0]
+
+
+def acrobot() -> robolin.StateSpace:
+    return robolin.state_space(robolin.load("acrobot"), UPRIGHT, passive="shoulder")
+
+
+def cart_pole() -> robolin.StateSpace:
+    return robolin.state_space(robolin.load("cart-pole"), 0.0, actuated="slide")
+
+
+def two_link() -> robolin.StateSpace:
+    return robolin.state_space(robolin.load("two-link"), [0.4, -0.9])
+
+
+def test_the_acrobot_has_its_published_gain() -> None:
+    """Upright, Q = diag(10, 10, 1, 1) and R = 1: the gain of the literature to all its digits."""
+    K = robolin.lqr(acrobot(), [10.0, 10.0, 1.0, 1.0]).K
+    assert np.array_equal(np.round(K, 4), [[-278.4422, -112.2913, -119.7246, -56.8282]])
+
+
+def test_the_cart_pole_has_its_published_gains() -> None:
+    """The gains of the Control Tutorials, positions first here: x, φ, ẋ, φ̇."""
+    first = robolin.lqr(cart_pole(), [1.0, 1.0, 0.0, 0.0]).K
+    second = robolin.lqr(cart_pole(), [5000.0, 100.0, 0.0, 0.0]).K
+    assert np.array_equal(np.round(first, 4), [[-1.0000, 18.6854, -1.6567, 3.4594]])
+    assert np.array_equal(np.round(second, 4), [[-70.7107, 105.5298, -37.8345, 20.9238]])
+
+
+@pytest.mark.parametrize("model", [acrobot(), cart_pole(), two_link()], ids=lambda m: m.arm.name)
+def test_python_control_finds_the_same(model: robolin.StateSpace) -> None:
+    """K and P agree with control.lqr, with dlqr where sampled, and the Kalman gain with lqe."""
+    control = pytest.importorskip("control")
+    Q, R = np.diag([3.0, 2.0, 1.0, 0.5]), 0.7 * np.eye(len(model.inputs))
+    cross = 0.01 * np.ones((4, len(model.inputs)))
+    for each, solver in ((model, control.lqr), (model.discretize(0.01), control.dlqr)):
+        ours = robolin.lqr(each, Q, R, cross)
+        K, P, poles = solver(each.A, each.B, Q, R, cross)
+        assert np.abs(ours.K - K).max() <= 1e-8 * np.abs(K).max()
+        assert np.abs(ours.P - P).max() <= 1e-8 * np.abs(P).max()
+        assert np.allclose(np.sort_complex(ours.poles.values), np.sort_complex(poles), rtol=1e-6)
+
+    L, covariance, _ = control.lqe(model.A, np.eye(4), model.C, Q, np.eye(4))
+    found = robolin.kalman(model, Q)
+    assert np.abs(found.L - L).max() <= 1e-8 * np.abs(L).max()
+    assert np.abs(found.covariance - covariance).max() <= 1e-8 * np.abs(covariance).max()
+    assert found.poles.stable
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_arms_are_regulated(seed: int) -> None:
+    """The Riccati equation is met to 1e-10, the loop is stable, the nonlinear arm costs xᵀ P x."""
+    arm = random_arm(100 + seed, 1 + seed % 7, seed % 2 == 1 and seed % 7 > 0, armature=True)
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(-1.5, 1.5, arm.n)
+    model = robolin.state_space(arm, q)
+    regulator = robolin.lqr(model, 10.0, 0.1)
+
+    P, K = regulator.P, regulator.K
+    left = model.A.T @ P + P @ model.A - K.T @ regulator.R @ K + regulator.Q
+    assert np.abs(left).max() <= 1e-10 * np.abs(regulator.Q).max()
+    assert np.linalg.eigvalsh(P).min() > 0.0
+    poles = regulator.poles
+    assert poles.stable
+
+    start = rng.normal(size=arm.n)
+    start *= 1e-3 / np.linalg.norm(start)
+    # steps that follow the fastest pole
+    dt = 0.2 / poles.frequency.max()
+    motion = robolin.simulate(
+        arm, q + start, duration=100 * dt, dt=dt, control=regulator.feedback(), engine="python"
+    )
+    cost = regulator.motion_cost(motion)
+    assert cost.spent > 0.05 * cost.predicted
+    assert abs(cost.spent + cost.left - cost.predicted) <= 0.01 * cost.predicted
+    assert motion.lyapunov is not None
+    assert np.isclose(motion.lyapunov[0], cost.predicted, rtol=1e-9)
+
+
+def test_weights_are_given_by_name() -> None:
+    """Names of joints go before those of all, and whatever is not named weighs 1."""
+    model = two_link()
+    named = robolin.lqr(model, {"q": 100, "elbow/q": 500, "shoulder/velocity": 3}, {"elbow": 0.1})
+    assert np.array_equal(np.diag(named.Q), [100.0, 500.0, 3.0, 1.0])
+    assert np.array_equal(np.diag(named.R), [1.0, 0.1])
+
+
+def test_bryson_takes_the_limits_of_the_file() -> None:
+    """Weights are 1/(largest)²: half the travel, the velocity and the effort allowed."""
+    arm = robolin.load("panda")
+    found = robolin.lqr(robolin.state_space(arm, np.linspace(-0.5, 0.5, 7)), bryson=True)
+    limits = arm.joints[3].limits
+    assert np.isclose(found.Q[3, 3], 4.0 / (limits.upper - limits.lower) ** 2, rtol=1e-15)
+    assert found.Q[10, 10] == 1.0 / limits.velocity**2
+    assert found.R[3, 3] == 1.0 / limits.effort**2
+    with pytest.raises(robolin.RobolinError, match="the position limit of joint 'shoulder'"):
+        robolin.lqr(two_link(), bryson=True)
+
+
+@pytest.mark.parametrize("dt", [None, 0.01])
+def test_integrals_leave_no_error(dt: float | None) -> None:
+    """Under a steady push, the joint whose integral is fed back ends where it should."""
+    model = two_link()
+    model = model if dt is None else model.discretize(dt)
+    regulator = robolin.lqr(model, integral="elbow/position")
+    assert regulator.model.states[-1] == "elbow/position/integral"
+    closed = regulator.closed_loop
+    one = np.zeros((5, 5)) if dt is None else np.eye(5)
+    push = np.concatenate([model.B @ [1.0, 1.0], [0.0]])
+    rest = np.linalg.solve(one - closed.A, push)
+    assert abs(rest[1]) < 1e-12 < abs(rest[0])
+
+
+def test_schedules_are_the_gains_of_each_row() -> None:
+    """A batch has the gains that each of its models has by itself, to the bit."""
+    arm = robolin.load("two-link")
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 2))
+    together = robolin.lqr(robolin.state_space(arm, q))
+    alone = robolin.lqr(robolin.state_space(arm, q[1]))
+    assert together.K.shape == (3, 2, 4)
+    assert np.array_equal(together.K[1], alone.K)
+
+
+def test_octave_finds_the_same(tmp_path: Path) -> None:
+    """K of the Acrobot, and of its sampled model, are those of Octave's lqr and dlqr."""
+    model = acrobot()
+    sampled = model.discretize(0.01)
+    script = "r.K = lqr(s.A, s.B, eye(4), 1); r.Kd = dlqr(s.Ad, s.Bd, eye(4), 1)"
+    found = octave(script, tmp_path, A=model.A, B=model.B, Ad=sampled.A, Bd=sampled.B)
+    assert np.allclose(robolin.lqr(model).K[0], found["K"], rtol=1e-9)
+    assert np.allclose(robolin.lqr(sampled).K[0], found["Kd"], rtol=1e-9)
+
+
+def test_poles_go_where_they_are_wanted() -> None:
+    """The closed loop has the poles asked for; a model out of reach is told."""
+    wanted = [-1.0, -2.0, -3.0 + 1.0j, -3.0 - 1.0j]
+    placed = robolin.place_poles(acrobot(), wanted)
+    assert np.allclose(np.sort_complex(placed.poles.values), np.sort_complex(wanted), atol=1e-8)
+    stuck = replace(acrobot(), B=np.zeros((4, 1)))
+    with pytest.raises(robolin.RobolinError, match="the poles cannot be placed"):
+        robolin.place_poles(stuck, wanted)
+    with pytest.raises(robolin.UsageError, match="poles are 4 finite numbers"):
+        robolin.place_poles(acrobot(), [-1.0])
+
+
+WRONG = [
+    ({"Q": {"elbo/q": 1.0}}, "Q: there is no 'elbo/q'"),
+    ({"Q": {"q": "much"}}, "the weight of 'q' is 'much'"),
+    ({"Q": -1.0}, "Q is negative: its least eigenvalue is -1"),
+    ({"Q": [1.0, 2.0]}, "Q has the shape (2,)"),
+    ({"Q": np.triu(np.ones((4, 4)))}, "Q is not symmetric"),
+    ({"Q": np.nan}, "Q is not finite"),
+    ({"Q": "much"}, "Q is not an array of numbers"),
+    ({"N": "much"}, "N is not an array of numbers"),
+    ({"R": 0.0}, "R is not positive"),
+    ({"R": {"shoulder": 1.0}}, "R: there is no motor 'shoulder'"),
+    ({"N": [1.0]}, "N is finite and of shape (4, 1)"),
+    ({"N": 100.0 * np.ones((4, 1))}, "[[Q, N], [Nᵀ, R]] is negative"),
+    ({"integral": "tip/x"}, "integral: there is no output 'tip/x'"),
+    ({"Q": 1.0, "bryson": True}, "bryson gives the weights, and Q does too"),
+]
+
+
+@pytest.mark.parametrize("wrong, message", WRONG, ids=[row[1] for row in WRONG])
+def test_wrong_weights_are_told(wrong: dict[str, object], message: str) -> None:
+    """Weights of the wrong name, sign or shape are refused."""
+    with pytest.raises(robolin.UsageError) as caught:
+        robolin.lqr(acrobot(), **wrong)
+    assert message in str(caught.value)
+
+
+def test_only_models_are_regulated() -> None:
+    """An arm is no model, and a batch without models has no gains."""
+    with pytest.raises(robolin.UsageError, match="a StateSpace is needed, and this is of type Arm"):
+        robolin.lqr(robolin.load("two-link"))
+    with pytest.raises(robolin.UsageError, match="there are no models"):
+        robolin.lqr(robolin.state_space(robolin.load("two-link"), np.zeros((0, 2))))
+    assert robolin.state_space(robolin.load("two-link"), np.zeros((0, 2))).poles().values.size == 0
+
+
+def test_a_mode_out_of_reach_is_named() -> None:
+    """Where no gains stabilize a model, the mode and its joints are told."""
+    free = robolin.load("panda", damping=False)
+    model = robolin.state_space(free, np.linspace(0.2, 0.9, 7))
+    without = replace(model, B=model.B[:, 1:], D=model.D[:, 1:], actuated=tuple(range(1, 7)))
+    with pytest.raises(robolin.RobolinError, match="out of reach of its motors") as caught:
+        robolin.lqr(without)
+    assert "panda_joint1" in caught.value.message
+
+
+def test_a_mode_that_no_weight_sees_is_named() -> None:
+    """A free joint without weight on its position cannot be brought to rest by the cost."""
+    arm = robolin.load("cart-pole", damping=False)
+    model = robolin.state_space(arm, 0.0)
+    with pytest.raises(robolin.RobolinError, match="no weight of a state sees it") as caught:
+        robolin.lqr(model, {"slide/q": 0.0})
+    assert "'slide'" in caught.value.message

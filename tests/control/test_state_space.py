@@ -1,0 +1,168 @@
+"""A, B, C and D are the derivatives of the nonlinear arm, and the point they hold at goes along."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.description.bundled import bundled_names
+from tests.control.stepping import stepped_outputs
+from tests.robots import TOOL, grouped_arm, named, random_arm, random_states, with_follower
+
+# both sides go through the mass matrix and its inverse once more than derivatives of torque do
+ROUNDING = 1e-12
+
+BUNDLED = [robolin.load(name, open_loops=True) for name in bundled_names()]
+RANDOM = [
+    random_arm(61, 5, armature=True, damping=True, friction_velocity=0.4),
+    with_follower(random_arm(62, 6, True, damping=True)),
+]
+
+
+def last_frame(arm: Arm) -> str:
+    return TOOL if TOOL in arm.frames else list(arm.frames)[-1]
+
+
+@pytest.mark.parametrize("reference", ["world", "frame"])
+@pytest.mark.parametrize("arm", BUNDLED + RANDOM, ids=named)
+def test_models_are_complex_steps(arm: Arm, reference: str) -> None:
+    """A, B, and C, D of every output there is, agree with complex steps of the nonlinear arm."""
+    s, n, frame = random_states(arm, 1), arm.n, last_frame(arm)
+    q, qd, qdd = s.q[0], s.qd[0], s.qdd[0]
+    spatial = [f"frame:{frame}/{word}" for word in ("displacement", "velocity", "acceleration")]
+    outputs = ["q", "qd", "qdd", "tau", *spatial]
+    model = robolin.state_space(arm, q, qd, qdd, outputs=outputs, reference=reference)
+    state = {"q": model.q, "qd": model.qd, "tau": model.tau}
+    true = stepped_outputs(arm, state, frame, reference)
+
+    C = np.concatenate([np.concatenate(true[name][:2], axis=1) for name in true_order(true)])
+    D = np.concatenate([true[name][2] for name in true_order(true)])
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [true["qdd"][0], true["qdd"][1]]])
+    B = np.concatenate([np.zeros((n, n)), true["qdd"][2]])
+    for found, wanted in ((model.A, A), (model.B, B), (model.C, C), (model.D, D)):
+        assert np.abs(found - wanted).max() <= ROUNDING * np.abs(wanted).max()
+
+
+def true_order(true: dict[str, object]) -> list[str]:
+    return ["q", "qd", "qdd", "tau", "displacement", "velocity", "acceleration"]
+
+
+def test_the_base_of_a_floating_arm_turns_its_changes() -> None:
+    """With joints of several freedoms, ẋ = A x is how a small change of a moving arm grows."""
+    arm = grouped_arm(5, ["floating", "revolute", "revolute"], armature=True)
+    rng = np.random.default_rng(3)
+    q, qd = rng.uniform(-0.8, 0.8, (2, arm.n))
+    model = robolin.state_space(arm, q, qd)
+    h, direction = 1e-6, rng.normal(size=2 * arm.n)
+
+    # central differences of the flow over a short time: their errors are of order h² and t²
+    t, ends = 1e-3, []
+    for sign in (1.0, -1.0):
+        x = sign * h * direction
+        motion = robolin.simulate(
+            arm, robolin.advanced(arm, q, x[: arm.n]), qd + x[arm.n :],
+            duration=t, dt=t / 4, tau=model.tau,
+        )  # fmt: skip
+        ends.append((motion.q[-1], motion.qd[-1]))
+    gap = robolin.difference(arm, ends[1][0], ends[0][0])
+    grown = np.concatenate([gap, ends[0][1] - ends[1][1]]) / (2.0 * h)
+    rate = (grown - direction) / t
+    # over the time t the rate itself changes by about t |A|²
+    assert np.abs(rate - model.A @ direction).max() < 2.0 * t * np.linalg.norm(model.A, 2) ** 2
+
+    assert np.array_equal(model.A[: arm.n, : arm.n], robolin.kinematic_block(arm, qd))
+
+
+def test_the_operating_point_goes_along() -> None:
+    """q, q̇, q̈ and τ are stored, the drift is [q̇; q̈], and τ is the one that keeps q̈."""
+    arm = robolin.load("panda")
+    s = random_states(arm, 4)
+    model = robolin.state_space(arm, s.q, s.qd, s.qdd)
+
+    assert np.array_equal(model.q, s.q)
+    assert np.array_equal(model.drift, np.concatenate([s.qd, s.qdd], axis=-1))
+    assert np.array_equal(model.tau, robolin.inverse(arm, s.q, s.qd, s.qdd))
+    assert not robolin.state_space(arm, s.q).drift.any()
+    assert np.array_equal(model[2].A, robolin.state_space(arm, s.q[2], s.qd[2], s.qdd[2]).A)
+
+
+def test_models_of_a_batch_are_chosen_as_arrays_are() -> None:
+    """An index, a slice or an ellipsis picks the same models from every array."""
+    arm = robolin.load("two-link")
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 3, 2))
+    model = robolin.state_space(arm, q)
+    for place in ((1, 2), 1, (..., 0), (slice(None), 1)):
+        assert np.array_equal(
+            model[place].A, model.A[place] if place != (..., 0) else model.A[:, 0]
+        )
+        assert np.array_equal(model[place].q, q[place] if place != (..., 0) else q[:, 0])
+    assert len(list(model)) == 2
+    with pytest.raises(robolin.UsageError, match="nothing to choose from"):
+        model[0, 0][0]
+
+
+def test_torques_that_are_given_are_kept() -> None:
+    """With torques given, q̈ is what the arm does under them."""
+    arm = robolin.load("two-link")
+    model = robolin.state_space(arm, [0.3, -0.7], [0.1, 0.2], tau=[1.0, 2.0])
+    assert np.array_equal(model.tau, [1.0, 2.0])
+    given = robolin.forward(arm, np.array([0.3, -0.7]), np.array([0.1, 0.2]), np.array([1.0, 2.0]))
+    assert np.allclose(model.qdd, given, rtol=1e-14)
+
+
+def test_everything_has_a_name_and_a_unit() -> None:
+    """States, inputs and outputs are named after joints and frames, each with its unit."""
+    arm = robolin.load("cart-pole")
+    model = robolin.state_space(arm, 0.0, actuated="slide", outputs=["pivot/position", "tip/vx"])
+    assert model.states == ("slide/position", "pivot/position", "slide/velocity", "pivot/velocity")
+    assert model.inputs == ("slide/effort",)
+    assert model.outputs == ("pivot/position", "tip/vx")
+    units = {"slide/velocity": "m/s", "pivot/position": "rad", "slide/effort": "N"}
+    assert {name: model.units[name] for name in units} == units
+    assert model.units["tip/vx"] == "m/s"
+    assert {"A", "q", "tau", "states", "input_units", "dt"} <= set(model.arrays())
+
+
+WRONG = [
+    ({"actuated": ["elbo"]}, "actuated: 'acrobot' has no joint 'elbo'", "did you mean 'elbow'?"),
+    ({"passive": "wrist"}, "passive: 'acrobot' has no joint 'wrist'", ""),
+    ({"actuated": "elbow", "passive": "elbow"}, "both say which joints have a motor", ""),
+    ({"passive": ["shoulder", "elbow"]}, "no joint has a motor", ""),
+    ({"passive": "shoulder"}, "'shoulder' is passive and would have to give 20.64 N·m", "trim"),
+    ({"tau": "rest"}, "tau is 'rest'", "'hold'"),
+    ({"tau": 0.0, "qdd": 1.0}, "tau and qdd both say", ""),
+    ({"tau": [1.0, 0.0], "actuated": "elbow"}, "joint 'shoulder' is passive and would have", ""),
+    ({"outputs": []}, "no output is asked for", ""),
+    ({"outputs": ["q", "elbow/position"]}, "'elbow/position' is asked for twice", ""),
+    ({"outputs": "elbow/speed"}, "'elbow' has no 'speed'", "position, velocity"),
+    ({"outputs": "elbow"}, "what of 'elbow'?", "position, velocity"),
+    ({"outputs": "tipp"}, "there is no 'tipp'", "did you mean 'tip'?"),
+    ({"outputs": "tip/speed"}, "'tip' has no 'speed'", "displacement"),
+    ({"reference": "tip"}, "there is no reference 'tip'", ""),
+    ({"dt": 0.0}, "dt is 0.0", "positive"),
+    ({"dt": float("nan")}, "dt is nan", "positive"),
+    ({"dt": 0.1, "method": "zoo"}, "there is no discretization 'zoo'", "zoh, foh, tustin, euler"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong, message, hint", WRONG, ids=[row[1] for row in WRONG])
+def test_wrong_wishes_are_told(wrong: dict[str, object], message: str, hint: str) -> None:
+    """What makes no sense is refused, with what and where, and what may help."""
+    with pytest.raises(robolin.RobolinError) as caught:
+        robolin.state_space(robolin.load("acrobot"), [1.0, 0.0], **wrong)
+    assert message in str(caught.value)
+    assert hint in caught.value.hint
+
+
+def test_a_joint_and_a_frame_of_one_name_are_told_apart() -> None:
+    """An output that could be either is refused until it says which."""
+    arm = grouped_arm(7, ["revolute", "revolute"])
+    from dataclasses import replace
+
+    both = replace(arm, frames={**arm.frames, "joint0": arm.frames["link0"]})
+    with pytest.raises(robolin.UsageError, match="both a joint and a frame"):
+        robolin.state_space(both, 0.0, outputs="joint0/velocity")
+    assert len(robolin.state_space(both, 0.0, outputs="joint:joint0/velocity").outputs) == 1
+    assert len(robolin.state_space(both, 0.0, outputs="frame:joint0/velocity").outputs) == 6

@@ -1,0 +1,77 @@
+"""The regulator along a motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+
+DT = 0.01
+
+
+def along(rows: int, name: str = "two-link") -> robolin.StateSpace:
+    """Models along a swing of all joints."""
+    arm = robolin.load(name)
+    t = DT * np.arange(rows)[:, None]
+    w = np.linspace(1.0, 2.0, arm.n)
+    return robolin.state_space(arm, np.sin(w * t), w * np.cos(w * t), -(w**2) * np.sin(w * t))
+
+
+def test_on_a_model_that_stays_it_becomes_the_regulator() -> None:
+    """Far from the end, gains along a constant model are those of the sampled lqr."""
+    arm = robolin.load("two-link")
+    model = robolin.state_space(arm, np.tile([0.3, -0.5], (2000, 1)))
+    found = robolin.tvlqr(model, 1.0, 0.1, dt=DT)
+    still = robolin.lqr(model[0].discretize(DT), 1.0, 0.1)
+    assert np.allclose(found.K[0], still.K, rtol=1e-9)
+    assert np.allclose(found.P[0], still.P, rtol=1e-9)
+
+
+def test_the_cost_is_what_it_says() -> None:
+    """Σ xᵀQx + uᵀRu over the linear motion, and the terminal cost, come to xᵀ P(0) x."""
+    found = robolin.tvlqr(along(150), 2.0, 0.1, terminal=50.0, dt=DT)
+    x = np.array([0.1, -0.2, 0.3, 0.0])
+    total, start = 0.0, x @ found.P[0] @ x
+    for A, B, K in zip(found.model.A, found.model.B, found.K, strict=True):
+        u = -K @ x
+        total += x @ found.Q @ x + u @ found.R @ u
+        x = A @ x + B @ u
+    assert np.isclose(total + 50.0 * x @ x, start, rtol=1e-12)
+
+
+def test_blocks_through_a_file_are_the_same_bits() -> None:
+    """However a motion is cut, its gains and costs are those of the whole in memory."""
+    model = along(200, "panda")
+    whole = robolin.tvlqr(model, 1.0, 0.01, dt=DT, terminal=10.0)
+    cuts = [model[:70], model[70:71], model[71:]]
+    parts = list(robolin.tvlqr_blocks(cuts, 1.0, 0.01, dt=DT, terminal=10.0))
+    assert [len(part.K) for part in parts] == [70, 1, 129]
+    assert np.array_equal(np.concatenate([part.K for part in parts]), whole.K)
+    assert np.array_equal(np.concatenate([part.P for part in parts]), whole.P)
+
+
+def test_the_nonlinear_arm_comes_back_to_the_motion() -> None:
+    """Started beside a fast motion, the arm under the gains ends on it."""
+    model = along(300)
+    law = robolin.tvlqr(model, {"q": 100.0}, 0.01, dt=DT).feedback()
+    start = model.q[0] + [0.05, -0.05]
+    motion = robolin.simulate(model.arm, start, model.qd[0], duration=2.9, dt=DT, control=law)
+    gap = np.abs(motion.q - model.q[: len(motion.q)]).max(axis=1)
+    assert gap[0] > 0.04
+    # what is left is the motion's own path between rows, taken as straight: dt² q̈ / 8
+    assert gap[-1] < 1e-3
+
+
+def test_wrong_motions_are_told() -> None:
+    """A single model, no time between rows, another one, or no rows at all are refused."""
+    model = along(3)
+    for wrong, message in (
+        (lambda: robolin.tvlqr(model[0], dt=DT), "a motion is a row of models"),
+        (lambda: robolin.tvlqr(model), "the time between rows, is needed"),
+        (lambda: robolin.tvlqr(model.discretize(DT), dt=0.5), "the models are 0.01 s apart"),
+        (lambda: list(robolin.tvlqr_blocks([], dt=DT)), "the motion has no rows"),
+        (lambda: robolin.tvlqr(model, dt=DT, terminal=-1.0), "terminal is negative"),
+    ):
+        with pytest.raises(robolin.UsageError, match=message):
+            wrong()
