@@ -149,9 +149,10 @@ QUANTITIES: Mapping[str, Quantity] = {
     "observability_distance": Quantity(("number",), "σ(λ − A; C)", ("mode",)),
     "controllability_dimension": Quantity(("number",), "how many states"),
     "observability_dimension": Quantity(("number",), "how many states"),
-    "frequency_response": Quantity((_Y, _U), "C(jω − A)⁻¹B + D", ("moment", "output", "input")),
-    "step_response": Quantity((_Y, _U), "after a step", ("moment", "output", "input")),
-    "impulse_response": Quantity((_Y, _U), "after an impulse", ("moment", "output", "input")),
+    "omega": Quantity(("angle", "time"), "ω"),
+    "frequency_response": Quantity((_Y, _U), "C(jω − A)⁻¹B + D", ("output", "input")),
+    "step_response": Quantity((_Y, _U), "after a step", ("output", "input")),
+    "impulse_response": Quantity((_Y, _U), "after an impulse", ("output", "input")),
 }
 
 # the words of vectors over joints, which files have as `<joint>/<word>`

@@ -76,7 +76,6 @@ SIZES = {
     "input": "u",
     "output": "y",
     "motion": "motions",
-    "moment": "moments",
 }
 
 

@@ -87,7 +87,7 @@ def _require_gains(arm: Arm, found: Result, name: str) -> None:
     if any(label.endswith("/integral") for label in states):
         message = "the gains have integrals among their states, which an arm has not"
         raise RobolinError(message, where=name, hint="find them without --integral")
-    if found.batch is None and "dt" in found.options:
+    if "dt" in found.options and "time-varying" not in found.options:
         message = "the gains are for torques held between samples"
         raise RobolinError(message, where=name, hint="find them without --dt")
     if found.batch is not None and found.time is None:

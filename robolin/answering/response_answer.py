@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +13,10 @@ from robolin.answering.model_question import model_question, require_model_sense
 from robolin.answering.model_rows import Arrays, ModelWork, answer_models
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Numbers
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, number
-from robolin.results.result import Array, Result, ResultStream
+from robolin.results.result import Array, Result
 
 if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
@@ -24,16 +25,25 @@ FORM = "FIRST:LAST:COUNT on a logarithmic scale, or single ones with commas betw
 FEWEST_MOMENTS = 201
 
 
-def answer_response(posed: PosedQuestion) -> Result | ResultStream:
+def answer_response(posed: PosedQuestion) -> Result:
     """The frequency response, or what a unit step or impulse of each torque does."""
     wanted = model_question(posed.arm, posed.question)
+    times: list[Floats] = []
     work = ModelWork(wanted, lambda values: arrays(wanted.model(values, posed.settings.jobs)))
 
     def arrays(model: StateSpace) -> Arrays:
         work.lines.update(model_lines(model))
-        return (_response(posed.question, model), *point_arrays(model))
+        if "frequencies" in posed.question.asks:
+            own = _by_frequency(posed.question, model)
+        else:
+            time, response = _over_time(posed.question, model)
+            times.append(time)
+            own = (response,)
+        return (*own, *(_in_every_row(array, own[0]) for array in point_arrays(model)))
 
-    return answer_models(posed, work)
+    found = answer_models(posed, work)
+    assert isinstance(found, Result), "a response is about one state"
+    return replace(found, time=times[0]) if times else found
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -52,21 +62,33 @@ def require_sense(question: Question, states: States, arm: str) -> None:
     seconds(question, "duration")
 
 
-def _response(question: Question, model: StateSpace) -> Array:
-    axes = (OUTPUT, INPUT)
-    unit = f"{either(model, model.outputs)} per {either(model, model.inputs)}"
-    if "frequencies" in question.asks:
-        omega = _frequencies(question)
-        labels = (tuple(f"{w:.10g}" for w in omega), model.outputs, model.inputs)
-        values = model.frequency_response(omega)
-        return Array("frequency_response", values, labels, unit, None, ("rad/s", *axes))
+def _by_frequency(question: Question, model: StateSpace) -> Arrays:
+    """One row for every frequency."""
+    omega = _frequencies(question)
+    values = model.frequency_response(omega)
+    return (_named("frequency_response", values, model), Array("omega", omega, (), "rad/s"))
+
+
+def _over_time(question: Question, model: StateSpace) -> tuple[Floats, Array]:
+    """One row for every moment, and these."""
     duration = seconds(question, "duration")
     assert duration is not None, "one of the two was asked for"
-    ask = model.impulse_response if question.asked("impulse") else model.step_response
+    impulse = question.asked("impulse")
+    ask = model.impulse_response if impulse else model.step_response
     found = ask(duration, question.count("rows") or FEWEST_MOMENTS)
-    name = "impulse_response" if question.asked("impulse") else "step_response"
-    labels = (tuple(f"{t:.10g}" for t in found.time), model.outputs, model.inputs)
-    return Array(name, found.y, labels, unit, None, ("s", *axes))
+    name = "impulse_response" if impulse else "step_response"
+    return np.asarray(found.time, dtype=np.float64), _named(name, found.y, model)
+
+
+def _named(name: str, values: Numbers, model: StateSpace) -> Array:
+    unit = f"{either(model, model.outputs)} per {either(model, model.inputs)}"
+    return Array(name, values, (model.outputs, model.inputs), unit, None, (OUTPUT, INPUT))
+
+
+def _in_every_row(array: Array, like: Array) -> Array:
+    """The operating point, which is the same in all rows."""
+    rows = like.batch or 0
+    return replace(array, values=np.broadcast_to(array.values, (rows, *array.values.shape)))
 
 
 def _frequencies(question: Question) -> Floats:

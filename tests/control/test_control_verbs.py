@@ -189,7 +189,19 @@ def test_responses_are_those_of_python() -> None:
     step = Question("response", outputs="q", duration=1, rows=11)
     stepped = robolin.answer(arm, step, States(q=[0.3, -0.7]))
     assert np.array_equal(stepped["step_response"], model.step_response(1.0, rows=11).y)
-    assert stepped.arrays[0].labels[1:] == (model.outputs, model.inputs)
+    assert stepped.arrays[0].labels == (model.outputs, model.inputs)
+    assert stepped.time is not None
+    assert stepped.time.tolist() == model.step_response(1.0, rows=11).time.tolist()
+    assert found["omega"].tolist() == pytest.approx([0.1, 1.0, 10.0], rel=1e-15)
+
+
+@pytest.mark.parametrize("asks", [("--frequencies", "0.1,1,10"), ("--duration", "0.5")])
+def test_responses_are_stored(asks: tuple[str, str], tmp_path: Path) -> None:
+    """Complex amplitudes and steps are written to every format and found the same."""
+    for form in FORMATS:
+        path = tmp_path / f"response.{form}"
+        answered("record", "response", "two-link", *asks, "-o", path)
+        assert robolin.check(path).status == "same"
 
 
 def test_octave_opens_what_the_command_line_writes(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_neighbouring_motions_part_as_linearized() -> None:
 def _carried(arm, q, qd, dq, dqd, steps, h):
     """δq and δq̇ after a while: Runge–Kutta on the variational equation along the motion."""
     nominal = robolin.simulate(arm, q, qd, duration=steps * h, dt=h / 2)
-    models = robolin.linearize_forward(arm, nominal.q, nominal.qd)
+    models = robolin.linearize_forward(arm, nominal.q, nominal.qd, tau=0.0)
     x = np.concatenate([dq, dqd])
     zero, unit = np.zeros((arm.n, arm.n)), np.eye(arm.n)
     A = [

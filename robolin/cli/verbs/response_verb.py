@@ -42,7 +42,7 @@ _FLAGS = [
 
 @asking_command("response", [*LINEAR_MODEL, *_FLAGS], state_help=POINT_HELP)
 def command(inquiry: Inquiry, out: Output) -> None:
-    """How outputs answer to torques, by frequency or after a step.
+    """How outputs answer to torques: by frequency, or after a step.
 
     Answers with frequency_response, C (jw - A)^-1 B + D, or with step_response: changes that the
     torque alone makes, for each output and each joint with a motor.
