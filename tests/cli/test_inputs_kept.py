@@ -7,12 +7,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from robolin import States, answer, answer_stream, load, write
+from robolin.answering.verbs import VERBS
+from robolin.cli.flags.flag import OUTPUTS, VerbCommand
 from robolin.errors import UsageError
 from tests.cli.command import START, answered, environment, robolin
 
@@ -199,3 +203,14 @@ def test_a_file_written_from_python(project: Path, ask: Callable[..., Any]) -> N
         with pytest.raises(UsageError, match="the same file"):
             write(result, "t.csv")
         assert Path("t.csv").read_text() == MOTION
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_flag_that_writes_is_known_as_one(verb: str) -> None:
+    """A flag whose help says that it writes or stores a file is among those looked at."""
+    command: click.Command = import_module(VERBS[verb].command).command
+    assert isinstance(command, VerbCommand)
+    for param in command.params:
+        told = getattr(param, "help", None) or ""
+        if told.startswith(("Write", "Store")) and not getattr(param, "is_flag", False):
+            assert param.name in OUTPUTS or verb == "record", f"{verb} {param.opts[0]}"

@@ -8,7 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.fuzz.campaign import AT_ONCE, Tally, apart, kept, say
+from tests.fuzz.campaign import AT_ONCE, Tally, kept, say
+from tests.fuzz.long_run import apart
 from tests.fuzz.subjects import SUBJECTS
 
 

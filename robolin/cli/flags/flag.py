@@ -17,7 +17,7 @@ from robolin.errors import UsageError
 Function = Callable[..., Any]
 
 # flags that name a file to write
-_OUTPUTS = frozenset({"path", "write_baseline"})
+OUTPUTS = frozenset({"path", "write_baseline"})
 
 STATE, MODEL, METHOD, OUTPUT = "State", "Model", "Answer", "Output"
 TORQUE, TIME = "Torque", "Time"
@@ -141,11 +141,11 @@ def require_inputs_kept(ctx: click.Context) -> None:
         value = ctx.params.get(param.name or "")
         values = value if isinstance(value, tuple) else (value,)
         words[param.name or ""] = [each for each in values if isinstance(each, str)]
-    for output in _OUTPUTS & words.keys():
+    for output in OUTPUTS & words.keys():
         others = [each for name, named in words.items() if name != output for each in named]
         for target in words[output]:
             require_apart(target, others)
-    if not any(words.get(output) for output in _OUTPUTS):
+    if not any(words.get(output) for output in OUTPUTS):
         require_apart(None, [each for named in words.values() for each in named])
 
 

@@ -1,0 +1,84 @@
+"""Changed files in processes of their own, which may not hang or grow."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import select
+import signal
+import time
+import traceback
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+from tests.fuzz.campaign import Failure, Tally, TooLongError, files, tried
+
+MOST_SECONDS = 5.0
+MOST_BYTES = 1 << 30
+
+
+def apart(kind: str, folder: Path, seed: int, count: int) -> Tally:
+    """In a process of its own; one that is stuck is ended and leaves its last file behind."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        _work(kind, folder, seed, count, write)
+    os.close(write)
+    data = _everything(read, 4 * MOST_SECONDS + count)
+    with suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    if data:
+        found: Tally = pickle.loads(data)
+        return found
+    tally = Tally()
+    last = next(folder.glob("changed.*"), None)
+    left = last.read_bytes() if last else b""
+    tally.add(kind, -3, Failure(kind, "stuck, or killed by the system", left))
+    return tally
+
+
+def _work(kind: str, folder: Path, seed: int, count: int, write: int) -> None:
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGALRM, _alarm)
+    with open("/proc/self/statm") as text:
+        used = int(text.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2 * MOST_BYTES, used + 2 * MOST_BYTES))
+    tally = Tally()
+    try:
+        for data in files(kind, folder, seed, count):
+            signal.setitimer(signal.ITIMER_REAL, 2 * MOST_SECONDS)
+            begin = time.process_time()
+            code, failure = tried(kind, data, folder)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            if failure is None and time.process_time() - begin > MOST_SECONDS:
+                failure = Failure(kind, f"more than {MOST_SECONDS} s", data)
+            tally.add(kind, code, failure)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        if grown > MOST_BYTES:
+            tally.add(kind, -4, Failure(kind, f"{grown >> 20} MiB of memory", data))
+    except BaseException:
+        traceback.print_exc()
+    with open(write, "wb") as stream:
+        stream.write(pickle.dumps(tally))
+    os._exit(0)
+
+
+def _alarm(*_: object) -> None:
+    raise TooLongError
+
+
+def _everything(read: int, seconds: float) -> bytes:
+    end, data = time.monotonic() + seconds, b""
+    with open(read, "rb", buffering=0) as stream:
+        while time.monotonic() < end:
+            ready, _, _ = select.select([stream], [], [], 0.5)
+            if ready:
+                piece = stream.read(1 << 20)
+                if not piece:
+                    return data
+                data += piece
+    return b""
