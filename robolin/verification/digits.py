@@ -52,6 +52,9 @@ def digits_of(on: Subject, names: Sequence[str]) -> Iterator[Check]:
         yield not_run(FAMILY, "every result in 50 digits", "install robolin[verify] (mpmath)")
         return
     rows = sorted({int(np.argmax(on.condition)), 0} if len(on.arm.links) <= SMALL else {0})
+    if on.arm.sliding_base and len(on.q) > 1:
+        # the state that is far away
+        rows = sorted({*rows, len(on.q) - 1})
     with mpmath.workdps(DIGITS):
         told: set[str] = set()
         for name in names:
