@@ -208,11 +208,13 @@ def test_a_singular_pose_is_told_by_its_state(engine: Any) -> None:
     assert ranks.tolist() == np.linalg.matrix_rank(J, tol=1e-9).tolist() == [6, 5]
 
 
-def test_joints_that_follow_others_are_refused() -> None:
-    """The recursion needs independent joints and names the one that is not."""
+def test_the_recursion_refuses_joints_that_follow_others() -> None:
+    """It needs independent joints and names the one that is not; elimination does not."""
     arm = robolin.load("panda-fingers")
+    q = np.full(arm.n, 0.3)
+    assert robolin.operational_space(arm, q, frame="panda_hand").operational_inertia is not None
     with pytest.raises(robolin.RobolinError, match="'panda_finger_joint2' follows"):
-        robolin.operational_space(arm, np.zeros(arm.n), frame="panda_hand")
+        robolin.operational_space(arm, q, frame="panda_hand", method="operator")
 
 
 def test_a_floating_arm_feels_all_of_itself() -> None:
