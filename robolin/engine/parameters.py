@@ -10,7 +10,7 @@ Where all links slide or float along with the first ones, the inertial frame goe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robolin.arm import IDENTITY, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
 from robolin.geometry.rotations import matmul, rotate, transpose, turned_rotary
@@ -120,6 +120,12 @@ class Parameters:
     @property
     def mimics(self) -> bool:
         return len(self.order) < self.n
+
+
+def at_rest(parameters: Parameters) -> Parameters:
+    """The same numbers with an inertial frame that stays where it is, as on paper."""
+    rows = tuple(replace(row, rests=row.turns) for row in parameters.links)
+    return replace(parameters, links=rows, roaming=None)
 
 
 def parameters_of(arm: Arm) -> Parameters:

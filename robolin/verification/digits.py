@@ -23,6 +23,7 @@ from robolin.verification.checks import (
     worst,
 )
 from robolin.verification.running import run_on
+from robolin.verification.states import FAR_STATE
 from robolin.verification.subject import Subject
 
 FAMILY = "digits"
@@ -52,9 +53,8 @@ def digits_of(on: Subject, names: Sequence[str]) -> Iterator[Check]:
         yield not_run(FAMILY, "every result in 50 digits", "install robolin[verify] (mpmath)")
         return
     rows = sorted({int(np.argmax(on.condition)), 0} if len(on.arm.links) <= SMALL else {0})
-    if on.arm.sliding_base and len(on.q) > 1:
-        # the state that is far away
-        rows = sorted({*rows, len(on.q) - 1})
+    if on.arm.sliding_base and len(on.q) > FAR_STATE:
+        rows = sorted({*rows, FAR_STATE})
     with mpmath.workdps(DIGITS):
         told: set[str] = set()
         for name in names:

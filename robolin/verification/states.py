@@ -17,6 +17,8 @@ WIDEST = 4.0
 
 # how far away an arm is looked at whose base slides, unless a limit keeps it nearer
 FAR = 100.0
+# the state in which it is
+FAR_STATE = 3
 
 CHANGES = ("dq", "dqd", "dqdd", "dtau")
 
@@ -31,7 +33,7 @@ def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
 
     The first states are the middle of the limits, their lower and their upper ends; the others
     are drawn evenly.  Velocities stay inside their limits, accelerations are about 2.
-    An arm that slides on its base is far away in the last state.
+    The one after the ends of the limits is far away where an arm slides on its base.
     """
     rng = np.random.default_rng(seed)
     low, high = np.array([_range(joint) for joint in arm.joints]).T
@@ -41,8 +43,8 @@ def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
     for i, share in enumerate((0.5, 0.0, 1.0)[:samples]):
         shares[i] = share
     q = low + (high - low) * shares
-    for k in arm.sliding_base if samples > 1 else ():
-        q[-1, arm.coordinates[k - 1]] = _far(arm.link(k).joint)
+    for k in arm.sliding_base if samples > FAR_STATE else ():
+        q[FAR_STATE, arm.coordinates[k - 1]] = _far(arm.link(k).joint)
     speed = np.array([_speed(joint) for joint in arm.joints])
     normal = np.random.default_rng([seed, 1]).normal(size=(samples, 1 + len(CHANGES), arm.n))
     return {
