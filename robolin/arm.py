@@ -324,6 +324,29 @@ class Arm:
         return tuple(by_name[name] for name in self.joint_names)
 
     @cached_property
+    def sliding_base(self) -> tuple[int, ...]:
+        """The links on the base that slide, base to tip and three at most, all others with them.
+
+        Those between the base and the last of them weigh nothing, and no frame in question is
+        there: where they are shows nowhere.
+        """
+        found: list[int] = []
+        inboard, counted = self.base, len(self.links) >= 3 and not self.loops
+        at = self.tip.link if self.tip else 0
+        while counted and len(found) < 3 and at != inboard:
+            carried = [k for k, link in enumerate(self.links, 1) if link.parent == inboard]
+            if len(carried) != 1 or not self._slides_freely(carried[0]):
+                break
+            found.append(carried[0])
+            inboard = carried[0]
+            if any(self.link(inboard).inertia.rotary) or self.link(inboard).inertia.mass:
+                break
+        return tuple(found)
+
+    def _slides_freely(self, k: int) -> bool:
+        return not self.link(k).joint.turns and not any(k in group.links for group in self.groups)
+
+    @cached_property
     def has_mimic(self) -> bool:
         return any(link.joint.mimic for link in self.links)
 

@@ -11,9 +11,13 @@ from numpy.typing import ArrayLike
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
+from robolin.labelled_values import in_joint_order, labelled
 from robolin.wording import counted
 
 Array = Any
+
+# what has no labels for sure
+_PLAIN = (int, float, np.number, str)
 
 
 def require_arm(arm: object) -> None:
@@ -44,8 +48,11 @@ def require_loops(arm: Arm) -> None:
 
 
 def array_of(arm: Arm, name: str, value: ArrayLike) -> Array:
-    """The value as floats of shape (..., n); a single number stands for all joints."""
-    given = _real_numbers(name, value)
+    """The value as floats of shape (..., n), in the arm's order; a number stands for all joints.
+
+    What comes with names, as dicts and tables do, is matched by them.
+    """
+    given = _real_numbers(name, _by_joint(arm, name, value))
     array = np.ascontiguousarray(given, dtype=float)
     if given.ndim == 0:
         array = np.full(arm.n, float(given))
@@ -56,6 +63,24 @@ def array_of(arm: Arm, name: str, value: ArrayLike) -> Array:
             hint=f"the joints are, in order: {', '.join(arm.joint_names)}",
         )
     return array
+
+
+def _by_joint(arm: Arm, name: str, value: Any) -> Any:
+    """The value without labels, its joints in order; itself if it has none."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.names is None:
+            return value
+    elif isinstance(value, (list, tuple)):
+        if all(isinstance(each, _PLAIN) for each in value):
+            return value
+        return [_by_joint(arm, name, each) for each in value]
+    elif isinstance(value, _PLAIN):
+        return value
+    given = labelled(name, value)
+    if given is None:
+        return value
+    columns = in_joint_order(name, given, arm.joint_names, isinstance(value, Mapping))
+    return np.stack(np.broadcast_arrays(*(_real_numbers(name, each) for each in columns)), -1)
 
 
 def _real_numbers(name: str, value: ArrayLike) -> Array:

@@ -25,7 +25,8 @@ ALLOWED = {
         "quantities": "",
         "version": "",
         "wording": "",
-        "input_checks": "algebra arm errors wording",
+        "labelled_values": "errors quantities wording",
+        "input_checks": "algebra arm errors labelled_values wording",
         "geometry": "arm arrays errors input_checks",
         "algebra": "",
         "dynamics": "algebra",
@@ -40,7 +41,8 @@ ALLOWED = {
         # the library behind the verbs: it knows of no command line, no terminal and no writer
         "answering": (
             "algebra analysis api arm arrays background control description dynamics errors "
-            "evaluation files geometry input_checks kinematics loops number_texts quantities "
+            "evaluation files geometry input_checks kinematics labelled_values loops "
+            "number_texts quantities "
             "results simulation trajectory wording"
         ),
         # asks stored questions again

@@ -161,7 +161,7 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
 def operation_counts(verb: str, parameters: Parameters) -> Iterator[Counted]:
     """Every algorithm that answers the verb on this arm, counted."""
     for candidate in VERBS[verb]:
-        if candidate.kind != "any" and parameters.mimics:
+        if candidate.kind not in ("any", "reaching") and parameters.mimics:
             continue
         if candidate.kind == "serial" and not parameters.serial:
             continue

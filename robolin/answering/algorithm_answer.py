@@ -18,6 +18,7 @@ from robolin.answering.loop_answer import (
 from robolin.answering.loop_options import NO_LOOPS, LoopOptions, loop_options
 from robolin.answering.motion import NeededValues, Run, Torque, Values, one_state
 from robolin.answering.named_arrays import algorithm_arrays
+from robolin.answering.odd_states import OddStates, weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -63,6 +64,8 @@ def answer_by_algorithms(
     """The answer for one state, or for every row; `arm` is the one asked about, if made anew."""
     posed = replace(posed, arm=arm or posed.arm)
     posed.tell_of_arm()
+    if not KINEMATIC.issuperset(algorithms.names):
+        posed.doubt(*filter(None, [weighs_nothing(posed.arm)]))
     algorithms = replace(algorithms, loops=loop_options(posed.question))
     algorithms.loops.require_useful(posed.arm)
     if posed.states.trajectory is None and not posed.states.arrays:
@@ -75,6 +78,11 @@ def answer_by_algorithms(
 def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
     arm, needs = posed.arm, algorithms.needs
     motion, given = one_state(arm, posed.question, posed.states, needs, algorithms.torque)
+
+    if "q" in given:
+        odd = OddStates(arm)
+        odd.look(given["q"])
+        posed.doubt(*odd.warnings())
 
     def run(algorithm: str, values: Values) -> Values:
         method = algorithms.loops.method

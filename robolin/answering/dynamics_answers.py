@@ -27,10 +27,13 @@ def answer_forward(posed: PosedQuestion) -> Result | ResultStream:
     algorithms = Algorithms(_asked(wanted), _method(posed.question), divides=True)
     if frame is None:
         return answer_by_algorithms(posed, algorithms)
+    from robolin.answering.jacobian_answer import tell_frame
     from robolin.kinematics.frames import at_frame
 
     # '' stands for the frame there is by default
-    return answer_by_algorithms(posed, algorithms, at_frame(posed.arm, frame or None))
+    placed = at_frame(posed.arm, frame or None)
+    tell_frame(posed, placed, frame)
+    return answer_by_algorithms(posed, algorithms, placed)
 
 
 def answer_mass_matrix(posed: PosedQuestion) -> Result | ResultStream:

@@ -12,6 +12,7 @@ from robolin.answering.question import plain_value
 from robolin.answering.verbs import SAMPLES, TRAJECTORY, Verb
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, with_nan
+from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
 from robolin.wording import did_you_mean
 
@@ -181,6 +182,12 @@ def _values(name: str, value: Any) -> str | Floats:
     """One state as text; whatever has rows as an array."""
     if isinstance(value, str | Mapping):
         return text_of(value)
+    names = labelled(name, value)
+    if names is not None:
+        if any(getattr(each, "ndim", 0) or hasattr(each, "__len__") for each in names.values()):
+            hint = "write it to a file for trajectory=, or take .to_numpy() in the arm's order"
+            raise UsageError(f"{name} is a table with labels, which rows here have not", hint=hint)
+        return text_of({label: float(each) for label, each in names.items()})
     import numpy as np
 
     try:

@@ -26,12 +26,19 @@ _SINGULAR = "fewer than six joints move {}: operational_inertia and bias_wrench 
 def answer_jacobian(posed: PosedQuestion) -> Result | ResultStream:
     """The Jacobian of a frame, with whatever else is asked about it."""
     question, arm = posed.question, _placed(posed.arm, posed.question)
+    tell_frame(posed, arm, question.text("frame"))
     names = ["jacobian", *(["frame-derivatives"] if question.asked("derivatives") else [])]
     divides = question.asked("operational-space") or question.asked("operational-space-inverse")
     if divides:
         names.append(_operational(posed, arm))
     named = _in_frame_axes if _reference(question) == "frame" else _in_world_axes
     return answer_by_algorithms(posed, Algorithms(tuple(names), divides=divides, named=named), arm)
+
+
+def tell_frame(posed: PosedQuestion, arm: Arm, named: str | None) -> None:
+    """Say which frame the answer is about where none was named: columns of a file do not."""
+    if not named and arm.tip is not None:
+        posed.note(f"{arm.name}: the frame is '{arm.tip.name}'")
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:

@@ -14,6 +14,7 @@ from robolin.answering.motion import Values
 from robolin.answering.question import Question
 from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
+from robolin.errors import RobolinError, raise_all
 from robolin.results.result import Array, Result
 
 # kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
@@ -100,6 +101,13 @@ class PosedQuestion:
         """Say something that is likely to be a mistake."""
         for text in texts:
             self.settings.notify("warning", text)
+
+    def doubt(self, *texts: str) -> None:
+        """Say what is likely to be a mistake; under --strict it is an error."""
+        if (self.arm.loaded_with or {}).get("strict"):
+            hint = "correct it, or leave out --strict"
+            raise_all([RobolinError(text, hint=hint) for text in texts])
+        self.warn(*texts)
 
     def result(
         self,

@@ -20,6 +20,7 @@ from robolin.answering.motion import (
     possible,
     require_useful,
 )
+from robolin.answering.odd_states import OddStates
 from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
 from robolin.answering.row_source import ArrayRows, FileRows, RowSource
 from robolin.background import prefetch
@@ -87,6 +88,8 @@ class Rows:
         # how many numbers the results of a row have, once there are some
         self._numbers = 0.0
         self._worst = 0.0
+        self._odd = OddStates(posed.arm)
+        self._strict = bool((posed.arm.loaded_with or {}).get("strict"))
 
     def stream(self) -> ResultStream:
         """All parts, and after the last one what was noticed on the way."""
@@ -98,6 +101,8 @@ class Rows:
     def _tell_at_end(self) -> None:
         if self._worst:
             self._posed.note(f"cond(M) = {self._worst:.3g} in the worst row")
+        where = f"{self._motion.file}: " if self._motion.file else ""
+        self._posed.doubt(*(f"{where}{text}" for text in self._odd.warnings()))
         if count := self._unanswered:
             rows = counted(count, "row")
             self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
@@ -151,6 +156,11 @@ class Rows:
 
     def _part(self, chunk: Chunk) -> Result:
         batch, settings = Batch(self._arm, self._how_for(chunk)), self._posed.settings
+        if "q" in chunk.columns:
+            self._odd.look(chunk.columns["q"])
+        if self._strict:
+            # before anything of it is handed on
+            self._posed.doubt(*(f"{chunk.place(0)}: {text}" for text in self._odd.warnings()))
         arrays = arrays_of(self._algorithms, self._arm, self._motion, chunk.columns, batch.run)
         part = Result(
             verb=self._posed.question.verb,

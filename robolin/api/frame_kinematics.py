@@ -4,7 +4,8 @@ Spatial vectors have their angular part first.  They belong to a point of a fram
 axes, the axes of the description's root, unless `reference` says otherwise; positions are in the
 root's frame.  Every function takes arrays of shape (..., n), whose leading axes broadcast, and
 
-frame: a link of the description, moving or merged; by default the tip, or the only end there is
+frame: a link of the description, moving or merged; by default the tip, or the only end if that
+       leaves no choice
 point: a place in that frame, three numbers in m
 """
 
@@ -57,7 +58,8 @@ def jacobian(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        frame: a link of the description, moving or merged; None for the tip, or the only end
+        frame: a link of the description, moving or merged; None for the tip, or the only end; where
+            several are on the last link, one has to be named
         point: a place in that frame, three numbers in m
         reference: axes of all vectors: "world", those of the root link, or "frame", those it has
             now
@@ -71,7 +73,7 @@ def jacobian(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: no arm, no such link, several ends and no frame, a point that is not three
+        UsageError: no arm, no such link, a choice and no frame, a point that is not three
             numbers, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -85,8 +87,9 @@ def jacobian(
                [1.8764, 0.9211]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    found = evaluate(at_frame(arm, frame, point), "jacobian", {"q": q, "qd": qd}, **how)
-    return FrameJacobian(**_in_axes(reference, found))
+    placed = at_frame(arm, frame, point)
+    found = evaluate(placed, "jacobian", {"q": q, "qd": qd}, **how)
+    return FrameJacobian(**_in_axes(reference, found), frame=_name(placed))
 
 
 def frame_motion(
@@ -109,7 +112,8 @@ def frame_motion(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        frame: a link of the description, moving or merged; None for the tip, or the only end
+        frame: a link of the description, moving or merged; None for the tip, or the only end; where
+            several are on the last link, one has to be named
         point: a place in that frame, three numbers in m
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
@@ -121,7 +125,7 @@ def frame_motion(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: no arm, no such link, several ends and no frame, a point that is not three
+        UsageError: no arm, no such link, a choice and no frame, a point that is not three
             numbers, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -133,7 +137,8 @@ def frame_motion(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
-    return FrameMotion(**evaluate(at_frame(arm, frame, point), "frame-motion", values, **how))
+    placed = at_frame(arm, frame, point)
+    return FrameMotion(**evaluate(placed, "frame-motion", values, **how), frame=_name(placed))
 
 
 def frame_derivatives(
@@ -158,7 +163,8 @@ def frame_derivatives(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         qdd: accelerations (..., n) in rad/s² or m/s²
-        frame: a link of the description, moving or merged; None for the tip, or the only end
+        frame: a link of the description, moving or merged; None for the tip, or the only end; where
+            several are on the last link, one has to be named
         point: a place in that frame, three numbers in m
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
@@ -170,7 +176,7 @@ def frame_derivatives(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite
-        UsageError: no arm, no such link, several ends and no frame, a point that is not three
+        UsageError: no arm, no such link, a choice and no frame, a point that is not three
             numbers, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -183,8 +189,9 @@ def frame_derivatives(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
-    found = evaluate(at_frame(arm, frame, point), "frame-derivatives", values, **how)
-    return FrameDerivatives(**found)
+    placed = at_frame(arm, frame, point)
+    found = evaluate(placed, "frame-derivatives", values, **how)
+    return FrameDerivatives(**found, frame=_name(placed))
 
 
 def link_accelerations(
@@ -254,7 +261,8 @@ def operational_space(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        frame: a link of the description, moving or merged; None for the tip, or the only end
+        frame: a link of the description, moving or merged; None for the tip, or the only end; where
+            several are on the last link, one has to be named
         point: a place in that frame, three numbers in m
         reference: axes of all vectors: "world", those of the root link, or "frame", those it has
             now
@@ -270,7 +278,7 @@ def operational_space(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, a singular
             pose unless `inverse_only`, a joint without inertia, or closed loops
-        UsageError: no arm, no such link, several ends and no frame, a point that is not three
+        UsageError: no arm, no such link, a choice and no frame, a point that is not three
             numbers, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -286,7 +294,12 @@ def operational_space(
     found = evaluate(placed, verb, {"q": q, "qd": qd, "tau": tau}, **how)
     turned = _in_axes(reference, found)
     del turned["rotation"]
-    return OperationalSpace(**turned)
+    return OperationalSpace(**turned, frame=_name(placed))
+
+
+def _name(placed: Arm) -> str:
+    assert placed.tip is not None, "there is a frame in question"
+    return placed.tip.name
 
 
 def _in_axes(reference: str, found: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -17,6 +17,7 @@ class FrameJacobian:
         twist: angular velocity of the frame and velocity of its point (..., 6) in rad/s and m/s
         position: of the point in the root frame (..., 3) in m
         rotation: axes of the frame as columns, in root axes (..., 3, 3)
+        frame: the link, moving or merged, that all this is about
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -30,6 +31,7 @@ class FrameJacobian:
     twist: Floats
     position: Floats
     rotation: Floats
+    frame: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class FrameMotion:
         classical_acceleration: the linear part is that of the point itself, w x v more (..., 6)
         position: of the point in the root frame (..., 3) in m
         rotation: axes of the frame as columns, in root axes (..., 3, 3)
+        frame: the link, moving or merged, that all this is about
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -56,6 +59,7 @@ class FrameMotion:
     classical_acceleration: Floats
     position: Floats
     rotation: Floats
+    frame: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class FrameDerivatives:
         dspatial_velocity_dq: (..., 6, n)
         dspatial_acceleration_dqd: (..., 6, n)
         dspatial_acceleration_dq: (..., 6, n)
+        frame: the link, moving or merged, that all this is about
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -89,6 +94,7 @@ class FrameDerivatives:
     dspatial_velocity_dq: Floats
     dspatial_acceleration_dqd: Floats
     dspatial_acceleration_dq: Floats
+    frame: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,7 @@ class OperationalSpace:
         operational_inertia: (..., 6, 6) in kg·m², kg·m and kg; None where fewer than six joints
             move the frame, or if `inverse_only`
         bias_wrench: (..., 6) in N·m and N; None where operational_inertia is
+        frame: the link, moving or merged, that all this is about
 
     Example:
         >>> arm = robolin.load("ur5", tip="tool0")
@@ -136,3 +143,4 @@ class OperationalSpace:
     free_acceleration: Floats
     operational_inertia: Floats | None = None
     bias_wrench: Floats | None = None
+    frame: str = ""

@@ -13,6 +13,7 @@ from robolin.arrays import Numbers
 from robolin.background import close, prefetch
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.model_changes import Change, model_changes
+from robolin.checking.recorded_question import frame_told
 from robolin.checking.tolerance import Tolerances
 from robolin.files.provenance_reader import Blocks, Entry
 from robolin.files.provenance_writer import plain
@@ -124,7 +125,10 @@ class _SideBySide:
         part, meta = self.first, self.stored.meta
         if part.verb != meta["verb"]:
             yield f"verb: {meta['verb']} → {part.verb}"
-        yield from _options(meta["options"], plain(part.options))
+        now = plain(part.options)
+        # asked again by its name
+        told = {key: name for key, name in frame_told(meta).items() if now.get(key)}
+        yield from _options({**meta["options"], **told}, now)
         if list(part.joints) != meta["joints"]:
             yield f"joints: {', '.join(meta['joints'])} → {', '.join(part.joints)}"
         if self.batch != (part.batch is not None):

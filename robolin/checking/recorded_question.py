@@ -73,7 +73,18 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
     if unknown:
         message = f"it was asked with --{unknown[0]}, which {verb.name} does not have"
         raise RobolinError(message, where=stored.path, hint="compute the file again")
-    return RecordedQuestion(verb.name, arm, options)
+    return RecordedQuestion(verb.name, arm, {**options, **frame_told(meta)})
+
+
+def frame_told(meta: Mapping[str, Any]) -> dict[str, str]:
+    """The frame a stored answer is about, if it was not named when it was asked for."""
+    option = {"jacobian": "frame", "forward": "tip-acceleration"}.get(meta["verb"])
+    told = meta["contract"].get("frame", "")
+    if option is None or meta["options"].get(option) or not isinstance(told, str):
+        return {}
+    # written as 'NAME', and the rest in words
+    name = told.partition("'")[2].partition("'")[0]
+    return {option: name} if name else {}
 
 
 def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:

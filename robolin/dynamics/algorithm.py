@@ -9,7 +9,7 @@ from typing import Literal
 from robolin.algebra.axes import Shape
 from robolin.algebra.chain import Chain
 
-Kind = Literal["any", "independent", "serial", "spanning", "closed"]
+Kind = Literal["any", "independent", "serial", "spanning", "reaching", "closed"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Algorithm:
     kind:   where it holds: on every arm ('any'), on every arm whose joints are independent
             ('independent'), only on a serial chain of such joints ('serial'), where six
             independent joints or more move the tip in all directions ('spanning'), which singular
-            poses are not, or where loops are closed ('closed')
+            poses are not, the same with joints that may follow others ('reaching'), or where
+            loops are closed ('closed')
     paper:  the paper that has it and its name there, as in docs/papers.md; '' if none has
     verb:   the question that it answers; '' for the one of its own name
     method: how; of several with one verb and method, the first that holds on the arm is taken

@@ -14,6 +14,7 @@ from robolin.dynamics.diagonal.forward_diagonalized import (
 )
 from robolin.dynamics.diagonal.rate_control import inverse_from_rest, rate_control
 from robolin.dynamics.diagonal.undiagonalize import undiagonalize, undiagonalize_unnormalized
+from robolin.dynamics.eliminations import eliminations
 from robolin.dynamics.forward.conventional import (
     forward_conventional,
     inverse_conventional,
@@ -59,7 +60,7 @@ _GAPS: Mapping[str, Shape] = {"closure_gap": _ROWS, "closure_turn": ("closure", 
 _MOTION = ("q", "qd", "qdd")
 _STATE = ("q", "qd", "tau")
 
-ALGORITHMS: Mapping[str, Algorithm] = {
+_BY_NAME: Mapping[str, Algorithm] = {
     "inverse": Algorithm(
         inverse_dynamics,
         _MOTION,
@@ -435,6 +436,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {
     "power": Algorithm(power, _STATE, {"power": NUMBER}, "sums over joints and loads, O(n)"),
 }
 
+ALGORITHMS: Mapping[str, Algorithm] = {**_BY_NAME, **eliminations(_BY_NAME)}
 ONE_FREEDOM = frozenset(name for name, each in ALGORITHMS.items() if each.one_freedom)
 
 

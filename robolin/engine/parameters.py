@@ -4,12 +4,13 @@ Choosing the link frames so that each joint turns about, or slides along, its ow
 placement of a link the cheapest it can be.  Frames, loads and bodies are carried over once, here.
 The inertial frame has the axes of the description's root and its origin at the first joint,
 because rounding errors grow with the square of the distance between the arm and that origin.
+Where all links slide or float along with the first ones, the inertial frame goes along too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robolin.arm import IDENTITY, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
 from robolin.geometry.rotations import matmul, rotate, transpose, turned_rotary
@@ -121,6 +122,12 @@ class Parameters:
         return len(self.order) < self.n
 
 
+def at_rest(parameters: Parameters) -> Parameters:
+    """The same numbers with an inertial frame that stays where it is, as on paper."""
+    rows = tuple(replace(row, rests=row.turns) for row in parameters.links)
+    return replace(parameters, links=rows, roaming=None)
+
+
 def parameters_of(arm: Arm) -> Parameters:
     """The arm's numbers, in the frames the algorithms want."""
     axes = {arm.base: IDENTITY}
@@ -163,7 +170,9 @@ def parameters_of(arm: Arm) -> Parameters:
                 outermost=outermost,
                 carrier=arm.link(inmost).parent,
                 direction=rotate(transpose(axes[outermost]), joint.axis),
-                rests=joint.turns or (roaming is not None and inmost == arm.base - 1),
+                rests=joint.turns
+                or k in arm.sliding_base
+                or (roaming is not None and inmost == arm.base - 1),
             )
         )
     loads = tuple(
@@ -228,19 +237,35 @@ def _origin(arm: Arm) -> Vector3:
 
 
 def _roaming(arm: Arm) -> Matrix3 | None:
-    """How the inertial frame goes with the only joint on the base if that can slide anywhere.
+    """How the inertial frame goes with what slides on the base, if that takes all links along.
 
     Nothing depends on where such an arm is, so its slides need not be felt as distances.
     """
     on_base = [k for k, link in enumerate(arm.links, start=1) if link.parent == arm.base]
     group = next((group for group in arm.groups if group.links[0] in on_base), None)
-    if group is None or len(on_base) > 1 or (arm.tip and arm.tip.link == arm.base):
+    if arm.sliding_base:
+        columns = _slide_ways(arm)
+    elif group is None or len(on_base) > 1 or (arm.tip and arm.tip.link == arm.base):
         return None
-    joints = [arm.link(k).joint for k in group.links[:3]]
-    ways = [ORIGIN if joint.turns else joint.axis for joint in joints]
-    columns = [rotate(joints[0].pose.rotation, way) for way in ways]
+    else:
+        joints = [arm.link(k).joint for k in group.links[:3]]
+        ways = [ORIGIN if joint.turns else joint.axis for joint in joints]
+        columns = [rotate(joints[0].pose.rotation, way) for way in ways]
     x, y, z = (tuple(column[i] for column in columns) for i in range(3))
     return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
+
+
+def _slide_ways(arm: Arm) -> list[Vector3]:
+    """Which way each of the three first joints slides, in the root's axes; nowhere if it does not.
+
+    None of them turns anything, so their axes stand still.
+    """
+    ways, turned = [ORIGIN, ORIGIN, ORIGIN], IDENTITY
+    for i, k in enumerate(arm.sliding_base):
+        joint = arm.link(k).joint
+        turned = matmul(turned, joint.pose.rotation)
+        ways[i] = rotate(turned, joint.axis)
+    return ways
 
 
 def axis_to_z(axis: Vector3) -> Matrix3:

@@ -8,6 +8,7 @@ from typing import Literal, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
 
+from robolin.algebra.axes import sizes
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import Arrays, run_on
@@ -48,6 +49,12 @@ KINEMATIC = frozenset(
 
 # below this many states a kernel that is not in memory yet is not worth loading
 FEW_STATES = 64
+
+# work from which a kernel is quicker even for one state, and even if it has to be compiled first:
+# Python takes some 4 µs for each entry of a result, compiling 0.1 to 0.6 s whatever the arm
+MUCH_WORK = 100_000
+# an entry costs as much as so many steps of an elimination
+_STEPS_PER_ENTRY = 8
 
 
 class How(TypedDict, total=False):
@@ -91,12 +98,26 @@ def evaluate_rows(
 
     arrays = {each: array_of(arm, each, values[each]) for each in algorithm.needs}
     batch = batch_of(arrays)
-    few = prod(batch) < FEW_STATES and plan is None
+    few = prod(batch) < FEW_STATES and plan is None and work_of(arm, name) < MUCH_WORK
     if engine == "python" or (engine == "auto" and few):
         return _run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
     rows: tuple[Arrays, Array] = cache.plan(name).many(inputs, batch, how.get("jobs"))
     return rows
+
+
+def work_of(arm: Arm, name: str) -> int:
+    """About how much an algorithm has to do for one state of an arm, in entries of its results."""
+    algorithm, parameters = ALGORITHMS[name], arm_cache(arm).parameters
+    shapes = (
+        sizes(shape, arm.n, parameters.n, parameters.closure_rows)
+        for shape in algorithm.gives.values()
+    )
+    entries = sum(map(prod, shapes))
+    if algorithm.method != "conventional":
+        return entries
+    # a factor of the mass matrix first, then a row or column of it for every entry
+    return entries + (arm.n**3 // 6 + arm.n * entries) // _STEPS_PER_ENTRY
 
 
 def require_known(how: How) -> None:

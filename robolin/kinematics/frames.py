@@ -15,6 +15,8 @@ from robolin.wording import did_you_mean, quoted
 # places that are kept in mind with an arm before all are forgotten
 MOST = 64
 
+_CHOOSE = "choose one with --frame (forward: --tip-acceleration LINK), or frame= in Python: "
+
 
 def at_frame(arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN) -> Arm:
     """The arm with its kinematic questions about a point of a frame; made once, kept with it."""
@@ -39,7 +41,7 @@ def _places_known(arm: Arm) -> dict[tuple[str | None, Vector3], Arm]:
 
 
 def default_frame(arm: Arm) -> Frame:
-    """The frame that was chosen as the tip, or the end of an arm that has only one."""
+    """The frame that was chosen as the tip, or the only place where the arm ends."""
     if arm.tip is not None:
         return arm.tip
     ends = _ends(arm)
@@ -47,8 +49,15 @@ def default_frame(arm: Arm) -> Frame:
         raise UsageError(
             f"'{arm.name}' has several ends: which frame is meant?",
             where=arm.source,
-            hint="choose one with --frame, or frame= in Python: its branches end in "
-            + quoted([frame.name for frame in ends]),
+            hint=f"{_CHOOSE}its branches end in {quoted([frame.name for frame in ends])}",
+        )
+    there = [frame for frame in arm.frames.values() if frame.link == ends[0].link]
+    if any(frame.pose != ends[0].pose for frame in there):
+        names = [ends[0].name, *(frame.name for frame in there if frame.name != ends[0].name)]
+        raise UsageError(
+            f"{len(names)} frames are on the last link of '{arm.name}': which one is meant?",
+            where=arm.source,
+            hint=f"{_CHOOSE}there are {quoted(names)}",
         )
     return ends[0]
 

@@ -17,7 +17,7 @@ from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
 from robolin.dynamics.links.link_motion import Velocities, velocities
 from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
 from robolin.engine.direct import DirectChain
-from robolin.engine.parameters import parameters_of
+from robolin.engine.parameters import at_rest, parameters_of
 from robolin.errors import RobolinError, UsageError
 from robolin.input_checks import array_of, require_arm, require_sound, require_tree
 from robolin.operator_algebra.pose import PoseOperators
@@ -212,5 +212,8 @@ def operators(
             raise UsageError(f"{name} has shape {array.shape}: operators are of one state")
     require_sound(arm, state)
     parameters = parameters_of(arm)
+    if arm.sliding_base:
+        # operators are shown in one frame, whatever the state
+        parameters = at_rest(parameters)
     numbers = {name: array.tolist() for name, array in state.items()}
     return Operators(parameters, DirectChain(parameters, numbers), arm)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from math import copysign, isfinite
 
+# beside numbers of order 1, nothing this small was computed
+_NOISE = 1e-15
+ROUNDING = "~0"
+# below this a number in a table of others is written with its power of ten
+_SMALLEST_PLAIN = 1e-4
+
+
+def is_rounding(value: float, largest: float) -> bool:
+    """Whether a number is nothing but rounding beside the largest of its table."""
+    return 0.0 < abs(value) < _NOISE * largest
+
 
 def aligned(values: Sequence[float], precision: int) -> list[str]:
-    """The numbers as texts of one width, so that decimal points align.
+    """The numbers as texts of one width, each with `precision` digits, so that points align.
 
-    The largest gets `precision` significant digits and all share its last decimal.  Exact zeros
-    are a bare 0; what would only look like zero is written with its power of ten.
+    Exact zeros are a bare 0, and what is only rounding beside the largest is `~0`.
     """
     largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
     if largest and not 1e-3 <= largest < 10.0 ** max(precision, 6):
-        return _equally_wide(_scientific(value, precision) for value in values)
-    power = math.floor(math.log10(largest)) if largest else 0
-    decimals = max(precision - 1 - power, 0)
-    return _equally_wide(_fixed(value, decimals) for value in values)
+        return _equally_wide(_scientific(value, largest, precision) for value in values)
+    texts = [_plain(value, largest, precision) for value in values]
+    behind = max((len(text) - text.index(".") for text in texts if _has_point(text)), default=0)
+    return _equally_wide(_point_aligned(text, behind) for text in texts)
 
 
 def aligned_complex(values: Sequence[complex], precision: int) -> list[str]:
@@ -30,18 +39,35 @@ def aligned_complex(values: Sequence[complex], precision: int) -> list[str]:
     return _equally_wide(f"{re} {sign} {im.strip()}j" for re, sign, im in parts)
 
 
-def _fixed(value: float, decimals: int) -> str:
+def _plain(value: float, largest: float, precision: int) -> str:
+    """A number with so many significant digits; a power of ten only where it is very small."""
     if value == 0.0:
-        return "0" + " " * (decimals + 1 if decimals else 0)
-    if abs(value) < 0.5 * 10.0**-decimals:
-        return f"{value:.0e}"
-    return f"{value:.{decimals}f}"
+        return "0"
+    if is_rounding(value, largest):
+        return ROUNDING
+    if abs(value) < _SMALLEST_PLAIN or not isfinite(value):
+        return f"{value:.{precision - 1}e}"
+    # the digits are counted after rounding: 9.9996 is 10.00
+    power = int(f"{value:.{precision - 1}e}".partition("e")[2])
+    return f"{value:.{max(precision - 1 - power, 0)}f}"
 
 
-def _scientific(value: float, precision: int) -> str:
-    if value == 0.0:
+def _has_point(text: str) -> bool:
+    return "." in text and "e" not in text
+
+
+def _point_aligned(text: str, behind: int) -> str:
+    """The text with blanks where others have digits behind the point."""
+    if "e" in text:
+        return text
+    return text + " " * (behind - (len(text) - text.index(".") if "." in text else 0))
+
+
+def _scientific(value: float, largest: float, precision: int) -> str:
+    if value == 0.0 or is_rounding(value, largest):
+        text = ROUNDING if value else "0"
         # under the digit before the point
-        return "0" + " " * (len(f"{1.0:.{precision - 1}e}") - 1)
+        return text + " " * (len(f"{1.0:.{precision - 1}e}") - 1)
     return f"{value:.{precision - 1}e}"
 
 

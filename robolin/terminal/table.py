@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
-from math import ceil
+from dataclasses import replace
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
-from robolin.quantities import entry_units, slides_in, told_by_labels
+from robolin.quantities import QUANTITIES, entry_units, slides_in, told_by_labels
 from robolin.results.result import Array, Result
 from robolin.terminal.console import console_of, drawn_on
-from robolin.terminal.numbers import aligned, aligned_complex
+from robolin.terminal.grid import GAP, Grid, drawn_grid, grid_width, pieces_of
+from robolin.terminal.numbers import ROUNDING, aligned, aligned_complex
 from robolin.terminal.top_rows import SHOWN
+from robolin.wording import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 _MATRIX_ROWS = 2
-_GAP = 2
-
-
-@dataclass(frozen=True)
-class Grid:
-    """One table before it is drawn: cells[row][column] under named columns beside named rows."""
-
-    title: str
-    corner: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: tuple[tuple[str, ...], ...]
-    note: str = ""
+# the letters of the axes behind those of a matrix
+_SLICED = "klmnop"
+_ROUNDING_NOTE = f"{ROUNDING}: rounding, less than 1e-15 of the largest entry of its table"
 
 
 def render_table(
@@ -48,8 +39,8 @@ def render_table(
     """
     total = result.batch if rows is None else rows
     grids = _grids(result, precision, total or 0)
-    pieces = [piece for grid in grids for piece in _split(grid, console_width)]
-    needed = max(map(_width, pieces), default=0)
+    pieces = [piece for grid in grids for piece in pieces_of(grid, console_width)]
+    needed = max(map(grid_width, pieces), default=0)
     # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
     console = console_of(max(needed, console_width or 10_000), color)
     if result.contract:
@@ -57,10 +48,12 @@ def render_table(
     for piece in pieces:
         console.print()
         if piece.title:
-            console.print(_shown(piece.title), style="bold")
-        console.print(_drawn(piece))
+            console.print(printable(piece.title), style="bold")
+        console.print(drawn_grid(piece))
         if piece.note:
             console.print(piece.note, style="dim")
+    if any(cell.strip() == ROUNDING for piece in pieces for row in piece.cells for cell in row):
+        console.print(f"\n{_ROUNDING_NOTE}", style="dim")
     return "".join(f"{line.rstrip()}\n" for line in drawn_on(console).splitlines())
 
 
@@ -122,25 +115,37 @@ def _vector_rows(array: Array, result: Result, precision: int) -> Grid:
 
 def _matrices(array: Array, precision: int, total: int) -> Iterator[Grid]:
     # beside the names of the rows
-    kind = array.axis_kind(array.rank - 2)
+    kind = array.axis_kind(0)
+    title = f"{_titled(array)}{_derived(array)}"
     if array.batch is None:
-        yield from _slices(_titled(array), array.values, array.labels, precision, kind)
+        yield from _slices(title, array.values, array.labels, precision, kind)
         return
     shown = min(array.batch, _MATRIX_ROWS)
     for row in range(shown):
-        title = f"{_titled(array)}, row {row + 1} of {total}"
-        yield from _slices(title, array.values[row], array.labels, precision, kind)
+        heading = f"{title}, row {row + 1} of {total}"
+        yield from _slices(heading, array.values[row], array.labels, precision, kind)
+
+
+def _derived(array: Array) -> str:
+    """What each slice of an array with more than two axes is, in symbols, if it has one."""
+    known = QUANTITIES.get(array.name)
+    if array.rank <= 2 or known is None:
+        return ""
+    symbol = known.symbol.replace("(i,j)", "")
+    for letter in _SLICED:
+        symbol = symbol.replace(f"({letter})", f"_{letter}")
+    return f", {symbol}"
 
 
 def _slices(
     title: str, values: Any, labels: tuple[tuple[str, ...], ...], precision: int, corner: str
 ) -> Iterator[Grid]:
-    """A matrix as one table; anything deeper as one table per name along its first axis."""
-    if len(labels) > 2:
-        for name, part in zip(labels[0], values, strict=True):
-            yield from _slices(f"{title}, {name}", part, labels[1:], precision, corner)
-        return
-    yield Grid(title, corner, labels[0], labels[1], _matrix_cells(values.tolist(), precision))
+    """A matrix as one table; its derivatives, along the further axes, as one table each."""
+    rows, columns, *along = labels
+    for place in product(*(range(len(names)) for names in along)):
+        by = [f"{_SLICED[i]} = {along[i][at]}" for i, at in enumerate(place)]
+        cells = _matrix_cells(values[(..., *place)].tolist(), precision)
+        yield Grid(", ".join([title, *by]), corner, rows, columns, cells)
 
 
 def _matrix_cells(rows: list[list[float]], precision: int) -> tuple[tuple[str, ...], ...]:
@@ -174,7 +179,7 @@ def _row_names(result: Result) -> tuple[str, ...]:
     if result.time is None:
         return tuple(str(row + 1) for row in range(count))
     moments = result.time[:count].tolist()
-    return tuple(str(t) if isinstance(t, int) else f"{t:g}" for t in moments)
+    return tuple(str(t) if isinstance(t, int) else f"{t:.15g}" for t in moments)
 
 
 def _row_corner(result: Result) -> str:
@@ -188,94 +193,15 @@ def _more_rows(total: int) -> str:
     return f"… {more} more {'row' if more == 1 else 'rows'}; -o FILE keeps them all"
 
 
-def _split(grid: Grid, width: int | None) -> Iterator[Grid]:
-    """The grid cut into groups of columns that fit, each with all row names."""
-    if width is None or _width(grid) <= width:
-        yield grid
-        return
-    size = _columns_per_table(_column_widths(grid), width - _label_width(grid))
-    for first in range(0, len(grid.columns), size):
-        yield _columns(grid, first, min(first + size, len(grid.columns)))
-
-
-def _columns_per_table(widths: list[int], room: int) -> int:
-    """As many columns as fit, spread evenly over the tables they need."""
-    count = len(widths)
-
-    def fits(size: int) -> bool:
-        return all(sum(widths[first : first + size]) <= room for first in range(0, count, size))
-
-    most = next((size for size in range(count, 1, -1) if fits(size)), 1)
-    balanced = ceil(count / ceil(count / most))
-    return balanced if fits(balanced) else most
-
-
-def _columns(grid: Grid, first: int, stop: int) -> Grid:
-    total = len(grid.columns)
-    which = f"column {stop}" if stop == first + 1 else f"columns {first + 1} to {stop}"
-    return Grid(
-        title=f"{grid.title}, {which} of {total}" if grid.title else "",
-        corner=grid.corner,
-        rows=grid.rows,
-        columns=grid.columns[first:stop],
-        cells=tuple(row[first:stop] for row in grid.cells),
-        note=grid.note if stop == total else "",
-    )
-
-
-def _width(grid: Grid) -> int:
-    return _label_width(grid) + sum(_column_widths(grid))
-
-
-def _label_width(grid: Grid) -> int:
-    from rich.cells import cell_len
-
-    return max(cell_len(_shown(name)) for name in (grid.corner, *grid.rows))
-
-
-def _column_widths(grid: Grid) -> list[int]:
-    from rich.cells import cell_len
-
-    cells = zip(*grid.cells, strict=True) if grid.cells else [() for _ in grid.columns]
-    return [
-        _GAP + max(cell_len(_shown(text)) for text in (name, *column))
-        for name, column in zip(grid.columns, cells, strict=True)
-    ]
-
-
-def _drawn(grid: Grid) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    # the box itself puts one blank between columns
-    table = Table(
-        header_style="cyan",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 0, 0, _GAP - 1),
-        pad_edge=False,
-    )
-    widths = [width - _GAP for width in _column_widths(grid)]
-    table.add_column(Text(_shown(grid.corner)), style="cyan", no_wrap=True)
-    for name in grid.columns:
-        table.add_column(Text(_shown(name), justify="right"), no_wrap=True)
-    for name, cells in zip(grid.rows, grid.cells, strict=True):
-        # justified here and not by rich, which would strip the blanks after a bare 0
-        padded = (Text(cell.rjust(width)) for cell, width in zip(cells, widths, strict=True))
-        table.add_row(Text(_shown(name)), *padded)
-    return table
-
-
 def _contract_block(contract: Mapping[str, Any]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    block = Table.grid(padding=(0, _GAP, 0, 0))
+    block = Table.grid(padding=(0, GAP, 0, 0))
     block.add_column(style="dim", no_wrap=True)
     block.add_column(style="dim", overflow="fold")
     for key, value in contract.items():
-        block.add_row(Text(_shown(str(key))), Text(_shown(_phrase(value))))
+        block.add_row(Text(printable(str(key))), Text(printable(_phrase(value))))
     return block
 
 
@@ -291,8 +217,3 @@ def _phrase(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(_phrase(item) for item in value)
     return str(value)
-
-
-def _shown(text: str) -> str:
-    """The text without anything that would steer a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

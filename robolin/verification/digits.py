@@ -23,6 +23,7 @@ from robolin.verification.checks import (
     worst,
 )
 from robolin.verification.running import run_on
+from robolin.verification.states import FAR_STATE
 from robolin.verification.subject import Subject
 
 FAMILY = "digits"
@@ -76,7 +77,11 @@ def _rows(on: Subject, name: str) -> list[int]:
     if not len(answered):
         return []
     hardest = int(answered[np.argmax(on.condition[answered])])
-    return sorted({hardest, int(answered[0])} if len(on.arm.links) <= SMALL else {hardest})
+    rows = {hardest, int(answered[0])} if len(on.arm.links) <= SMALL else {hardest}
+    # an arm whose base slides is looked at far from home as well
+    if on.arm.sliding_base and FAR_STATE in answered:
+        rows.add(FAR_STATE)
+    return sorted(rows)
 
 
 def _digits_of(on: Subject, name: str, rows: list[int], number: Any) -> Check:

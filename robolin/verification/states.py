@@ -15,6 +15,11 @@ TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
 # limits of more than this many of the above stand for none
 WIDEST = 4.0
 
+# how far away an arm is looked at whose base slides, unless a limit keeps it nearer
+FAR = 100.0
+# the state in which it is
+FAR_STATE = 3
+
 CHANGES = ("dq", "dqd", "dqdd", "dtau")
 
 
@@ -28,6 +33,7 @@ def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
 
     The first states are the middle of the limits, their lower and their upper ends; the others
     are drawn evenly.  Velocities stay inside their limits, accelerations are about 2.
+    The one after the ends of the limits is far away where an arm slides on its base.
     """
     rng = np.random.default_rng(seed)
     low, high = np.array([_range(joint) for joint in arm.joints]).T
@@ -36,10 +42,13 @@ def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
     shares = drawn[:, 0]
     for i, share in enumerate((0.5, 0.0, 1.0)[:samples]):
         shares[i] = share
+    q = low + (high - low) * shares
+    for k in arm.sliding_base if samples > FAR_STATE else ():
+        q[FAR_STATE, arm.coordinates[k - 1]] = _far(arm.link(k).joint)
     speed = np.array([_speed(joint) for joint in arm.joints])
     normal = np.random.default_rng([seed, 1]).normal(size=(samples, 1 + len(CHANGES), arm.n))
     return {
-        "q": low + (high - low) * shares,
+        "q": q,
         "qd": speed * (2.0 * drawn[:, 1] - 1.0),
         "qdd": 2.0 * normal[:, 0],
         **{name: normal[:, i] for i, name in enumerate(CHANGES, start=1)},
@@ -55,6 +64,12 @@ def _range(joint: Joint) -> tuple[float, float]:
     if joint.kind == "continuous" or lower > upper:
         return -reach, reach
     return lower, upper
+
+
+def _far(joint: Joint) -> float:
+    """A place along a slide, far away if its limits allow that."""
+    upper = joint.limits.upper
+    return FAR if upper is None else min(upper, FAR)
 
 
 def _speed(joint: Joint) -> float:

@@ -89,7 +89,7 @@ class Subject:
             return f"{numbers} numbers a state are too many to check"
         if self.arm.groups and name in ONE_FREEDOM:
             return f"joint '{self.arm.groups[0].name}' has several freedoms"
-        if algorithm.kind != "any" and self.followers:
+        if algorithm.kind not in ("any", "reaching") and self.followers:
             return self.followers
         if algorithm.kind == "serial" and not self.arm.serial:
             return "the arm branches"

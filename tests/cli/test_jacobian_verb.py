@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import robolin as library
+from robolin.checking.recorded_question import frame_told
 from tests.cli.command import answered, robolin
 
 Q = [0.3, -1.0, 1.2, 0.4, 0.9, 0.1]
@@ -17,6 +18,7 @@ QD = [0.5, -0.2, 0.9, 0.3, -0.8, 0.1]
 TAU = [3.0, -20.0, 1.0, 2.0, 0.5, 1.0]
 SPATIAL = ["rx", "ry", "rz", "x", "y", "z"]
 STATE = ["--q", ",".join(map(repr, Q)), "--qd", ",".join(map(repr, QD))]
+TOOL = ["--frame", "tool0"]
 TORQUE = ["--tau", ",".join(map(repr, TAU))]
 
 
@@ -27,8 +29,12 @@ def document(*args: str | Path) -> dict[str, Any]:
 
 def assert_same(found: dict[str, Any], expected: Any) -> None:
     """Every array of a library's result, to the bit."""
-    for name, values in vars(expected).items():
+    for name, values in arrays_of(expected).items():
         assert found[name] == values.tolist(), name
+
+
+def arrays_of(expected: Any) -> dict[str, Any]:
+    return {name: values for name, values in vars(expected).items() if name != "frame"}
 
 
 def test_jacobian_is_the_librarys() -> None:
@@ -39,7 +45,7 @@ def test_jacobian_is_the_librarys() -> None:
 
     expected = library.jacobian(arm, Q, QD, frame="tool0", point=(0, 0.1, 0.2))
     assert_same(found["results"], expected)
-    assert list(found["results"]) == list(vars(expected))
+    assert list(found["results"]) == list(arrays_of(expected))
     assert found["units"]["jacobian"] == "rad/s or m/s per rad/s"
     assert found["units"]["position"] == "m"
     contract = found["meta"]["contract"]
@@ -61,19 +67,20 @@ def test_everything_at_once_is_the_librarys() -> None:
 def test_derivatives_take_accelerations() -> None:
     """Without the operational space, --qdd says at which accelerations."""
     arm = library.load("ur5")
-    found = document("jacobian", "ur5", *STATE, "--qdd", "1,0,2,0,0,1", "--derivatives")
+    found = document("jacobian", "ur5", *STATE, "--qdd", "1,0,2,0,0,1", "--derivatives", *TOOL)
 
-    assert_same(found["results"], library.frame_derivatives(arm, Q, QD, [1, 0, 2, 0, 0, 1]))
+    qdd = [1, 0, 2, 0, 0, 1]
+    assert_same(found["results"], library.frame_derivatives(arm, Q, QD, qdd, frame="tool0"))
 
 
 def test_the_frames_own_axes() -> None:
     """--reference frame is reference='frame', and the contract says so."""
     arm = library.load("ur5")
-    flags = ["--reference", "frame", "--operational-space"]
+    flags = ["--reference", "frame", "--operational-space", *TOOL]
     found = document("jacobian", "ur5", *STATE, *TORQUE, *flags)
 
-    assert_same(found["results"], library.jacobian(arm, Q, QD, reference="frame"))
-    expected = library.operational_space(arm, Q, QD, TAU, reference="frame")
+    assert_same(found["results"], library.jacobian(arm, Q, QD, reference="frame", frame="tool0"))
+    expected = library.operational_space(arm, Q, QD, TAU, reference="frame", frame="tool0")
     assert_same(found["results"], expected)
     assert "the frame's own axes" in found["meta"]["contract"]["frame"]
 
@@ -143,7 +150,7 @@ def test_trajectories_in_every_form(trajectory: Path, tmp_path: Path, suffix: st
 
 def test_a_singular_row_is_refused_or_left_out(trajectory: Path, tmp_path: Path) -> None:
     """An error names the line of the file; with --on-bad-row nan only that row is missing."""
-    asked = ["jacobian", "ur5", "--trajectory", str(trajectory), "--operational-space"]
+    asked = ["jacobian", "ur5", "--trajectory", str(trajectory), "--operational-space", *TOOL]
     target = tmp_path / "felt.npz"
     refused = robolin(*asked, "-o", str(target))
     assert refused.code == 3
@@ -154,7 +161,44 @@ def test_a_singular_row_is_refused_or_left_out(trajectory: Path, tmp_path: Path)
     answered(*asked, "-o", str(target), "--on-bad-row", "nan")
     missing = np.isnan(np.load(target)["operational_inertia"]).any(axis=(1, 2))
     assert missing.tolist() == [row == 3 for row in range(10)]
-    answered("jacobian", "ur5", "--trajectory", trajectory, "--operational-space-inverse")
+    answered("jacobian", "ur5", "--trajectory", trajectory, "--operational-space-inverse", *TOOL)
+
+
+@pytest.mark.parametrize("args", [["jacobian"], ["forward", "--tip-acceleration"]], ids=" ".join)
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_frame_that_nobody_named_is_told(args: list[str], form: str) -> None:
+    """Columns do not tell the frame, so a note does, unless the user named it."""
+    ran = answered(args[0], "two-link", "--format", form, *args[1:])
+    assert "the frame is 'tip'" in ran.err
+
+
+def test_a_frame_that_was_named_needs_no_note() -> None:
+    """Whoever named a frame is not told of it."""
+    assert "frame" not in answered("jacobian", "two-link", "--frame", "lower").err
+
+
+def test_an_answer_stored_before_frames_had_to_be_named_is_checked(tmp_path: Path) -> None:
+    """A stored result is asked again about the frame its contract tells."""
+    stored = tmp_path / "stored.json"
+    answered("jacobian", "two-link", "-o", stored)
+    assert robolin("check", stored).code == 0
+    told = frame_told(json.loads(stored.read_text())["meta"])
+    assert told == {"frame": "tip"}
+
+
+def test_arms_with_grippers_are_answered_and_the_contract_says_how() -> None:
+    """Where a joint follows another, elimination answers, which the contract tells."""
+    asked = [
+        "panda-fingers",
+        "--q",
+        "0.1,-0.8,0.2,-2.4,0.3,1.6,0.8,0.01",
+        "--qd",
+        "0.1,0,0,0,0,0,0,0",
+    ]
+    felt = document("jacobian", *asked, "--frame", "panda_hand", "--operational-space")
+    assert "J 𝓜⁻¹ J* by elimination" in felt["meta"]["contract"]["algorithm"]
+    made = document("diagonalize", *asked)
+    assert "elimination in the mass matrix" in made["meta"]["contract"]["algorithm"]
 
 
 def test_few_joints_are_noted() -> None:
@@ -170,13 +214,14 @@ def test_few_joints_are_noted() -> None:
 WRONG = [
     (["panda", "--frame", "panda_hnd"], 2, "did you mean 'panda_hand'?"),
     (["panda-fingers"], 2, "has several ends"),
+    (["panda"], 2, "6 frames are on the last link of 'panda': which one is meant?"),
+    (["ur5"], 2, "'wrist_3_link', 'ee_link', 'tool0'"),
     (["panda", "--point", "1,2"], 2, "2 numbers, not 3"),
-    (["panda", "--tau", "hold"], 2, "has no effect here"),
-    (["panda", "--qdd", "1,1,1,1,1,1,1"], 2, "has no effect here"),
+    (["panda", "--frame", "panda_hand", "--tau", "hold"], 2, "has no effect here"),
+    (["two-link", "--qdd", "1,1"], 2, "has no effect here"),
     (["panda", "--derivatives", "--reference", "frame"], 2, "cannot go together"),
-    (["ur5", "--operational-space"], 3, "operational_inertia does not exist"),
-    (["ur5", "--operational-space"], 3, "alone: --operational-space-inverse"),
-    (["panda-fingers", "--frame", "panda_hand", "--operational-space"], 3, "follows"),
+    (["ur5", *TOOL, "--operational-space"], 3, "operational_inertia does not exist"),
+    (["ur5", *TOOL, "--operational-space"], 3, "alone: --operational-space-inverse"),
     (["panda", "--reference", "tool"], 2, "--reference"),
 ]
 

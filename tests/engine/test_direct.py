@@ -45,7 +45,7 @@ def arrays(result: object) -> list[np.ndarray]:
 def _holds_on(kind: str, arm: Arm) -> bool:
     if kind == "closed":
         return bool(arm.loops)
-    if kind == "spanning":
+    if kind in ("spanning", "reaching"):
         return not arm.has_mimic and arm.n >= 6 and arm.serial
     return kind == "any" or (not arm.has_mimic and (kind == "independent" or arm.serial))
 

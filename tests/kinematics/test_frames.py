@@ -15,9 +15,33 @@ from tests.robots import random_arm
 
 
 def test_the_only_end_of_a_description_is_the_tip() -> None:
-    """A fixed link at the end counts; of several on the last link, the moving one is taken."""
+    """A fixed link at the end counts."""
     assert default_frame(robolin.load("two-link")).name == "tip"
-    assert default_frame(robolin.load("ur5")) == Frame("wrist_3_link", 1)
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda", "ur10"])
+def test_several_frames_on_the_last_link_have_to_be_chosen_from(name: str) -> None:
+    """Where frames in different places are on the last link, nobody's frame is taken."""
+    arm = robolin.load(name)
+    on_last = {frame.name for frame in arm.frames.values() if frame.link == 1}
+    with pytest.raises(robolin.UsageError, match="which one is meant") as caught:
+        robolin.jacobian(arm, 0.0)
+    assert all(f"'{frame}'" in caught.value.hint for frame in on_last)
+    for frame in on_last:
+        assert robolin.jacobian(arm, 0.0, frame=frame).frame == frame
+
+
+def test_every_result_about_a_frame_names_it() -> None:
+    """Whether or not it was named, results say which frame they are about."""
+    arm = robolin.load("two-link")
+    for ask in (
+        robolin.jacobian,
+        robolin.frame_motion,
+        robolin.frame_derivatives,
+        robolin.operational_space,
+    ):
+        assert ask(arm, [0.3, -0.7]).frame == "tip"
+        assert ask(arm, [0.3, -0.7], frame="lower").frame == "lower"
 
 
 def test_the_tip_that_an_arm_was_loaded_with() -> None:
@@ -30,7 +54,10 @@ def test_the_tip_that_an_arm_was_loaded_with() -> None:
 
 def test_arms_made_by_hand_have_their_last_link() -> None:
     """Without a description the end is the link that carries no other."""
-    assert default_frame(random_arm(1, 4)) == Frame("link3", 1)
+    arm = random_arm(1, 4)
+    assert default_frame(replace(arm, frames={})) == Frame("link3", 1)
+    with pytest.raises(robolin.UsageError, match="2 frames are on the last link"):
+        default_frame(arm)
 
 
 def test_several_ends_have_to_be_chosen_from() -> None:

@@ -17,7 +17,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.engine.direct import DirectChain
-from robolin.engine.parameters import parameters_of
+from robolin.engine.parameters import at_rest, parameters_of
 from robolin.operator_algebra.expression import Expression
 from robolin.operator_algebra.robot import Operators
 from tests.dynamics.operators import Operators as Witness
@@ -34,7 +34,9 @@ class Subject:
         states = random_states(arm, 1, seed)
         self.q, self.qd, self.qdd = states.q[0], states.qd[0], states.qdd[0]
         self.dq, self.dqd, self.dtau = states.dq[0], states.dqd[0], states.dtau[0]
-        self.parameters = parameters_of(arm)
+        read = parameters_of(arm)
+        # operators are shown in one frame, whatever the state
+        self.parameters = at_rest(read) if arm.sliding_base else read
 
     def __str__(self) -> str:
         return self.arm.name

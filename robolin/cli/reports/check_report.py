@@ -81,13 +81,13 @@ def _report_table(entries: Sequence[Difference]) -> ReportTable:
     # one state has no rows to tell apart
     if all(entry.row is None for entry in entries):
         return ReportTable(header[1:-1], [row[1:-1] for row in rows], _NUMBERS)
-    return ReportTable(header, rows, _NUMBERS)
+    return ReportTable(header, rows, _NUMBERS, keys=2)
 
 
 def changes_table(changes: Sequence[Change]) -> ReportTable:
     """What differs between two models, as a table."""
     header = ("part", "name", "quantity", "old", "new", "unit", "change")
-    return ReportTable(header, [changes_row(change) for change in changes], _NUMBERS)
+    return ReportTable(header, [changes_row(change) for change in changes], _NUMBERS, keys=3)
 
 
 def changes_row(change: Change) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from robolin.analysis.limits import JointLimits, Margin
 from robolin.cli.reports.report import Part, ReportTable, TextLines
+from robolin.terminal.numbers import ROUNDING, is_rounding
 from robolin.wording import counted
 
 COLUMNS = ("joint", "quantity", "row", "time", "value", "limit", "margin", "margin_percent", "unit")
@@ -28,6 +29,7 @@ def parts(found: JointLimits, precision: int, one_state: bool) -> list[Part]:
                 tuple(header[i] for i in keep),
                 [tuple(row[i] for i in keep) for row in rows],
                 numbers,
+                keys=2,
             )
         )
     shown.append(TextLines([*unlimited(found), _verdict(found)]))
@@ -41,7 +43,9 @@ def _hidden(found: JointLimits, one_state: bool) -> set[str]:
 
 def _cells(margin: Margin, precision: int) -> tuple[str, ...]:
     def figure(value: float | None) -> str:
-        return "" if value is None else f"{value:.{precision}g}"
+        if value is None:
+            return ""
+        return ROUNDING if is_rounding(value, abs(margin.limit)) else f"{value:.{precision}g}"
 
     return (
         margin.joint,

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,17 +17,25 @@ from robolin.cli.flags.output_flags import color_flag, standard_output
 from robolin.errors import UsageError
 from robolin.wording import printable, printable_json
 
+if TYPE_CHECKING:
+    from robolin.terminal.column_blocks import Block
+
 EXTENSIONS = {".json": "json", ".txt": "table"}
 
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table; a column of numbers stands to the right."""
+    """A table; a column of numbers stands to the right.
+
+    keys: how many of the first columns tell the rows apart, and are repeated where a terminal
+          is too narrow for all columns side by side
+    """
 
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     numbers: frozenset[str] = frozenset()
     title: str = ""
+    keys: int = 1
 
 
 @dataclass(frozen=True)
@@ -155,40 +163,37 @@ def _columns(table: ReportTable) -> list[str]:
 
 
 def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
+    blocks = [_blocks(part, width) if isinstance(part, ReportTable) else [] for part in parts]
+    needed = max((block.width for each in blocks for block in each), default=0)
+
     from rich.text import Text
 
+    from robolin.terminal.column_blocks import drawn_block, wrapped
     from robolin.terminal.console import console_of, drawn_on
 
-    console = console_of(width, color)
-    for i, part in enumerate(parts):
+    # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
+    console = console_of(max(width, needed), color)
+    for i, (part, columns) in enumerate(zip(parts, blocks, strict=True)):
         if i:
             console.print()
         if part.title:
             console.print(Text(printable(part.title), style="bold"))
         if isinstance(part, TextLines):
             for line in part.lines:
-                console.print(Text(printable(line)), soft_wrap=True)
-        else:
-            console.print(_drawn_table(part))
+                for piece in wrapped(printable(line), width):
+                    console.print(Text(piece), soft_wrap=True)
+            continue
+        for j, block in enumerate(columns):
+            if j:
+                console.print()
+            console.print(drawn_block(block, part.header, part.rows, part.numbers))
     return drawn_on(console)
 
 
-def _drawn_table(part: ReportTable) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def _blocks(table: ReportTable, width: int) -> list[Block]:
+    from robolin.terminal.column_blocks import column_blocks
 
-    table = Table(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, pad_edge=False)
-    for i, name in enumerate(part.header):
-        table.add_column(
-            name,
-            justify="right" if name in part.numbers else "left",
-            style="cyan" if i == 0 else "",
-            overflow="fold",
-        )
-    for row in part.rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    return table
+    return list(column_blocks(table.header, table.rows, table.numbers, table.keys, width))
 
 
 def _width(terminal: bool) -> int:

@@ -55,7 +55,7 @@ def _report_table(checks: list[Check]) -> ReportTable:
         )
         for check in checks
     ]
-    return ReportTable(header, rows, frozenset(("error", "bound", "state")))
+    return ReportTable(header, rows, frozenset(("error", "bound", "state")), keys=2)
 
 
 def _digits(checks: list[Check]) -> list[str]:

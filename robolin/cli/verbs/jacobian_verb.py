@@ -20,7 +20,7 @@ _FLAGS = [
         section=METHOD,
         metavar="LINK",
         help="The link, moving or merged, that the answer is about.  "
-        "[default: the tip, or the only end]",
+        "[default: the tip, or the only end; needed where several are on the last link]",
     ),
     flag("--point", section=METHOD, metavar="X,Y,Z", help="A point in it.  [default: 0,0,0]"),
     flag(
@@ -67,7 +67,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
     Example:
       robolin jacobian panda --frame panda_hand_tcp --q panda_joint4=-90deg
       robolin jacobian ur5 --frame tool0 --point 0,0,0.1 --reference frame
-      robolin jacobian ur5 --q 0,-1,1,0.5,1,0 --operational-space --tau hold
+      robolin jacobian ur5 --frame tool0 --q 0,-1,1,0.5,1,0 --operational-space --tau hold
     """
     from robolin.cli.respond import respond
 

@@ -203,6 +203,9 @@ def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
         world = "fixed" if floats else f"root link '{root}'"
         place = f"where link '{arm.link(arm.groups[0].body).name}' is"
         return f"world = {world}; computed about {place}, which changes no result"
+    if arm.sliding_base:
+        place = f"the first joint, gone along with link '{arm.link(arm.sliding_base[-1]).name}'"
+        return f"world = root link '{root}'; computed about {place}, which changes no result"
     first = sum(link.parent == arm.base for link in arm.links)
     place = "the first joint" if first == 1 else f"the middle of the {first} first joints"
     return f"world = root link '{root}'; computed about {place}, which changes no result"

@@ -5,7 +5,7 @@ a is the classical acceleration of the frame, F a wrench that something applies 
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Slots
+from robolin.algebra.chain import Chain, Scalars, Slots
 from robolin.algebra.inertias import PLACE, ZERO_ARTICULATED, articulated_times, rank_one
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import ZERO6, add, dot, scale, sub
@@ -35,7 +35,11 @@ def operational_space_inverse(chain: Chain) -> None:
 
 def operational_space(chain: Chain) -> None:
     """Λ as well, and μ = -Λ a for the a that comes about without F."""
-    inverse, free = operational_inverse(chain)
+    out_inertia(chain, *operational_inverse(chain))
+
+
+def out_inertia(chain: Chain, inverse: Vector, free: Vector) -> None:
+    """Λ and μ as results; a pose in which there is no Λ is complained of."""
     inertia = symmetric_inverse(chain, INERTIA, inverse)
     _out_symmetric(chain, INERTIA, inertia)
     out_spatial(chain, "bias_wrench", tuple(-x for x in articulated_times(inertia, free)))
@@ -54,13 +58,16 @@ def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:
     columns = [at_point(tuple(Lam[place] for place in row), tip.r) for row in PLACE]
     rows = [at_point(tuple(column[i] for column in columns), tip.r) for i in range(6)]
     inverse = tuple(rows[i][j] for i in range(6) for j in range(i, 6))
-    free = _free_acceleration(chain, links, art, tip)
+    free = free_acceleration(chain, links, hinge_accelerations(chain, links, art), tip)
+    out_inverse(chain, tip, inverse, free)
+    return inverse, free
 
-    # results
+
+def out_inverse(chain: Chain, tip: TipFrame, inverse: Vector, free: Vector) -> None:
+    """Λ⁻¹ and the free acceleration as results, with the axes they can be turned into."""
     _out_symmetric(chain, INVERSE, inverse)
     out_spatial(chain, "free_acceleration", free)
     out_rotation(chain, tip)
-    return inverse, free
 
 
 def link_responses(chain: Chain, links: Links, art: Articulated) -> Slots:
@@ -81,9 +88,9 @@ def link_responses(chain: Chain, links: Links, art: Articulated) -> Slots:
     return Lam
 
 
-def _free_acceleration(chain: Chain, links: Links, art: Articulated, tip: TipFrame) -> Vector:
+def free_acceleration(chain: Chain, links: Links, qdd: Scalars, tip: TipFrame) -> Vector:
     """J q̈ + J̇ q̇ with the q̈ that the torques and loads there are cause."""
-    qd, qdd = chain.given("qd"), hinge_accelerations(chain, links, art)
+    qd = chain.given("qd")
     moving, a = velocities(chain, links, qd), chain.cell(ZERO6)
 
     # what every hinge that moves the frame adds to its acceleration

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain
+from robolin.algebra.chain import Chain, Sink
 from robolin.algebra.inertias import (
     gyroscopic,
     gyroscopic_times,
@@ -11,16 +11,20 @@ from robolin.algebra.inertias import (
 )
 from robolin.algebra.vectors import add, angular, dot
 from robolin.dynamics.links.link_motion import velocities
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import Links, place_links
 
 
 def coriolis_matrix(chain: Chain) -> None:
+    """C from q and q̇."""
+    coriolis_entries(chain, place_links(chain), chain.result("coriolis_matrix"))
+
+
+def coriolis_entries(chain: Chain, links: Links, C: Sink) -> None:
     """The A_D of Algorithm 2 without its factor 2, from q and q̇ alone.
 
     X = R H*       X̂ = R̂* H*       X_C = R Ḣ* + R̂ H*
     C(j,k) = H(j) X_C              C(k,j) = X* Ḣ*(j) + X̂* H*(j)
     """
-    links = place_links(chain)
     moving = velocities(chain, links, chain.given("qd"))
     R, Rhat = chain.sums(10), chain.sums(12)
     for k in chain.tip_to_base():
@@ -34,10 +38,10 @@ def coriolis_matrix(chain: Chain) -> None:
         # forces that unit motions of hinge k need
         X, Xhat = rigid_times(composite, H), gyroscopic_transpose_times(gyro, H)
         XC = add(rigid_times(composite, moving.Hd[k]), gyroscopic_times(gyro, angular(H)))
-        chain.out("coriolis_matrix", (k, k), dot(H, XC))
+        C.put((k, k), dot(H, XC))
 
         # what hinges inboard feel of hinge k, and it of them
         for j in chain.inboard_of(k):
-            chain.out("coriolis_matrix", (j, k), dot(links.H[j], XC))
+            C.put((j, k), dot(links.H[j], XC))
             back = dot(X, moving.Hd[j]) + dot(Xhat, angular(links.H[j]))
-            chain.out("coriolis_matrix", (k, j), back)
+            C.put((k, j), back)

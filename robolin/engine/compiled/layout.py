@@ -25,8 +25,9 @@ FRAME_DOUBLES = 12
 # tables of n + 2 whole numbers each, by link; then the links of tip, loads, closures
 PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, OUTERMOST, CARRIER, RESTS = 0, 1, 2, 3, 4, 5, 6, 7
 
-# by coordinate: its public place; by turn, and how many at 0: the links with partners outboard
-PLACE, PARTNERED, LINK_TABLES = 8, 9, 10
+# by coordinate: its public place; by turn, and how many at 0: the links with partners outboard;
+# by coordinate: the link that its joint moves itself
+PLACE, PARTNERED, LEADER, LINK_TABLES = 8, 9, 10, 11
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,9 @@ def wholes_of(parameters: Parameters, first: list[int]) -> np.ndarray:
         order = (row.parent, first[k], row.turns, row.coordinate, row.follows)
         tables[:PLACE, k] = (*order, row.outermost, row.carrier, row.rests)
     tables[PLACE, 1 : m + 1] = parameters.order
+    for k, row in enumerate(parameters.links, start=1):
+        if not row.follows:
+            tables[LEADER, row.coordinate] = k
     partnered = [k for k, row in enumerate(parameters.links, start=1) if row.outermost != k]
     tables[PARTNERED, : len(partnered) + 1] = (len(partnered), *partnered)
     loads = [load.link for load in parameters.loads]

@@ -1,0 +1,39 @@
+"""Solving and multiplying with the factor L of 𝓜 = L D L*, by coordinates; its diagonal is 1."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Column, Table
+
+
+def times_transposed(chain: Chain, L: Table, x: Column) -> Column:
+    """L* x."""
+    found = chain.column()
+    for j in chain.coordinates():
+        entry = chain.cell((x[j],))
+        for r in chain.coordinates(after=j):
+            entry.value = (entry.value[0] + L[r, j] * x[r],)
+        found[j] = entry.value[0]
+    return found
+
+
+def solved(chain: Chain, L: Table, x: Column) -> Column:
+    """L⁻¹ x."""
+    found = chain.column()
+    for r in chain.coordinates():
+        entry = chain.cell((x[r],))
+        for j in chain.coordinates(before=r):
+            entry.value = (entry.value[0] - L[r, j] * found[j],)
+        found[r] = entry.value[0]
+    return found
+
+
+def congruent(chain: Chain, L: Table, W: Table) -> None:
+    """Overwrite W with L⁻¹ W L⁻*: rows first, then columns."""
+    for r in chain.coordinates():
+        for j in chain.coordinates(before=r):
+            for s in chain.coordinates():
+                W[r, s] = W[r, s] - L[r, j] * W[j, s]
+    for r in chain.coordinates():
+        for j in chain.coordinates(before=r):
+            for s in chain.coordinates():
+                W[s, r] = W[s, r] - L[r, j] * W[s, j]

@@ -1,0 +1,160 @@
+"""Diagonalized and operational-space dynamics by elimination, where joints follow others too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.evaluation.evaluate import evaluate
+from robolin.evaluation.methods import algorithm_for
+from robolin.kinematics.frames import at_frame
+from tests.dynamics.running import complex_step
+from tests.engine.on_lanes import on_lanes
+from tests.robots import TOOL, named, random_arm, random_states, with_follower, with_wrench
+
+FREE = [random_arm(4, 2), random_arm(5, 7, tree=True, armature=True, damping=True)]
+FREE += [with_wrench(random_arm(6, 9, friction_velocity=0.3), model) for model in ("dead", "world")]
+TIED = [
+    with_follower(random_arm(7, 8, armature=True, damping=True)),
+    with_follower(random_arm(8, 9, tree=True, friction_velocity=0.4), followers=2),
+    with_wrench(with_follower(random_arm(9, 8)), "follower"),
+    robolin.load("panda-fingers"),
+]
+STATES = 5
+PLAIN, ROOTLESS = (
+    ("diagonalize", "undiagonalize"),
+    (
+        "diagonalize-unnormalized",
+        "undiagonalize-unnormalized",
+    ),
+)
+
+every = pytest.mark.parametrize("arm", [*FREE, *TIED], ids=named)
+tied = pytest.mark.parametrize("arm", TIED, ids=named)
+
+
+def state(arm: Arm) -> dict[str, np.ndarray]:
+    s = random_states(arm, STATES)
+    return {"q": s.q, "qd": s.qd, "tau": s.dtau}
+
+
+def close(found: np.ndarray, true: np.ndarray, within: float = 1e-10) -> None:
+    size = float(np.abs(true).max(initial=1.0))
+    np.testing.assert_allclose(found, true, rtol=0, atol=within * size)
+
+
+@pytest.mark.parametrize("arm", FREE, ids=named)
+@pytest.mark.parametrize("verb", [*PLAIN, *ROOTLESS])
+def test_elimination_gives_what_the_recursions_give(arm: Arm, verb: str) -> None:
+    """Where both hold, every result is the same to rounding."""
+    given = {**state(arm)}
+    for name, like in (("nu", "qd"), ("epsilon", "tau"), ("xi", "qd"), ("kappa", "tau")):
+        given[name] = given[like]
+    found = evaluate(arm, verb, given, method="conventional")
+    true = evaluate(arm, verb, given, method="operator")
+    for key in true:
+        close(found[key], true[key])
+
+
+@every
+def test_the_factor_is_one_of_the_mass_matrix(arm: Arm) -> None:
+    """m m* is 𝓜, and ν·ν is twice the kinetic energy."""
+    given = state(arm)
+    found = evaluate(arm, "diagonalize", given, method="conventional")
+    M = robolin.mass_matrix(arm, given["q"])
+    close(found["m"] @ found["m"].swapaxes(-1, -2), M)
+    energy = np.einsum("bi,bij,bj->b", given["qd"], M, given["qd"])
+    close((found["nu"] ** 2).sum(-1), energy)
+    bare = evaluate(arm, "diagonalize-unnormalized", given, method="conventional")
+    L = bare["factor"]
+    close(L * bare["D"][:, None, :] @ L.swapaxes(-1, -2), M)
+
+
+@every
+def test_the_equation_of_motion_holds_in_the_new_coordinates(arm: Arm) -> None:
+    """ν̇ + C(q, ν) = ε, with ν̇ by a complex step along the motion that the torques cause."""
+    given = state(arm)
+    found = evaluate(arm, "diagonalize", given, method="conventional")
+    qdd = evaluate(arm, "forward", given)["qdd"]
+    name, names = "diagonalize-conventional", ("q", "qd", "tau")
+    by = {
+        along: complex_step(arm, name, {each: given[each] for each in names}, along)["nu"]
+        for along in ("q", "qd")
+    }
+    rate = np.einsum("bij,bj->bi", by["q"], given["qd"]) + np.einsum("bij,bj->bi", by["qd"], qdd)
+    close(rate + found["coriolis"], found["epsilon"])
+    # Coriolis forces do no work
+    close((found["nu"] * found["coriolis"]).sum(-1), np.zeros(STATES))
+
+
+@every
+def test_the_equation_without_roots(arm: Arm) -> None:
+    """D ξ̇ + C(q, ξ) = κ."""
+    given = state(arm)
+    found = evaluate(arm, "diagonalize-unnormalized", given, method="conventional")
+    qdd = evaluate(arm, "forward", given)["qdd"]
+    name = "diagonalize-unnormalized-conventional"
+    by = {along: complex_step(arm, name, given, along)["xi"] for along in ("q", "qd")}
+    rate = np.einsum("bij,bj->bi", by["q"], given["qd"]) + np.einsum("bij,bj->bi", by["qd"], qdd)
+    close(found["D"] * rate + found["coriolis"], found["kappa"])
+
+
+@every
+def test_the_way_back(arm: Arm) -> None:
+    """Velocities and torques come back from both kinds of coordinates."""
+    given = state(arm)
+    for there, back in (PLAIN, ROOTLESS):
+        found = evaluate(arm, there, given, method="conventional")
+        again = evaluate(arm, back, {"q": given["q"], **found}, method="conventional")
+        close(again["qd"], given["qd"])
+        close(again["tau"], given["tau"])
+
+
+@every
+def test_operational_space_is_that_of_the_jacobian(arm: Arm) -> None:
+    """Λ⁻¹ is J 𝓜⁻¹ J*, the free acceleration J q̈ + J̇ q̇, and Λ a + μ = 0 for it."""
+    frame = TOOL if TOOL in arm.frames else "panda_hand"
+    given, placed = state(arm), at_frame(arm, frame, (0.1, -0.2, 0.3))
+    found = evaluate(placed, "operational-space-inverse", given, method="conventional")
+    at = robolin.jacobian(arm, given["q"], given["qd"], frame=frame, point=(0.1, -0.2, 0.3))
+    J, Minv = at.jacobian, np.linalg.inv(robolin.mass_matrix(arm, given["q"]))
+    qdd = evaluate(arm, "forward", given)["qdd"]
+    close(found["operational_inertia_inverse"], J @ Minv @ J.swapaxes(-1, -2))
+    close(found["free_acceleration"], np.einsum("bij,bj->bi", J, qdd) + at.jacobian_rate_qd)
+    if np.linalg.matrix_rank(J).min() == 6:
+        full = evaluate(placed, "operational-space", given, method="conventional")
+        Lam, free = full["operational_inertia"], full["free_acceleration"]
+        close(
+            Lam @ full["operational_inertia_inverse"], np.broadcast_to(np.eye(6), Lam.shape), 1e-7
+        )
+        close(np.einsum("bij,bj->bi", Lam, free), -full["bias_wrench"], 1e-8)
+
+
+@tied
+def test_auto_takes_elimination_where_joints_follow_others(arm: Arm) -> None:
+    """Arms with grippers are answered, and the contract says by what."""
+    for verb in (*PLAIN, *ROOTLESS, "operational-space", "operational-space-inverse"):
+        assert algorithm_for(arm, verb) == f"{verb}-conventional"
+        with pytest.raises(robolin.RobolinError, match="follows"):
+            algorithm_for(arm, verb, "operator")
+
+
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name.endswith("-conventional")])
+@pytest.mark.parametrize("arm", [FREE[1], TIED[1]], ids=named)
+def test_kernels_have_the_same_bits(arm: Arm, name: str) -> None:
+    """Lanes give Python's bits, whether or not joints follow others."""
+    if name == "operational-space-conventional":
+        arm = TIED[0] if arm.has_mimic else random_arm(3, 8)
+    arm = replace(arm, tip=arm.frames[TOOL])
+    s, entry = random_states(arm, 30), ALGORITHMS[name]
+    made = {"nu": s.qd, "xi": s.qd, "epsilon": s.dtau, "kappa": s.dtau, "tau": s.dtau}
+    given = {need: made[need] if need in made else getattr(s, need) for need in entry.needs}
+    found, complaints = on_lanes(arm, name, entry, given)
+    true = evaluate(arm, name, given, engine="python")
+    assert not complaints.any()
+    assert all(found[key].tobytes() == true[key].tobytes() for key in true)
