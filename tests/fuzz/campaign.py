@@ -74,7 +74,9 @@ def tried(kind: str, data: bytes, folder: Path) -> tuple[int, Failure | None]:
     except BaseException as error:
         return -2, Failure(kind, f"escaped: {type(error).__name__}", data)
     what = ""
-    if ran.code not in EXPECTED:
+    if TooLongError.__name__ in ran.err:
+        what = "more time than any file may take"
+    elif ran.code not in EXPECTED:
         what = (ran.err.splitlines() or [str(ran.code)])[0][:100]
     elif "Traceback" in ran.err:
         what = "a traceback"
