@@ -10,10 +10,10 @@ the two orders meet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 Vector3 = tuple[float, float, float]
 Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
@@ -360,19 +360,3 @@ def as_loaded(arm: Arm, loaded_with: Mapping[str, Any] | None) -> Arm:
     """This arm, just made, with what makes it again: `replace` forgets it, as it should."""
     object.__setattr__(arm, "loaded_with", loaded_with)
     return arm
-
-
-T = TypeVar("T")
-
-
-def kept_with(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
-    """What `make` works out of an arm: once, kept with it, and gone when the arm goes.
-
-    An arm made from this one by `replace`, copied or pickled starts with nothing kept.  Where two
-    threads ask for the first time at once, both may work it out, and both get the same one.
-    """
-    kept: dict[str, Any] = arm.__dict__.get("_kept") or arm.__dict__.setdefault("_kept", {})
-    if name not in kept:
-        kept.setdefault(name, make(arm))
-    found: T = kept[name]
-    return found

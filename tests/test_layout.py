@@ -20,6 +20,7 @@ ALLOWED = {
     for room, allowed in {
         "arm": "",
         "arrays": "",
+        "kept_with": "arm",
         "background": "",
         "errors": "",
         "quantities": "",
@@ -31,7 +32,7 @@ ALLOWED = {
         "algebra": "",
         "dynamics": "algebra",
         "engine": "algebra arm errors geometry",
-        "evaluation": "algebra arm dynamics engine errors input_checks wording",
+        "evaluation": "algebra arm dynamics engine errors input_checks kept_with wording",
         "number_texts": "errors",
         "description": "arm errors geometry number_texts wording",
         "results": "arrays errors",
@@ -50,9 +51,11 @@ ALLOWED = {
             "answering arrays background description errors files number_texts quantities "
             "results wording"
         ),
-        "loops": "arm engine errors evaluation input_checks",
+        "loops": "arm engine errors evaluation input_checks kept_with",
         "simulation": "arm arrays errors evaluation geometry input_checks loops wording",
-        "kinematics": "algebra arm description dynamics errors geometry input_checks wording",
+        "kinematics": (
+            "algebra arm description dynamics errors geometry input_checks kept_with wording"
+        ),
         "operator_algebra": "algebra arm arrays dynamics engine errors input_checks",
         "analysis": (
             "algebra api arm arrays dynamics engine errors evaluation geometry "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from robolin.arm import Arm, kept_with
+from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters, parameters_of
+from robolin.kept_with import kept_with
 
 
 class ArmCache:

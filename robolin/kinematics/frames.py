@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
-from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded, kept_with
+from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded
 from robolin.errors import UsageError
 from robolin.geometry.rotations import compose
 from robolin.input_checks import require_arm
+from robolin.kept_with import kept_with
 from robolin.wording import did_you_mean, quoted
 
 # places that are kept in mind with an arm before all are forgotten

@@ -16,9 +16,10 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.arm import Arm, kept_with
+from robolin.arm import Arm
 from robolin.evaluation.evaluate import How, LoopMethod
 from robolin.input_checks import Array
+from robolin.kept_with import kept_with
 from robolin.loops.closure_arrays import AS_USUAL, Closures, evaluate_flat, open_by, row_count
 from robolin.loops.rank import Mask, independent_rows, patterns
 from robolin.loops.solve import METHODS, System, without_inertia

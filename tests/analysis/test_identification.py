@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.analysis.identification import RANK_BELOW, _told
+from robolin.analysis.identification import RANK_BELOW, _rank_and_shares
 from robolin.analysis.sampling import random_motions
 from tests.robots import random_arm
 
@@ -55,7 +55,7 @@ def test_rounding_is_no_effect() -> None:
     """A parameter that moves torques by rounding alone counts for nothing."""
     rng = np.random.default_rng(3)
     stacked = rng.normal(size=(20, 3)) * [1.0, 1e-15, 1.0]
-    found = _told(stacked, ("one", "rounding", "other"), RANK_BELOW)
+    found = _rank_and_shares(stacked, ("one", "rounding", "other"), RANK_BELOW)
 
     assert (found.rank, found.share[1]) == (2, 0.0)
 

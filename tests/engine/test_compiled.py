@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def motions(arm: Arm, count: int) -> dict[str, np.ndarray]:
 
 def copy_of(arm: Arm) -> Arm:
     """The same arm, without the kernels that have been loaded for it."""
-    return Arm(**{name: getattr(arm, name) for name in arm.__dataclass_fields__})
+    return replace(arm)
 
 
 # memory

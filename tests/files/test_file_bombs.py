@@ -171,7 +171,8 @@ def test_a_provenance_of_other_types_is_refused(tmp_path: Path, key: str, gone: 
 def test_what_is_stored_passes(tmp_path: Path, verb: str, arm: str) -> None:
     """Every result that robolin stores is one that it reads."""
     path = tmp_path / "r.json"
-    more = ["--duration", "0.01"] if verb == "simulate" else []
+    frame = {"two-link": "tip", "ur5": "tool0"}[arm]
+    more = {"simulate": ["--duration", "0.01"], "jacobian": ["--frame", frame]}.get(verb, [])
     ran = command(verb, arm, *more, "-o", path)
     assert ran.code == 0, ran.err
     robolin.read_result(path)

@@ -154,7 +154,7 @@ def test_tables_show_both_parts_and_the_kind_of_axis():
     )
     lines = render_table(Result("modes", (array,), JOINTS, {}, {}, {}), 80, False, 3).splitlines()
     assert lines[1].split() == ["mode", "poles", "[1/s]"]
-    assert lines[3:] == ["1      -1.0 + 2.00j", "2     -10.5 - 0.25j"]
+    assert lines[3:] == ["1       -1.00 + 2.00j", "2     -10.5  - 0.250j"]
     text = render_table(poles(2), None, False, 3)
     assert str(EPOCH) in text
     assert "\nstate" in text

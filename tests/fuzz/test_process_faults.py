@@ -65,7 +65,7 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
     words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
     assert _ended(_started(*words)).code == 0
     whole = _numbers(f"out.{ext}")
-    for _ in range(6):
+    for _ in range(2):
         Path(f"out.{ext}").unlink(missing_ok=True)
         process = _started(*words)
         time.sleep(rng.uniform(0.3, 1.2))
@@ -75,9 +75,7 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
         assert ran.code in (0, SIGNALS[number], -number), ran
         assert "Traceback" not in ran.err or ran.code == -number
         if Path(f"out.{ext}").exists():
-            assert (
-                robolin.read_result(f"out.{ext}").arrays["mass_matrix"].tobytes() == whole.tobytes()
-            )
+            assert _numbers(f"out.{ext}") == whole
         if number != signal.SIGKILL:
             assert _left(project) == []
     assert _ended(_started(*words)).code == 0

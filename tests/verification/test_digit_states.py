@@ -17,7 +17,7 @@ def _subject(unanswered: list[int], links: int) -> Any:
     values = np.ones((4, 2, 2))
     values[unanswered, 0, 1] = np.nan
     ran = SimpleNamespace(arrays={"x": values, "y": np.ones(4)})
-    arm = SimpleNamespace(links=[None] * links)
+    arm = SimpleNamespace(links=[None] * links, sliding_base=())
     return SimpleNamespace(q=np.zeros((4, 2)), condition=CONDITION, arm=arm, ran=lambda _: ran)
 
 
