@@ -100,7 +100,8 @@ def test_no_number_is_cut_and_no_line_too_long(robot: Path, verb: tuple[str, ...
     args = (*verb, str(robot))
     whole = decimals(seen(100_000, *args))
     assert whole or verb[0] in ("count", "validate")
-    for width in WIDTHS:
+    # one width is enough for what fills thousands of lines
+    for width in WIDTHS if whole.total() < 20_000 else WIDTHS[1:2]:
         shown = seen(width, *args)
         assert max(map(len, shown.splitlines())) <= width
         # times stand beside every block of columns
