@@ -225,8 +225,7 @@ class Arm:
         figures: what the description says in plain numbers, for telling what changed in it
         source: what the arm was loaded from
         digest: SHA-256 of the file
-        loaded_with: 'arm' and the model flags that make this arm again; None if nothing does, as
-            after `dataclasses.replace`
+        loaded_with: what makes this arm again; None if nothing does, as after `replace`
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -327,8 +326,7 @@ class Arm:
     def sliding_base(self) -> tuple[int, ...]:
         """The links on the base that slide, base to tip and three at most, all others with them.
 
-        Those between the base and the last of them weigh nothing, and no frame in question is
-        there: where they are shows nowhere.
+        Those inboard of the last one weigh nothing and carry no frame in question.
         """
         found: list[int] = []
         inboard, counted = self.base, len(self.links) >= 3 and not self.loops
