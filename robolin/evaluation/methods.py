@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
-from robolin.arm import Arm
 from robolin.errors import RobolinError
 
 if TYPE_CHECKING:
+    from robolin.arm import Arm
     from robolin.dynamics.algorithm import Algorithm
 
 Method = Literal[
