@@ -118,8 +118,8 @@ def _bryson(model: StateSpace, word: str) -> Array:
     for i, joint in enumerate(model.arm.joints):
         limits = joint.limits
         if word == "position":
-            both = limits.lower is not None and limits.upper is not None
-            most = 0.5 * (limits.upper - limits.lower) if both else None  # type: ignore[operator]
+            lower, upper = limits.lower, limits.upper
+            most = None if lower is None or upper is None else 0.5 * (upper - lower)
         else:
             most = limits.velocity if word == "velocity" else limits.effort
         if word == "effort" and i not in model.actuated:
