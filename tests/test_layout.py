@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -93,35 +94,57 @@ def _room(module: Path) -> str:
     return module.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-def _imports(module: Path) -> Iterator[tuple[int, str]]:
+def _tree(module: Path) -> ast.Module:
+    return ast.parse(module.read_text("utf-8"))
+
+
+@cache
+def _imports(module: Path) -> tuple[tuple[int, str], ...]:
     """Every module imported anywhere in the file, with its line."""
-    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+    found = []
+    for node in ast.walk(_tree(module)):
         if isinstance(node, ast.Import):
-            for name in node.names:
-                yield node.lineno, name.name
+            found += [(node.lineno, name.name) for name in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{_name(module)}:{node.lineno}: imports are absolute"
             if node.module == "robolin":
-                for name in node.names:
-                    yield node.lineno, f"robolin.{name.name}"
+                found += [(node.lineno, f"robolin.{name.name}") for name in node.names]
             elif node.module:
-                yield node.lineno, node.module
+                found.append((node.lineno, node.module))
+    return tuple(found)
 
 
-@pytest.mark.parametrize("module", MODULES, ids=_name)
-def test_rooms_import_only_what_they_may(module: Path) -> None:
-    """A module imports its own room and the ones that its room is allowed."""
+def _trespasses(module: Path) -> Iterator[str]:
+    """The imports of a module that its room is not allowed."""
     room = _room(module)
-    if room not in ALLOWED:
-        assert room in CONNECTING, f"'{room}' is no room we know"
+    for line, name in _imports(module):
+        if name.partition(".")[0] == "robolin" and name.split(".")[1] not in ALLOWED[room] | {room}:
+            yield f"{_name(module)}:{line}: {name}"
+
+
+def _numpy(module: Path) -> Iterator[str]:
+    """The lines in which a module imports NumPy, anywhere or, where on demand is fine, at once."""
+    lines = {line for line, name in _imports(module) if name.partition(".")[0] == "numpy"}
+    if lines and _room(module) in NUMPY_ON_DEMAND:
+        lines &= {node.lineno for node in _tree(module).body if isinstance(node, ast.Import)}
+    yield from (f"{_name(module)}:{line}" for line in sorted(lines))
+
+
+def _prints(module: Path) -> Iterator[str]:
+    """The lines in which a module prints."""
+    if "print" not in module.read_text("utf-8"):
         return
-    known = ALLOWED[room] | {room}
-    trespasses = [
-        f"{_name(module)}:{line}: {name}"
-        for line, name in _imports(module)
-        if name.partition(".")[0] == "robolin" and name.split(".")[1] not in known
-    ]
-    assert not trespasses, "\n".join(trespasses)
+    for node in ast.walk(_tree(module)):
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name) and called.id == "print":
+            yield f"{_name(module)}:{called.lineno}"
+
+
+def test_rooms_import_only_what_they_may() -> None:
+    """A module imports its own room and the ones that its room is allowed."""
+    assert {_room(module) for module in MODULES} <= {*ALLOWED, *CONNECTING}
+    found = [each for m in MODULES if _room(m) in ALLOWED for each in _trespasses(m)]
+    assert not found, "\n".join(found)
 
 
 def test_no_room_imports_itself_by_a_detour() -> None:
@@ -139,32 +162,16 @@ def test_no_room_imports_itself_by_a_detour() -> None:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
-@pytest.mark.parametrize("module", MODULES, ids=_name)
-def test_plain_rooms_need_no_numpy(module: Path) -> None:
+def test_plain_rooms_need_no_numpy() -> None:
     """Descriptions are plain numbers, and algorithms know nothing of arrays."""
-    tree = ast.parse(module.read_text("utf-8"))
-    found = [line for line, name in _imports(module) if name.partition(".")[0] == "numpy"]
-    if _room(module) in NUMPY_ON_DEMAND:
-        at_once = {node.lineno for node in tree.body if isinstance(node, ast.Import)}
-        found = [line for line in found if line in at_once]
-    elif _room(module) not in NO_NUMPY:
-        return
-    assert not found, f"{_name(module)} imports NumPy in line {found[0]}"
+    plain = [module for module in MODULES if _room(module) in NO_NUMPY | NUMPY_ON_DEMAND]
+    assert [each for module in plain for each in _numpy(module)] == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=_name)
-def test_only_commands_print(module: Path) -> None:
+def test_only_commands_print() -> None:
     """Nothing in the library writes to the terminal by itself."""
-    if _room(module) == "cli":
-        return
-    prints = [
-        node.lineno
-        for node in ast.walk(ast.parse(module.read_text("utf-8")))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "print"
-    ]
-    assert not prints, f"{_name(module)} prints in line {prints[0]}"
+    library = [module for module in MODULES if _room(module) != "cli"]
+    assert [each for module in library for each in _prints(module)] == []
 
 
 def test_no_two_modules_have_one_name() -> None:
@@ -173,10 +180,8 @@ def test_no_two_modules_have_one_name() -> None:
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=_name)
-def test_modules_stay_readable(module: Path) -> None:
+def test_modules_stay_readable() -> None:
     """An algorithm fits on about two screens, any other module on a few."""
-    lines = len(module.read_text("utf-8").splitlines())
-    if _name(module) == CATALOGUE:
-        return
-    assert lines <= (LONGEST_ALGORITHM if _room(module) == "dynamics" else LONGEST_MODULE)
+    lines = {m: len(m.read_text("utf-8").splitlines()) for m in MODULES if _name(m) != CATALOGUE}
+    longest = {m: LONGEST_ALGORITHM if _room(m) == "dynamics" else LONGEST_MODULE for m in lines}
+    assert [f"{_name(m)}: {lines[m]} lines" for m in lines if lines[m] > longest[m]] == []
