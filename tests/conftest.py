@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,4 +27,8 @@ def kernel_folder(
         patch.setitem(os.environ, "ROBOLIN_CACHE", str(place))
         # the key that kernels are signed with
         patch.setitem(os.environ, "XDG_CONFIG_HOME", str(place / "settings"))
+        if sys.dont_write_bytecode:
+            # where sources may not have bytecode beside them, each command would compile them all
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", str(place.parent / "bytecode"))
         yield place

@@ -12,6 +12,8 @@ from pathlib import Path
 from tools.markdown import ROOT
 
 ANYTHING = "..."
+# besides the user's places, those of the key of kernels and of bytecode, if the caller has chosen
+KEPT = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "PYTHONPYCACHEPREFIX")
 START = "import sys; sys.argv[0] = 'robolin'; from robolin.cli.main import run; sys.exit(run())"
 
 
@@ -20,14 +22,15 @@ def environment(folder: Path) -> dict[str, str]:
     script = folder / "robolin"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{START}" "$@"\n')
     script.chmod(0o755)
-    kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    if "PYTHONPYCACHEPREFIX" not in kept:
+        kept["PYTHONDONTWRITEBYTECODE"] = "1"
     return kept | {
         "PATH": f"{folder}:{os.defpath}",
         "PYTHONPATH": str(ROOT),
         # kernels that are there already need not be compiled again
         "ROBOLIN_CACHE": os.environ.get("ROBOLIN_CACHE", str(folder / "kernels")),
         "PYTHONIOENCODING": "utf-8",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
         "TERM": "dumb",

@@ -2,8 +2,9 @@
 
 Eleven arms, 1000 states each, every algorithm of the catalogue that holds on the arm.  NumPy runs
 all states at once and is what everything else is compared with: floats (on a few states, as they
-take milliseconds each), lanes as wide as this machine's, threads and chunks (on all), and lanes of
-other machines' widths (on kernels of three variants: compiling takes most of the time).
+take milliseconds each), lanes, threads and chunks (on all).  Compiling takes most of the time, so
+an algorithm has one kernel for a variant of arms, and these are in turn as wide as this machine's
+lanes and as those of other machines.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import pytest
 import robolin
 from robolin.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.compiled.kernels import host_width
 from robolin.engine.compiled.layout import Variant, variant_of
 from robolin.engine.compiled.trace import NEIGHBOURS
 from robolin.engine.parameters import parameters_of as parameters
@@ -27,7 +27,8 @@ from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
 from tests.robots import TOOL, WRENCH_MODELS, named, random_arm, with_follower
 
 STATES = 1000
-ON_FLOATS = 20
+# rows of every kind that `on_arrays` makes: plain, of many turns, at rest, and both
+ON_FLOATS = (0, 1, 2, 29, 500, 999)
 JOBS, CHUNKS = (1, 2, 4), (1, 7, 4096)
 
 
@@ -71,29 +72,53 @@ def kernel_mates() -> list[list[Arm]]:
     return list(groups.values())
 
 
-# between them every field of a variant is set and unset; joints with several freedoms and bases
-# that float have tests of their own in tests/dynamics/test_groups.py
-ON_ALL_WIDTHS = {"panda", "panda-fingers", "tree-7-36-loaded"}
-
-
-# what a quick run tries
+# what a quick run tries: between these arms every field of a variant is set and unset; joints with
+# several freedoms and bases that float have tests of their own in tests/dynamics/test_groups.py
 QUICK = {"inverse", "forward", "mass-matrix", "linearize-inverse"}
+QUICK_ARMS = {"panda", "panda-fingers", "tree-7-36-loaded"}
+
+# short arms and singular poses have no answer, arms without loops are not closed: the tests of
+# these kinds choose others
+ELSEWHERE = {"spanning", "reaching", "closed"}
+
+
+def holds(kind: str, arm: Arm) -> bool:
+    """Whether algorithms of a kind have an answer for the arm."""
+    return (kind == "any" or not arm.has_mimic) and (kind != "serial" or arm.serial)
+
+
+def groups_in_turn(turn: int, kind: str) -> list[list[Arm]]:
+    """The groups an algorithm is tried on: loads pull at a chain or at a tree, in turn."""
+    groups = [mates for mates in kernel_mates() if holds(kind, mates[0])]
+    loads = [mates for mates in groups if mates[0].wrenches]
+    return [mates for mates in groups if mates not in loads or mates is loads[turn % len(loads)]]
+
+
+def widths_in_turn(turn: int, count: int) -> list[tuple[int, ...]]:
+    """Widths for the kernels of `count` variants, so that each width is met."""
+    widths = [(WIDTHS[(turn + i) % len(WIDTHS)],) for i in range(count)]
+    missing = tuple(width for width in WIDTHS if (width,) not in widths)
+    return [*widths[:-1], widths[-1] + missing]
 
 
 def cases() -> Iterator[Any]:
     """An algorithm and arms that share its kernel, so that no two tests compile the same one."""
-    for name, algorithm in ALGORITHMS.items():
-        if algorithm.kind in ("spanning", "reaching"):
-            continue  # short arms and singular poses have no answer; its own tests choose others
-        if algorithm.kind == "closed":
-            continue  # these answer on arms with loops; their own tests have some
-        for mates in kernel_mates():
+    tried = {name: each for name, each in ALGORITHMS.items() if each.kind not in ELSEWHERE}
+    for turn, (name, algorithm) in enumerate(tried.items()):
+        groups = groups_in_turn(turn, algorithm.kind)
+        for mates, widths in zip(groups, widths_in_turn(turn, len(groups)), strict=True):
             arm = mates[0]
-            independent = algorithm.kind == "any" or not arm.has_mimic
-            if independent and (algorithm.kind != "serial" or arm.serial):
-                quick = name in QUICK and arm.name in ON_ALL_WIDTHS
-                marks = () if quick else (pytest.mark.slow,)
-                yield pytest.param(name, mates, id=f"{name}-{arm.name}", marks=marks)
+            quick = name in QUICK and arm.name in QUICK_ARMS
+            marks = () if quick else (pytest.mark.slow,)
+            yield pytest.param(name, mates, widths, id=f"{name}-{arm.name}", marks=marks)
+
+
+def test_every_algorithm_and_every_variant_meets_every_width() -> None:
+    met = [case.values for case in cases()]
+    by_algorithm = {(name, width) for name, _, widths in met for width in widths}
+    by_variant = {(mates[0].name, width) for _, mates, widths in met for width in widths}
+    assert len(by_algorithm) == len(WIDTHS) * len({name for name, _, _ in met})
+    assert len(by_variant) == len(WIDTHS) * len(kernel_mates())
 
 
 def on_arrays(name: str, arm: Arm) -> tuple[Mapping[str, np.ndarray], dict[str, np.ndarray]]:
@@ -112,10 +137,11 @@ def bits(results: Mapping[str, np.ndarray]) -> dict[str, bytes]:
     return {name: np.ascontiguousarray(array).tobytes() for name, array in results.items()}
 
 
-@pytest.mark.parametrize(("name", "mates"), list(cases()))
-def test_every_way_of_running_gives_the_same_bits(name: str, mates: list[Arm]) -> None:
+@pytest.mark.parametrize(("name", "mates", "widths"), list(cases()))
+def test_every_way_of_running_gives_the_same_bits(
+    name: str, mates: list[Arm], widths: tuple[int, ...]
+) -> None:
     """Floats, NumPy, lanes of any width, and any number of threads and chunks agree to the bit."""
-    widths = WIDTHS if mates[0].name in ON_ALL_WIDTHS else (host_width(),)
     for arm in mates:
         _require_the_same_bits(arm, name, widths)
 
@@ -126,7 +152,7 @@ def _require_the_same_bits(arm: Arm, name: str, widths: Sequence[int]) -> None:
     assert all(np.isfinite(array).all() for array in expected.values())
     true = bits(expected)
 
-    for row in range(0, STATES, STATES // ON_FLOATS):
+    for row in ON_FLOATS:
         state = {each: values[row] for each, values in given.items()}
         found = run_on(parameters(arm), algorithm.run, algorithm.gives, state)[0]
         one = {each: array[row] for each, array in expected.items()}
@@ -139,7 +165,9 @@ def _require_the_same_bits(arm: Arm, name: str, widths: Sequence[int]) -> None:
 
     for jobs in JOBS:
         for chunk in CHUNKS:
-            found, _ = on_lanes(arm, name, algorithm, given, jobs=jobs, chunk=chunk)
+            found, _ = on_lanes(
+                arm, name, algorithm, given, width=widths[0], jobs=jobs, chunk=chunk
+            )
             assert bits(found) == true, f"{arm.name}, {jobs} jobs, chunks of {chunk}"
 
 
