@@ -27,6 +27,11 @@ WITHOUT_SHAPES = {
     *("answer", "answer_stream", "check", "record", "write"),
     *("from_urdfpy", "load", "parameter_names", "read_result", "verify"),
 }
+# examples that verify an arm or hold it with a controller
+COSTLY = {
+    *("ComputedTorque", "FeedbackControl", "FeedbackCost", "PDControl", "PlacedPoles"),
+    *("PoseControl", "Verification", "verify"),
+}
 
 
 def _sections(name: str) -> dict[str, str]:
@@ -106,7 +111,9 @@ def test_classes_tell_their_fields(name: str) -> None:
                 assert re.search(r"\([^)]+\)", entry[1]), f"{field.name} has no shape"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in COSTLY else n for n in NAMES]
+)
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What stands below an example is what it prints."""
     if name == "from_urdfpy":

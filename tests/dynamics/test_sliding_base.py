@@ -16,9 +16,8 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import Parameters, at_rest, parameters_of
 from tests.engine.on_lanes import on_lanes
-from tests.robots import TOOL, random_arm, random_states, with_follower, with_wrench
+from tests.robots import TOOL, named, random_arm, random_states, with_follower, with_wrench
 
-AWAY = (100.0, 1000.0)
 VERBS = (
     *("inverse", "forward", "mass-matrix", "mass-matrix-inverse", "linearize-inverse"),
     *("linearize-forward", "linearize-forward-conventional", "mass-matrix-derivative"),
@@ -68,7 +67,7 @@ def digits(found: Any, true: Any) -> float:
 
 
 @pytest.mark.parametrize("slides", [1, 2, 3])
-@pytest.mark.parametrize("away", AWAY)
+@pytest.mark.parametrize("away", [pytest.param(100.0, marks=pytest.mark.slow), 1000.0])
 def test_far_from_home_no_digit_is_lost(slides: int, away: float) -> None:
     """A hundred metres or a kilometre away, results are as right as those of any arm."""
     arm = mobile(slides)
@@ -83,9 +82,25 @@ def test_far_from_home_no_digit_is_lost(slides: int, away: float) -> None:
             assert digits(found[key], true[key]) > DIGITS, (name, key)
 
 
-@pytest.mark.parametrize("slides", [1, 2, 3])
-@pytest.mark.parametrize("heavy", [False, True])
-@pytest.mark.parametrize("wrench", ["", "follower", "dead", "world"])
+# every number of slides and every load, on light and on heavy slides
+@pytest.mark.parametrize(
+    ("slides", "heavy", "wrench"),
+    [
+        (1, False, ""),
+        (2, True, "dead"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                (1, True, "world"),
+                (2, False, "follower"),
+                (2, True, ""),
+                (3, False, "dead"),
+                (3, False, "world"),
+                (3, True, "follower"),
+            )
+        ),
+    ],
+)
 def test_the_frame_that_goes_along_changes_no_result(slides: int, heavy: bool, wrench: str) -> None:
     """In 60 digits every result is that of a frame which stays: poses, energies, loads and all."""
     arm = mobile(slides, heavy)
@@ -102,7 +117,8 @@ def test_the_frame_that_goes_along_changes_no_result(slides: int, heavy: bool, w
             np.testing.assert_allclose(moving[key], still[key], rtol=0, atol=close)
 
 
-@pytest.mark.parametrize("arm", [mobile(1), mobile(3), with_follower(mobile(2))], ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", [mobile(1), mobile(3), with_follower(mobile(2))], ids=named)
 def test_kernels_have_the_same_bits(arm: Arm) -> None:
     """Lanes go along as Python does, to the bit."""
     s = random_states(arm, 40)
