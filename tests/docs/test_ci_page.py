@@ -94,6 +94,7 @@ def action_commands(inputs: Mapping[str, str]) -> list[str]:
     return commands
 
 
+@pytest.mark.slow
 def test_the_action_validates_and_checks(project: Path, variables: dict[str, str]) -> None:
     """Its steps pass on a sound project, write SARIF, and fail where the arm is odd or another."""
     assert run("robolin record --suite", project, variables).returncode == 0

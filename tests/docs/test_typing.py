@@ -29,6 +29,7 @@ robolin.load("panda", gravty=0)
 """
 
 
+@pytest.mark.slow
 def test_results_are_typed_as_arrays(tmp_path: Path) -> None:
     """Under mypy --strict a program sees arrays, not Any, and misspelt words are errors."""
     pytest.importorskip("mypy")

@@ -47,6 +47,7 @@ def test_kernels_keep_to_the_memory_they_are_given(width: int) -> None:
     assert (ran.code, ran.out, ran.err) == (0, "intact\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_kernels_run_wherever_the_stack_lies(width: int) -> None:
     """Registers are put on the stack as if it were aligned: the way in must see to that."""

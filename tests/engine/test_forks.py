@@ -31,6 +31,7 @@ states = [[0.1, 0.2]] * 100
 """
 
 
+@pytest.mark.slow
 def test_a_fork_while_another_thread_compiles() -> None:
     """The child compiles and runs kernels though a thread of its parent was compiling one."""
     ran = python(

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,18 @@ class Watch:
         return [path for path in self.folder.iterdir() if path.suffix != ".kernel"]
 
 
+# what a kernel is compiled to does not depend on when, as a test says, and takes long
+compiled_before = cache(kernels._compiled)
+
+
 @pytest.fixture
 def watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Watch:
     seen = Watch(tmp_path / "kernels")
-    compile_it, link_it = kernels._compiled, kernels._linked
+    link_it = kernels._linked
 
     def compiling(recipe: Recipe) -> bytes:
         seen.compiled.append(recipe.name)
-        return compile_it(recipe)
+        return compiled_before(recipe)
 
     def linking(stored: bytes, width: int) -> kernels.Kernel:
         seen.linked.append(stored)
@@ -85,6 +90,11 @@ def doubles_as_in_a_new_process(name: str = "test-doubled") -> None:
     q = np.arange(10.0).reshape(5, 2)
     found, _ = on_lanes(ARM, name, DOUBLED, {"q": q})
     np.testing.assert_array_equal(found["y"], 2.0 * q)
+
+
+def test_compiling_again_gives_the_same_code() -> None:
+    recipe = recipe_for("test-doubled", DOUBLED, arm_tables(parameters(ARM)), None)
+    assert kernels._compiled(recipe) == kernels._compiled(recipe)
 
 
 def test_a_kernel_is_compiled_once(watch: Watch) -> None:
@@ -414,6 +424,7 @@ def test_an_unusable_folder_is_one_warning(watch: Watch, monkeypatch: pytest.Mon
     doubles_as_in_a_new_process("test-doubled-again")
 
 
+@pytest.mark.slow
 def test_a_command_says_so_in_one_line(tmp_path: Path) -> None:
     """On the command line the warning is one line on stderr, and the results are on stdout."""
     motion = tmp_path / "motion.csv"
@@ -478,6 +489,7 @@ print(tau.tobytes().hex())
 """
 
 
+@pytest.mark.slow
 def test_two_processes_may_compile_the_same_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -536,6 +548,7 @@ def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -
     assert sum(path.stat().st_size for path in watch.files()) <= 350
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linearize-forward", "linearize-forward-conventional"])
 def test_the_largest_kernels_are_small(name: str) -> None:
     """The machine code of the longest algorithms takes no more than 200 kB."""

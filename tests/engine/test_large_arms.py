@@ -23,6 +23,7 @@ def test_work_grows_with_results_and_eliminations() -> None:
     assert all(work_of(random_arm(3, 12), verb) < MUCH_WORK for verb in VERBS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("mimic", [False, True])
 def test_one_state_of_a_large_arm_is_compiled_with_the_same_bits(

@@ -32,7 +32,9 @@ def bits(results: Mapping[str, np.ndarray]) -> dict[str, bytes]:
     return {name: np.ascontiguousarray(array).tobytes() for name, array in results.items()}
 
 
-@pytest.mark.parametrize("arm_name", ARMS)
+@pytest.mark.parametrize(
+    "arm_name", [n if n == "four-bar" else pytest.param(n, marks=pytest.mark.slow) for n in ARMS]
+)
 @pytest.mark.parametrize("name", CLOSED)
 def test_every_way_of_running_gives_the_same_bits(name: str, arm_name: str) -> None:
     """Floats, NumPy and lanes agree to the bit, on the closures and off them."""
