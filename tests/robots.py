@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import robolin
 from robolin.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose, Wrench
@@ -175,6 +176,16 @@ def every_arm() -> tuple[Arm, ...]:
 
 def named(arm: Arm) -> str:
     return arm.name
+
+
+def on_each(arms: Sequence[Arm]) -> pytest.MarkDecorator:
+    """A test with each arm; a quick run leaves out second draws of the same size and shape."""
+    again = {arm.name for arm in sample_arms()[24:]}
+    cases = [
+        pytest.param(arm, id=arm.name, marks=[pytest.mark.slow] if arm.name in again else [])
+        for arm in arms
+    ]
+    return pytest.mark.parametrize("arm", cases)
 
 
 def with_wrench(arm: Arm, model: str, seed: int = 0, frame: str = TOOL) -> Arm:

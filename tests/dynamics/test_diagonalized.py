@@ -25,11 +25,11 @@ from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
 from tests.dynamics.running import gap
 from tests.dynamics.worked import Worked, worked
-from tests.robots import every_arm, independent, named, random_arm, random_states, with_wrench
+from tests.robots import every_arm, independent, on_each, random_arm, random_states, with_wrench
 
 EXACT = 2e-14
 
-every_independent = pytest.mark.parametrize("arm", independent(every_arm()), ids=named)
+every_independent = on_each(independent(every_arm()))
 
 
 def divided(condition: float) -> float:

@@ -8,7 +8,6 @@ digits as its condition number has: 1e-14 + 1e-15 cond(𝓜), above the 1e-17 �
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import robolin
 from robolin.algebra.inertias import gyroscopic, gyroscopic_times, gyroscopic_transpose_times
@@ -17,18 +16,16 @@ from tests.dynamics.loop_free import loop_free, mhat
 from tests.dynamics.running import gap, run_on
 from tests.dynamics.worked import worked
 from tests.dynamics.world import kinetic_energy, weight_torque
-from tests.robots import every_arm, independent, named
+from tests.robots import every_arm, independent, on_each
 
 EXACT = 2e-14
 
 # ∂q̈/∂q̇ may vanish; at speeds of about 1 its terms are about 1
 MADE_OF = {"qdd": 0.0, "dqdd_dtau": 0.0, "dqdd_dqd": 1.0, "dqdd_dq": 0.0}
 
-every = pytest.mark.parametrize("arm", every_arm(), ids=named)
-every_independent = pytest.mark.parametrize("arm", independent(every_arm()), ids=named)
-every_chain = pytest.mark.parametrize(
-    "arm", [arm for arm in independent(every_arm()) if arm.serial], ids=named
-)
+every = on_each(every_arm())
+every_independent = on_each(independent(every_arm()))
+every_chain = on_each([arm for arm in independent(every_arm()) if arm.serial])
 
 
 def divided(condition: float) -> float:

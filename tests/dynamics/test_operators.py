@@ -7,20 +7,17 @@ operator forms add terms of opposite sign that the recursions never form.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import robolin
 from robolin.arm import Arm
 from tests.dynamics.operators import Operators, tall, turned_forces, wide
 from tests.dynamics.running import gap
 from tests.dynamics.worked import Worked, worked
-from tests.robots import every_arm, independent, named
+from tests.robots import every_arm, independent, on_each
 
 EXACT = 2e-14
 
-every_chain = pytest.mark.parametrize(
-    "arm", [arm for arm in independent(every_arm()) if arm.serial], ids=named
-)
+every_chain = on_each([arm for arm in independent(every_arm()) if arm.serial])
 
 
 def divided(condition: float) -> float:

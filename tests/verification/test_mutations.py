@@ -98,7 +98,16 @@ CORE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "array"), CORE)
+# a quick run takes the first result of each algorithm
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        pytest.param(
+            name, array, marks=[] if array in [*ALGORITHMS[name].gives][:1] else [pytest.mark.slow]
+        )
+        for name, array in CORE
+    ],
+)
 def test_a_slightly_wrong_result_fails(
     name: str, array: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +125,7 @@ LOOPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "array"), LOOPS)
 def test_a_slightly_wrong_closure_fails(
     name: str, array: str, monkeypatch: pytest.MonkeyPatch

@@ -50,6 +50,7 @@ def _unusual() -> list[Arm]:
     return arms
 
 
+@pytest.mark.slow
 @without_kernels
 @pytest.mark.parametrize("arm", _unusual(), ids=named)
 def test_losses_loads_and_followers_pass(arm: Arm) -> None:
@@ -71,7 +72,7 @@ def test_floating_base_passes() -> None:
     assert told["Ṁ - 2C is skew"].detail == "joint 'base' has several freedoms"
 
 
-@pytest.mark.parametrize("arm", ["four-bar", "five-bar"])
+@pytest.mark.parametrize("arm", ["four-bar", pytest.param("five-bar", marks=pytest.mark.slow)])
 def test_loops_are_checked_closed(arm: str) -> None:
     """Closures, their motion and its linearization are compared, with kernels and digits."""
     found = robolin.verify(robolin.load(arm), samples=4)
