@@ -10,7 +10,8 @@ from tests.fuzz.campaign import CORPUS, here, tried
 from tests.fuzz.subjects import SUBJECTS
 
 FOUND = sorted(path for path in CORPUS.iterdir() if path.suffix != ".md")
-EACH = 80
+# seed, and how many changed files of each kind
+CAMPAIGNS = [(1, 15), pytest.param(2, 65, marks=pytest.mark.slow)]
 
 
 @pytest.fixture(autouse=True)
@@ -20,9 +21,10 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", SUBJECTS)
-def test_a_short_campaign(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "count"), CAMPAIGNS)
+def test_a_short_campaign(kind: str, seed: int, count: int, tmp_path: Path) -> None:
     """Changed files of every kind are answered rightly or refused with a reason."""
-    tally = here(kind, tmp_path, 1, EACH)
+    tally = here(kind, tmp_path, seed, count)
     assert not tally.failures, [failure.what for failure in tally.failures.values()]
 
 

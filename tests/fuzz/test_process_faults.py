@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import robolin
@@ -48,6 +49,12 @@ def _numbers(path: str) -> bytes:
     return robolin.read_result(path).arrays["mass_matrix"].tobytes()
 
 
+def _whole() -> bytes:
+    """What is in a file of the rows of t.csv."""
+    rows = np.loadtxt("t.csv", delimiter=",", skiprows=1)
+    return robolin.mass_matrix(robolin.load("two-link"), rows[:, 1:]).tobytes()
+
+
 def _left(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.endswith(".part")]
 
@@ -70,22 +77,21 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
     """The file is absent or whole, and what was half written goes, at the next write at last."""
     rng = random.Random(f"{number} {ext}")
     words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
-    assert _ended(_started(*words)).code == 0
-    whole = _numbers(f"out.{ext}")
     for _ in range(2):
         Path(f"out.{ext}").unlink(missing_ok=True)
         process = _started(*words)
-        time.sleep(rng.uniform(0.3, 1.2))
+        time.sleep(rng.uniform(0.1, 0.5))
         process.send_signal(number)
         ran = _ended(process)
         # before the interpreter is ready for it, a signal is the system's
         assert ran.code in (0, SIGNALS[number], -number), ran
         assert "Traceback" not in ran.err or ran.code == -number
         if Path(f"out.{ext}").exists():
-            assert _numbers(f"out.{ext}") == whole
+            assert _numbers(f"out.{ext}") == _whole()
         if number != signal.SIGKILL:
             assert _left(project) == []
     assert _ended(_started(*words)).code == 0
+    assert _numbers(f"out.{ext}") == _whole()
     assert _left(project) == []
 
 
@@ -94,9 +100,9 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
 def test_two_processes_and_one_target(project: Path, ext: str) -> None:
     """Whoever comes last has written the file, and it is whole."""
     words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
-    ended = [_ended(process) for process in [_started(*words) for _ in range(3)]]
-    assert [ran.code for ran in ended] == [0, 0, 0]
-    assert len(_numbers(f"out.{ext}")) == 20_000 * 4 * 8
+    ended = [_ended(process) for process in [_started(*words) for _ in range(2)]]
+    assert [ran.code for ran in ended] == [0, 0]
+    assert _numbers(f"out.{ext}") == _whole()
     assert _left(project) == []
 
 
@@ -156,7 +162,7 @@ def _small_disk(size: str, script: str) -> Ran | None:
 
 
 @pytest.mark.parametrize("ext", EXTENSIONS)
-@pytest.mark.parametrize("size", ["4k", "200k"])
+@pytest.mark.parametrize("size", ["4k", pytest.param("200k", marks=pytest.mark.slow)])
 def test_a_full_disk(ext: str, size: str) -> None:
     """It is called that in every format, and nothing is left on it."""
     words = f"mass-matrix two-link --trajectory t.csv -o small/out.{ext}"
