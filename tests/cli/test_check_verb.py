@@ -517,6 +517,7 @@ def single_changes() -> list[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_one_part_in_a_million_is_found_and_named(tmp_path: Path) -> None:
     """Every mass, COM, inertia, origin, axis and damping of the Panda, changed by 1e-6, is told.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import robolin
+from robolin.arm import Arm
 from tests.control.octave import octave
 from tests.robots import random_arm
 
@@ -61,26 +63,37 @@ def test_python_control_finds_the_same(model: robolin.StateSpace) -> None:
     assert found.poles.stable
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_random_arms_are_regulated(seed: int) -> None:
-    """The Riccati equation is met to 1e-10, the loop is stable, the nonlinear arm costs xᵀ P x."""
+def regulated(seed: int) -> tuple[Arm, np.random.Generator, np.ndarray, Any, Any]:
+    """A random arm of 1 to 7 joints, a state of it, its model there and a regulator."""
     arm = random_arm(100 + seed, 1 + seed % 7, seed % 2 == 1 and seed % 7 > 0, armature=True)
     rng = np.random.default_rng(seed)
     q = rng.uniform(-1.5, 1.5, arm.n)
     model = robolin.state_space(arm, q)
-    regulator = robolin.lqr(model, 10.0, 0.1)
+    return arm, rng, q, model, robolin.lqr(model, 10.0, 0.1)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_arms_are_regulated(seed: int) -> None:
+    """The Riccati equation is met to 1e-10, and the loop is stable."""
+    _, _, _, model, regulator = regulated(seed)
 
     P, K = regulator.P, regulator.K
     left = model.A.T @ P + P @ model.A - K.T @ regulator.R @ K + regulator.Q
     assert np.abs(left).max() <= 1e-10 * np.abs(regulator.Q).max()
     assert np.linalg.eigvalsh(P).min() > 0.0
-    poles = regulator.poles
-    assert poles.stable
+    assert regulator.poles.stable
 
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(7, 14))]
+)
+def test_the_nonlinear_arm_costs_what_is_predicted(seed: int) -> None:
+    """Regulated near its rest, an arm of any number of joints costs xᵀ P x."""
+    arm, rng, q, _, regulator = regulated(seed)
     start = rng.normal(size=arm.n)
     start *= 1e-3 / np.linalg.norm(start)
     # steps that follow the fastest pole
-    dt = 0.2 / poles.frequency.max()
+    dt = 0.2 / regulator.poles.frequency.max()
     motion = robolin.simulate(
         arm, q + start, duration=100 * dt, dt=dt, control=regulator.feedback(), engine="python"
     )

@@ -21,6 +21,7 @@ WRITE = (
 )
 
 
+@pytest.mark.slow
 def test_equal_commands_give_equal_bytes(tmp_path: Path) -> None:
     """Two processes write the same file, which tells no date."""
     for name in ("a.mat", "b.mat"):

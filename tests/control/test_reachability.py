@@ -45,6 +45,7 @@ def test_the_usual_test_is_wrong_about_them(name: str) -> None:
     assert min(ranks) < 2 * arm.n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two-link", "puma560", "ur5", "panda", "iiwa14", "xarm7"])
 def test_octave_counts_alike(name: str, tmp_path: Path) -> None:
     """With two motors or more, dimensions are those of Octave's isctrb at the same tolerance.

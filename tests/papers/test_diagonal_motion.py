@@ -56,7 +56,7 @@ def test_D_lemma_2_2() -> None:
     assert apart(flat.symbols, np.zeros_like(flat.symbols), made_of=size) <= EXACT
 
 
-@pytest.mark.parametrize("joints", [2, 3, 4, 5])
+@pytest.mark.parametrize("joints", [2, 3, 4, pytest.param(5, marks=pytest.mark.slow)])
 def test_D_lemma_2_2_number_of_symbols(joints: int) -> None:
     """As many symbols are independent as the symmetries leave: N²(N²-1)/12."""
     free = joints**4 - _symmetries(joints)
@@ -90,7 +90,7 @@ def test_misprint_D_lemma_2_2(joints: int) -> None:
 
 
 @pytest.mark.parametrize("state", ["xi", "nu"])
-@pytest.mark.parametrize("name", ["two-link", "ur5"])
+@pytest.mark.parametrize("name", ["two-link", pytest.param("ur5", marks=pytest.mark.slow)])
 def test_D_algorithm_8_1(name: str, state: str) -> None:
     """Integrated with q, ξ and ν take an arm where articulated bodies take it.
 
