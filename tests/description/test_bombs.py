@@ -42,7 +42,13 @@ TOO_LARGE: dict[str, Callable[[], Reading]] = {
 }
 
 
-@pytest.mark.parametrize("what", TOO_LARGE)
+# sixty thousand nodes take long to come by
+NODES = {"a list", "lists in a list", "keys"}
+
+
+@pytest.mark.parametrize(
+    "what", [pytest.param(w, marks=[pytest.mark.slow] if w in NODES else []) for w in TOO_LARGE]
+)
 def test_what_no_arm_needs_is_too_large(what: str) -> None:
     """The file is refused for its size, whatever there is too much of, and nothing else is said."""
     reading = TOO_LARGE[what]()

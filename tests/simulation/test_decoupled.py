@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -19,8 +22,15 @@ SECOND = {"duration": 1.0, "dt": 1e-3, "every": 100, "limits": False}
 FREE = robolin.RateControl(0.0)
 
 
-@pytest.mark.parametrize("arm", OPEN, ids=named)
-def test_motion_without_force(arm: Arm) -> None:
+# the velocities to compare with are one kind or the other, in turn; a quick run takes two arms
+FORCELESS = [
+    pytest.param(arm, state, id=arm.name, marks=[] if i < 2 else [pytest.mark.slow])
+    for i, (arm, state) in enumerate(zip(OPEN, cycle(("xi", "nu")), strict=False))
+]
+
+
+@pytest.mark.parametrize(("arm", "state"), FORCELESS)
+def test_motion_without_force(arm: Arm, state: Literal["xi", "nu"]) -> None:
     """With ε = 0 kinetic energy stays to 1e-12 for a second, and all velocities tell one motion.
 
     That second is a thousand steps of order 4, whose errors grow with the fifth power of speed:
@@ -34,7 +44,7 @@ def test_motion_without_force(arm: Arm) -> None:
     # it does move, and inertia alone changes its velocities
     assert np.abs(motion.q[-1] - q).max() > 0.1
     assert np.abs(motion.qd[-1] - qd).max() > 1e-3
-    for state in () if arm.has_mimic else ("xi", "nu"):
+    if not arm.has_mimic:
         other = robolin.simulate(arm, q, qd, control=FREE, state=state, **SECOND)
         assert np.abs(_remaining(other) - 1.0).max() < 1e-12
         assert np.abs(motion.q[-1] - other.q[-1]).max() < 1e-9
