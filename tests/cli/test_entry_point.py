@@ -131,6 +131,7 @@ def test_a_closed_stdout_is_an_error_and_not_a_lost_answer() -> None:
     assert "standard output is closed" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are different there")
 @pytest.mark.parametrize("name, code", [("SIGTERM", 143), ("SIGINT", 130)])
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def test_exponentials_do_not_depend_on_their_neighbours() -> None:
     assert all(np.array_equal(together[i], exponential(X[i])) for i in range(5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_python_control_samples_alike(method: str) -> None:
     """A, B, C and D are those of control.c2d, to rounding."""

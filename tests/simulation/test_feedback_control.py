@@ -26,6 +26,7 @@ def test_the_acrobot_stands() -> None:
     assert (np.diff(motion.lyapunov) < 0.0).all()
 
 
+@pytest.mark.slow
 def test_sampled_gains_hold_their_torques() -> None:
     """Under gains of a sampled model, torques stay between samples, and the sum is xᵀ P x."""
     arm = robolin.load("acrobot")
@@ -91,6 +92,7 @@ def test_pd_control_settles_where_its_springs_do(hold: bool) -> None:
     assert np.allclose(200.0 * (goal - motion.q[-1]), weight, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_floating_bases_are_regulated_along_twists() -> None:
     """The state of a floating arm is its twist from the operating point, and comes to rest."""
     arm = grouped_arm(5, ["floating", "revolute"], armature=True)

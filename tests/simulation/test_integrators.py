@@ -97,6 +97,7 @@ def test_stiff_damping_needs_an_integrator_that_adapts() -> None:
     assert motion.energy_drift < 1e-5 * motion.kinetic_energy[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["rates", "nu"])
 def test_a_state_does_not_know_its_neighbours(state: str) -> None:
     """Every motion of a batch has the bits it has alone, on either engine, by any threads."""
@@ -182,6 +183,7 @@ def test_missing_scipy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert robolin.simulate(arm, [0.0, 0.0], duration=0.01).q.shape == (11, 2)
 
 
+@pytest.mark.slow
 def test_floating_arms_keep_their_energy() -> None:
     """A Panda adrift keeps its energy, whatever turns its base makes; both integrators agree."""
     arm = robolin.load("panda", floating_base=True, gravity=0, damping=False)

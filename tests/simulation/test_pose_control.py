@@ -31,6 +31,7 @@ def drawn() -> robolin.Simulation:
     return robolin.simulate(arm, start, duration=10.0, dt=5e-3, every=20, control=control)
 
 
+@pytest.mark.slow
 def test_tool_finds_its_pose(drawn: robolin.Simulation) -> None:
     """The tool of a UR5 is within 1e-6 m and rad of its target well before 30 s have passed."""
     assert drawn.position_error[:, 0].min() > 0.05

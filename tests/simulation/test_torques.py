@@ -63,7 +63,13 @@ ARMS = (
 )
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm.name)
+@pytest.mark.parametrize(
+    "arm",
+    [
+        pytest.param(arm, id=arm.name, marks=[pytest.mark.slow] if i else [])
+        for i, arm in enumerate(ARMS)
+    ],
+)
 def test_energy_is_accounted_for(arm: Any) -> None:
     """Energies gain what torques and loads do, less what friction takes, to the order of steps."""
     states = random_states(arm, 1)

@@ -41,6 +41,7 @@ def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
     assert set(found.comparison.accounted) >= {"damping", "armature", "wrench"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
 def test_followers_are_tied_afterwards(peer: str) -> None:
     """A mimic joint is free in the other program; its answers are reduced, and that is said."""
@@ -55,6 +56,7 @@ def test_followers_are_tied_afterwards(peer: str) -> None:
     assert "tied" in found.comparison.accounted["mimic"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
 def test_arms_without_a_file_are_built(peer: str) -> None:
     """Trees, sliding joints, followers and wrenches that no file holds are compared as well."""

@@ -182,6 +182,7 @@ def test_published_files_pass_or_have_a_defect(stem: str, defect: str) -> None:
     assert any(defect in text for text in found.defects) if defect else not found.defects
 
 
+@pytest.mark.slow
 @without_kernels
 def test_the_same_seed_gives_the_same_verification() -> None:
     """Two runs agree in every number; another seed looks elsewhere."""
