@@ -14,7 +14,6 @@ from typing import Any
 
 from robolin.algebra.axes import Shape
 from robolin.engine.compiled import kernel_cache
-from robolin.engine.compiled.kernel_text import trace
 from robolin.engine.compiled.layout import Variant
 from robolin.errors import UsageError
 
@@ -26,10 +25,13 @@ _SHARE = ctypes.CFUNCTYPE(_WHOLE, *_KNOWN, *[_WHOLE] * 3, _POINTER, _POINTER)
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a kernel is made from: an algorithm with its inputs and results, for one variant."""
+    """What a kernel is made from: an algorithm with its inputs and results, for one variant.
+
+    algorithm: its entry in the catalogue, whose `run` is looked at only to compile
+    """
 
     name: str
-    run: Any
+    algorithm: Any
     needs: tuple[str, ...]
     gives: tuple[tuple[str, Shape], ...]
     variant: Variant
@@ -90,8 +92,10 @@ def _load_or_compile(recipe: Recipe) -> Kernel:
 
 def _compiled(recipe: Recipe) -> bytes:
     """The kernel's object code behind one line that says what memory it needs."""
+    from robolin.engine.compiled.kernel_text import trace
+
     text, scratch, tables = trace(
-        recipe.run, recipe.needs, dict(recipe.gives), recipe.variant, recipe.width
+        recipe.algorithm.run, recipe.needs, dict(recipe.gives), recipe.variant, recipe.width
     )
     head = json.dumps({"scratch": scratch, "tables": tables}).encode()
     return head + b"\n" + object_code(text)

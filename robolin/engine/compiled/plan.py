@@ -71,7 +71,7 @@ def arm_tables(parameters: Parameters) -> ArmTables:
 def recipe_for(name: str, algorithm: Any, arm: ArmTables, width: int | None = None) -> Recipe:
     gives = tuple(algorithm.gives.items())
     wide = width or host_width()
-    return Recipe(name, algorithm.run, algorithm.needs, gives, arm.variant, wide)
+    return Recipe(name, algorithm, algorithm.needs, gives, arm.variant, wide)
 
 
 class Plan:
