@@ -88,7 +88,7 @@ def evaluate_rows(
     question = (verb, how.get("method", "auto"))
     name = cache.names.get(question)
     if name is None:
-        name = cache.names[question] = _algorithm_named(arm, *question)
+        name = cache.names[question] = algorithm_named(arm, *question)
     if engine != "python" and name in cache.plans:
         state = _one_state(arm, question, name, values)
         if state is not None:
@@ -103,7 +103,7 @@ def evaluate_rows(
     return rows
 
 
-def _algorithm_named(arm: Arm, verb: str, method: Method) -> str:
+def algorithm_named(arm: Arm, verb: str, method: Method) -> str:
     """The algorithm that answers, unless closed loops make another question of it."""
     if not same_when_closed(verb):
         require_tree(arm, verb)

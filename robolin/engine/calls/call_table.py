@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import Any
 
@@ -41,7 +41,7 @@ class CallTable(ctypes.Structure):
     _fields_ = (
         *((name, _OBJECT) for name in ("plain", "array_type", "none", "out_name", "empty")),
         ("result_type", _OBJECT),
-        ("name_them", _POINTER),
+        ("name_them", _OBJECT),
         *((name, _POINTER) for name in (*_API, *_KERNEL)),
         *((name, _WHOLE) for name in ("inputs", "results", "links", "joints")),
         ("sizes", _WHOLE * MOST_RESULTS),
@@ -70,8 +70,9 @@ class CallTable(ctypes.Structure):
         for i, shape in enumerate(kernel.shapes.values()):
             self.sizes[i], self.ranks[i], self.shapes[i] = prod(shape), len(shape), shape
             self.lengths[i * MOST_AXES : i * MOST_AXES + len(shape)] = shape
-        self._naming = None if result_type is None else _naming(result_type)
-        self.name_them = 0 if self._naming is None else id(self._naming)
+        if result_type is not None:
+            # without a function of Python's in between
+            self.name_them = partial(tuple.__new__, result_type)
         self._kernel = kernel
 
     def function(self, name: str, doc: str) -> Callable[..., Any]:
@@ -101,11 +102,3 @@ def fits(kernel: KernelCall) -> bool:
 def _entry() -> tuple[int, Any]:
     places = {name: getattr(CallTable, name).offset for name, *_ in CallTable._fields_}
     return kept_function(call_text(places), "entry")
-
-
-@cache
-def _naming(result_type: type) -> Callable[[tuple[Any, ...]], Any]:
-    """A named tuple of a tuple, without a function of Python's in between."""
-    from functools import partial
-
-    return partial(tuple.__new__, result_type)
