@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from robolin.api.closed_loops import linearize_loops as linearize_loops
     from robolin.api.closed_loops import loop_constraints as loop_constraints
     from robolin.api.closed_loops import loop_forces as loop_forces
+    from robolin.api.compiled_calls import compile as compile  # noqa: A004
     from robolin.api.diagonal_coordinates import Diagonalized as Diagonalized
     from robolin.api.diagonal_coordinates import (
         DiagonalizedUnnormalized as DiagonalizedUnnormalized,
@@ -140,6 +141,7 @@ _PUBLIC = {
     "robolin.answering.given_states": "States",
     "robolin.answering.question": "Question",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
+    "robolin.api.compiled_calls": "compile",
     "robolin.api.diagonal_coordinates": (
         "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "
         "undiagonalize undiagonalize_unnormalized"

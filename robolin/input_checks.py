@@ -89,7 +89,8 @@ def _real_numbers(name: str, value: ArrayLike) -> Array:
         given = np.asanyarray(value)
     except ValueError as error:
         raise RobolinError(f"{name} is not an array of numbers: {error}") from error
-    if np.ma.is_masked(given):
+    # NumPy's masked arrays are imported only where somebody has one
+    if type(given) is not np.ndarray and np.ma.is_masked(given):
         raise RobolinError(f"{name} has masked values", hint="fill them in or leave the rows out")
     if given.dtype.kind not in "biuf":
         raise RobolinError(f"{name} is not an array of real numbers: its type is {given.dtype}")

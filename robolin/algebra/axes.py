@@ -19,6 +19,9 @@ NUMBER: Shape = ()
 VECTOR: Shape = ("joint",)
 MATRIX: Shape = ("joint", "joint")
 
+# ten numbers of a link, and the damping, armature and friction of its joint
+REGRESSOR_COLUMNS = 13
+
 
 def sizes(shape: Shape, joints: int, links: int, closure_rows: int = 0) -> tuple[int, ...]:
     """How long each axis is on an arm with so many independent joints, links and closure rows."""

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robolin.algebra.axes import REGRESSOR_COLUMNS
 from robolin.arm import ORIGIN, Arm, Inertia, Link, Vector3
-from robolin.dynamics.inverse.regressor import COLUMNS
 from robolin.errors import RobolinError, UsageError
 from robolin.geometry.rotations import apply
 from robolin.input_checks import Array
@@ -57,7 +57,7 @@ def parameters(arm: Arm) -> tuple[Parameter, ...]:
     return tuple(
         parameter
         for i, (k, link) in enumerate(_base_to_tip(arm))
-        for parameter in _of_link(arm, k, link, i * COLUMNS)
+        for parameter in _of_link(arm, k, link, i * REGRESSOR_COLUMNS)
     )
 
 

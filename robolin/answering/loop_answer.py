@@ -8,12 +8,9 @@ import numpy as np
 
 from robolin.answering.loop_options import LoopOptions
 from robolin.answering.motion import Values
-from robolin.api.closed_loops import close, close_change
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.loops.assemble import assemble
 from robolin.loops.closure_arrays import row_names
-from robolin.loops.loop_answers import FULL
 from robolin.quantities import COLUMN_WORDS, closure_unit, unit_of
 from robolin.results.result import Array
 
@@ -27,7 +24,11 @@ CHANGES = ("dlam_dtau", "dlam_dqd", "dlam_dq")
 
 def fully(arm: Arm, algorithm: str) -> str:
     """The algorithm that gives the forces of the closures beside what is asked for."""
-    return FULL.get(algorithm, algorithm) if arm.loops else algorithm
+    if not arm.loops:
+        return algorithm
+    from robolin.loops.loop_answers import FULL
+
+    return FULL.get(algorithm, algorithm)
 
 
 def closed_state(arm: Arm, loops: LoopOptions, given: Values) -> Mapping[str, Floats]:
@@ -37,6 +38,9 @@ def closed_state(arm: Arm, loops: LoopOptions, given: Values) -> Mapping[str, Fl
     """
     if loops.close is None:
         return given
+    from robolin.api.closed_loops import close
+    from robolin.loops.assemble import assemble
+
     q = given.get("q", np.zeros(arm.n))
     if q.ndim == 1:
         state = close(arm, q, given.get("qd", 0.0), loops.held(arm))
@@ -58,6 +62,8 @@ def closed_changes(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str,
     """
     if loops.close is None or "dq" not in values:
         return {}
+    from robolin.api.closed_loops import close_change
+
     fine = np.isfinite(values["q"] + values["qd"]).all(axis=-1, keepdims=True)
     q, qd = (np.where(fine, values[name], 0.0) for name in ("q", "qd"))
     return vars(close_change(arm, q, qd, values["dq"], values["dqd"], loops.held(arm)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from robolin.api.run_options import run_options
+from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.evaluation.evaluate import Engine, LoopMethod
@@ -53,6 +53,9 @@ def inverse(
         >>> robolin.inverse(arm, poses, qdd=1.0).shape
         (500, 2)
     """
+    tau: Floats | None = at_once(arm, "inverse", method, engine, jobs, loop_method)(q, qd, qdd)
+    if tau is not None:
+        return tau
     how = run_options(method, engine, jobs, loop_method)
     return evaluate(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **how)["tau"]
 
@@ -95,5 +98,8 @@ def forward(
         >>> robolin.forward(arm, [0.3, -0.7], [0.5, -1.2], tau).round(4)
         array([0.8, 0.4])
     """
+    qdd: Floats | None = at_once(arm, "forward", method, engine, jobs, loop_method)(q, qd, tau)
+    if qdd is not None:
+        return qdd
     how = run_options(method, engine, jobs, loop_method)
     return evaluate(arm, "forward", {"q": q, "qd": qd, "tau": tau}, **how)["qdd"]

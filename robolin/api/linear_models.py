@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from robolin.api.run_options import run_options
+from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
@@ -109,6 +109,9 @@ def linearize_inverse(
         array([[-0.7731, -0.451 ],
                [-0.3221,  0.    ]])
     """
+    found = at_once(arm, "linearize-inverse", method, engine, jobs, loop_method)(q, qd, qdd)
+    if found is not None:
+        return LinearizedInverse(*found)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
     return LinearizedInverse(**evaluate(arm, "linearize-inverse", values, **how))
@@ -162,6 +165,9 @@ def linearize_forward(
         array([[  7.3105,   2.68  ],
                [-21.4279, -12.5449]])
     """
+    found = at_once(arm, "linearize-forward", method, engine, jobs, loop_method)(q, qd, tau)
+    if found is not None:
+        return LinearizedForward(*found)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
     return LinearizedForward(**evaluate(arm, "linearize-forward", values, **how))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from robolin.api.run_options import run_options
+from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.evaluation.evaluate import Engine, LoopMethod
@@ -71,6 +71,9 @@ def mass_matrix(
         array([[2.4315, 0.7158],
                [0.7158, 0.3333]])
     """
+    M: Floats | None = at_once(arm, "mass-matrix", method, engine, jobs, loop_method)(q)
+    if M is not None:
+        return M
     how = run_options(method, engine, jobs, loop_method)
     return evaluate(arm, "mass-matrix", {"q": q}, **how)["mass_matrix"]
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
 
 from robolin.algebra.axes import Shape
-from robolin.algebra.chain import Chain
+
+if TYPE_CHECKING:
+    from robolin.algebra.chain import Chain
+
+_HERE = "robolin.dynamics"
 
 Kind = Literal["any", "independent", "serial", "spanning", "reaching", "closed"]
 
@@ -16,6 +22,7 @@ Kind = Literal["any", "independent", "serial", "spanning", "reaching", "closed"]
 class Algorithm:
     """An algorithm with the names of its inputs and the axes of each result.
 
+    function: 'chapter.module:function' among the algorithms, or the function itself
     title:  what results say they were computed by; stored with them, so it stays as it is
     kind:   where it holds: on every arm ('any'), on every arm whose joints are independent
             ('independent'), only on a serial chain of such joints ('serial'), where six
@@ -30,7 +37,7 @@ class Algorithm:
             other terms come in
     """
 
-    run: Callable[[Chain], None]
+    function: str | Callable[[Chain], None]
     needs: tuple[str, ...]
     gives: Mapping[str, Shape]
     title: str
@@ -39,3 +46,12 @@ class Algorithm:
     verb: str = ""
     method: str = "operator"
     one_freedom: bool = False
+
+    @cached_property
+    def run(self) -> Callable[[Chain], None]:
+        """The algorithm itself, imported when it is first asked for."""
+        if callable(self.function):
+            return self.function
+        module, _, name = self.function.partition(":")
+        found: Callable[[Chain], None] = getattr(import_module(f"{_HERE}.{module}"), name)
+        return found

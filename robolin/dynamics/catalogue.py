@@ -1,52 +1,15 @@
-"""Every algorithm by name: what it needs, what it gives, and the page it comes from."""
+"""Every algorithm by name: what it needs, what it gives, and the page it comes from.
+
+Functions are named by module, so that a question imports no algorithm but its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robolin.algebra.axes import MATRIX, NUMBER, VECTOR, Shape
+from robolin.algebra.axes import MATRIX, NUMBER, REGRESSOR_COLUMNS, VECTOR, Shape
 from robolin.dynamics.algorithm import Algorithm
-from robolin.dynamics.diagonal.diagonalize import diagonalize
-from robolin.dynamics.diagonal.diagonalize_unnormalized import diagonalize_unnormalized
-from robolin.dynamics.diagonal.forward_diagonalized import (
-    forward_diagonalized,
-    forward_diagonalized_unnormalized,
-)
-from robolin.dynamics.diagonal.rate_control import inverse_from_rest, rate_control
-from robolin.dynamics.diagonal.undiagonalize import undiagonalize, undiagonalize_unnormalized
 from robolin.dynamics.eliminations import eliminations
-from robolin.dynamics.forward.conventional import (
-    forward_conventional,
-    inverse_conventional,
-    linearize_forward_conventional,
-)
-from robolin.dynamics.forward.forward_bias_free import forward_bias_free, forward_bias_free_links
-from robolin.dynamics.forward.forward_dynamics import forward_dynamics
-from robolin.dynamics.forward.forward_three_sweeps import forward_three_sweeps
-from robolin.dynamics.forward.linearize_forward import linearize_forward
-from robolin.dynamics.forward.linearize_forward_columns import linearize_forward_columns
-from robolin.dynamics.forward.linearize_forward_tree import linearize_forward_tree
-from robolin.dynamics.forward.perturb_forward import perturb_forward
-from robolin.dynamics.forward.perturb_forward_articulated import perturb_forward_articulated
-from robolin.dynamics.forward.perturb_forward_conventional import perturb_forward_conventional
-from robolin.dynamics.frames.frame_derivatives import frame_derivatives
-from robolin.dynamics.frames.frame_motion import frame_motion, link_accelerations, tip_acceleration
-from robolin.dynamics.frames.jacobian import jacobian
-from robolin.dynamics.frames.operational_space import operational_space, operational_space_inverse
-from robolin.dynamics.inverse.inverse_dynamics import inverse_dynamics
-from robolin.dynamics.inverse.linearize_inverse import linearize_inverse
-from robolin.dynamics.inverse.perturb_inverse import perturb_inverse
-from robolin.dynamics.inverse.regressor import COLUMNS, regressor
-from robolin.dynamics.links.energy import energy, power
-from robolin.dynamics.loops.closing_step import closing_step
-from robolin.dynamics.loops.closures import closures
-from robolin.dynamics.loops.forward_closed import forward_closed
-from robolin.dynamics.loops.linearize_closures import linearize_closures
-from robolin.dynamics.mass_matrix.coriolis_matrix import coriolis_matrix
-from robolin.dynamics.mass_matrix.innovations_factors import innovations_factors, inverse_by_factors
-from robolin.dynamics.mass_matrix.mass_matrix import mass_matrix
-from robolin.dynamics.mass_matrix.mass_matrix_derivative import mass_matrix_derivative
-from robolin.dynamics.mass_matrix.mass_matrix_second_derivative import mass_matrix_second_derivative
 
 _MODEL = {"qdd": VECTOR, "dqdd_dtau": MATRIX, "dqdd_dqd": MATRIX, "dqdd_dq": MATRIX}
 _OPERATIONAL: Mapping[str, Shape] = {
@@ -62,14 +25,14 @@ _STATE = ("q", "qd", "tau")
 
 _BY_NAME: Mapping[str, Algorithm] = {
     "inverse": Algorithm(
-        inverse_dynamics,
+        "inverse.inverse_dynamics:inverse_dynamics",
         _MOTION,
         {"tau": VECTOR},
         "recursive Newton–Euler, O(n)",
         paper="[O] (7, 8)",
     ),
     "forward": Algorithm(
-        forward_dynamics,
+        "forward.forward_dynamics:forward_dynamics",
         _STATE,
         {"qdd": VECTOR},
         "articulated bodies, O(n)",
@@ -77,7 +40,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] algorithm VII.D",
     ),
     "forward-bias-free": Algorithm(
-        forward_bias_free,
+        "forward.forward_bias_free:forward_bias_free",
         _STATE,
         {"qdd": VECTOR},
         "bias torques first, four sweeps, O(n)",
@@ -87,7 +50,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         method="bias-free",
     ),
     "forward-bias-free-links": Algorithm(
-        forward_bias_free_links,
+        "forward.forward_bias_free:forward_bias_free_links",
         _STATE,
         {"qdd": VECTOR, "link_acceleration": ("link", 6)},
         "bias torques first, with the links' accelerations, four sweeps, O(n)",
@@ -97,7 +60,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         method="bias-free-links",
     ),
     "forward-three-sweeps": Algorithm(
-        forward_three_sweeps,
+        "forward.forward_three_sweeps:forward_three_sweeps",
         _STATE,
         {"qdd": VECTOR},
         "bias forces of the links first, three sweeps, O(n)",
@@ -107,7 +70,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         method="three-sweeps",
     ),
     "forward-conventional": Algorithm(
-        forward_conventional,
+        "forward.conventional:forward_conventional",
         _STATE,
         {"qdd": VECTOR},
         "mass matrix and elimination, O(n³)",
@@ -115,14 +78,14 @@ _BY_NAME: Mapping[str, Algorithm] = {
         method="conventional",
     ),
     "mass-matrix": Algorithm(
-        mass_matrix,
+        "mass_matrix.mass_matrix:mass_matrix",
         ("q",),
         {"mass_matrix": MATRIX},
         "composite bodies, O(n²)",
         paper="[O] (9, 10)",
     ),
     "mass-matrix-inverse": Algorithm(
-        inverse_by_factors,
+        "mass_matrix.innovations_factors:inverse_by_factors",
         ("q",),
         {"mass_matrix_inverse": MATRIX},
         "innovations factors, O(n²)",
@@ -130,7 +93,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] Identity 6",
     ),
     "mass-matrix-inverse-conventional": Algorithm(
-        inverse_conventional,
+        "forward.conventional:inverse_conventional",
         ("q",),
         {"mass_matrix_inverse": MATRIX},
         "elimination, O(n³)",
@@ -138,7 +101,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         method="conventional",
     ),
     "mass-matrix-factor": Algorithm(
-        innovations_factors,
+        "mass_matrix.innovations_factors:innovations_factors",
         ("q",),
         {"factor": MATRIX, "D": VECTOR, "factor_inverse": MATRIX},
         "innovations factors, O(n²)",
@@ -146,7 +109,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] Identity 3",
     ),
     "mass-matrix-derivative": Algorithm(
-        mass_matrix_derivative,
+        "mass_matrix.mass_matrix_derivative:mass_matrix_derivative",
         ("q",),
         {"dmass_matrix_dq": (*MATRIX, "joint")},
         "composite bodies, O(n³)",
@@ -154,20 +117,20 @@ _BY_NAME: Mapping[str, Algorithm] = {
         one_freedom=True,
     ),
     "mass-matrix-second-derivative": Algorithm(
-        mass_matrix_second_derivative,
+        "mass_matrix.mass_matrix_second_derivative:mass_matrix_second_derivative",
         ("q",),
         {"d2mass_matrix_dq2": MATRIX + MATRIX},
         "composite bodies, O(n⁴)",
         one_freedom=True,
     ),
     "regressor": Algorithm(
-        regressor,
+        "inverse.regressor:regressor",
         _MOTION,
-        {"regressor": ("joint", "link", COLUMNS)},
+        {"regressor": ("joint", "link", REGRESSOR_COLUMNS)},
         "unit parameters link by link, O(n²)",
     ),
     "coriolis-matrix": Algorithm(
-        coriolis_matrix,
+        "mass_matrix.coriolis_matrix:coriolis_matrix",
         ("q", "qd"),
         {"coriolis_matrix": MATRIX},
         "half of Algorithm 2's A_D, O(n²)",
@@ -175,21 +138,21 @@ _BY_NAME: Mapping[str, Algorithm] = {
         one_freedom=True,
     ),
     "linearize-inverse": Algorithm(
-        linearize_inverse,
+        "inverse.linearize_inverse:linearize_inverse",
         _MOTION,
         {"mass_matrix": MATRIX, "dtau_dqd": MATRIX, "dtau_dq": MATRIX},
         "Algorithm 2, O(n²)",
         paper="[L] Algorithm 2",
     ),
     "perturb-inverse": Algorithm(
-        perturb_inverse,
+        "inverse.perturb_inverse:perturb_inverse",
         (*_MOTION, "dq", "dqd", "dqdd"),
         {"dtau": VECTOR},
         "Algorithm 1, O(n)",
         paper="[L] Algorithm 1",
     ),
     "linearize-forward": Algorithm(
-        linearize_forward,
+        "forward.linearize_forward:linearize_forward",
         _STATE,
         _MODEL,
         "Algorithm 6, O(n²)",
@@ -197,7 +160,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Algorithm 6",
     ),
     "linearize-forward-tree": Algorithm(
-        linearize_forward_tree,
+        "forward.linearize_forward_tree:linearize_forward_tree",
         _STATE,
         _MODEL,
         "Algorithm 6 with branches, O(n²)",
@@ -206,7 +169,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         verb="linearize-forward",
     ),
     "linearize-forward-columns": Algorithm(
-        linearize_forward_columns,
+        "forward.linearize_forward_columns:linearize_forward_columns",
         _STATE,
         _MODEL,
         "Algorithm 5 with unit right-hand sides, O(n²)",
@@ -216,7 +179,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         method="columns",
     ),
     "linearize-forward-conventional": Algorithm(
-        linearize_forward_conventional,
+        "forward.conventional:linearize_forward_conventional",
         _STATE,
         _MODEL,
         "Algorithm 4, O(n³)",
@@ -225,7 +188,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         method="conventional",
     ),
     "perturb-forward": Algorithm(
-        perturb_forward,
+        "forward.perturb_forward:perturb_forward",
         (*_MOTION, "dq", "dqd", "dtau"),
         {"dqdd": VECTOR},
         "Algorithm 5b, O(n)",
@@ -233,7 +196,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Algorithm 5",
     ),
     "perturb-forward-articulated": Algorithm(
-        perturb_forward_articulated,
+        "forward.perturb_forward_articulated:perturb_forward_articulated",
         (*_MOTION, "dq", "dqd", "dtau"),
         {"dqdd": VECTOR},
         "Algorithm 5, O(n)",
@@ -243,7 +206,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         method="articulated",
     ),
     "perturb-forward-conventional": Algorithm(
-        perturb_forward_conventional,
+        "forward.perturb_forward_conventional:perturb_forward_conventional",
         (*_MOTION, "dq", "dqd", "dtau"),
         {"dqdd": VECTOR},
         "Algorithm 3, O(n³)",
@@ -252,7 +215,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         method="conventional",
     ),
     "diagonalize": Algorithm(
-        diagonalize,
+        "diagonal.diagonalize:diagonalize",
         _STATE,
         {"nu": VECTOR, "epsilon": VECTOR, "coriolis": VECTOR, "m": MATRIX, "D": VECTOR},
         "Tables 1 and 2, Algorithms 6.1 and 7.1, O(n²) for m",
@@ -261,7 +224,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         one_freedom=True,
     ),
     "diagonalize-unnormalized": Algorithm(
-        diagonalize_unnormalized,
+        "diagonal.diagonalize_unnormalized:diagonalize_unnormalized",
         _STATE,
         {"xi": VECTOR, "kappa": VECTOR, "coriolis": VECTOR, "factor": MATRIX, "D": VECTOR},
         "Tables 1 and 2 without roots, Algorithm 6.1 and recursion 7.10",
@@ -270,7 +233,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         one_freedom=True,
     ),
     "undiagonalize": Algorithm(
-        undiagonalize,
+        "diagonal.undiagonalize:undiagonalize",
         ("q", "nu", "epsilon"),
         {"qd": VECTOR, "tau": VECTOR},
         "Tables 1 and 2 backwards, O(n)",
@@ -279,7 +242,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         one_freedom=True,
     ),
     "undiagonalize-unnormalized": Algorithm(
-        undiagonalize_unnormalized,
+        "diagonal.undiagonalize:undiagonalize_unnormalized",
         ("q", "xi", "kappa"),
         {"qd": VECTOR, "tau": VECTOR},
         "Tables 1 and 2 backwards without roots, O(n)",
@@ -288,7 +251,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         one_freedom=True,
     ),
     "forward-diagonalized": Algorithm(
-        forward_diagonalized,
+        "diagonal.forward_diagonalized:forward_diagonalized",
         ("q", "nu", "tau"),
         {"qd": VECTOR, "nud": VECTOR},
         "Algorithm 8.1 with roots, in general form, O(n)",
@@ -297,7 +260,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         one_freedom=True,
     ),
     "forward-diagonalized-unnormalized": Algorithm(
-        forward_diagonalized_unnormalized,
+        "diagonal.forward_diagonalized:forward_diagonalized_unnormalized",
         ("q", "xi", "tau"),
         {"qd": VECTOR, "xid": VECTOR},
         "Algorithm 8.1 in general form, O(n)",
@@ -306,7 +269,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         one_freedom=True,
     ),
     "rate-control": Algorithm(
-        rate_control,
+        "diagonal.rate_control:rate_control",
         ("q", "qd", "gain"),
         {"tau": VECTOR, "nu": VECTOR},
         "Control 8.1 by Tables 1 and 2, O(n)",
@@ -314,14 +277,14 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[D] Control 8.1",
     ),
     "inverse-from-rest": Algorithm(
-        inverse_from_rest,
+        "diagonal.rate_control:inverse_from_rest",
         _MOTION,
         {"tau": VECTOR},
         "Newton–Euler without Coriolis forces, O(n)",
         paper="[D] Control 8.1",
     ),
     "jacobian": Algorithm(
-        jacobian,
+        "frames.jacobian:jacobian",
         ("q", "qd"),
         {
             "jacobian": (6, "joint"),
@@ -334,7 +297,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] (18–20)",
     ),
     "frame-motion": Algorithm(
-        frame_motion,
+        "frames.frame_motion:frame_motion",
         _MOTION,
         {
             "twist": (6,),
@@ -346,7 +309,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "kinematics, O(n)",
     ),
     "frame-derivatives": Algorithm(
-        frame_derivatives,
+        "frames.frame_derivatives:frame_derivatives",
         _MOTION,
         dict.fromkeys(
             (
@@ -362,19 +325,19 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "kinematics and its linearization, O(n)",
     ),
     "link-accelerations": Algorithm(
-        link_accelerations,
+        "frames.frame_motion:link_accelerations",
         _MOTION,
         {"link_acceleration": ("link", 6), "link_classical_acceleration": ("link", 6)},
         "kinematics, O(n)",
     ),
     "tip-acceleration": Algorithm(
-        tip_acceleration,
+        "frames.frame_motion:tip_acceleration",
         _MOTION,
         {"tip_acceleration": (6,), "tip_classical_acceleration": (6,)},
         "kinematics, O(n)",
     ),
     "operational-space": Algorithm(
-        operational_space,
+        "frames.operational_space:operational_space",
         _STATE,
         {**_OPERATIONAL, "operational_inertia": (6, 6), "bias_wrench": (6,)},
         "ψ*H*D⁻¹Hψ along the links and a 6x6 elimination, O(n)",
@@ -382,7 +345,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Lemma 4.8",
     ),
     "operational-space-inverse": Algorithm(
-        operational_space_inverse,
+        "frames.operational_space:operational_space_inverse",
         _STATE,
         _OPERATIONAL,
         "ψ*H*D⁻¹Hψ along the links, O(n)",
@@ -390,13 +353,13 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Lemma 4.8",
     ),
     "energy": Algorithm(
-        energy,
+        "links.energy:energy",
         ("q", "qd"),
         {"kinetic_energy": NUMBER, "potential_energy": NUMBER},
         "sums over the links, O(n)",
     ),
     "closures": Algorithm(
-        closures,
+        "loops.closures:closures",
         ("q", "qd"),
         {
             **_GAPS,
@@ -408,7 +371,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "closed",
     ),
     "linearize-closures": Algorithm(
-        linearize_closures,
+        "loops.linearize_closures:linearize_closures",
         _MOTION,
         {
             "dclosure_velocity_dq": _ROWS_BY_JOINTS,
@@ -420,20 +383,22 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "closed",
     ),
     "forward-closed": Algorithm(
-        forward_closed,
+        "loops.forward_closed:forward_closed",
         _STATE,
         {"qdd": VECTOR, "lam": _ROWS, "kept": _ROWS, **_GAPS, "closure_velocity": _ROWS},
         "motions that the closures leave free first, O(n³)",
         "closed",
     ),
     "closing-step": Algorithm(
-        closing_step,
+        "loops.closing_step:closing_step",
         ("q", "qd"),
         {"dq": VECTOR, "dqd": VECTOR, **_GAPS},
         "least step by Gram–Schmidt, O(n)",
         "closed",
     ),
-    "power": Algorithm(power, _STATE, {"power": NUMBER}, "sums over joints and loads, O(n)"),
+    "power": Algorithm(
+        "links.energy:power", _STATE, {"power": NUMBER}, "sums over joints and loads, O(n)"
+    ),
 }
 
 ALGORITHMS: Mapping[str, Algorithm] = {**_BY_NAME, **eliminations(_BY_NAME)}

@@ -6,40 +6,33 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from robolin.dynamics.algorithm import Algorithm
-from robolin.dynamics.diagonal.diagonalize_conventional import (
-    diagonalize_conventional,
-    diagonalize_unnormalized_conventional,
-    undiagonalize_conventional,
-    undiagonalize_unnormalized_conventional,
-)
-from robolin.dynamics.frames.operational_space_conventional import (
-    operational_space_conventional,
-    operational_space_inverse_conventional,
-)
+
+_DIAGONAL = "diagonal.diagonalize_conventional"
+_OPERATIONAL = "frames.operational_space_conventional"
 
 _BY_VERB = {
     "diagonalize": (
-        diagonalize_conventional,
+        f"{_DIAGONAL}:diagonalize_conventional",
         "elimination in the mass matrix, C by ∂𝓜/∂q, O(n³)",
     ),
     "diagonalize-unnormalized": (
-        diagonalize_unnormalized_conventional,
+        f"{_DIAGONAL}:diagonalize_unnormalized_conventional",
         "elimination in the mass matrix without roots, C by ∂𝓜/∂q, O(n³)",
     ),
     "undiagonalize": (
-        undiagonalize_conventional,
+        f"{_DIAGONAL}:undiagonalize_conventional",
         "elimination in the mass matrix backwards, O(n³)",
     ),
     "undiagonalize-unnormalized": (
-        undiagonalize_unnormalized_conventional,
+        f"{_DIAGONAL}:undiagonalize_unnormalized_conventional",
         "elimination in the mass matrix backwards without roots, O(n³)",
     ),
     "operational-space": (
-        operational_space_conventional,
+        f"{_OPERATIONAL}:operational_space_conventional",
         "J 𝓜⁻¹ J* by elimination, then a 6x6 elimination, O(n³)",
     ),
     "operational-space-inverse": (
-        operational_space_inverse_conventional,
+        f"{_OPERATIONAL}:operational_space_inverse_conventional",
         "J 𝓜⁻¹ J* by elimination, O(n³)",
     ),
 }
@@ -50,12 +43,12 @@ def eliminations(recursions: Mapping[str, Algorithm]) -> dict[str, Algorithm]:
     return {
         f"{verb}-conventional": replace(
             recursions[verb],
-            run=run,
+            function=function,
             title=title,
             kind="reaching" if recursions[verb].kind == "spanning" else "any",
             paper="",
             verb=verb,
             method="conventional",
         )
-        for verb, (run, title) in _BY_VERB.items()
+        for verb, (function, title) in _BY_VERB.items()
     }

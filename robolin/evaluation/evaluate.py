@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Literal, TypedDict, Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.algebra.axes import sizes
@@ -35,6 +36,7 @@ from robolin.input_checks import (
     require_sound,
     require_tree,
 )
+from robolin.kept_with import kept_with
 from robolin.wording import listed
 
 Engine = Literal["auto", "python", "compiled"]
@@ -49,6 +51,8 @@ KINEMATIC = frozenset(
 
 # below this many states a kernel that is not in memory yet is not worth loading
 FEW_STATES = 64
+# nor is it for so many calls of few states each; whoever goes on calling is given one
+FEW_CALLS = 200
 
 # work from which a kernel is quicker even for one state, and even if it has to be compiled first:
 # Python takes some 4 µs for each entry of a result, compiling 0.1 to 0.6 s whatever the arm
@@ -84,26 +88,56 @@ def evaluate_rows(
     question = (verb, how.get("method", "auto"))
     name = cache.names.get(question)
     if name is None:
-        if not same_when_closed(verb):
-            require_tree(arm, verb)
-        if _about_closures(verb):
-            require_loops(arm)
-        name = cache.names[question] = algorithm_for(arm, *question)
-    algorithm, plan = ALGORITHMS[name], cache.plans.get(name)
-    if plan is not None and engine != "python":
-        given = [values[each] for each in algorithm.needs]
-        if is_one_state(arm, given):
-            state: tuple[Arrays, Array] = plan.one(given)
+        name = cache.names[question] = algorithm_named(arm, *question)
+    if engine != "python" and name in cache.plans:
+        state = _one_state(arm, question, name, values)
+        if state is not None:
             return state
 
-    arrays = {each: array_of(arm, each, values[each]) for each in algorithm.needs}
+    arrays = {each: array_of(arm, each, values[each]) for each in ALGORITHMS[name].needs}
     batch = batch_of(arrays)
-    few = prod(batch) < FEW_STATES and plan is None and work_of(arm, name) < MUCH_WORK
-    if engine == "python" or (engine == "auto" and few):
+    if engine == "python" or (engine == "auto" and not _worth_a_kernel(arm, name, prod(batch))):
         return _run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
     rows: tuple[Arrays, Array] = cache.plan(name).many(inputs, batch, how.get("jobs"))
     return rows
+
+
+def algorithm_named(arm: Arm, verb: str, method: Method) -> str:
+    """The algorithm that answers, unless closed loops make another question of it."""
+    if not same_when_closed(verb):
+        require_tree(arm, verb)
+    if _about_closures(verb):
+        require_loops(arm)
+    return algorithm_for(arm, verb, method)
+
+
+def _one_state(
+    arm: Arm, question: tuple[str, Method], name: str, values: Mapping[str, ArrayLike]
+) -> tuple[Arrays, Array] | None:
+    """The results by a kernel that is loaded; None unless the values are plainly one state's."""
+    algorithm, cache, (verb, method) = ALGORITHMS[name], arm_cache(arm), question
+    given = [values[each] for each in algorithm.needs]
+    if not is_one_state(arm, given):
+        return None
+    call = cache.quick_call(name)
+    found = call(*given)
+    if found is None:
+        explained: tuple[Arrays, Array] = cache.plans[name].one(given)
+        return explained
+    if method == "auto":
+        # where functions look first from now on
+        kept_with(arm, verb, lambda _: call)
+    several = found if len(algorithm.gives) > 1 else (found,)
+    return dict(zip(algorithm.gives, several, strict=True)), np.zeros(1)
+
+
+def _worth_a_kernel(arm: Arm, name: str, states: int) -> bool:
+    """Whether a kernel is in memory, or so much is asked that one should be."""
+    cache = arm_cache(arm)
+    if name in cache.plans or states >= FEW_STATES or work_of(arm, name) >= MUCH_WORK:
+        return True
+    return cache.count_call(name) > FEW_CALLS
 
 
 def work_of(arm: Arm, name: str) -> int:

@@ -1,4 +1,7 @@
-"""Questions that any arm is asked: a tree answers by itself, loops are kept closed."""
+"""Questions that any arm is asked: a tree answers by itself, loops are kept closed.
+
+What keeps loops closed is imported where there are any.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,14 @@ from robolin.evaluation import evaluate as trees
 from robolin.evaluation.evaluate import How
 from robolin.evaluation.unanswered import require_answers
 from robolin.input_checks import Array, require_arm
-from robolin.loops.loop_answers import closed_rows, why_closed_unanswered
 
 
 def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     if not _closed(arm, verb):
         return trees.evaluate(arm, verb, values, **how)
+    from robolin.loops.loop_answers import closed_rows, why_closed_unanswered
+
     results, unanswered = closed_rows(arm, verb, values, how)
     require_answers(unanswered, lambda row: why_closed_unanswered(arm, verb, values, row, how))
     return results
@@ -32,6 +36,8 @@ def evaluate_rows(
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     if not _closed(arm, verb):
         return trees.evaluate_rows(arm, verb, values, **how)
+    from robolin.loops.loop_answers import closed_rows
+
     return closed_rows(arm, verb, values, how)
 
 
@@ -41,6 +47,8 @@ def why_unanswered(
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     if not _closed(arm, verb):
         return trees.why_unanswered(arm, verb, values, row, **how)
+    from robolin.loops.loop_answers import why_closed_unanswered
+
     return why_closed_unanswered(arm, verb, values, row, how)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.evaluation.evaluate import How, evaluate_rows
 from robolin.input_checks import Array
-from robolin.loops.closure_arrays import Closures, open_by
+from robolin.loops.closure_arrays import AS_USUAL, Closures, open_by
 from robolin.loops.loop_dynamics import has_kernel
 from robolin.loops.rank import RELATIVE_TOLERANCE, Mask
 
@@ -35,20 +35,22 @@ class Assembled:
     opening: Array
 
 
-def assemble(arm: Arm, q: Array, qd: Array, held: Sequence[int] = ()) -> Assembled:
+def assemble(
+    arm: Arm, q: Array, qd: Array, held: Sequence[int] = (), how: How = AS_USUAL
+) -> Assembled:
     """The states closed, the held places of q and q̇ as they are, every step as short as can be."""
     free = _free(arm.n, held)
-    q = assembled_positions(arm, q, free)
-    closures = Closures(arm, q, qd)
+    q = assembled_positions(arm, q, free, how)
+    closures = Closures(arm, q, qd, how)
     qd = assembled_velocities(closures, qd, free)
     opening = np.einsum("bij,bj->bi", closures.jacobian, qd)
     return Assembled(q, qd, closures.open_by, opening)
 
 
-def assembled_positions(arm: Arm, q: Array, free: Mask) -> Array:
+def assembled_positions(arm: Arm, q: Array, free: Mask, how: How = AS_USUAL) -> Array:
     """q ← q - L⁺ e until the gaps e no longer shrink; steps that widen them are halved."""
     q = q.copy()
-    closures = Closures(arm, q)
+    closures = Closures(arm, q, how=how)
     gap, step = _largest(closures.open_by), _shortest(closures, closures.open_by, free)
     share = np.ones(len(q))
     active = gap > CLOSED
@@ -56,7 +58,7 @@ def assembled_positions(arm: Arm, q: Array, free: Mask) -> Array:
         if not active.any():
             break
         trial = q[active] - share[active, None] * step[active]
-        tried = Closures(arm, trial)
+        tried = Closures(arm, trial, how=how)
         left = _largest(tried.open_by)
         better = left < gap[active]
         rows = np.flatnonzero(active)

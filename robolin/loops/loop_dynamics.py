@@ -135,11 +135,18 @@ class Mechanism:
 
             yield states, rows, System(self._M[states], L, inverse)
 
-    def solution(self, baumgarte: Baumgarte | None = None) -> LoopSolution:
-        """Accelerations and closure forces: M q̈ + C = τ + L* λ, L q̈ = c."""
+    def solution(self) -> LoopSolution:
+        """Accelerations and closure forces, and everything that may be wrong with them."""
+        qdd, lam, stuck = self.motion()
+        gaps, rates = self.closures.open_by, self.closures.opening
+        return LoopSolution(qdd, lam, self._kept, gaps, rates, stuck, self._no_inertia())
+
+    def motion(self, baumgarte: Baumgarte | None = None) -> tuple[Array, Array, Mask]:
+        """M q̈ + C = τ + L* λ, L q̈ = c: q̈ and λ, and where closures contradict each other."""
         C = self._of_tree("inverse", q=self.q, qd=self.qd, qdd=np.zeros_like(self.q))["tau"]
-        gaps, rates, c = self.closures.open_by, self.closures.opening, self.closures.bias
+        c = self.closures.bias
         if baumgarte is not None:
+            rates, gaps = self.closures.opening, self.closures.open_by
             c = c - 2.0 * baumgarte.alpha * rates - baumgarte.beta**2 * gaps
         qdd, lam = np.zeros_like(self.q), np.zeros_like(c)
         for states, rows, system in self._systems():
@@ -147,8 +154,7 @@ class Mechanism:
             x, force = self._solve(system, top, bottom)
             qdd[states], lam[np.ix_(states, rows)] = x[..., 0], force[..., 0]
         noise = NOISE * (1.0 + np.abs(self.tau - C).max(axis=-1))
-        stuck = self._contradicted(qdd, c, noise)
-        return LoopSolution(qdd, lam, self._kept, gaps, rates, stuck, self._no_inertia())
+        return qdd, lam, self._contradicted(qdd, c, noise)
 
     def _no_inertia(self) -> Mask:
         """(B,): where some motion that the closures leave free meets no inertia."""

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, LoopMethod, evaluate_rows
+from robolin.evaluation.quick_calls import quick_call
 from robolin.input_checks import Array
 from robolin.loops.any_arm import evaluate
 from robolin.loops.assemble import assemble, closed_nearby
@@ -32,6 +33,10 @@ class LoopMotion:
 
     def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
         if self.baumgarte is None and has_kernel(self.arm, self.method):
+            quick = quick_call(self.arm, "forward-closed", self.how.get("engine", "auto"))
+            answered = quick(q, qd, tau)
+            if answered is not None:
+                return answered[0]
             values = {"q": q, "qd": qd, "tau": tau}
             found, unanswered = evaluate_rows(self.arm, "forward-closed", values, **self.how)
             if not unanswered.any():
@@ -41,13 +46,14 @@ class LoopMotion:
     def _by_lapack(self, q: Array, qd: Array, tau: Array) -> Array:
         batch, n = q.shape[:-1], self.arm.n
         q, qd, tau = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x in (q, qd, tau))
-        solution = Mechanism(self.arm, q, qd, tau, self.method, self.how).solution(self.baumgarte)
-        if solution.dead_point.any():
+        mechanism = Mechanism(self.arm, q, qd, tau, self.method, self.how)
+        qdd, _, dead_point = mechanism.motion(self.baumgarte)
+        if dead_point.any():
             raise RobolinError(
                 "the closures contradict each other: the linkage has run into a dead point",
                 hint="no motion is determined there; begin elsewhere, or end before",
             )
-        return solution.qdd.reshape((*batch, n))
+        return qdd.reshape((*batch, n))
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,8 @@ class Projection:
         nearby = closed_nearby(self.arm, q, qd, self.how) if q.ndim == 1 else None
         if nearby is not None:
             return nearby
-        found = assemble(self.arm, q.reshape(-1, self.arm.n), qd.reshape(-1, self.arm.n))
+        n = self.arm.n
+        found = assemble(self.arm, q.reshape(-1, n), qd.reshape(-1, n), how=self.how)
         return found.q.reshape(q.shape), found.qd.reshape(qd.shape)
 
 

@@ -12,6 +12,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.quick_calls import quick_call
 from robolin.geometry.configuration import coordinates_of, embedded, embedded_rates, grouped
 from robolin.input_checks import Array
 from robolin.simulation.torques import Torque
@@ -44,6 +45,9 @@ class FreeMotion:
     how: How
 
     def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
+        found = quick_call(self.arm, "forward", self.how.get("engine", "auto"))(q, qd, tau)
+        if found is not None:
+            return found
         return evaluate(self.arm, "forward", {"q": q, "qd": qd, "tau": tau}, **self.how)["qdd"]
 
 
@@ -164,8 +168,15 @@ class Equations:
         q = self.positions(x)
         qd, dv[...], tau = self.velocities.rates(t, q, v, self.torque)
         dx[...] = embedded_rates(self._arm, x, qd) if self._curved else qd
+        work[...] = self._power(q, qd, tau)
+
+    def _power(self, q: Array, qd: Array, tau: Array) -> Array:
+        """What torques and loads do, in W."""
+        found = quick_call(self._arm, "power", self._how.get("engine", "auto"))(q, qd, tau)
+        if found is not None:
+            return found
         driven = {"q": q, "qd": qd, "tau": tau}
-        work[...] = evaluate(self._arm, "power", driven, **self._how)["power"]
+        return evaluate(self._arm, "power", driven, **self._how)["power"]
 
     def replace(self, y: Array, q: Array, qd: Array) -> None:
         """Write another state into y, in place; the work stays."""

@@ -601,4 +601,4 @@ def test_everything_the_code_depends_on_is_in_the_key(monkeypatch: pytest.Monkey
 def test_the_key_is_the_same_in_every_process() -> None:
     """The same kernel has the same name on disk whoever asks for it."""
     recipe = recipe_for("test-doubled", DOUBLED, arm_tables(parameters(ARM)), 4)
-    assert kernels._key(recipe) == kernels._key(replace(recipe, run=None))
+    assert kernels._key(recipe) == kernels._key(replace(recipe, algorithm=None))

@@ -64,7 +64,7 @@ def mutate(
         entries = chain.results[array]
         entries.update({index: change(value) for index, value in entries.items()})
 
-    monkeypatch.setitem(ALGORITHMS, name, replace(algorithm, run=mutant))
+    monkeypatch.setitem(ALGORITHMS, name, replace(algorithm, function=mutant))
 
 
 CORE = [

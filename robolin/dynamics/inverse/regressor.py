@@ -8,8 +8,7 @@ from robolin.algebra.vectors import add, cross, dot
 from robolin.dynamics.links.link_motion import motion
 from robolin.dynamics.links.link_poses import place_links
 
-# per link: mass, first moment (3), J (6), in its frame; per joint: damping, armature, friction
-COLUMNS = 13
+# the columns of a link begin with its mass, first moment (3) and J (6), in its frame
 DAMPING, ARMATURE, FRICTION = 10, 11, 12
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from robolin.algebra.axes import Shape
 from robolin.engine.compiled import kernel_cache
-from robolin.engine.compiled.kernel_text import trace
 from robolin.engine.compiled.layout import Variant
 from robolin.errors import UsageError
 
@@ -26,10 +25,13 @@ _SHARE = ctypes.CFUNCTYPE(_WHOLE, *_KNOWN, *[_WHOLE] * 3, _POINTER, _POINTER)
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a kernel is made from: an algorithm with its inputs and results, for one variant."""
+    """What a kernel is made from: an algorithm with its inputs and results, for one variant.
+
+    algorithm: its entry in the catalogue, whose `run` is looked at only to compile
+    """
 
     name: str
-    run: Any
+    algorithm: Any
     needs: tuple[str, ...]
     gives: tuple[tuple[str, Shape], ...]
     variant: Variant
@@ -74,6 +76,14 @@ def kernel_for(recipe: Recipe) -> Kernel:
     return kernel
 
 
+def at_hand(recipe: Recipe) -> bool:
+    """Whether a kernel is in memory or in the cache folder, so that nothing must be compiled."""
+    if loaded(recipe.name, recipe.variant, recipe.width):
+        return True
+    with _lock:
+        return kernel_cache.read(_key(recipe)) is not None
+
+
 def loaded(name: str, variant: Variant, width: int) -> bool:
     """Whether a kernel is in memory already, so that calling it costs nothing more."""
     return (name, variant, width) in _kernels
@@ -90,8 +100,10 @@ def _load_or_compile(recipe: Recipe) -> Kernel:
 
 def _compiled(recipe: Recipe) -> bytes:
     """The kernel's object code behind one line that says what memory it needs."""
+    from robolin.engine.compiled.kernel_text import trace
+
     text, scratch, tables = trace(
-        recipe.run, recipe.needs, dict(recipe.gives), recipe.variant, recipe.width
+        recipe.algorithm.run, recipe.needs, dict(recipe.gives), recipe.variant, recipe.width
     )
     head = json.dumps({"scratch": scratch, "tables": tables}).encode()
     return head + b"\n" + object_code(text)
@@ -112,13 +124,32 @@ def object_code(text: str) -> bytes:
     return code
 
 
-def _linked(stored: bytes, width: int) -> Kernel:
+def kept_function(text: str, name: str) -> tuple[int, Any]:
+    """Where a function of a module begins, and what keeps it there; compiled once per machine."""
+    with _lock:
+        parts = {"text": text, **_machine_facts()}
+        key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        code = kernel_cache.read(key)
+        if code is None:
+            code = object_code(text)
+            kernel_cache.write(key, code)
+        engine = _engine_of(code)
+        return engine.get_function_address(name), engine
+
+
+def _engine_of(code: bytes) -> Any:
+    """Machine code made ready to run, for as long as this is kept."""
     llvm = _llvm()
-    head, _, code = stored.partition(b"\n")
-    needs = json.loads(head)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
+    return engine
+
+
+def _linked(stored: bytes, width: int) -> Kernel:
+    head, _, code = stored.partition(b"\n")
+    needs = json.loads(head)
+    engine = _engine_of(code)
     call = _CALL(engine.get_function_address("call"))
     share = _SHARE(engine.get_function_address("share"))
     return Kernel(call, share, needs["scratch"], needs["tables"], width, engine)
@@ -167,18 +198,25 @@ def _key(recipe: Recipe) -> str:
     The traced text follows from the sources of the algorithm, so their digest stands for it:
     a kernel in the cache then needs no tracing.
     """
-    llvm = _llvm()
     parts = {
         "sources": _sources_digest(),
         "algorithm": recipe.name,
         "variant": asdict(recipe.variant),
         "width": recipe.width,
+        **_machine_facts(),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _machine_facts() -> dict[str, Any]:
+    """What the same text may become other machine code by."""
+    llvm = _llvm()
+    return {
         "llvm": llvm.llvm_version_info,
         "triple": llvm.get_default_triple(),
         "cpu": llvm.get_host_cpu_name(),
         "features": llvm.get_host_cpu_features().flatten(),
     }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @cache

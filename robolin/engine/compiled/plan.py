@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -48,6 +48,23 @@ class ArmTables:
     wholes: Array
 
 
+@dataclass(frozen=True)
+class KernelCall:
+    """What a kernel is called with for one state, but for the state and where its results go.
+
+    shapes:  of every result, by name
+    places:  where the kernel is, the arm's doubles and wholes, and memory of this call's own
+    keep_alive: what all of that lies in
+    """
+
+    inputs: int
+    links: int
+    joints: int
+    shapes: Mapping[str, tuple[int, ...]]
+    places: tuple[int, int, int, int, int, int]
+    keep_alive: Any
+
+
 class ResultBuffer(NamedTuple):
     """Memory for the results of many rows: where each of them starts in a block, in numbers."""
 
@@ -71,7 +88,7 @@ def arm_tables(parameters: Parameters) -> ArmTables:
 def recipe_for(name: str, algorithm: Any, arm: ArmTables, width: int | None = None) -> Recipe:
     gives = tuple(algorithm.gives.items())
     wide = width or host_width()
-    return Recipe(name, algorithm.run, algorithm.needs, gives, arm.variant, wide)
+    return Recipe(name, algorithm, algorithm.needs, gives, arm.variant, wide)
 
 
 class Plan:
@@ -115,6 +132,26 @@ class Plan:
         self._kernel.call(*self._fixed, *places, *self._memory(), arm.n, arm.m, 0, 1)
         arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
         return arrays, results[-1:]
+
+    def into(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> float:
+        """Results of one state into arrays given for them, and the joint it complains of, or 0.
+
+        All are contiguous float64; inputs of shape (m,).
+        """
+        starts = (x for each in inputs for x in (_address(each), 0))
+        places = (_address(each) for each in outputs)
+        complaint = np.empty(1)
+        known = *self._fixed, self._inputs(*starts), self._outputs(*places), _address(complaint)
+        self._kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, 1)
+        return float(complaint[0])
+
+    def single_call(self) -> KernelCall:
+        """Everything that a function needs to call the kernel by itself."""
+        memory, own = self._new_memory()
+        address = ctypes.cast(self._kernel.call, ctypes.c_void_p).value or 0
+        keep_alive = self._arm, self._kernel, memory
+        sizes = self._needs, self._arm.n, self._arm.m
+        return KernelCall(*sizes, self._shapes, (address, *self._fixed, *own), keep_alive)
 
     def _one_state(self) -> Any:
         """Where a thread puts the inputs of one state, laid out once."""
@@ -205,12 +242,16 @@ class Plan:
         """Scratch, tables and staging for this thread, each on a boundary of 64 bytes."""
         found: tuple[int, int, int] | None = getattr(self._local, "places", None)
         if found is None:
-            padded = [_whole_lines(size) for size in self._memory_sizes]
-            self._local.memory = np.zeros(sum(padded) + LINE)
-            start = -(-_address(self._local.memory) // 64) * 64
-            found = (start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1]))
+            self._local.memory, found = self._new_memory()
             self._local.places = found
         return found
+
+    def _new_memory(self) -> tuple[Array, tuple[int, int, int]]:
+        """Memory that nobody else uses, and where its three parts begin."""
+        padded = [_whole_lines(size) for size in self._memory_sizes]
+        memory = np.zeros(sum(padded) + LINE)
+        start = -(-_address(memory) // 64) * 64
+        return memory, (start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1]))
 
 
 @cache

@@ -1,0 +1,104 @@
+"""A kernel of an arm as a built-in function: the table it reads, and how the function is made."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from robolin.engine.calls.call_text import MOST_AXES, MOST_INPUTS, MOST_RESULTS, call_text
+from robolin.engine.calls.interpreter import addresses, why_plain
+from robolin.engine.compiled.kernels import kept_function
+from robolin.engine.compiled.plan import KernelCall
+
+_POINTER, _WHOLE, _OBJECT = ctypes.c_void_p, ctypes.c_int64, ctypes.py_object
+_API = ("vectorcall", "keep", "drop", "tuple_new", "tuple_size", "tuple_item", "tuple_put")
+_KERNEL = ("kernel", "doubles", "wholes", "scratch", "tables", "staging")
+
+# how a built-in function takes its arguments: as they lie, with the names of keywords apart
+_FAST_WITH_KEYWORDS = 0x82
+
+
+class _Definition(ctypes.Structure):
+    """How CPython is told of a function."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", _POINTER),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class CallTable(ctypes.Structure):
+    """What the function in `call_text` reads, and the object that it belongs to."""
+
+    _fields_ = (
+        *((name, _OBJECT) for name in ("plain", "array_type", "none", "out_name", "empty")),
+        ("result_type", _OBJECT),
+        ("name_them", _OBJECT),
+        *((name, _POINTER) for name in (*_API, *_KERNEL)),
+        *((name, _WHOLE) for name in ("inputs", "results", "links", "joints")),
+        ("sizes", _WHOLE * MOST_RESULTS),
+        ("ranks", _WHOLE * MOST_RESULTS),
+        ("lengths", _WHOLE * (MOST_RESULTS * MOST_AXES)),
+        ("shapes", _OBJECT * MOST_RESULTS),
+    )
+
+    def fill(
+        self, kernel: KernelCall, plain: Callable[..., Any], result_type: type | None = None
+    ) -> None:
+        """Lay the table out for a kernel.
+
+        plain:       is called with the same arguments wherever the function has doubts
+        result_type: the named tuple that several results are handed out as; None for a tuple
+        """
+        self.plain, self.array_type, self.none = plain, np.ndarray, None
+        self.out_name, self.empty = sys.intern("out"), np.empty
+        self.result_type = result_type or tuple
+        for name in _API:
+            setattr(self, name, addresses()[name])
+        for name, place in zip(_KERNEL, kernel.places, strict=True):
+            setattr(self, name, place)
+        self.inputs, self.results = kernel.inputs, len(kernel.shapes)
+        self.links, self.joints = kernel.links, kernel.joints
+        for i, shape in enumerate(kernel.shapes.values()):
+            self.sizes[i], self.ranks[i], self.shapes[i] = prod(shape), len(shape), shape
+            self.lengths[i * MOST_AXES : i * MOST_AXES + len(shape)] = shape
+        if result_type is not None:
+            # without a function of Python's in between
+            self.name_them = partial(tuple.__new__, result_type)
+        self._kernel = kernel
+
+    def function(self, name: str, doc: str) -> Callable[..., Any]:
+        """The built-in function, which keeps this table alive and everything in it."""
+        address, engine = _entry()
+        definition = _Definition(name.encode(), address, _FAST_WITH_KEYWORDS, doc.encode())
+        self._definition = definition, engine
+        new = ctypes.pythonapi.PyCFunction_NewEx
+        new.restype, new.argtypes = _OBJECT, (_POINTER, _OBJECT, _POINTER)
+        made: Callable[..., Any] = new(ctypes.addressof(definition), self, None)
+        return made
+
+
+def fits(kernel: KernelCall) -> bool:
+    """Whether there can be a built-in function for this kernel, here."""
+    shapes = kernel.shapes.values()
+    return (
+        not why_plain()
+        and kernel.inputs <= MOST_INPUTS
+        and len(shapes) <= MOST_RESULTS
+        and all(len(shape) <= MOST_AXES and prod(shape) for shape in shapes)
+        and kernel.joints > 0
+    )
+
+
+@cache
+def _entry() -> tuple[int, Any]:
+    places = {name: getattr(CallTable, name).offset for name, *_ in CallTable._fields_}
+    return kept_function(call_text(places), "entry")

@@ -1,0 +1,188 @@
+"""A verb on an arm as a function of the arrays of one state, and everything that it refuses.
+
+`PlainCall` is that function in Python, each check in words.  `CallObject` is what the built-in
+function belongs to which does the same in a microsecond, and asks `PlainCall` where it has doubts.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.calls.call_table import CallTable, fits
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.arm_cache import arm_cache
+from robolin.evaluation.evaluate import algorithm_named, same_when_closed, why_unanswered
+from robolin.evaluation.methods import Method
+from robolin.input_checks import Array
+from robolin.kept_with import kept_with
+from robolin.wording import counted, did_you_mean
+
+
+class PlainCall:
+    """Results of one state, in new arrays or in those given as `out`; exceptions for all else."""
+
+    def __init__(self, arm: Arm, verb: str, method: Method = "auto") -> None:
+        self.arm, self.verb, self.method = arm, verb, method
+        self._name = _required_algorithm(arm, verb, method)
+        plan = arm_cache(arm).narrow_plan(self._name)
+        self.needs: tuple[str, ...] = ALGORITHMS[self._name].needs
+        self.kernel, self._into = plan.single_call(), plan.into
+        names = tuple(self.kernel.shapes)
+        self.result_type = result_type(verb, names) if len(names) > 1 else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PlainCall, (self.arm, self.verb, self.method)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        *inputs, out = self._bound(given, named)
+        for name, value in zip(self.needs, inputs, strict=True):
+            _require_array(name, value, (self.arm.n,))
+        results = self._new() if out is None else self._given(out)
+        if out is not None:
+            _require_apart([*inputs, *results], len(inputs))
+        if self._into(inputs, results):
+            self._require_answer(inputs)
+        if out is not None:
+            return out
+        return results[0] if self.result_type is None else self.result_type(*results)
+
+    def _bound(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """Every argument in its place, `out` last."""
+        names = (*self.needs, "out")
+        if len(given) > len(names):
+            most = counted(len(self.needs), "array")
+            raise TypeError(f"{self.verb} takes {most} and out, not {len(given)} arguments")
+        values = dict(zip(names, given, strict=False))
+        for name, value in named.items():
+            if name not in names:
+                raise TypeError(f"{self.verb} has no argument '{name}', but {', '.join(names)}")
+            if name in values:
+                raise TypeError(f"{self.verb} was given '{name}' twice")
+            values[name] = value
+        missing = [name for name in self.needs if name not in values]
+        if missing:
+            raise TypeError(f"{self.verb} also needs {', '.join(missing)}")
+        return [values.get(name) for name in names]
+
+    def _new(self) -> list[Array]:
+        return [np.empty(shape) for shape in self.kernel.shapes.values()]
+
+    def _given(self, out: Any) -> list[Array]:
+        """The arrays that are to hold the results."""
+        shapes = self.kernel.shapes
+        if self.result_type is None:
+            arrays = [out]
+        elif isinstance(out, (tuple, list)):
+            arrays = list(out)
+        else:
+            told = ", ".join(shapes)
+            raise TypeError(f"out must be a tuple of arrays ({told}), not {type(out).__name__}")
+        if len(arrays) != len(shapes):
+            raise ValueError(f"out has {len(arrays)} arrays, not {len(shapes)}")
+        for (name, shape), array in zip(shapes.items(), arrays, strict=True):
+            where = "out" if self.result_type is None else f"{name} of out"
+            _require_array(where, array, shape)
+            if not array.flags.writeable:
+                raise ValueError(f"{where} may not be written to")
+        return arrays
+
+    def _require_answer(self, inputs: Sequence[Array]) -> None:
+        """Raise what is wrong with a state that the kernel complained of; it may be nothing."""
+        values = dict(zip(self.needs, inputs, strict=True))
+        error = why_unanswered(self.arm, self.verb, values, 0, method=self.method)
+        if error is not None:
+            raise error
+
+
+class CallObject(CallTable):
+    """What a built-in function of an arm belongs to: pickled with it, and made again elsewhere."""
+
+    def __init__(self, plain: PlainCall) -> None:
+        super().__init__()
+        self._plain = plain
+        self.fill(plain.kernel, plain, plain.result_type)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CallObject, (self._plain,)
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The function, by the name that pickles ask for."""
+        plain = self._plain
+        head = f"call({', '.join(plain.needs)}, out=None)\n--\n\n"
+        return self.function("call", f"{head}{plain.verb} on the arm '{plain.arm.name}'.")
+
+
+def compiled_call(arm: Arm, verb: str, method: Method = "auto") -> Callable[..., Any]:
+    """The function of one state for a verb: built in where that can be, else plain."""
+    plain = PlainCall(arm, verb, method)
+    if not fits(plain.kernel):
+        return plain
+    if method == "auto":
+        quick = arm_cache(arm).quick_call(_required_algorithm(arm, verb, method))
+        kept_with(arm, verb, lambda _: quick)
+    return CallObject(plain).call
+
+
+def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
+    """The algorithm whose kernel answers the verb by itself."""
+    verbs = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
+    if verb not in verbs and verb not in ALGORITHMS:
+        raise UsageError(f"there is no kernel for '{verb}'", hint=did_you_mean(verb, verbs))
+    if arm.loops and not same_when_closed(verb):
+        raise RobolinError(
+            f"{verb} of an arm with closed loops takes more than a kernel",
+            where=arm.source,
+            hint="robolin.forward keeps the closures; open_loops=True leaves them out",
+        )
+    name = algorithm_named(arm, verb, method)
+    if arm.groups and any("link" in shape for shape in ALGORITHMS[name].gives.values()):
+        group = arm.groups[0].name
+        message = f"{verb} gives results by links, and '{group}' is several of them in a kernel"
+        raise RobolinError(message, where=arm.source, hint="call the function of that name")
+    return name
+
+
+@cache
+def result_type(verb: str, names: tuple[str, ...]) -> Any:
+    """The named tuple that the results of a verb come as."""
+    title = "".join(word.capitalize() for word in verb.split("-"))
+    base: Any = namedtuple(title, names)  # type: ignore[misc]
+
+    def again(self: Any) -> tuple[Any, ...]:
+        return _result, (verb, names, tuple(self))
+
+    about = f"The results of {verb} for one state, an array each."
+    return type(title, (base,), {"__slots__": (), "__doc__": about, "__reduce__": again})
+
+
+def _result(verb: str, names: tuple[str, ...], arrays: tuple[Array, ...]) -> Any:
+    return result_type(verb, names)(*arrays)
+
+
+def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    """An array of doubles as a kernel reads it; nothing is converted."""
+    if type(value) is not np.ndarray:
+        raise TypeError(f"{name} must be a numpy.ndarray, not {type(value).__name__}")
+    if value.dtype != np.float64 or not value.dtype.isnative:
+        raise TypeError(f"{name} must hold float64, not {value.dtype}")
+    if value.shape != shape:
+        raise ValueError(f"{name} has shape {value.shape}, not {shape}")
+    if not (value.flags.c_contiguous and value.flags.aligned):
+        raise ValueError(f"{name} is not contiguous in memory; numpy.ascontiguousarray makes it so")
+
+
+def _require_apart(arrays: Sequence[Array], inputs: int) -> None:
+    """Arrays that are written to share no memory with any other."""
+    places = [(array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays]
+    for i, (start, stop) in enumerate(places[inputs:], inputs):
+        for other_start, other_stop in places[:i]:
+            if start < other_stop and other_start < stop:
+                raise ValueError("out shares memory with another argument")
