@@ -46,7 +46,7 @@ _METHOD, _LOOP_METHOD = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHOD
 # what can be asked of every arm, whatever the verb
 MODEL: Mapping[str, Ask] = {
     **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
-    **dict.fromkeys(("lock", "payload", "wrench", "armature"), TEXTS),
+    **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
     **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
     "wrench-frame": Ask("choice", WRENCH_MODELS),
 }

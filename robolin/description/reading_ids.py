@@ -61,6 +61,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "wrong-count": ("error", "A vector has too few or too many numbers."),
     "wrong-kind": ("error", "A list, a mapping or a single value stands where another is needed."),
     "xacro-unexpanded": ("error", "The file still holds xacro macros or expressions."),
+    "xacro-warning": ("warning", "The xacro package warned while it expanded the file."),
     "xml-doctype": ("error", "The file declares a DOCTYPE, which is refused."),
     "xml-malformed": ("error", "The XML is broken at this line."),
     "xml-too-deep": ("error", "Elements are nested deeper than any robot file needs."),

@@ -13,7 +13,13 @@ from robolin.wording import closest, did_you_mean, quoted
 
 Source = str | os.PathLike[str]
 
-FORMATS = {".urdf": "urdf", ".xml": "urdf", ".yaml": "yaml", ".yml": "yaml"}
+FORMATS = {
+    ".urdf": "urdf",
+    ".xml": "urdf",
+    ".xacro": "xacro",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+}
 
 # what messages call the file that '-' stands for
 STANDARD_INPUT = "<stdin>"
@@ -23,11 +29,12 @@ LARGEST_FILE = 64 * 1024 * 1024
 
 
 class RobotText(NamedTuple):
-    """What a source holds: its bytes, what messages call it, and the format it is in."""
+    """What a source holds: its bytes, what messages call it, the format it is in, and its file."""
 
     text: bytes
     shown: str
     kind: str
+    path: Path | None = None
 
 
 def text_of(source: Source) -> RobotText:
@@ -39,7 +46,7 @@ def text_of(source: Source) -> RobotText:
     path = _found(name)
     text = _bytes(path)
     shown = path.name if path == bundled_path(name) else name
-    return RobotText(text, shown, _format(path, text))
+    return RobotText(text, shown, _format(path, text), path)
 
 
 def name_of(source: object) -> str:
@@ -136,9 +143,6 @@ def _format(path: Path, text: bytes) -> str:
         return FORMATS[suffix]
     if not suffix:
         return _sniffed(text)
-    if suffix == ".xacro":
-        hint = f"expand it first: xacro {path.name} > {path.stem.removesuffix('.urdf')}.urdf"
-        raise RobolinError("xacro is a macro language over URDF", where=str(path), hint=hint)
     hint = f"robot files end in {', '.join(FORMATS)}; '-' reads standard input"
     raise RobolinError(f"'{suffix}' is no robot file's extension", where=str(path), hint=hint)
 

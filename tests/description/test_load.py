@@ -176,7 +176,6 @@ MISSING = [
     ("./on.urdf", FileError, "no such file", "did you mean 'one.urdf'?"),
     (".", FileError, "is a folder", "inside it"),
     ("notes.txt", RobolinError, "'.txt' is no robot file's extension", ".urdf"),
-    ("arm.urdf.xacro", RobolinError, "macro language", "xacro arm.urdf.xacro > arm.urdf"),
     ("xml.yaml", RobolinError, "xml.yaml:1: this is XML, not YAML", ".urdf"),
     ("yaml.urdf", RobolinError, "yaml.urdf:1: this is YAML, not XML", ".yaml"),
     (None, UsageError, "None is no file", "'panda'"),
@@ -192,7 +191,7 @@ MISSING = [
 @pytest.mark.parametrize(("name", "kind", "message", "hint"), MISSING, ids=range(len(MISSING)))
 def test_what_is_not_there_is_told(here, name, kind, message, hint):
     """A name that leads to no robot file is an error of the right kind with a way out."""
-    for present in ("one.urdf", "notes.txt", "arm.urdf.xacro", "xml.yaml"):
+    for present in ("one.urdf", "notes.txt", "xml.yaml"):
         Path(present).write_text(URDF)
     Path("yaml.urdf").write_text("# an arm\n\n---\n" + YAML)
     with pytest.raises(RobolinError) as caught:
