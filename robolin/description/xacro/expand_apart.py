@@ -1,4 +1,4 @@
-"""The process that expands a xacro file: it reads a request, and writes the URDF or what is wrong.
+"""What expands a xacro file, in a process of its own: the URDF it stands for, or what is wrong.
 
 Xacro files are programs: expressions in them are Python's, and they include other files.  So they
 run apart, with bounds on time and memory, and open nothing but the robot's own packages.
@@ -6,7 +6,6 @@ run apart, with bounds on time and memory, and open nothing but the robot's own 
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, cast
 
-CPU_SECONDS = 10
 MEMORY = 1 << 30
 MOST_WARNINGS = 50
 
@@ -95,21 +93,21 @@ class Arguments(dict[str, str]):
         return super().__getitem__(name)
 
 
-def main() -> None:
-    """Answer the request on standard input with one JSON object on standard output."""
-    request = json.load(sys.stdin)
-    sys.path[:] = request["path"]
-    answers, sys.stdout = sys.stdout, sys.stderr
-    answer = _expanded(Path(request["file"]), request["arguments"], request["packages"])
-    json.dump(answer, answers)
-    answers.flush()
-    # nothing the file left behind runs any more
-    os._exit(0)
+def prepare() -> None:
+    """Import whatever is needed: once the guard stands, not even Python's files can be opened."""
+    modules = ("encodings.idna", "encodings.latin_1", "glob", "xml.dom.expatbuilder", "yaml")
+    for name in (*modules, "xacro", "xacro.substitution_args"):
+        import_module(name)
+
+
+def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The text of the expansion and xacro's warnings, arguments without effect, or an error."""
+    return _expanded(Path(request["file"]), request["arguments"], request["packages"])
 
 
 def _expanded(file: Path, given: dict[str, str], packages: dict[str, str]) -> dict[str, Any]:
     roots = Roots(file, packages)
-    xacro = _prepared(roots)
+    xacro = _guarded(roots)
     arguments = Arguments(given)
     warnings: list[str] = []
     xacro.warning = lambda *texts, **_: warnings.append(" ".join(map(str, texts)))
@@ -125,30 +123,16 @@ def _expanded(file: Path, given: dict[str, str], packages: dict[str, str]) -> di
     return {"text": roots.without_places(text), "warnings": warnings[:MOST_WARNINGS]}
 
 
-def _prepared(roots: Roots) -> Any:
-    """The package, with everything it needs imported, behind bounds and the guard."""
-    for name in ("encodings.idna", "encodings.latin_1", "glob", "xml.dom.expatbuilder", "yaml"):
-        # once the guard stands, not even Python's own files can be opened
-        import_module(name)
+def _guarded(roots: Roots) -> Any:
+    """The package, behind the guard."""
     xacro: Any = import_module("xacro")
     substitution: Any = import_module("xacro.substitution_args")
     xacro.verbosity = 0
     xacro.safe_eval = _evaluated
     substitution._eval_find = roots.find
     substitution._eval_dict["find"] = roots.find
-    _bound()
     sys.addaudithook(roots.guard)
     return xacro
-
-
-def _bound() -> None:
-    try:
-        import resource
-    except ImportError:
-        # there is no such thing on Windows: the caller's patience is the only bound
-        return
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def _evaluated(expression: str, names: dict[str, Any], more: Any = None) -> Any:
@@ -187,7 +171,3 @@ def _wrong(xacro: Any, error: BaseException) -> dict[str, Any]:
     if isinstance(cause, RecursionError):
         message = "its macros or includes go round in a circle"
     return {"error": message, "files": files, "macros": macros, "line": line}
-
-
-if __name__ == "__main__":
-    main()

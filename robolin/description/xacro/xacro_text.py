@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from robolin.description.separate_process import CPU_SECONDS, OutOfBoundsError, asked
 from robolin.description.xacro import expand_apart
 from robolin.errors import RobolinError, UsageError
 from robolin.wording import counted, did_you_mean, printable, quoted
 
-# beyond the seconds of work that the process itself is held to, for disks that are slow
-_PATIENCE = 6 * expand_apart.CPU_SECONDS
 _PACKAGE_HINT = "--package NAME=FOLDER says where a package is, and what else may be read"
 
 
@@ -39,7 +35,7 @@ def expanded(path: Path, arguments: Mapping[str, str], packages: Mapping[str, st
     for name, folder in packages.items():
         if not os.path.isdir(folder):
             raise UsageError(f"'{folder}' is no folder", where=f"--package={name}={folder}")
-    answer = _asked(path, arguments, packages)
+    answer = _answer(path, arguments, packages)
     if "error" in answer:
         raise _error(path, answer)
     if "unused" in answer:
@@ -51,34 +47,20 @@ def expanded(path: Path, arguments: Mapping[str, str], packages: Mapping[str, st
     return Expansion(text.encode(), tuple(map(printable, answer["warnings"])))
 
 
-def _asked(path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]) -> dict[str, Any]:
-    """The answer of the process that expands it."""
+def _answer(
+    path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]
+) -> dict[str, Any]:
     request = {
         "file": str(path.absolute()),
         "arguments": dict(arguments),
         "packages": {name: os.path.abspath(folder) for name, folder in packages.items()},
-        "path": [os.path.abspath(place) for place in sys.path],
     }
-    command = [sys.executable, "-I", "-S", "-X", "utf8", expand_apart.__file__]
     try:
-        done = subprocess.run(
-            command, input=json.dumps(request).encode(), capture_output=True, timeout=_PATIENCE
-        )
-    except subprocess.TimeoutExpired:
-        raise _endless(path) from None
-    if done.returncode < 0:
-        # the system ends a process that is past its bounds
-        raise _endless(path)
-    if done.returncode:
-        raise AssertionError(done.stderr.decode(errors="replace"))
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
-
-
-def _endless(path: Path) -> RobolinError:
-    message = f"it is not expanded after {expand_apart.CPU_SECONDS} s of work"
-    hint = "a macro that calls itself, or a number that grows without bound"
-    return RobolinError(message, where=str(path), hint=hint)
+        return asked(expand_apart.__name__, request, expand_apart.MEMORY)
+    except OutOfBoundsError:
+        message = f"it is not expanded after {CPU_SECONDS} s of work"
+        hint = "a macro that calls itself, or a number that grows without bound"
+        raise RobolinError(message, where=str(path), hint=hint) from None
 
 
 def _error(path: Path, answer: Mapping[str, Any]) -> RobolinError:
