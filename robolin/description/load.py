@@ -248,11 +248,19 @@ def read(source: Source, options: ModelOptions = DEFAULTS) -> Reading:
         from robolin.description.xacro.xacro_reader import read_xacro
 
         return read_xacro(found, options.xacro_args, options.packages)
-    for option, given in (("xacro-arg", options.xacro_args), ("package", options.packages)):
-        if given:
-            message = f"has no effect: {found.shown} is no xacro file"
-            raise UsageError(message, where=f"--{option}", hint="leave it out")
+    if options.xacro_args:
+        raise _without_effect("--xacro-arg", f"{found.shown} is no xacro file")
+    if found.kind == "mjcf":
+        from robolin.description.mjcf.mjcf_reader import read_mjcf
+
+        return read_mjcf(found, options.packages.values())
+    if options.packages:
+        raise _without_effect("--package", f"{found.shown} reads no other files")
     return _reader(found.kind)(found.text, found.shown)
+
+
+def _without_effect(option: str, reason: str) -> UsageError:
+    return UsageError(f"has no effect: {reason}", where=option, hint="leave it out")
 
 
 def _reader(kind: str) -> Callable[[bytes, str], Reading]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -17,9 +18,13 @@ FORMATS = {
     ".urdf": "urdf",
     ".xml": "urdf",
     ".xacro": "xacro",
+    ".mjcf": "mjcf",
     ".yaml": "yaml",
     ".yml": "yaml",
 }
+
+# MuJoCo's models end in .xml too: their outermost element tells them
+_MUJOCO = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<mujoco[\s>/]", re.DOTALL)
 
 # what messages call the file that '-' stands for
 STANDARD_INPUT = "<stdin>"
@@ -139,6 +144,8 @@ def _unreadable(name: str, error: OSError) -> FileError:
 def _format(path: Path, text: bytes) -> str:
     """By the extension; a path without one, such as a pipe, by its first character."""
     suffix = path.suffix.lower()
+    if suffix == ".xml" and _MUJOCO.match(text):
+        return "mjcf"
     if suffix in FORMATS:
         return FORMATS[suffix]
     if not suffix:
