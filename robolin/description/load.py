@@ -19,7 +19,7 @@ from robolin.description.building.option_texts import texts_of_options
 from robolin.description.building.options import ModelOptions
 from robolin.description.figures import figures_of
 from robolin.description.model import Description, Finding, Reading
-from robolin.description.robot_source import Source, name_of, text_of
+from robolin.description.robot_source import GIVEN_TEXT, RobotText, Source, name_of, text_of
 from robolin.description.validate.validate import physical_findings, plain_arm
 from robolin.errors import UsageError, raise_all
 from robolin.wording import counted
@@ -49,8 +49,9 @@ def load(
     """The arm in a file or of a bundled name, under the given options.
 
     Args:
-        source: a path to a .urdf, .xacro or .yaml file, `-` for standard input, or a name such as
-            "panda"
+        source: a path to a .urdf, .xacro, .mjcf or .yaml file, `-` for standard input, a name such
+            as "panda" or "robot_descriptions:ur10", or the text itself: XML or YAML as str or
+            bytes, or an open file
         gravity: (3,) in m/s² in the root link's axes, or one number downwards; None takes the
             file's, else 9.81
         base, tip: links between which joints move; everything else is rigid
@@ -111,7 +112,8 @@ def load(
 def load_with(source: Source, options: ModelOptions) -> Arm:
     """The arm in a file or of a bundled name, the options given as one object."""
     name, texts = name_of(source), texts_of_options(options)
-    loaded_with = None if texts is None else {"arm": name, **texts}
+    again = texts is not None and name != GIVEN_TEXT
+    loaded_with = {"arm": name, **(texts or {})} if again else None
     return arm_of(read(source, options), options, name, loaded_with)
 
 
@@ -242,8 +244,16 @@ def figures(source: Source, options: ModelOptions = DEFAULTS) -> dict[str, Any]:
 
 
 def read(source: Source, options: ModelOptions = DEFAULTS) -> Reading:
-    """What a path, '-' for standard input, or a bundled name holds, errors included."""
+    """What a path, '-' for standard input, a bundled name or a text holds, errors included."""
     found = text_of(source)
+    reading = _read(found, options)
+    if not found.origin or reading.description is None:
+        return reading
+    notes = (*reading.description.notes, found.origin)
+    return replace(reading, description=replace(reading.description, notes=notes))
+
+
+def _read(found: RobotText, options: ModelOptions) -> Reading:
     if found.kind == "xacro":
         from robolin.description.xacro.xacro_reader import read_xacro
 

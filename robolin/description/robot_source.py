@@ -6,13 +6,22 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from robolin.description.bundled import bundled_names, bundled_path
+from robolin.description.robot_descriptions import PREFIX, described
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.wording import closest, did_you_mean, quoted
 
-Source = str | os.PathLike[str]
+
+class SupportsRead(Protocol):
+    """An open file, of text or of bytes."""
+
+    def read(self, size: int, /) -> str | bytes: ...
+
+
+# a path, '-', the name of a bundled arm, `robot_descriptions:NAME`, or the text itself
+Source = str | os.PathLike[str] | bytes | SupportsRead
 
 FORMATS = {
     ".urdf": "urdf",
@@ -28,6 +37,8 @@ _MUJOCO = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<mujoco[\s
 
 # what messages call the file that '-' stands for
 STANDARD_INPUT = "<stdin>"
+# and what they call a text that came without a file
+GIVEN_TEXT = "<text>"
 
 # no robot file comes near; it keeps an endless stream from filling the memory
 LARGEST_FILE = 64 * 1024 * 1024
@@ -40,22 +51,47 @@ class RobotText(NamedTuple):
     shown: str
     kind: str
     path: Path | None = None
+    origin: str = ""
 
 
 def text_of(source: Source) -> RobotText:
     """The text that a path, '-' for standard input, or a bundled name stands for."""
+    given = _text_itself(source)
+    if given is not None:
+        return RobotText(_bounded(given, GIVEN_TEXT), GIVEN_TEXT, _sniffed(given))
     name = name_of(source)
     if name == "-":
         text = _standard_input()
         return RobotText(text, STANDARD_INPUT, _sniffed(text))
+    if name.startswith(PREFIX):
+        path, origin = described(name)
+        text = _bytes(path)
+        return RobotText(text, path.name, _format(path, text), path, origin)
     path = _found(name)
     text = _bytes(path)
     shown = path.name if path == bundled_path(name) else name
     return RobotText(text, shown, _format(path, text), path)
 
 
+def _is_text(source: object) -> bool:
+    """Whether a source is the text itself: bytes, an open file, or XML and YAML in a str."""
+    if isinstance(source, str):
+        return "\n" in source or source.lstrip()[:1] == "<"
+    return isinstance(source, bytes | bytearray) or hasattr(source, "read")
+
+
+def _text_itself(source: Any) -> bytes | None:
+    """The text that was given in place of its name, None where a name was given."""
+    if not _is_text(source):
+        return None
+    text = source.read(LARGEST_FILE + 1) if hasattr(source, "read") else source
+    return text.encode() if isinstance(text, str) else bytes(text)
+
+
 def name_of(source: object) -> str:
     """The source as it was named; what is no name of anything is refused."""
+    if _is_text(source):
+        return GIVEN_TEXT
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(name, str):
         return name
@@ -131,7 +167,10 @@ def _standard_input() -> bytes:
 
 
 def _take(stream: BinaryIO, name: str) -> bytes:
-    text = stream.read(LARGEST_FILE + 1)
+    return _bounded(stream.read(LARGEST_FILE + 1), name)
+
+
+def _bounded(text: bytes, name: str) -> bytes:
     if len(text) > LARGEST_FILE:
         raise FileError(f"larger than {LARGEST_FILE >> 20} MiB, so no robot file", where=name)
     return text

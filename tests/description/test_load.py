@@ -180,7 +180,7 @@ MISSING = [
     ("yaml.urdf", RobolinError, "yaml.urdf:1: this is YAML, not XML", ".yaml"),
     (None, UsageError, "None is no file", "'panda'"),
     (3, UsageError, "3 is no file", "'panda'"),
-    (b"panda", UsageError, "b'panda' is no file", "'panda'"),
+    (b"panda", RobolinError, "<text>:1", ""),
     (["panda"], UsageError, "['panda'] is no file", "'panda'"),
     ("", UsageError, "no arm given", "bundled name"),
     ("a\0b", UsageError, "no file name", "zero byte"),
@@ -368,3 +368,37 @@ def test_objects_of_urdfpy_take_the_same_options(here):
     assert arm.links == load("a.urdf", payload=("arm", 1.0)).links
     with pytest.raises(RobolinError, match="not a robot"):
         from_urdfpy("a.urdf")
+
+
+def test_a_text_itself_is_an_arm(here):
+    """A robot file's text is the arm of the file, as str, as bytes and as an open file."""
+    Path("a.urdf").write_text(URDF)
+    arm = load("a.urdf")
+    with open("a.urdf") as text, open("a.urdf", "rb") as data:
+        for source in (URDF, URDF.encode(), text, data):
+            again = load(source)
+            assert again.digest == arm.digest
+            assert again.joint_names == arm.joint_names
+            # nothing leads back to it, and nothing pretends to
+            assert again.loaded_with is None
+    assert load(YAML).joint_names
+
+
+def test_what_is_wrong_with_a_text_is_told_by_line():
+    """Errors in a text without a file name its line."""
+    with pytest.raises(RobolinError, match="<text>:4"):
+        load(URDF.replace('value="1"', 'value="one"'))
+
+
+def test_joints_may_hang_on_a_world_that_is_not_written(here):
+    """A joint on 'world' needs no link of that name, and `validate` notes it."""
+    text = URDF.replace("</robot>", "") + (
+        '<joint name="stand" type="fixed"><parent link="world"/><child link="base"/></joint></robot>'
+    )
+    assert '<link name="base"' in text, "the root of the arm"
+    reading = read(text)
+    assert [found.id for found in reading.findings if found.level != "warning"][-1:] == [
+        "implicit-world"
+    ]
+    assert reading.description is not None
+    assert reading.description.root == "world"
