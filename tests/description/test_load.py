@@ -393,7 +393,8 @@ def test_what_is_wrong_with_a_text_is_told_by_line():
 def test_joints_may_hang_on_a_world_that_is_not_written(here):
     """A joint on 'world' needs no link of that name, and `validate` notes it."""
     text = URDF.replace("</robot>", "") + (
-        '<joint name="stand" type="fixed"><parent link="world"/><child link="base"/></joint></robot>'
+        '<joint name="stand" type="fixed"><parent link="world"/><child link="base"/></joint>'
+        "</robot>"
     )
     assert '<link name="base"' in text, "the root of the arm"
     reading = read(text)
