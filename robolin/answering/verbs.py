@@ -305,6 +305,7 @@ _OTHERS = (
     Verb("diff", "Stored results", "What differs between two models."),
     Verb("count", "Cost", "Exact operation counts, beside the papers' formulas."),
     Verb("bench", "Cost", "States per second of every verb, on this machine."),
+    Verb("completion", "Shell", "What a shell needs to complete command lines."),
 )
 
 VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_CONTROL, *_MOTION, *_OTHERS)}

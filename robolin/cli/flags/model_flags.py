@@ -11,13 +11,13 @@ from click.core import ParameterSource
 
 from robolin.answering.inquiry import ArmSource, arm_source
 from robolin.answering.verbs import VERBS, WRENCH_MODELS
-from robolin.cli.flags.flag import MODEL, bundled, flag, given_options
+from robolin.cli.flags.flag import MODEL, RobotFile, bundled, flag, given_options
 from robolin.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from robolin.description.building.options import ModelOptions
 
-ARM = click.Argument(["arm"], metavar="ARM")
+ARM = RobotFile(["arm"], metavar="ARM")
 
 XACRO_FLAGS = [
     flag(
@@ -135,7 +135,7 @@ def _structure(arm: str | None, **_: Any) -> ArmSource | None:
 
 
 structure_options = bundled(
-    "model", [click.Argument(["arm"], required=False, metavar="[ARM]"), *_STRUCTURE], _structure
+    "model", [RobotFile(["arm"], required=False, metavar="[ARM]"), *_STRUCTURE], _structure
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag
 from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.messages import say
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _FOUND_SOMETHING = 1
 
 _PARAMS = [
-    click.Argument(["old"], metavar="ARM1"),
-    click.Argument(["new"], metavar="ARM2"),
+    RobotFile(["old"], metavar="ARM1"),
+    RobotFile(["new"], metavar="ARM2"),
     flag(
         "--torques",
         section=METHOD,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, flag
 from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
 from robolin.cli.flags.output_flags import color_flag
 from robolin.errors import FileError, UsageError
@@ -68,7 +68,7 @@ class ValidateOptions:
 
 
 _FLAGS = [
-    click.Argument(["arms"], nargs=-1, required=True, metavar="ARM..."),
+    RobotFile(["arms"], nargs=-1, required=True, metavar="ARM..."),
     flag("--strict", section=METHOD, is_flag=True, help="Notes count as well."),
     flag(
         "--ignore",
