@@ -63,6 +63,8 @@ FIXES = {
     "repeated-element": "Delete one of the two.",
     "repeated-inertial": "Check that the figures were not copied from link to link.",
     "several-roots": "Add the joint that is missing, or delete the link nobody needs.",
+    "shape-size": "Give a positive size in m; a thin rod has a mass, not a density.",
+    "shape-twice": "Name one shape, with a mass or a density, and leave the inertia to it.",
     "space-before-xml": "Delete what stands before `<?xml`.",
     "triangle-inequality": "Look for a misplaced decimal point; the hint shows likely repairs.",
     "two-parents": "Delete one of the two joints; a YAML arm closes it under `loops:`.",

@@ -296,6 +296,7 @@ _OTHERS = (
     Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
     Verb("verify", "Arms", "Whether robolin is right about an arm."),
     Verb("models", "Arms", "The bundled arms, and where each one's figures come from."),
+    Verb("new", "Arms", "The beginning of a YAML arm, to be filled in."),
     Verb(
         "check",
         "Stored results",

@@ -55,6 +55,8 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "number-not-finite": ("error", "A number is NaN, infinite or too large to hold."),
     "repeated-element": ("note", "An element stands twice and says the same both times."),
     "several-roots": ("error", "More than one link is no joint's child."),
+    "shape-size": ("error", "A shape has no size, or none that its density could fill."),
+    "shape-twice": ("error", "A link's shape, mass or inertia is told in two ways, or in none."),
     "space-before-xml": ("note", "White space stands before the XML declaration."),
     "two-parents": ("error", "A link is the child of two joints."),
     "unknown-convention": ("error", "A DH table's convention is neither standard nor modified."),
