@@ -11,9 +11,8 @@ import robolin
 from robolin.description.yaml.yaml_schema import Schema, yaml_schema
 
 PAGE = (Path(__file__).parents[2] / "docs" / "yaml.md").read_text(encoding="utf-8")
-EXAMPLES = [
-    text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "robolin:" in text
-]
+BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES = [text for text in BLOCKS if "robolin: 1" in text]
 
 
 def keys(schema: Schema) -> set[str]:
@@ -25,9 +24,9 @@ def keys(schema: Schema) -> set[str]:
 
 def test_every_key_is_on_the_page():
     """A key of the format that the page does not mention would have to be guessed."""
+    written = {word for span in re.findall(r"`([^`]+)`", PAGE) for word in re.findall(r"\w+", span)}
     # closures have a page of their own
-    missing = [key for key in sorted(keys(yaml_schema())) if not re.search(rf"\b{key}\b", PAGE)]
-    assert missing == ["first", "kind", "second"]
+    assert keys(yaml_schema()) - written == {"first", "kind", "second"}
 
 
 @pytest.mark.parametrize("text", EXAMPLES, ids=range(len(EXAMPLES)))
