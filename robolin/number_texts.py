@@ -1,23 +1,27 @@
-"""Numbers as people type them, `0,0.5,-1.2` or `elbow=30deg,wrist=-1.2`, and back into text."""
+"""Numbers as people type them, `0,0.5,pi/2` or `elbow=30deg,wrist=-1.2`, and back into text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import isfinite, radians
+from math import isfinite, pi, radians
 from typing import Any, NamedTuple
 
 from robolin.errors import UsageError
 
 # plain decimal notation: Python's float() would also take 1_000, nan and ٣
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_DIGITS = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = re.compile(rf"[+-]?{_DIGITS}", re.ASCII)
+# pi, -pi/2, 3*pi/4, 2pi, 0.5π
+_PI = re.compile(rf"([+-]?)(?:({_DIGITS})\s*\*?)?\s*(?:pi|π)(?:\s*/\s*({_DIGITS}))?", re.ASCII)
+_DEGREES = ("deg", "°")
 
 
 class Figure(NamedTuple):
-    """A number, already in rad if it was typed in degrees."""
+    """A number, already in rad if it was typed in degrees; `angle` if it can be nothing else."""
 
     value: float
-    degrees: bool = False
+    angle: bool = False
 
 
 class FlagText(NamedTuple):
@@ -31,23 +35,34 @@ class FlagText(NamedTuple):
 
 
 def figure(typed: FlagText, item: str) -> Figure:
-    """One number, with or without `deg` behind it."""
+    """One number, with or without `deg` or `°` behind it, or a part of π such as `-pi/2`."""
     item = item.strip()
-    plain = item.removesuffix("deg").rstrip()
-    if not _NUMBER.fullmatch(plain):
+    if part := _PI.fullmatch(item):
+        sign, times, over = part.groups()
+        return _finite(typed, item, float(f"{sign}{times or 1}") * pi, float(over or 1))
+    unit = next((unit for unit in _DEGREES if item.endswith(unit)), "")
+    plain = item.removesuffix(unit)
+    if not _NUMBER.fullmatch(plain.rstrip()):
         what = f"'{item}' is not a number" if item else "a number is missing"
-        raise typed.wrong(what, "numbers look like 0.5, -1.2 or 1e-3, separated by commas")
-    value = float(plain)
-    if not isfinite(value):
+        hint = "numbers look like 0.5, -1.2, 1e-3, 30deg or pi/2, separated by commas"
+        raise typed.wrong(what, hint)
+    found = _finite(typed, item, float(plain))
+    return Figure(radians(found.value), True) if unit else Figure(found.value)
+
+
+def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> Figure:
+    if not over:
+        raise typed.wrong(f"'{item}' divides by 0")
+    if not isfinite(value / over):
         raise typed.wrong(f"'{item}' is too large a number")
-    return Figure(radians(value), True) if plain != item else Figure(value)
+    return Figure(value / over, True)
 
 
 def number(typed: FlagText, item: str) -> float:
     """One number that cannot be an angle."""
-    value, degrees = figure(typed, item)
-    if degrees:
-        raise typed.wrong(f"'{item.strip()}' is not an angle", "leave out 'deg'")
+    value, angle = figure(typed, item)
+    if angle:
+        raise typed.wrong(f"'{item.strip()}' is not an angle", "a plain number is needed here")
     return value
 
 

@@ -42,7 +42,7 @@ class ArmSource:
     def reading(self) -> Reading:
         from robolin.description.load import read
 
-        return read(self.path)
+        return read(self.path, self.options)
 
     def arm(self, reading: Reading | None = None) -> Arm:
         """The arm, built from the reading if there is one already."""

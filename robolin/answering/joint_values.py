@@ -72,13 +72,15 @@ def _rpy(typed: FlagText, joint: str, figures: Sequence[Figure]) -> list[Figure]
 
     from robolin.geometry.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
 
-    if any(degrees for _, degrees in figures):
-        raise typed.wrong(f"the quaternion of '{joint}' has no angles in it", "leave out 'deg'")
+    if any(angle for _, angle in figures):
+        raise typed.wrong(
+            f"the quaternion of '{joint}' has no angles in it", "a plain number is needed"
+        )
     quaternion = np.array([value for value, _ in figures])
     length = float(np.linalg.norm(quaternion))
     if abs(length - 1.0) > LENGTH_TOLERANCE:
         raise typed.wrong(f"the quaternion of '{joint}' has length {length:.9g}, not 1")
-    return [Figure(float(angle)) for angle in rpy_from_quaternion(quaternion / length)]
+    return [Figure(float(turn)) for turn in rpy_from_quaternion(quaternion / length)]
 
 
 def _require_known(typed: FlagText, names: Sequence[str], arm: Arm) -> None:
@@ -98,8 +100,10 @@ def _require_known(typed: FlagText, names: Sequence[str], arm: Arm) -> None:
 
 
 def _require_angles(typed: FlagText, figures: Sequence[Figure], arm: Arm, angular: bool) -> None:
-    for joint, (_, degrees) in zip(arm.joints, figures, strict=True):
-        if degrees and not angular:
-            raise typed.wrong(f"joint '{joint.name}': this is not an angle", "leave out 'deg'")
-        if degrees and not joint.turns:
-            raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not in deg")
+    for joint, (_, angle) in zip(arm.joints, figures, strict=True):
+        if angle and not angular:
+            raise typed.wrong(
+                f"joint '{joint.name}': this is not an angle", "a plain number is needed"
+            )
+        if angle and not joint.turns:
+            raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not angles")

@@ -46,7 +46,7 @@ _METHOD, _LOOP_METHOD = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHOD
 # what can be asked of every arm, whatever the verb
 MODEL: Mapping[str, Ask] = {
     **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
-    **dict.fromkeys(("lock", "payload", "wrench", "armature"), TEXTS),
+    **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
     **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
     "wrench-frame": Ask("choice", WRENCH_MODELS),
 }
@@ -296,6 +296,7 @@ _OTHERS = (
     Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
     Verb("verify", "Arms", "Whether robolin is right about an arm."),
     Verb("models", "Arms", "The bundled arms, and where each one's figures come from."),
+    Verb("new", "Arms", "The beginning of a YAML arm, to be filled in."),
     Verb(
         "check",
         "Stored results",
@@ -305,6 +306,7 @@ _OTHERS = (
     Verb("diff", "Stored results", "What differs between two models."),
     Verb("count", "Cost", "Exact operation counts, beside the papers' formulas."),
     Verb("bench", "Cost", "States per second of every verb, on this machine."),
+    Verb("completion", "Shell", "What a shell needs to complete command lines."),
 )
 
 VERBS: dict[str, Verb] = {verb.name: verb for verb in (*_DYNAMICS, *_CONTROL, *_MOTION, *_OTHERS)}

@@ -16,7 +16,8 @@ _PARTS = {"damping": "dynamics", "friction": "dynamics", "armature": "dynamics"}
 
 def changed_place(arm: str, changes: Sequence[Change]) -> Place | None:
     """The line of the first change that is still to be seen in the file of an arm."""
-    if not changes or not Path(arm).is_file():
+    if not changes or not Path(arm).is_file() or arm.lower().endswith(".xacro"):
+        # lines of an expansion are no lines of the file
         return None
     try:
         description = read(arm).description

@@ -20,6 +20,7 @@ from robolin.checking.outcome import Outcome
 from robolin.checking.recorded_question import Inputs, RecordedQuestion, recorded_question
 from robolin.checking.recording import record_inquiry
 from robolin.checking.tolerance import Tolerances, tolerances_in
+from robolin.description.building.option_texts import options_from_texts
 from robolin.description.load import figures
 from robolin.errors import RobolinError
 from robolin.files.provenance_writer import plain
@@ -141,7 +142,11 @@ def _changed_model(stored: StoredFile, asked: RecordedQuestion) -> Comparison | 
     """What differs about the arm where its question cannot be answered, as far as is known."""
     before = stored.meta["model"]
     try:
-        changes = model_changes(before, plain(figures(asked.arm))) if before else ()
+        changes = (
+            model_changes(before, plain(figures(asked.arm, options_from_texts(asked.options))))
+            if before
+            else ()
+        )
     except RobolinError:
         return None
     return Comparison((), changes=changes)

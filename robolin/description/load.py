@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any, Never
 
 from robolin.arm import Arm, WrenchModel
@@ -18,9 +19,9 @@ from robolin.description.building.option_texts import texts_of_options
 from robolin.description.building.options import ModelOptions
 from robolin.description.figures import figures_of
 from robolin.description.model import Description, Finding, Reading
-from robolin.description.robot_source import Source, name_of, text_of
+from robolin.description.robot_source import GIVEN_TEXT, RobotText, Source, name_of, text_of
 from robolin.description.validate.validate import physical_findings, plain_arm
-from robolin.errors import raise_all
+from robolin.errors import UsageError, raise_all
 from robolin.wording import counted
 
 
@@ -41,12 +42,16 @@ def load(
     floating_base: bool = False,
     open_loops: bool = False,
     strict: bool = False,
+    xacro_args: Mapping[str, object] | None = None,
+    packages: Mapping[str, str | PathLike[str]] | None = None,
     **unknown: Never,
 ) -> Arm:
     """The arm in a file or of a bundled name, under the given options.
 
     Args:
-        source: a path to a .urdf or .yaml file, `-` for standard input, or a name such as "panda"
+        source: a path to a .urdf, .xacro, .mjcf or .yaml file, `-` for standard input, a name such
+            as "panda" or "robot_descriptions:ur10", or the text itself: XML or YAML as str or
+            bytes, or an open file
         gravity: (3,) in m/s² in the root link's axes, or one number downwards; None takes the
             file's, else 9.81
         base, tip: links between which joints move; everything else is rigid
@@ -63,6 +68,8 @@ def load(
         floating_base: True puts a joint 'base' with six freedoms between world and base link
         open_loops: True leaves out the closures of loops: the arm is its tree of joints
         strict: True refuses what `robolin validate` warns about
+        xacro_args: values for the arguments of a xacro file, by name
+        packages: folders of the packages that `$(find NAME)` means in a xacro file, by name
         unknown: any other keyword is refused, with the option that was probably meant
 
     Returns:
@@ -96,6 +103,8 @@ def load(
         "floating_base": floating_base,
         "open_loops": open_loops,
         "strict": strict,
+        "xacro_args": xacro_args,
+        "packages": packages,
     }
     return load_with(source, model_options(options))
 
@@ -103,8 +112,9 @@ def load(
 def load_with(source: Source, options: ModelOptions) -> Arm:
     """The arm in a file or of a bundled name, the options given as one object."""
     name, texts = name_of(source), texts_of_options(options)
-    loaded_with = None if texts is None else {"arm": name, **texts}
-    return arm_of(read(source), options, name, loaded_with)
+    again = texts is not None and name != GIVEN_TEXT
+    loaded_with = {"arm": name, **(texts or {})} if again else None
+    return arm_of(read(source, options), options, name, loaded_with)
 
 
 def from_urdfpy(
@@ -228,15 +238,39 @@ def _note(warnings: list[Finding]) -> str:
     return f"{counted(len(warnings), 'warning')} by `robolin validate`: {ids}"
 
 
-def figures(source: Source) -> dict[str, Any]:
+def figures(source: Source, options: ModelOptions = DEFAULTS) -> dict[str, Any]:
     """Every figure of the description in a file or of a bundled name."""
-    return figures_of(_sound(read(source)))
+    return figures_of(_sound(read(source, options)))
 
 
-def read(source: Source) -> Reading:
-    """What a path, '-' for standard input, or a bundled name holds, errors included."""
+def read(source: Source, options: ModelOptions = DEFAULTS) -> Reading:
+    """What a path, '-' for standard input, a bundled name or a text holds, errors included."""
     found = text_of(source)
+    reading = _read(found, options)
+    if not found.origin or reading.description is None:
+        return reading
+    notes = (*reading.description.notes, found.origin)
+    return replace(reading, description=replace(reading.description, notes=notes))
+
+
+def _read(found: RobotText, options: ModelOptions) -> Reading:
+    if found.kind == "xacro":
+        from robolin.description.xacro.xacro_reader import read_xacro
+
+        return read_xacro(found, options.xacro_args, options.packages)
+    if options.xacro_args:
+        raise _without_effect("--xacro-arg", f"{found.shown} is no xacro file")
+    if found.kind == "mjcf":
+        from robolin.description.mjcf.mjcf_reader import read_mjcf
+
+        return read_mjcf(found, options.packages.values())
+    if options.packages:
+        raise _without_effect("--package", f"{found.shown} reads no other files")
     return _reader(found.kind)(found.text, found.shown)
+
+
+def _without_effect(option: str, reason: str) -> UsageError:
+    return UsageError(f"has no effect: {reason}", where=option, hint="leave it out")
 
 
 def _reader(kind: str) -> Callable[[bytes, str], Reading]:

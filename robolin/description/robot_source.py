@@ -3,47 +3,95 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from robolin.description.bundled import bundled_names, bundled_path
+from robolin.description.robot_descriptions import PREFIX, described
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.wording import closest, did_you_mean, quoted
 
-Source = str | os.PathLike[str]
 
-FORMATS = {".urdf": "urdf", ".xml": "urdf", ".yaml": "yaml", ".yml": "yaml"}
+class SupportsRead(Protocol):
+    """An open file, of text or of bytes."""
+
+    def read(self, size: int, /) -> str | bytes: ...
+
+
+# a path, '-', the name of a bundled arm, `robot_descriptions:NAME`, or the text itself
+Source = str | os.PathLike[str] | bytes | SupportsRead
+
+FORMATS = {
+    ".urdf": "urdf",
+    ".xml": "urdf",
+    ".xacro": "xacro",
+    ".mjcf": "mjcf",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+}
+
+# MuJoCo's models end in .xml too: their outermost element tells them
+_MUJOCO = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<mujoco[\s>/]", re.DOTALL)
 
 # what messages call the file that '-' stands for
 STANDARD_INPUT = "<stdin>"
+# and what they call a text that came without a file
+GIVEN_TEXT = "<text>"
 
 # no robot file comes near; it keeps an endless stream from filling the memory
 LARGEST_FILE = 64 * 1024 * 1024
 
 
 class RobotText(NamedTuple):
-    """What a source holds: its bytes, what messages call it, and the format it is in."""
+    """What a source holds: its bytes, what messages call it, the format it is in, and its file."""
 
     text: bytes
     shown: str
     kind: str
+    path: Path | None = None
+    origin: str = ""
 
 
 def text_of(source: Source) -> RobotText:
     """The text that a path, '-' for standard input, or a bundled name stands for."""
+    given = _text_itself(source)
+    if given is not None:
+        return RobotText(_bounded(given, GIVEN_TEXT), GIVEN_TEXT, _sniffed(given))
     name = name_of(source)
     if name == "-":
         text = _standard_input()
         return RobotText(text, STANDARD_INPUT, _sniffed(text))
+    if name.startswith(PREFIX):
+        path, origin = described(name)
+        text = _bytes(path)
+        return RobotText(text, path.name, _format(path, text), path, origin)
     path = _found(name)
     text = _bytes(path)
     shown = path.name if path == bundled_path(name) else name
-    return RobotText(text, shown, _format(path, text))
+    return RobotText(text, shown, _format(path, text), path)
+
+
+def _is_text(source: object) -> bool:
+    """Whether a source is the text itself: bytes, an open file, or XML and YAML in a str."""
+    if isinstance(source, str):
+        return "\n" in source or source.lstrip()[:1] == "<"
+    return isinstance(source, bytes | bytearray) or hasattr(source, "read")
+
+
+def _text_itself(source: Any) -> bytes | None:
+    """The text that was given in place of its name, None where a name was given."""
+    if not _is_text(source):
+        return None
+    text = source.read(LARGEST_FILE + 1) if hasattr(source, "read") else source
+    return text.encode() if isinstance(text, str) else bytes(text)
 
 
 def name_of(source: object) -> str:
     """The source as it was named; what is no name of anything is refused."""
+    if _is_text(source):
+        return GIVEN_TEXT
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(name, str):
         return name
@@ -119,7 +167,10 @@ def _standard_input() -> bytes:
 
 
 def _take(stream: BinaryIO, name: str) -> bytes:
-    text = stream.read(LARGEST_FILE + 1)
+    return _bounded(stream.read(LARGEST_FILE + 1), name)
+
+
+def _bounded(text: bytes, name: str) -> bytes:
     if len(text) > LARGEST_FILE:
         raise FileError(f"larger than {LARGEST_FILE >> 20} MiB, so no robot file", where=name)
     return text
@@ -132,13 +183,12 @@ def _unreadable(name: str, error: OSError) -> FileError:
 def _format(path: Path, text: bytes) -> str:
     """By the extension; a path without one, such as a pipe, by its first character."""
     suffix = path.suffix.lower()
+    if suffix == ".xml" and _MUJOCO.match(text):
+        return "mjcf"
     if suffix in FORMATS:
         return FORMATS[suffix]
     if not suffix:
         return _sniffed(text)
-    if suffix == ".xacro":
-        hint = f"expand it first: xacro {path.name} > {path.stem.removesuffix('.urdf')}.urdf"
-        raise RobolinError("xacro is a macro language over URDF", where=str(path), hint=hint)
     hint = f"robot files end in {', '.join(FORMATS)}; '-' reads standard input"
     raise RobolinError(f"'{suffix}' is no robot file's extension", where=str(path), hint=hint)
 

@@ -19,6 +19,22 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix3:
     )  # fmt: skip
 
 
+def rotation_from_quaternion(w: float, x: float, y: float, z: float) -> Matrix3:
+    """The turn that a unit quaternion stands for."""
+    return (
+        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
+        2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
+        2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y),
+    )  # fmt: skip
+
+
+def rotation_about(axis: Vector3, angle: float) -> Matrix3:
+    """The turn by an angle about a unit axis."""
+    x, y, z = axis
+    half = sin(0.5 * angle)
+    return rotation_from_quaternion(cos(0.5 * angle), half * x, half * y, half * z)
+
+
 def transpose(R: Matrix3) -> Matrix3:
     """Rᵀ, which for a rotation is the turn back."""
     xx, xy, xz, yx, yy, yz, zx, zy, zz = R

@@ -189,7 +189,7 @@ TABLES = [
     BadFile("row without a", table("a: 0.5, ", ""), "missing-key", 6, "joint 'turn' has no 'a'"),
     BadFile("turning without d", table(", d: 0", ""), "missing-key", 6, "no 'd'"),
     BadFile("sliding without theta", table(", theta: 0", ""), "missing-key", 7, "no 'theta'"),
-    BadFile("alpha in words", table("alpha: 0", "alpha: pi/2"), "number-malformed", 6, "'pi/2'"),
+    BadFile("alpha in words", table("alpha: 0", "alpha: half"), "number-malformed", 6, "'half'"),
     BadFile("misspelt row link", table("d: 0", "d: 0, link: lnk1"), "unknown-link", 6, "'lnk1'"),
     BadFile("row's type", table("type: prismatic", "type: P"), "unknown-joint-type", 7, "'P'"),
     BadFile("row key", table("d: 0", "d: 0, offset: 1"), "unknown-key", 6, "'offset'"),

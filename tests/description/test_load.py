@@ -176,12 +176,11 @@ MISSING = [
     ("./on.urdf", FileError, "no such file", "did you mean 'one.urdf'?"),
     (".", FileError, "is a folder", "inside it"),
     ("notes.txt", RobolinError, "'.txt' is no robot file's extension", ".urdf"),
-    ("arm.urdf.xacro", RobolinError, "macro language", "xacro arm.urdf.xacro > arm.urdf"),
     ("xml.yaml", RobolinError, "xml.yaml:1: this is XML, not YAML", ".urdf"),
     ("yaml.urdf", RobolinError, "yaml.urdf:1: this is YAML, not XML", ".yaml"),
     (None, UsageError, "None is no file", "'panda'"),
     (3, UsageError, "3 is no file", "'panda'"),
-    (b"panda", UsageError, "b'panda' is no file", "'panda'"),
+    (b"panda", RobolinError, "<text>:1", ""),
     (["panda"], UsageError, "['panda'] is no file", "'panda'"),
     ("", UsageError, "no arm given", "bundled name"),
     ("a\0b", UsageError, "no file name", "zero byte"),
@@ -192,7 +191,7 @@ MISSING = [
 @pytest.mark.parametrize(("name", "kind", "message", "hint"), MISSING, ids=range(len(MISSING)))
 def test_what_is_not_there_is_told(here, name, kind, message, hint):
     """A name that leads to no robot file is an error of the right kind with a way out."""
-    for present in ("one.urdf", "notes.txt", "arm.urdf.xacro", "xml.yaml"):
+    for present in ("one.urdf", "notes.txt", "xml.yaml"):
         Path(present).write_text(URDF)
     Path("yaml.urdf").write_text("# an arm\n\n---\n" + YAML)
     with pytest.raises(RobolinError) as caught:
@@ -369,3 +368,38 @@ def test_objects_of_urdfpy_take_the_same_options(here):
     assert arm.links == load("a.urdf", payload=("arm", 1.0)).links
     with pytest.raises(RobolinError, match="not a robot"):
         from_urdfpy("a.urdf")
+
+
+def test_a_text_itself_is_an_arm(here):
+    """A robot file's text is the arm of the file, as str, as bytes and as an open file."""
+    Path("a.urdf").write_text(URDF)
+    arm = load("a.urdf")
+    with open("a.urdf") as text, open("a.urdf", "rb") as data:
+        for source in (URDF, URDF.encode(), text, data):
+            again = load(source)
+            assert again.digest == arm.digest
+            assert again.joint_names == arm.joint_names
+            # nothing leads back to it, and nothing pretends to
+            assert again.loaded_with is None
+    assert load(YAML).joint_names
+
+
+def test_what_is_wrong_with_a_text_is_told_by_line():
+    """Errors in a text without a file name its line."""
+    with pytest.raises(RobolinError, match="<text>:4"):
+        load(URDF.replace('value="1"', 'value="one"'))
+
+
+def test_joints_may_hang_on_a_world_that_is_not_written(here):
+    """A joint on 'world' needs no link of that name, and `validate` notes it."""
+    text = URDF.replace("</robot>", "") + (
+        '<joint name="stand" type="fixed"><parent link="world"/><child link="base"/></joint>'
+        "</robot>"
+    )
+    assert '<link name="base"' in text, "the root of the arm"
+    reading = read(text)
+    assert [found.id for found in reading.findings if found.level != "warning"][-1:] == [
+        "implicit-world"
+    ]
+    assert reading.description is not None
+    assert reading.description.root == "world"

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Function = Callable[..., Any]
 
@@ -25,7 +28,7 @@ SECTIONS: Mapping[str, str] = {
     STATE: (
         "VALUES are one per joint in the arm's order, 0,0.5,-1.2, or named, "
         "elbow=30deg,wrist=-1.2, where joints left out are 0. "
-        "Units are SI; 'deg' after a number is for angles."
+        "Units are SI; angles may be written as 30deg, 30° or pi/6."
     ),
     TORQUE: "",
     TIME: "",
@@ -67,6 +70,11 @@ class Flag(click.Option):
             opts = {**opts, name: self._one_of(given)}
         return super().handle_parse_result(ctx, opts, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from robolin.cli.completion import completed
+
+        return completed(ctx, self, incomplete) or super().shell_complete(ctx, incomplete)
+
     def _one_of(self, given: Sequence[Any]) -> Any:
         if len(given) == 1:
             return given[0]
@@ -81,6 +89,15 @@ class Flag(click.Option):
 def _names_joints(text: str) -> bool:
     """Whether every value is that of a named joint, so that more of them can follow."""
     return not text.startswith("hold+") and all("=" in item for item in text.split(","))
+
+
+class RobotFile(click.Argument):
+    """An argument that names a robot, which a shell can complete."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from robolin.cli.completion import completed
+
+        return completed(ctx, self, incomplete)
 
 
 class VerbCommand(click.Command):

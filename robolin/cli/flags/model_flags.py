@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from robolin.answering.inquiry import ArmSource, arm_source
 from robolin.answering.verbs import VERBS, WRENCH_MODELS
-from robolin.cli.flags.flag import MODEL, bundled, flag, given_options
+from robolin.cli.flags.flag import MODEL, RobotFile, bundled, flag, given_options
 from robolin.errors import FileError, UsageError
 
-ARM = click.Argument(["arm"], metavar="ARM")
+if TYPE_CHECKING:
+    from robolin.description.building.options import ModelOptions
+
+ARM = RobotFile(["arm"], metavar="ARM")
+
+XACRO_FLAGS = [
+    flag(
+        "--xacro-arg",
+        section=MODEL,
+        multiple=True,
+        metavar="NAME:=VALUE",
+        help="Value of an argument of a xacro file; repeatable.",
+    ),
+    flag(
+        "--package",
+        section=MODEL,
+        multiple=True,
+        metavar="NAME=FOLDER",
+        help="Where a package is that $(find NAME) means in a xacro file; repeatable.  "
+        "[default: found by package.xml, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH]",
+    ),
+]
 
 _FLAGS = [
     flag(
@@ -83,6 +105,7 @@ _FLAGS = [
     ),
     flag("--open-loops", section=MODEL, is_flag=True, help="Leave out the closures of loops."),
     flag("--strict", section=MODEL, is_flag=True, help="Warnings become errors."),
+    *XACRO_FLAGS,
 ]
 
 
@@ -112,8 +135,22 @@ def _structure(arm: str | None, **_: Any) -> ArmSource | None:
 
 
 structure_options = bundled(
-    "model", [click.Argument(["arm"], required=False, metavar="[ARM]"), *_STRUCTURE], _structure
+    "model", [RobotFile(["arm"], required=False, metavar="[ARM]"), *_STRUCTURE], _structure
 )
+
+
+def read_with(
+    sources: Sequence[str], xacro_arg: Sequence[str], package: Sequence[str]
+) -> list[tuple[str, ModelOptions]]:
+    """Every file with what it is read with: what xacro needs is for xacro files alone."""
+    from robolin.description.building.option_texts import options_from_texts
+
+    plain = options_from_texts({})
+    given = options_from_texts({"xacro-arg": xacro_arg, "package": package})
+    of_xacro = [source.lower().endswith(".xacro") for source in sources]
+    # where there is none, the first file refuses what has no effect
+    options = [given if each or not any(of_xacro) else plain for each in of_xacro]
+    return list(zip(map(file_name, sources), options, strict=True))
 
 
 def file_name(name: str) -> str:

@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag
+from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.messages import say
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
     from robolin.analysis.torque_changes import TorqueChange
+    from robolin.description.building.options import ModelOptions
 
 _FOUND_SOMETHING = 1
 
 _PARAMS = [
-    click.Argument(["old"], metavar="ARM1"),
-    click.Argument(["new"], metavar="ARM2"),
+    RobotFile(["old"], metavar="ARM1"),
+    RobotFile(["new"], metavar="ARM2"),
     flag(
         "--torques",
         section=METHOD,
         metavar="FILE",
         help="Also compare the torques of both arms along a motion, joint by joint.",
     ),
+    *XACRO_FLAGS,
     flag(
         "-o",
         "--output",
@@ -48,7 +50,14 @@ _PARAMS = [
 
 @click.command("diff", cls=VerbCommand, params=_PARAMS)
 def command(
-    old: str, new: str, torques: str | None, path: str | None, form: str | None, color: str
+    old: str,
+    new: str,
+    torques: str | None,
+    xacro_arg: tuple[str, ...],
+    package: tuple[str, ...],
+    path: str | None,
+    form: str | None,
+    color: str,
 ) -> None:
     """What differs between two models.
 
@@ -72,22 +81,23 @@ def command(
     if torques is not None and "csv" in (report.form for report in reports):
         hint = "Markdown, JSON and tables hold both"
         raise UsageError("a CSV of figures has no place for them", where="--torques", hint=hint)
-    changes = model_changes(figures(file_name(old)), figures(file_name(new)))
-    found = None if torques is None else _torques(old, new, file_name(torques))
+    arms = read_with((old, new), xacro_arg, package)
+    changes = model_changes(*(figures(*arm) for arm in arms))
+    found = None if torques is None else _torques(arms, file_name(torques))
     for report in reports:
         write(report, (old, new), changes, found)
     if changes or any(each.change for each in found or ()):
         click.get_current_context().exit(_FOUND_SOMETHING)
 
 
-def _torques(old: str, new: str, path: str) -> tuple[TorqueChange, ...]:
+def _torques(named: list[tuple[str, ModelOptions]], path: str) -> tuple[TorqueChange, ...]:
     import numpy as np
 
     from robolin.analysis.torque_changes import torque_changes
-    from robolin.description.load import load
+    from robolin.description.load import load_with
     from robolin.trajectory.read import read_trajectory
 
-    arms = load(old), load(new)
+    arms = [load_with(*each) for each in named]
     rows = read_trajectory(path, arms[0].joint_names, ("q",), ("qd", "qdd"))
     file = PurePath(path).name
     for name, word in (("qd", "velocity"), ("qdd", "acceleration")):
@@ -95,4 +105,4 @@ def _torques(old: str, new: str, path: str) -> tuple[TorqueChange, ...]:
             say("warning", f"{file}: no {word} columns, so they are taken as 0")
     zero = np.zeros((rows.rows, arms[0].n))
     q, qd, qdd = (zero if (v := getattr(rows, n)) is None else v for n in ("q", "qd", "qdd"))
-    return torque_changes(*arms, q, qd, qdd)
+    return torque_changes(arms[0], arms[1], q, qd, qdd)

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
-from robolin.cli.flags.flag import VerbCommand
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.reports.report import Report, ReportTable, report_options
+from robolin.errors import FileError, UsageError
+from robolin.wording import did_you_mean
+
+_FLAGS = [
+    flag("--show", section=METHOD, metavar="NAME", help="The text of an arm's file instead."),
+    flag(
+        "--copy",
+        section=METHOD,
+        metavar="NAME",
+        help="Put an arm's file into this folder, to be changed.",
+    ),
+    flag(
+        "--schema",
+        section=METHOD,
+        is_flag=True,
+        help="The JSON schema of YAML arms, for editors that complete keys.",
+    ),
+]
 
 
-@click.command("models", cls=VerbCommand)
+@click.command("models", cls=VerbCommand, params=_FLAGS)
 @report_options
-def command(report: Report) -> None:
+def command(report: Report, show: str | None, copy: str | None, schema: bool) -> None:
     """The bundled arms, and where each one's figures come from.
 
     Each can be given as ARM by its bare name.
@@ -21,8 +41,52 @@ def command(report: Report) -> None:
     \b
     Example:
       robolin models
-      robolin models --format json
+      robolin models --show two-link
+      robolin models --copy panda
+      robolin models --schema > robolin-arm.schema.json
     """
+    if sum((show is not None, copy is not None, schema)) > 1:
+        hint = "ask one after the other"
+        raise UsageError("only one of --show, --copy and --schema", where="models", hint=hint)
+    if schema:
+        _print_schema()
+    elif show is not None:
+        click.echo(_file(show).read_text(encoding="utf-8"), nl=False)
+    elif copy is not None:
+        _copy(_file(copy))
+    else:
+        _list_models(report)
+
+
+def _print_schema() -> None:
+    import json
+
+    from robolin.description.yaml.yaml_schema import yaml_schema
+
+    click.echo(json.dumps(yaml_schema(), indent=2, ensure_ascii=False))
+
+
+def _file(name: str) -> Path:
+    from robolin.description.bundled import bundled_names, bundled_path
+
+    path = bundled_path(name)
+    if path is None:
+        hint = did_you_mean(name, bundled_names())
+        raise UsageError(f"there is no bundled arm '{name}'", where="robolin models", hint=hint)
+    return path
+
+
+def _copy(path: Path) -> None:
+    from robolin.files.atomic import replacing
+
+    if os.path.lexists(path.name):
+        hint = "move it away first: it may have been changed"
+        raise FileError("is there already", where=path.name, hint=hint)
+    with replacing(path.name) as stream:
+        stream.write(path.read_bytes())
+
+
+def _list_models(report: Report) -> None:
     rows = _models()
     arms = _bundled_table(rows, ("name", "joints", "title"), "Arms")
     origins = _bundled_table(rows, ("name", "source", "licence"), "Where the figures come from")

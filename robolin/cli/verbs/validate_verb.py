@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, flag
+from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
 from robolin.cli.flags.output_flags import color_flag
 from robolin.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from robolin.checking.validate_settings import ValidateSettings
     from robolin.cli.reports.validate_report import Validated
+    from robolin.description.building.options import ModelOptions
 
 FOUND_SOMETHING = 1
 
@@ -32,6 +33,8 @@ class ValidateOptions:
     ignore: tuple[str, ...]
     config: str | None
     write_baseline: str | None
+    xacro_arg: tuple[str, ...]
+    package: tuple[str, ...]
     path: str | None
     form: str | None
     color: str
@@ -65,7 +68,7 @@ class ValidateOptions:
 
 
 _FLAGS = [
-    click.Argument(["arms"], nargs=-1, required=True, metavar="ARM..."),
+    RobotFile(["arms"], nargs=-1, required=True, metavar="ARM..."),
     flag("--strict", section=METHOD, is_flag=True, help="Notes count as well."),
     flag(
         "--ignore",
@@ -88,6 +91,7 @@ _FLAGS = [
         help="Store what is found as known, and exit with 0; `baseline` in [validate] names the "
         "file, and from then on only what is new counts.",
     ),
+    *XACRO_FLAGS,
     flag(
         "-o",
         "--output",
@@ -129,7 +133,8 @@ def command(options: ValidateOptions) -> None:
     settings = options.settings()
     sources = options.sources()
     _require_kept(options, settings, sources)
-    files = [_validated(source, settings) for source in sources]
+    reading = read_with(sources, options.xacro_arg, options.package)
+    files = [_validated(*each, settings) for each in reading]
     for report in reports:
         write(report, files)
     if options.write_baseline is not None:
@@ -150,12 +155,12 @@ def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources:
         require_apart(options.write_baseline, [*sources, *settings.files[:1]])
 
 
-def _validated(source: str, settings: ValidateSettings) -> Validated:
+def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -> Validated:
     from robolin.cli.reports.validate_report import Validated
     from robolin.description.load import read
     from robolin.description.validate.validate import validate
 
-    counted, ignored = settings.split(source, validate(read(file_name(source))))
+    counted, ignored = settings.split(source, validate(read(source, options)))
     return Validated(source, counted, ignored)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike, fspath
 from typing import Any, TypedDict, get_args
 
 from robolin.arm import ORIGIN, Vector3, Wrench, WrenchModel
@@ -33,6 +34,8 @@ class Keywords(TypedDict, total=False):
     floating_base: bool
     open_loops: bool
     strict: bool
+    xacro_args: Mapping[str, object] | None
+    packages: Mapping[str, str | PathLike[str]] | None
 
 
 def model_options(keywords: Keywords) -> ModelOptions:
@@ -52,7 +55,29 @@ def model_options(keywords: Keywords) -> ModelOptions:
         floating_base=_switch("floating_base", keywords.get("floating_base", False)),
         open_loops=_switch("open_loops", keywords.get("open_loops", False)),
         strict=_switch("strict", keywords.get("strict", False)),
+        xacro_args={
+            name: argument_text(value)
+            for name, value in _items("xacro_args", keywords.get("xacro_args"))
+        },
+        packages={
+            name: _folder(path) for name, path in _items("packages", keywords.get("packages"))
+        },
     )
+
+
+def argument_text(value: Any) -> str:
+    """The value of a xacro argument as a launch file would write it."""
+    if _is_truth(value):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    message = f"xacro_args: {value!r} is no text, number or truth value"
+    raise UsageError(message, hint="{'prefix': 'left_'}")
+
+
+def _folder(path: Any) -> str:
+    folder = fspath(path) if isinstance(path, str | PathLike) else path
+    return _text("packages", folder)
 
 
 def require_known(names: Iterable[str]) -> None:

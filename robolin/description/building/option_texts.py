@@ -34,6 +34,8 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
         floating_base=bool(texts.get("floating-base")),
         open_loops=bool(texts.get("open-loops")),
         strict=bool(texts.get("strict")),
+        xacro_args=_pairs("xacro-arg", ":=", texts),
+        packages=_pairs("package", "=", texts),
     )
 
 
@@ -61,6 +63,8 @@ def texts_of_options(options: ModelOptions) -> dict[str, Any] | None:
         "floating-base": options.floating_base,
         "open-loops": options.open_loops,
         "strict": options.strict,
+        "xacro-arg": [f"{name}:={value}" for name, value in options.xacro_args.items()],
+        "package": [f"{name}={folder}" for name, folder in options.packages.items()],
     }
     texts = {name: value for name, value in plain.items() if value not in (None, False, [])}
     try:
@@ -100,6 +104,21 @@ def _entries(label: str, texts: Mapping[str, Any]) -> dict[str, Figure]:
                 raise typed.wrong(f"joint '{joint}' is there twice", "keep one of them")
             entries[joint] = value
     return entries
+
+
+def _pairs(label: str, between: str, texts: Mapping[str, Any]) -> dict[str, str]:
+    """NAME and VALUE from a repeatable flag, whatever the value is made of."""
+    pairs: dict[str, str] = {}
+    listed: Sequence[str] = texts.get(label, ())
+    for text in listed:
+        typed = FlagText(f"--{label}", text)
+        name, found, value = text.partition(between)
+        if not found or not name.strip():
+            raise typed.wrong(f"this is not NAME{between}VALUE")
+        if name.strip() in pairs:
+            raise typed.wrong(f"'{name.strip()}' is there twice", "keep one of them")
+        pairs[name.strip()] = value
+    return pairs
 
 
 def _armature(texts: Mapping[str, Any]) -> dict[str, float]:

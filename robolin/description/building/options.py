@@ -34,3 +34,5 @@ class ModelOptions:
     floating_base: bool = False
     open_loops: bool = False
     strict: bool = False
+    xacro_args: Mapping[str, str] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)

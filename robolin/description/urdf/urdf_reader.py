@@ -15,6 +15,7 @@ from robolin.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
 from robolin.description.finding_limits import limited
 from robolin.description.model import (
     Description,
+    Finding,
     JointEntry,
     Kind,
     LinkEntry,
@@ -43,6 +44,7 @@ KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 # what a joint of a kind has no use for
 USELESS = {"fixed": ("axis", "limit", "dynamics", "mimic"), "floating": ("axis",)}
 JOINT_PARTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
+WORLD = "world"
 DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)
 PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -74,6 +76,7 @@ def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
     check_attributes(robot, "the robot", known, notes)
     links = [_link(part, notes) for part in robot.children if part.tag == "link"]
     joints = [_joint(part, notes) for part in robot.children if part.tag == "joint"]
+    links += _implicit_world(links, joints, notes)
     transmissions = [part for part in robot.children if part.tag == "transmission"]
     for part in robot.children:
         if part.tag not in ("link", "joint", "transmission"):
@@ -94,10 +97,27 @@ def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
     )
 
 
+def _implicit_world(
+    links: list[LinkEntry], joints: list[JointEntry], notes: Notes
+) -> Iterator[LinkEntry]:
+    """The link 'world' that joints hang on without anybody having written it, as Drake reads it."""
+    if any(link.name == WORLD for link in links):
+        return
+    for joint in joints:
+        if joint.parent == WORLD:
+            message = f"joint {shown(joint.name)} hangs on 'world', which is no link of the file"
+            hint = "it is taken as the ground that everything stands on"
+            notes.findings.append(
+                Finding("implicit-world", "note", joint.at("parent"), message, hint)
+            )
+            yield LinkEntry(WORLD, joint.place)
+            return
+
+
 def _complain_about_root(root: Element, notes: Notes) -> None:
     hints = {
         "sdf": "this is an SDF file; convert it to URDF first",
-        "mujoco": "this is a MuJoCo (MJCF) file; a URDF file has <robot> outermost",
+        "mujoco": "this is a MuJoCo (MJCF) file; name it .mjcf or .xml",
     }
     hint = hints.get(root.tag, 'a URDF file has <robot name="…"> outermost')
     notes.error("not-a-robot", root, f"the outermost element is <{root.tag}>, not <robot>", hint)

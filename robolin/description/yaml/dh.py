@@ -101,7 +101,12 @@ def _joint(row: Fields, parent: str, default: str, listed: Collection[str]) -> J
 
 def _add_row(row: Fields, joint: JointEntry, standard: bool, written: Written) -> None:
     """Add a row's joint and, where the link's frame lies off the joint's axis, its hinge."""
-    at_zero = DhParameters(*(row.number(key) for key in ("a", "alpha", "d", "theta")))
+    at_zero = DhParameters(
+        row.number("a"),
+        row.number("alpha", angle=True),
+        row.number("d"),
+        row.number("theta", angle=True),
+    )
     turns = joint.kind in ("revolute", "continuous")
     if standard and turns and at_zero.a and joint.child:
         hinge, mount = f"{joint.child}@hinge", f"{joint.child}@mount"

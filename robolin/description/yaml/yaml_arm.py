@@ -41,12 +41,13 @@ from robolin.description.yaml.yaml_fields import Fields, fields_of, named
 from robolin.description.yaml.yaml_joint import KINDS, MOTION_KEYS, Written, pose_of, with_motion
 from robolin.description.yaml.yaml_loops import check_loops, read_loops
 from robolin.description.yaml.yaml_nodes import read_nodes, shown
+from robolin.description.yaml.yaml_shapes import shaped_inertia
 from robolin.wording import closest
 
 PROSE_KEYS = ("description", "source", "licence")
 ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links", "loops")
 JOINT_KEYS = ("name", "type", "parent", "child", "origin", "axis", *MOTION_KEYS)
-LINK_KEYS = ("name", "mass", "com", "inertia")
+LINK_KEYS = ("name", "mass", "com", "inertia", "density", "shape")
 MOMENT_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 FORMAT_VERSION = "1"
 
@@ -157,6 +158,11 @@ def _link(fields: Fields) -> LinkEntry:
     given = [key for key in LINK_KEYS[1:] if fields.has(key)]
     if not given:
         return LinkEntry(name, place)
+    if fields.has("shape"):
+        return LinkEntry(name, place, shaped_inertia(fields), fields.place("shape"))
+    if fields.has("density"):
+        hint = "shape: {box: [0.1, 0.1, 0.4]}, for example"
+        fields.need("shape", hint=hint)
     fields.need("mass", hint=f"'{given[0]}' is only for links with mass")
     moments = fields.fields("inertia", MOMENT_KEYS)
     if moments:

@@ -54,17 +54,17 @@ class Fields:
                 message = f"{self.what} has no '{self.prefix}{key}'"
                 self.error("missing-key", self.node.place, message, hint or f"add '{key}: …'")
 
-    def number(self, key: str, default: float = 0.0) -> float:
-        """A finite decimal number."""
-        value = self.maybe_number(key)
+    def number(self, key: str, default: float = 0.0, angle: bool = False) -> float:
+        """A finite decimal number; an angle may also be written as 30deg or pi/6."""
+        value = self.maybe_number(key, angle)
         return default if value is None else value
 
-    def maybe_number(self, key: str) -> float | None:
+    def maybe_number(self, key: str, angle: bool = False) -> float | None:
         """A finite decimal number, or None where the file gives none."""
         value = self._value(key, "scalar", "a number")
-        return None if value is None else self._as_number(value, self.prefix + key)
+        return None if value is None else self._as_number(value, self.prefix + key, angle)
 
-    def vector(self, key: str, default: Vector3 = ORIGIN) -> Vector3:
+    def vector(self, key: str, default: Vector3 = ORIGIN, angle: bool = False) -> Vector3:
         """A list of three numbers."""
         value = self._value(key, "list", "a list of three numbers")
         if value is None:
@@ -74,7 +74,9 @@ class Fields:
             message = f"{self.what}: {name} has {len(value.children)} values, not three"
             self.error("wrong-count", value.place, message, f"write {key}: [x, y, z]")
             return default
-        x, y, z = (self._as_number(item, f"{name}[{i}]") for i, item in enumerate(value.children))
+        x, y, z = (
+            self._as_number(item, f"{name}[{i}]", angle) for i, item in enumerate(value.children)
+        )
         return default if x is None or y is None or z is None else (x, y, z)
 
     def text(self, key: str) -> str:
@@ -128,9 +130,11 @@ class Fields:
             self.error("wrong-kind", value.place, message, _kind_hint(kind))
         return value.kind == kind and not value.empty
 
-    def _as_number(self, value: Node, name: str) -> float | None:
+    def _as_number(self, value: Node, name: str, angle: bool = False) -> float | None:
         if not self._fits(value, name, "scalar", "a number"):
             return None
+        if angle and not value.quoted and (found := _angle(value.text.strip())) is not None:
+            return found
         is_decimal = not value.quoted and _NUMBER.fullmatch(value.text)
         number = float(value.text) if is_decimal else nan
         if isfinite(number):
@@ -181,16 +185,25 @@ def _kind_hint(kind: str) -> str:
     }[kind]
 
 
+def _angle(text: str) -> float | None:
+    """An angle in degrees or as a part of π, in rad; None for any other text."""
+    if match := _DEGREES.fullmatch(text):
+        angle = radians(float(match[1]))
+    elif (match := _PI.fullmatch(text)) and float(match[3] or 1):
+        angle = float(match[2] or 1) * pi / float(match[3] or 1)
+        angle = -angle if match[1] == "-" else angle
+    else:
+        return None
+    return angle if isfinite(angle) else None
+
+
 def _number_hint(value: Node) -> str:
     """What the writer may have meant by something that is not a number."""
     text = value.text.strip()
-    if value.quoted and _NUMBER.fullmatch(text):
+    if value.quoted and (_NUMBER.fullmatch(text) or _angle(text) is not None):
         return f"remove the quotes: {text}"
-    if match := _DEGREES.fullmatch(text):
-        return f"angles are in radians: {radians(float(match[1]))!r}"
-    if (match := _PI.fullmatch(text)) and float(match[3] or 1):
-        angle = float(match[2] or 1) * pi / float(match[3] or 1)
-        return f"write the number out: {-angle if match[1] == '-' else angle!r}"
+    if (angle := _angle(text)) is not None:
+        return f"this is no angle; if it were one, it would be {angle!r}"
     if "_" in text and _NUMBER.fullmatch(text.replace("_", "")):
         return f"write it without underscores: {text.replace('_', '')}"
     if re.fullmatch(r"[-+]?0[0-9]+(\.[0-9]*)?", text):

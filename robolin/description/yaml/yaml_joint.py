@@ -11,6 +11,7 @@ from robolin.description.yaml.yaml_fields import Fields
 from robolin.geometry.rotations import rotation_from_rpy
 
 KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "fixed")
+TURNING = ("revolute", "continuous")
 ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MIMIC_KEYS = ("joint", "ratio", "offset")
@@ -32,7 +33,9 @@ def pose_of(fields: Fields) -> Pose:
     origin = fields.fields("origin", ORIGIN_KEYS)
     if origin is None:
         return Pose()
-    rotation = rotation_from_rpy(*origin.vector("rpy")) if origin.has("rpy") else IDENTITY
+    rotation = (
+        rotation_from_rpy(*origin.vector("rpy", angle=True)) if origin.has("rpy") else IDENTITY
+    )
     return Pose(rotation, origin.vector("xyz"))
 
 
@@ -45,21 +48,23 @@ def with_motion(joint: JointEntry, fields: Fields, written: Written) -> JointEnt
         _set_aside(fields, ("axis",), "a floating joint moves along and about all axes", written)
     return replace(
         joint,
-        limits=_limits(fields, joint.kind == "continuous", written),
+        limits=_limits(fields, joint.kind, written),
         damping=fields.number("damping"),
         friction=fields.number("friction"),
         armature=_armature(fields),
-        mimic=_mimic(fields),
+        mimic=_mimic(fields, joint.kind in TURNING),
         places={**joint.places, **_motion_places(fields)},
     )
 
 
-def _limits(fields: Fields, endless: bool, written: Written) -> Limits:
+def _limits(fields: Fields, kind: str, written: Written) -> Limits:
     limits = fields.fields("limits", LIMIT_KEYS)
     if limits is None:
         return Limits()
-    lower, upper, velocity, effort = (limits.maybe_number(key) for key in LIMIT_KEYS)
-    if endless:
+    turns = kind in TURNING
+    lower, upper, velocity = (limits.maybe_number(key, angle=turns) for key in LIMIT_KEYS[:3])
+    effort = limits.maybe_number("effort")
+    if kind == "continuous":
         why = "a continuous joint turns without end; type revolute has limits"
         _set_aside(limits, ("lower", "upper"), why, written)
         lower = upper = None
@@ -90,12 +95,12 @@ def _armature(fields: Fields) -> float:
     return felt
 
 
-def _mimic(fields: Fields) -> Mimic | None:
+def _mimic(fields: Fields, turns: bool) -> Mimic | None:
     rule = fields.fields("mimic", MIMIC_KEYS)
     if rule is None:
         return None
     rule.need("joint", hint="name the joint it follows")
-    return Mimic(rule.text("joint"), rule.number("ratio", 1.0), rule.number("offset"))
+    return Mimic(rule.text("joint"), rule.number("ratio", 1.0), rule.number("offset", angle=turns))
 
 
 def _motion_places(fields: Fields) -> dict[str, Place]:

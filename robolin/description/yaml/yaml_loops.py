@@ -56,7 +56,7 @@ def _end(fields: Fields, key: str) -> LoopEnd:
     if end is None:
         return LoopEnd("", place)
     end.need("link")
-    rotation = rotation_from_rpy(*end.vector("rpy")) if end.has("rpy") else IDENTITY
+    rotation = rotation_from_rpy(*end.vector("rpy", angle=True)) if end.has("rpy") else IDENTITY
     pose = Pose(rotation, end.vector("xyz")) if end.has("rpy") or end.has("xyz") else HERE
     return LoopEnd(end.text("link"), end.place("link"), pose)
 

@@ -1,0 +1,81 @@
+"""What a shell may complete: arms and files, and the joints, links and frames of the arm named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from robolin.arm import Arm
+
+# by the words that stand for a value on the help page
+_JOINT_VALUES = ("VALUES", "JOINT=VALUE")
+_JOINTS = ("A,B,C", "JOINTS", "JOINTS|least")
+_LINKS = {"LINK": "", "LINK:MASS[@X,Y,Z]": ":", "LINK=FX,FY,FZ,TX,TY,TZ": "="}
+_FILES = ("FILE", "FOLDER")
+
+
+def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """What the word that was begun may become; nothing where nobody can know."""
+    if param.name in ("arm", "arms", "old", "new"):
+        found = list(_arms(typed))
+        return found or [CompletionItem(typed, type="file")]
+    kind = param.metavar or ""
+    if kind in _FILES:
+        return [CompletionItem(typed, type="dir" if kind == "FOLDER" else "file")]
+    arm = _arm(ctx)
+    if arm is None:
+        return []
+    # several names with commas between them: the last one is being typed
+    before, comma, begun = typed.rpartition(",")
+    if kind in (*_JOINT_VALUES, *_JOINTS):
+        names, ending = arm.joint_names, "=" if kind in _JOINT_VALUES else ""
+    elif kind in _LINKS:
+        names, ending = tuple(arm.frames), _LINKS[kind]
+    else:
+        return []
+    head = before + comma
+    return [CompletionItem(f"{head}{name}{ending}") for name in names if name.startswith(begun)]
+
+
+def _arms(typed: str) -> Iterator[CompletionItem]:
+    """Bundled arms by name, and robot files and folders beside what was begun."""
+    from robolin.description.bundled import bundled_names
+    from robolin.description.robot_source import FORMATS
+
+    for name in bundled_names():
+        if name.startswith(typed):
+            yield CompletionItem(name)
+    folder, name = (Path(typed), "") if typed.endswith("/") else (Path(typed).parent, typed)
+    start = "" if name == "" else Path(name).name
+    try:
+        inside = sorted(folder.iterdir())
+    except OSError:
+        return
+    lead = typed[: len(typed) - len(start)]
+    for path in inside:
+        if path.name.startswith(start) and (start or not path.name.startswith(".")):
+            if path.is_dir():
+                yield CompletionItem(f"{lead}{path.name}/")
+            elif path.suffix.lower() in FORMATS:
+                yield CompletionItem(f"{lead}{path.name}")
+
+
+def _arm(ctx: click.Context) -> Arm | None:
+    """The arm that the command line names already, if it can be read."""
+    from robolin.description.load import load
+    from robolin.errors import RobolinError
+
+    # a flag without its value yet keeps click from handing out the arguments
+    name = ctx.params.get("arm") or next(iter(ctx.args), None)
+    # whoever pipes a robot into a command does not want it read by the completion
+    if not isinstance(name, str) or name == "-":
+        return None
+    try:
+        return load(name)
+    except RobolinError:
+        return None

@@ -1,0 +1,32 @@
+"""robolin completion: what a shell needs to complete command lines."""
+
+from __future__ import annotations
+
+import click
+
+from robolin.cli.flags.flag import VerbCommand
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("completion", cls=VerbCommand)
+@click.argument("shell", type=click.Choice(SHELLS), metavar="|".join(SHELLS))
+def command(shell: str) -> None:
+    """What a shell needs to complete command lines.
+
+    Prints a script; once the shell has read it, the tab key completes verbs, flags, arms, files,
+    and the joints and links of the arm that is named.
+
+    \b
+    Example:
+      eval "$(robolin completion bash)"                            # in ~/.bashrc
+      eval "$(robolin completion zsh)"                             # in ~/.zshrc
+      robolin completion fish > ~/.config/fish/completions/robolin.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from robolin.cli.group import group
+
+    found = get_completion_class(shell)
+    assert found is not None, "click knows these shells"
+    click.echo(found(group, {}, "robolin", "_ROBOLIN_COMPLETE").source())

@@ -1,0 +1,1 @@
+"""MJCF: MuJoCo's models, compiled by MuJoCo itself."""

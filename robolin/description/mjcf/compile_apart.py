@@ -1,0 +1,84 @@
+"""What compiles an MJCF file, in a process of its own: the model's figures, or what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+MEMORY = 4 << 30
+
+_PER_BODY = ("parentid", "pos", "quat", "ipos", "iquat", "mass", "inertia", "gravcomp", "jntadr")
+_PER_JOINT = (
+    *("type", "pos", "axis", "limited", "range", "actfrclimited", "actfrcrange"),
+    *("qposadr", "dofadr", "stiffness", "bodyid"),
+)
+_PER_DOF = ("armature", "damping", "frictionloss")
+_PER_EQUALITY = ("type", "obj1id", "obj2id", "objtype", "active0", "data")
+
+
+def prepare() -> None:
+    """Import MuJoCo before memory is bounded."""
+    import_module("mujoco")
+
+
+def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of the model in a file, as MuJoCo compiles them."""
+    mujoco: Any = import_module("mujoco")
+    try:
+        model = mujoco.MjModel.from_xml_path(request["file"])
+    except (ValueError, MemoryError) as error:
+        return {"error": str(error)}
+    return {
+        "name": model.names[: model.names.index(b"\0")].decode(errors="replace"),
+        "gravity": _plain(model.opt.gravity),
+        "qpos0": _plain(model.qpos0),
+        "body": list(_rows(model, "body", model.nbody, _PER_BODY)),
+        "joint": list(_rows(model, "jnt", model.njnt, _PER_JOINT)),
+        "dof": list(_rows(model, "dof", model.nv, _PER_DOF)),
+        "equality": list(_rows(model, "eq", model.neq, _PER_EQUALITY)),
+        "left_out": list(_left_out(model)),
+        "disabled": [name for name, bit in _switches(mujoco) if model.opt.disableflags & bit],
+    }
+
+
+def _switches(mujoco: Any) -> Iterator[tuple[str, int]]:
+    """What a model can switch off, by MuJoCo's names in small letters."""
+    for name, member in mujoco.mjtDisableBit.__members__.items():
+        yield name.removeprefix("mjDSBL_").lower(), int(member)
+
+
+def _rows(model: Any, kind: str, count: int, quantities: tuple[str, ...]) -> Iterator[Any]:
+    """One mapping per object: its name where it has one, and its quantities."""
+    named = {"body": model.body, "jnt": model.joint, "eq": model.equality}.get(kind)
+    for k in range(count):
+        row = {quantity: _plain(getattr(model, f"{kind}_{quantity}")[k]) for quantity in quantities}
+        yield row if named is None else {"name": named(k).name, **row}
+
+
+def _left_out(model: Any) -> Iterator[str]:
+    """What acts on the model and has no place in an arm."""
+    options = model.opt
+    if options.density or options.viscosity:
+        yield "drag of the medium (option density or viscosity)"
+    if any(options.wind):
+        yield "wind"
+    for quantity, what in (
+        ("stiffness", "springs"),
+        ("damping", "damping"),
+        ("frictionloss", "friction"),
+        ("armature", "armature"),
+    ):
+        if model.ntendon and getattr(model, f"tendon_{quantity}").any():
+            yield f"{what} of tendons"
+    for quantity in ("dof_dampingpoly", "jnt_stiffnesspoly"):
+        if getattr(model, quantity, options.wind[:0]).any():
+            yield f"nonlinear {'damping' if 'damping' in quantity else 'springs'} of joints"
+    if getattr(model, "nflex", 0):
+        yield "flexible bodies"
+    if model.npluginstate or model.nplugin:
+        yield "plugins"
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value

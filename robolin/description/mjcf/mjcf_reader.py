@@ -1,0 +1,257 @@
+"""An MJCF file to a description: bodies as links, from the figures MuJoCo compiles.
+
+A body with several joints becomes a link for each of them.  A link sits where its joint turns;
+where that is not the body's own frame, the body is one more link, fixed to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Pose, Vector3
+from robolin.description.finding_limits import limited
+from robolin.description.mjcf import compile_apart
+from robolin.description.mjcf.mjcf_equalities import closures, followers
+from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
+from robolin.description.model import (
+    Description,
+    Finding,
+    JointEntry,
+    Kind,
+    LinkEntry,
+    Reading,
+)
+from robolin.description.robot_source import RobotText
+from robolin.description.separate_process import OutOfBoundsError, asked
+from robolin.description.structure import check_structure
+from robolin.errors import RobolinError, UsageError
+from robolin.geometry.rotations import (
+    apply,
+    compose,
+    rotation_about,
+    rotation_from_quaternion,
+    turned_rotary,
+)
+
+Row = Mapping[str, Any]
+
+# MuJoCo's numbers of joint types
+_FREE, _BALL, _SLIDE, _HINGE = range(4)
+_KINDS: dict[int, Kind] = {_FREE: "floating", _SLIDE: "prismatic", _HINGE: "revolute"}
+
+
+class _Part(NamedTuple):
+    """A link of a body with the joint that carries it."""
+
+    link: LinkEntry
+    joint: JointEntry
+
+
+def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
+    """The description of an MJCF file, None if there is any error, and all findings.
+
+    folders: what may be read besides the folder of the file itself
+    """
+    if found.path is None:
+        hint = "give the file itself: it may include others"
+        raise UsageError("MJCF is not read from standard input", where="-", hint=hint)
+    files = model_files(found.path, found.text, found.shown, folders)
+    if any(finding.level == "error" for finding in files.findings):
+        return Reading(None, files.findings)
+    model = _compiled(found)
+    findings = [*files.findings, *_findings(model, files)]
+    description, more = _description(model, files, findings)
+    findings += more
+    wrong = any(finding.level == "error" for finding in findings)
+    return Reading(None if wrong else description, limited(findings))
+
+
+def _compiled(found: RobotText) -> Row:
+    if find_spec("mujoco") is None:
+        hint = "pip install 'robolin[mjcf]'"
+        raise RobolinError("MJCF files need the package mujoco", where=found.shown, hint=hint)
+    assert found.path is not None, "a file on disk"
+    request = {"file": str(found.path.absolute())}
+    try:
+        model = asked(compile_apart.__name__, request, compile_apart.MEMORY)
+    except OutOfBoundsError:
+        message = "MuJoCo broke down over it, or needed more than 10 s or 4 GiB"
+        raise RobolinError(message, where=found.shown) from None
+    if "error" in model:
+        told = " ".join(str(model["error"]).split())
+        raise RobolinError(f"MuJoCo refuses it: {told}", where=found.shown)
+    return _switched_off(_named(model))
+
+
+def _switched_off(model: dict[str, Any]) -> Row:
+    """The model without what its own flags disable."""
+    disabled = set(model["disabled"])
+    if "gravity" in disabled:
+        model["gravity"] = [0.0, 0.0, 0.0]
+    if "equality" in disabled or "constraint" in disabled:
+        model["equality"] = []
+    if "frictionloss" in disabled or "constraint" in disabled:
+        model["dof"] = [{**dof, "frictionloss": 0.0} for dof in model["dof"]]
+    if disabled & {"damper", "passive"}:
+        model["dof"] = [{**dof, "damping": 0.0} for dof in model["dof"]]
+    if disabled & {"spring", "passive"}:
+        model["joint"] = [{**joint, "stiffness": 0.0} for joint in model["joint"]]
+    return model
+
+
+def _named(model: dict[str, Any]) -> dict[str, Any]:
+    """The model, with a name for everything that has none."""
+    for kind in ("body", "joint", "equality"):
+        for k, row in enumerate(model[kind]):
+            row["name"] = row["name"] or f"{kind}{k}"
+    return model
+
+
+def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
+    """What acts on the model and an arm has no place for."""
+    for what in model["left_out"]:
+        yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), f"{what}: left out")
+    for joint in model["joint"]:
+        if joint["type"] == _BALL:
+            place, message = files.at("joint", joint["name"]), f"joint '{joint['name']}' is a ball"
+            hint = "three hinges through one point turn the same way, but for one pose"
+            yield Finding("mjcf-ball", "error", place, message, hint)
+        if any(_numbers(joint["stiffness"])):
+            place, message = files.at("joint", joint["name"]), f"joint '{joint['name']}' is sprung"
+            hint = "its spring is left out: add its torque where you use the result"
+            yield Finding("mjcf-left-out", "warning", place, message, hint)
+    for body in model["body"]:
+        if body["gravcomp"]:
+            place = files.at("body", body["name"])
+            message = f"body '{body['name']}' has gravcomp, which is left out: it weighs its weight"
+            yield Finding("mjcf-left-out", "warning", place, message)
+
+
+def _description(
+    model: Row, files: ModelFiles, found: list[Finding]
+) -> tuple[Description, list[Finding]]:
+    bodies, rules = model["body"], followers(model, files, found)
+    base = LinkEntry(bodies[0]["name"], files.at("worldbody", ""))
+    parts = [part for k in range(1, len(bodies)) for part in _parts(model, k, files)]
+    links = [base, *(part.link for part in parts)]
+    joints = [_following(part.joint, rules) for part in parts]
+    place = files.at("mujoco", "")
+    root, findings = check_structure(links, joints, place)
+    x, y, z = model["gravity"]
+    return Description(
+        name=model["name"] or files.main.stem,
+        links=tuple(links),
+        joints=tuple(joints),
+        root=root or "",
+        source=files.shown,
+        digest=files.digest,
+        gravity=(x, y, z),
+        loops=tuple(closures(model, files, found)),
+        notes=("compiled by MuJoCo from MJCF",),
+        places={"robot": place},
+    ), findings
+
+
+def _following(joint: JointEntry, rules: Mapping[str, Any]) -> JointEntry:
+    return replace(joint, mimic=rules[joint.name]) if joint.name in rules else joint
+
+
+def _parts(model: Row, k: int, files: ModelFiles) -> Iterator[_Part]:
+    """The links of body k, from the one nearest to its parent to the body itself."""
+    body = model["body"][k]
+    joints = [joint for joint in model["joint"] if joint["bodyid"] == k]
+    place = files.at("body", body["name"])
+    parent = model["body"][body["parentid"]]["name"]
+    pose = Pose(rotation_from_quaternion(*body["quat"]), _vector(body["pos"]))
+    if not joints:
+        joint = JointEntry(f"{body['name']}/fixed", "fixed", parent, body["name"], place, pose)
+        yield _Part(_body_link(body, files), joint)
+        return
+    at: Vector3 = ORIGIN
+    for k_joint, joint in enumerate(joints):
+        anchor = ORIGIN if joint["type"] in (_FREE, _SLIDE) else _vector(joint["pos"])
+        own = k_joint == len(joints) - 1 and anchor == ORIGIN
+        name = body["name"] if own else f"{body['name']}@{joint['name']}"
+        moved = _shifted(pose if k_joint == 0 else HERE, _minus(anchor, at))
+        entry = _joint(model, joint, parent, name, moved, files)
+        yield _Part(_body_link(body, files) if own else LinkEntry(name, place), entry)
+        parent, at = name, anchor
+    if at != ORIGIN:
+        back = _shifted(HERE, _minus(ORIGIN, at))
+        joint = JointEntry(f"{body['name']}/fixed", "fixed", parent, body["name"], place, back)
+        yield _Part(_body_link(body, files), joint)
+
+
+def _joint(
+    model: Row, joint: Row, parent: str, child: str, pose: Pose, files: ModelFiles
+) -> JointEntry:
+    """One joint; where MuJoCo counts its position from `ref`, the link is turned back by it."""
+    kind = _KINDS.get(joint["type"], "revolute")
+    place = files.at("joint", joint["name"])
+    if kind == "floating":
+        return JointEntry(joint["name"], kind, parent, child, place, pose)
+    axis, ref = _vector(joint["axis"]), model["qpos0"][joint["qposadr"]]
+    if ref and kind == "prismatic":
+        pose = _shifted(pose, (-ref * axis[0], -ref * axis[1], -ref * axis[2]))
+    elif ref:
+        pose = _turned(pose, axis, -ref)
+    dof = model["dof"][joint["dofadr"]]
+    if kind == "revolute" and not joint["limited"]:
+        kind = "continuous"
+    return JointEntry(
+        name=joint["name"],
+        kind=kind,
+        parent=parent,
+        child=child,
+        place=place,
+        pose=pose,
+        axis=axis,
+        limits=_limits(joint),
+        damping=dof["damping"],
+        friction=dof["frictionloss"],
+        armature=dof["armature"],
+    )
+
+
+def _limits(joint: Row) -> Limits:
+    lower, upper = joint["range"] if joint["limited"] else (None, None)
+    effort = max(map(abs, joint["actfrcrange"])) if joint["actfrclimited"] else None
+    if lower is None and effort is None:
+        return UNLIMITED
+    return Limits(lower, upper, None, effort)
+
+
+def _body_link(body: Row, files: ModelFiles) -> LinkEntry:
+    """The body with its inertia, turned from its principal axes into the body's own."""
+    place = files.at("body", body["name"])
+    if not body["mass"]:
+        return LinkEntry(body["name"], place)
+    xx, yy, zz = body["inertia"]
+    rotary = turned_rotary(rotation_from_quaternion(*body["iquat"]), (xx, 0.0, 0.0, yy, 0.0, zz))
+    return LinkEntry(
+        body["name"], place, Inertia(body["mass"], _vector(body["ipos"]), rotary), place
+    )
+
+
+def _numbers(value: Any) -> list[float]:
+    return value if isinstance(value, list) else [value]
+
+
+def _vector(values: Any) -> Vector3:
+    x, y, z = values
+    return x + 0.0, y + 0.0, z + 0.0
+
+
+def _minus(one: Vector3, other: Vector3) -> Vector3:
+    return one[0] - other[0], one[1] - other[1], one[2] - other[2]
+
+
+def _shifted(pose: Pose, by: Vector3) -> Pose:
+    return pose if by == ORIGIN else Pose(pose.rotation, apply(pose, by))
+
+
+def _turned(pose: Pose, axis: Vector3, angle: float) -> Pose:
+    return compose(pose, Pose(rotation_about(axis, angle)))

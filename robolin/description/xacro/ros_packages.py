@@ -1,0 +1,76 @@
+"""ROS packages without ROS: folders that hold a `package.xml`, found by name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+# how deep below a folder of ROS_PACKAGE_PATH packages are looked for
+_DEPTH = 3
+_NAME = re.compile(rb"<name>\s*([^<\s]+)\s*</name>")
+# a manifest is short; a longer file is none
+_LONGEST_MANIFEST = 1 << 20
+
+
+def package_of(file: Path) -> Path | None:
+    """The package a file lies in: the nearest folder above it with a `package.xml`."""
+    return next((up for up in file.parents if (up / "package.xml").is_file()), None)
+
+
+def find_package(name: str, file: Path, given: Mapping[str, str]) -> Path | None:
+    """The folder of a package as `$(find NAME)` in a file means it, None if there is none.
+
+    given: packages told by hand, which come before all others
+    """
+    if name in given:
+        return Path(given[name]).absolute()
+    return next(_candidates(name, file), None)
+
+
+def _candidates(name: str, file: Path) -> Iterator[Path]:
+    """Around the file itself, then where ROS would look."""
+    own = package_of(file)
+    if own is not None and _is_package(own, name):
+        yield own
+    if own is not None:
+        yield from _below(own.parent, name, 2)
+    for prefix in _folders("AMENT_PREFIX_PATH"):
+        share = prefix / "share" / name
+        if share.is_dir():
+            yield share
+    for folder in _folders("ROS_PACKAGE_PATH"):
+        yield from _below(folder, name, _DEPTH)
+
+
+def _folders(variable: str) -> list[Path]:
+    listed = os.environ.get(variable, "").split(os.pathsep)
+    return [path for text in listed if text and (path := Path(text)).is_absolute()]
+
+
+def _below(folder: Path, name: str, depth: int) -> Iterator[Path]:
+    """The package if it is this folder or lies in it; packages hold no other packages."""
+    if _is_package(folder, name):
+        yield folder
+    elif depth and not (folder / "package.xml").is_file():
+        try:
+            inside = sorted(path for path in folder.iterdir() if path.is_dir())
+        except OSError:
+            return
+        # a folder of that name first: it nearly always is the one
+        for path in sorted(inside, key=lambda path: path.name != name):
+            yield from _below(path, name, depth - 1)
+
+
+def _is_package(folder: Path, name: str) -> bool:
+    """Whether a folder is the package of that name: its manifest says so."""
+    manifest = folder / "package.xml"
+    try:
+        if not manifest.is_file():
+            return False
+        with manifest.open("rb") as stream:
+            found = _NAME.search(stream.read(_LONGEST_MANIFEST))
+    except OSError:
+        return False
+    return found is not None and found[1].decode(errors="replace") == name

@@ -1,0 +1,93 @@
+"""A xacro file as the URDF it stands for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from robolin.description.separate_process import CPU_SECONDS, OutOfBoundsError, asked
+from robolin.description.xacro import expand_apart
+from robolin.errors import RobolinError, UsageError
+from robolin.wording import counted, did_you_mean, printable, quoted
+
+_PACKAGE_HINT = "--package NAME=FOLDER says where a package is, and what else may be read"
+
+
+class Expansion(NamedTuple):
+    """The URDF that a xacro file stands for, and what xacro warned about."""
+
+    text: bytes
+    warnings: tuple[str, ...]
+
+
+def expanded(path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]) -> Expansion:
+    """The URDF in a xacro file.
+
+    arguments: values for its `<xacro:arg>`, by name
+    packages:  folders of packages that `$(find NAME)` means, by name
+    """
+    if find_spec("xacro") is None:
+        hint = "pip install 'robolin[xacro]', or expand it first: xacro FILE > arm.urdf"
+        raise RobolinError("xacro files need the package xacro", where=str(path), hint=hint)
+    for name, folder in packages.items():
+        if not os.path.isdir(folder):
+            raise UsageError(f"'{folder}' is no folder", where=f"--package={name}={folder}")
+    answer = _answer(path, arguments, packages)
+    if "error" in answer:
+        raise _error(path, answer)
+    if "unused" in answer:
+        raise _unused(path, answer)
+    text: str = answer["text"]
+    if "<joint" not in text:
+        hint = "a file that only defines macros is included by another one: give that"
+        raise RobolinError("its expansion has no joints", where=str(path), hint=hint)
+    return Expansion(text.encode(), tuple(map(printable, answer["warnings"])))
+
+
+def _answer(
+    path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]
+) -> dict[str, Any]:
+    request = {
+        "file": str(path.absolute()),
+        "arguments": dict(arguments),
+        "packages": {name: os.path.abspath(folder) for name, folder in packages.items()},
+    }
+    try:
+        return asked(expand_apart.__name__, request, expand_apart.MEMORY)
+    except OutOfBoundsError:
+        message = f"it is not expanded after {CPU_SECONDS} s of work"
+        hint = "a macro that calls itself, or a number that grows without bound"
+        raise RobolinError(message, where=str(path), hint=hint) from None
+
+
+def _error(path: Path, answer: Mapping[str, Any]) -> RobolinError:
+    files: list[str] = answer["files"] or [str(path)]
+    where = _shown(files[-1], path)
+    if answer["line"]:
+        where += f":{answer['line']}"
+    ways = [f"in macro '{name}'" for name in reversed(answer["macros"])]
+    ways += [f"included from {_shown(file, path)}" for file in reversed(files[:-1])]
+    told: str = answer["error"]
+    package = "package '" in told or "outside the robot's packages" in told
+    hint = "; ".join([_PACKAGE_HINT] * package + ways[:4])
+    return RobolinError(printable(" ".join(told.split())), where=where, hint=printable(hint))
+
+
+def _shown(file: str, path: Path) -> str:
+    """A file as the user named the folder it lies in, where it lies there."""
+    try:
+        return str(path.parent / Path(file).relative_to(path.parent.absolute()))
+    except ValueError:
+        return file
+
+
+def _unused(path: Path, answer: Mapping[str, Any]) -> UsageError:
+    unused: list[str] = answer["unused"]
+    known = [name for name in answer["known"] if name not in unused]
+    message = f"{counted(len(unused), 'argument')} that the file never asks for: {quoted(unused)}"
+    otherwise = f"it has {quoted(known)}" if known else "it has no arguments"
+    hint = did_you_mean(unused[0], known, otherwise)
+    return UsageError(message, where=str(path), hint=hint)

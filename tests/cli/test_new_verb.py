@@ -1,0 +1,51 @@
+"""A new arm can be looked at and computed with before anything is changed in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import answered, robolin
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_new_arm_is_one():
+    """What `new` writes is an arm without findings."""
+    answered("new", "my-arm")
+    assert robolin("validate", "my-arm.yaml").code == 0
+    assert "shoulder/effort" in answered("inverse", "my-arm.yaml", "--format", "csv").out
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [("", 2, "no name"), ("a/b", 2, "no name"), ("1x", 2, "no name"), ("mine", 4, "already")],
+)
+def test_a_new_arm_replaces_nothing(name, code, message):
+    """A name that is none is wrong usage, and a file that is there stays as it is."""
+    Path("mine.yaml").write_text("precious")
+    ran = robolin("new", name)
+    assert (ran.code, message in ran.err) == (code, True)
+    assert Path("mine.yaml").read_text() == "precious"
+
+
+def test_models_are_shown_and_copied():
+    """A bundled file is printed as it is, and copied once."""
+    text = answered("models", "--show", "two-link").out
+    assert text.startswith("# title: planar two-link")
+    answered("models", "--copy", "two-link")
+    assert Path("two-link.yaml").read_text() == text
+    assert robolin("models", "--copy", "two-link").code == 4
+    ran = robolin("models", "--show", "two-lnk")
+    assert (ran.code, "did you mean 'two-link'?" in ran.err) == (2, True)
+    assert robolin("models", "--show", "panda", "--schema").code == 2
+
+
+def test_the_schema_is_json():
+    """--schema prints a JSON schema."""
+    assert json.loads(answered("models", "--schema").out)["title"] == "robolin arm"

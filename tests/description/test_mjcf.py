@@ -1,0 +1,263 @@
+"""MJCF models are the arms that MuJoCo itself makes of them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.description.load import read
+from robolin.errors import RobolinError
+
+mujoco = pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
+
+ARM = """<mujoco model="odd">
+  <compiler angle="radian"/>
+  <option gravity="1 -2 -9"/>
+  <worldbody>
+    <geom type="plane" size="1 1 .1"/>
+    <body name="tower" pos=".1 .2 .3" euler=".3 -.2 .5">
+      <geom type="capsule" size=".05" fromto="0 0 0 .1 .2 .4" density="800"/>
+      <body name="shoulder" pos="0 .1 .4" quat=".8 .2 -.4 .3">
+        <joint name="lift" type="slide" axis="1 2 2" ref=".2" range="-1 1" armature=".3"/>
+        <joint name="pan" axis="0 1 1" pos=".1 .02 -.03" ref="-.4" damping=".7"/>
+        <joint name="tilt" axis="1 0 -1" pos="-.05 .1 0" range="-2 2" frictionloss=".2"/>
+        <geom type="box" size=".1 .05 .2" pos=".03 .01 .1" euler=".2 .3 .4"/>
+        <body name="hand" pos=".3 0 .2">
+          <joint name="wrist" axis="0 0 1" pos=".02 0 0" actuatorfrcrange="-3 4"/>
+          <inertial pos=".01 .02 .03" mass=".4" fullinertia=".01 .02 .025 .001 .002 -.001"/>
+          <body name="left"><joint name="left" type="slide" axis="0 1 0" range="0 .1"/>
+            <geom size=".03"/></body>
+          <body name="right"><joint name="right" type="slide" axis="0 -1 0" ref=".01"/>
+            <geom size=".03"/></body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <equality><joint joint1="right" joint2="left" polycoef=".02 .9 0 0 0"/></equality>
+</mujoco>
+"""
+
+
+def compared(path: Path, arm: robolin.Arm, states: int = 4) -> None:
+    """Torques and mass matrix of the arm beside MuJoCo's, in the coordinates of the arm."""
+    model = mujoco.MjModel.from_xml_path(str(path))
+    # what an arm has no place for, and says so
+    model.jnt_stiffness[:], model.body_gravcomp[:] = 0.0, 0.0
+    model.opt.density, model.opt.viscosity = 0.0, 0.0
+    bits = mujoco.mjtDisableBit
+    model.opt.disableflags |= int(bits.mjDSBL_CONTACT) | int(bits.mjDSBL_CONSTRAINT)
+    data = mujoco.MjData(model)
+    follow, offset = reduction(model, arm)
+    for q, qd, qdd in np.random.default_rng(0).uniform(-1, 1, (states, 3, arm.n)):
+        data.qpos[:], data.qvel[:], data.qacc[:] = follow @ q + offset, follow @ qd, follow @ qdd
+        mujoco.mj_inverse(model, data)
+        tau, M = follow.T @ data.qfrc_inverse, np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, M)
+        M = follow.T @ M @ follow
+        # 1e-10 is what is promised; both are right to about 1e-15 of the largest entry
+        found = robolin.inverse(arm, q, qd, qdd)
+        assert np.abs(found - tau).max() <= 1e-12 * max(np.abs(tau).max(), 1e-9)
+        assert np.abs(robolin.mass_matrix(arm, q) - M).max() <= 1e-12 * np.abs(M).max()
+
+
+def reduction(model, arm):
+    """MuJoCo's positions as a linear function of the arm's: q = follow q(arm) + offset."""
+    rules = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
+    follow, offset = np.zeros((model.nv, arm.n)), np.zeros(model.nv)
+    for k in range(model.njnt):
+        name = model.joint(k).name or f"joint{k}"
+        rule = rules.get(name)
+        leader = rule.leader if rule else name
+        follow[k, arm.joint_names.index(leader)] = rule.ratio if rule else 1.0
+        offset[k] = rule.offset if rule else 0.0
+    return follow, offset
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_an_odd_model_is_the_arm_mujoco_makes_of_it(here):
+    """Joints off the body's frame, several on a body, counted from ref, and a follower."""
+    Path("odd.xml").write_text(ARM)
+    arm = robolin.load("odd.xml")
+    assert arm.joint_names == ("lift", "pan", "tilt", "wrist", "left")
+    assert arm.gravity == (1.0, -2.0, -9.0)
+    compared(Path("odd.xml"), arm)
+    joints = {link.joint.name: link.joint for link in arm.links}
+    assert (joints["pan"].damping, joints["tilt"].friction) == (0.7, 0.2)
+    assert (joints["lift"].armature, joints["wrist"].limits.effort) == (0.3, 4.0)
+
+
+def test_a_body_is_the_frame_mujoco_gives_it(here):
+    """The frame named after a body is where MuJoCo has the body, wherever its joint turns."""
+    Path("odd.xml").write_text(ARM)
+    arm, model = robolin.load("odd.xml"), mujoco.MjModel.from_xml_path("odd.xml")
+    data, q = mujoco.MjData(model), np.array([0.1, 0.4, -0.7, 1.2, 0.05])
+    follow, offset = reduction(model, arm)
+    data.qpos[:] = follow @ q + offset
+    mujoco.mj_kinematics(model, data)
+    for name in ("shoulder", "hand", "right"):
+        place = robolin.jacobian(arm, q, frame=name).position
+        assert np.abs(place - data.body(name).xpos).max() < 1e-14
+
+
+def test_what_a_model_switches_off_is_off(here):
+    """Flags that disable gravity, damping and equalities take them out of the arm."""
+    flags = '<flag gravity="disable" damper="disable" equality="disable" frictionloss="disable"/>'
+    Path("odd.xml").write_text(ARM.replace('-9"/>', f'-9">{flags}</option>'))
+    arm = robolin.load("odd.xml")
+    assert arm.gravity == (0.0, 0.0, 0.0)
+    assert arm.n == 6
+    assert not any(link.joint.damping or link.joint.friction for link in arm.links)
+
+
+FOUR_BAR = """<mujoco><option gravity="0 0 -9.81"/><worldbody>
+  <body name="crank"><joint name="drive" axis="0 1 0"/>
+    <geom type="capsule" size=".02" fromto="0 0 0 0 0 .3"/>
+    <body name="coupler" pos="0 0 .3"><joint name="middle" axis="0 1 0"/>
+      <geom type="capsule" size=".02" fromto="0 0 0 .5 0 0"/></body></body>
+  <body name="rocker" pos=".5 0 0"><joint name="swing" axis="0 1 0"/>
+    <geom type="capsule" size=".02" fromto="0 0 0 0 0 .3"/></body>
+</worldbody><equality><connect name="pin" body1="coupler" body2="rocker" anchor=".5 0 0"/>
+</equality></mujoco>"""
+
+
+def test_a_connect_closes_a_loop(here):
+    """A four-bar moves as the parallelogram it is: its rocker turns with its crank."""
+    Path("bars.xml").write_text(FOUR_BAR)
+    arm = robolin.load("bars.xml")
+    state = robolin.close(arm, [0.4, 0.0, 0.0], [1.0, 0.0, 0.0], hold="drive")
+    assert np.allclose(state.q, [0.4, -0.4, 0.4], atol=1e-12)
+    assert np.allclose(state.qd, [1.0, -1.0, 1.0], atol=1e-12)
+
+
+def test_a_free_joint_is_a_floating_base(here):
+    """A body on a free joint has MuJoCo's mass matrix, once both move it along the same axes."""
+    capsule = '<geom type="capsule"'
+    Path("free.xml").write_text(ARM.replace(capsule, f'<freejoint name="float"/>{capsule}', 1))
+    arm, model = robolin.load("free.xml"), mujoco.MjModel.from_xml_path("free.xml")
+    data, M = mujoco.MjData(model), np.zeros((model.nv, model.nv))
+    q = np.array([0.0] * 6 + [0.2, -0.3, 0.5, 0.4, 0.03])
+    # MuJoCo moves it along the world's axes and turns it about its own, robolin both in its own
+    follow = np.zeros((12, 11))
+    follow[3:6, 0:3] = np.eye(3)
+    follow[6:11, 6:] = np.eye(5)
+    follow[11, 10] = 0.9
+    data.qpos[7:] = [*q[6:], 0.9 * q[10] + 0.03]
+    mujoco.mj_forward(model, data)
+    follow[0:3, 3:6] = data.body("tower").xmat.reshape(3, 3)
+    mujoco.mj_fullM(model, data, M)
+    assert np.abs(robolin.mass_matrix(arm, q) - follow.T @ M @ follow).max() < 1e-13
+
+
+WRONG = [
+    ('<joint name="wrist" axis="0 0 1"', '<joint name="wrist" type="ball"', "mjcf-ball"),
+    ("<equality>", '<equality><weld body1="hand" body2="left"/>', "mjcf-equality"),
+    (".02 .9 0 0 0", ".02 .9 .1 0 0", "mjcf-equality"),
+    ('joint2="left" ', "", "mjcf-equality"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("old", "new", "finding"), WRONG, ids=range(len(WRONG)))
+def test_what_an_arm_has_no_place_for_is_refused_by_name(here, old, new, finding):
+    """Balls, welds and joints that follow on curves are errors with the place of the culprit."""
+    assert old in ARM
+    Path("a.mjcf").write_text(ARM.replace(old, new))
+    found = [each for each in read("a.mjcf").findings if each.level == "error"]
+    assert [each.id for each in found] == [finding]
+
+
+LEFT_OUT = [
+    ('<joint name="wrist"', '<joint name="wrist" stiffness="3"', "wrist"),
+    ('<body name="hand"', '<body name="hand" gravcomp="1"', "hand"),
+    ('<option gravity="1 -2 -9"/>', '<option density="1000"/>', "drag"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("old", "new", "what"), LEFT_OUT, ids=range(len(LEFT_OUT)))
+def test_what_is_left_out_is_warned_about(here, old, new, what):
+    """Springs, compensated weight and drag act in MuJoCo alone, which `validate` says."""
+    Path("a.xml").write_text(ARM.replace(old, new))
+    (found,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
+    assert what in found.message
+    with pytest.raises(RobolinError):
+        robolin.load("a.xml", strict=True)
+
+
+REFUSED = [
+    ("<mujoco><worldbody><body/></worldbody>", "no element found"),
+    ("<mujoco><wordbody/></mujoco>", "MuJoCo refuses it"),
+    ('<mujoco><include file="../out.xml"/></mujoco>', "outside the model's folder"),
+    ('<mujoco><include file="/etc/passwd"/></mujoco>', "outside the model's folder"),
+    ('<mujoco><include file="none.xml"/></mujoco>', "could not be read"),
+    ('<mujoco><asset><mesh file="../m.stl"/></asset></mujoco>', "outside the model's folder"),
+    ("<mujoco/>", "nothing moves"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_what_is_no_model_is_refused(here, text, message):
+    """Broken models, and models that reach out of their folder, are errors that say so."""
+    Path("a.xml").write_text(text)
+    with pytest.raises(RobolinError, match=message):
+        robolin.load("a.xml")
+
+
+@pytest.mark.slow
+def test_included_files_are_part_of_the_model(here):
+    """A change in an included file is another digest, and findings name the included file."""
+    Path("parts").mkdir()
+    body = '<mujoco><body name="b"><joint name="j" type="ball"/><geom size=".1"/></body></mujoco>'
+    Path("parts/b.xml").write_text(body)
+    include = '<mujoco><worldbody><include file="parts/b.xml"/></worldbody></mujoco>'
+    Path("a.xml").write_text(include)
+    (found,) = [each for each in read("a.xml").findings if each.level == "error"]
+    assert str(found.place) == "parts/b.xml:1"
+    digests = []
+    for kind in ("hinge", "slide"):
+        Path("parts/b.xml").write_text(body.replace("ball", kind))
+        digests.append(robolin.load("a.xml").digest)
+    assert digests[0] != digests[1]
+
+
+def public_models() -> list[Path]:
+    """Models of packages that are there."""
+    found: list[Path] = []
+    for package, folder in (
+        ("gymnasium", "envs/mujoco/assets"),
+        ("dm_control", "suite"),
+        ("robosuite", "models/assets/robots"),
+    ):
+        spec = find_spec(package)
+        if spec is not None and spec.origin:
+            found += sorted((Path(spec.origin).parent / folder).rglob("*.xml"))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not public_models(), reason="needs the models of gymnasium or dm_control")
+def test_public_models_agree_with_mujoco():
+    """Every public model at hand is refused by name, or has MuJoCo's torques and mass matrix."""
+    agreed = 0
+    for path in public_models():
+        try:
+            model = mujoco.MjModel.from_xml_path(str(path))
+        except ValueError:
+            continue
+        if model.njnt == 0 or (model.jnt_type < 2).any():
+            continue
+        if any(found.level == "error" for found in read(path).findings):
+            continue
+        compared(path, robolin.load(path), states=1)
+        agreed += 1
+    assert agreed >= 9

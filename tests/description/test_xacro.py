@@ -1,0 +1,195 @@
+"""Xacro files are expanded apart from everything else, and read as the URDF they stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.description.load import read
+from robolin.description.xacro.expand_apart import Arguments
+from robolin.description.xacro.ros_packages import find_package, package_of
+from robolin.errors import RobolinError, UsageError
+from tests.cli.command import robolin as robolin_command
+
+pytest.importorskip("xacro", reason="xacro files need the package xacro")
+
+HEAD = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+MACRO = """
+  <xacro:macro name="bar" params="name mass length">
+    <link name="${name}"><inertial>
+      <origin xyz="0 0 ${length/2}"/><mass value="${mass}"/>
+      <inertia ixx="${mass*length**2/12}" iyy="${mass*length**2/12}" izz="0.001"
+        ixy="0" ixz="0" iyz="0"/>
+    </inertial></link>
+  </xacro:macro>
+"""
+BODY = """
+  <xacro:arg name="mass" default="2"/>
+  <xacro:arg name="prefix" default=""/>
+  <xacro:property name="m" value="$(arg mass)"/>
+  <xacro:property name="p" value="$(arg prefix)"/>
+  <link name="base"/>
+  <xacro:bar name="${p}upper" mass="${m}" length="0.4"/>
+  <xacro:bar name="${p}lower" mass="${m/2}" length="0.3"/>
+  <joint name="${p}shoulder" type="revolute">
+    <parent link="base"/><child link="${p}upper"/><axis xyz="0 1 0"/>
+    <limit lower="${-pi}" upper="${pi}" effort="10" velocity="3"/>
+  </joint>
+  <joint name="${p}elbow" type="revolute">
+    <parent link="${p}upper"/><child link="${p}lower"/><origin xyz="0 0 0.4"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="10" velocity="3"/>
+  </joint>
+</robot>
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """Two packages side by side; the arm of one includes a macro of the other."""
+    for name in ("parts", "robot"):
+        (tmp_path / name / "urdf").mkdir(parents=True)
+        manifest = f"<package><name>{name}</name></package>"
+        (tmp_path / name / "package.xml").write_text(manifest)
+    (tmp_path / "parts/urdf/bar.xacro").write_text(HEAD + MACRO + "</robot>")
+    include = '<xacro:include filename="$(find parts)/urdf/bar.xacro"/>'
+    (tmp_path / "robot/urdf/arm.urdf.xacro").write_text(HEAD + include + BODY)
+    monkeypatch.chdir(tmp_path / "robot/urdf")
+    return tmp_path
+
+
+def by_hand(mass: float, prefix: str = "") -> str:
+    """The same arm written out."""
+    links = ['<link name="base"/>']
+    for name, m, length in (("upper", mass, 0.4), ("lower", mass / 2, 0.3)):
+        i = m * length**2 / 12
+        links.append(
+            f'<link name="{prefix}{name}"><inertial><origin xyz="0 0 {length / 2}"/>'
+            f'<mass value="{m}"/><inertia ixx="{i}" iyy="{i}" izz="0.001" ixy="0" ixz="0" '
+            'iyz="0"/></inertial></link>'
+        )
+    joints = BODY[BODY.index("<joint") :].replace("${p}", prefix)
+    joints = joints.replace("${-pi}", str(-np.pi)).replace("${pi}", str(np.pi))
+    return '<robot name="arm">' + "".join(links) + joints
+
+
+@pytest.mark.parametrize("options", [{}, {"mass": 3.5, "prefix": "left_"}])
+def test_an_expansion_is_the_arm_written_out(workspace, options):
+    """A xacro arm with includes, macros and arguments is the arm that stands for it in URDF."""
+    mass, prefix = options.get("mass", 2.0), options.get("prefix", "")
+    Path("plain.urdf").write_text(by_hand(mass, prefix))
+    arm = robolin.load("arm.urdf.xacro", xacro_args=options)
+    plain = robolin.load("plain.urdf")
+    assert arm.joint_names == plain.joint_names == (f"{prefix}shoulder", f"{prefix}elbow")
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, 5, 2))
+    assert np.array_equal(robolin.inverse(arm, q, qd, qdd), robolin.inverse(plain, q, qd, qdd))
+
+
+def test_the_result_does_not_tell_where_the_file_lay(workspace):
+    """Two copies of the same packages in other folders have the same digest."""
+    text = Path("arm.urdf.xacro").read_text()
+    mesh = '<visual><geometry><mesh filename="file://$(find parts)/m.stl"/></geometry></visual>'
+    text = text.replace('<link name="base"/>', f'<link name="base">{mesh}</link>')
+    Path("arm.urdf.xacro").write_text(text)
+    first = robolin.load("arm.urdf.xacro")
+    (workspace / "elsewhere").mkdir()
+    for name in ("parts", "robot"):
+        (workspace / name).rename(workspace / "elsewhere" / name)
+    second = robolin.load(workspace / "elsewhere/robot/urdf/arm.urdf.xacro")
+    assert first.digest == second.digest
+
+
+def test_findings_name_the_file_and_the_line_of_its_expansion(workspace):
+    """A finding in what a xacro file stands for says so, since its line is no line of the file."""
+    text = Path("arm.urdf.xacro").read_text().replace('xyz="0 0 0.4"', 'xyz="0 0 much"')
+    Path("bad.xacro").write_text(text)
+    (found,) = [each for each in read("bad.xacro").findings if each.level == "error"]
+    assert str(found.place).startswith("bad.xacro (expanded):")
+
+
+def write(text: str) -> None:
+    Path("a.xacro").write_text(f"{HEAD}{text}</robot>")
+
+
+WRONG = [
+    ("<xacro:property name='a' value='${b}'/><link name='${a}'/>", "name 'b' is not defined"),
+    ("<xacro:include filename='$(find nowhere)/x.xacro'/>", "package 'nowhere' is not found"),
+    ("<xacro:include filename='missing.xacro'/>", "No such file"),
+    ("<xacro:include filename='/etc/passwd'/>", "outside the robot's packages"),
+    ("<xacro:include filename='../../../x.xacro'/>", "outside the robot's packages"),
+    ("<xacro:include filename='/etc/pass*'/>", "outside the robot's packages"),
+    ("<link name='${xacro.load_yaml(&quot;/etc/passwd&quot;)}'/>", "outside the robot's packages"),
+    ("<link name='${[x.__class__ for x in (1,)]}'/>", "may not use '__class__'"),
+    ("<link name='${(lambda: ().__class__)()}'/>", "may not use '__class__'"),
+    ("<link name='a'/>", "no joints"),
+    ("<xacro:macro name='m'><xacro:m/></xacro:macro><xacro:m/>", "circle"),
+    ("<xacro:m/>", "m"),
+    ("<link name='${1/0}'/>", "division by zero"),
+    ("<link name='${\"a\"*10**10}'/>", "beyond all bounds"),
+    ("<xacro:if value='maybe'/>", "maybe"),
+    ("<link", "not well-formed"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "message"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_with_a_xacro_file_is_told(workspace, text, message):
+    """A xacro file that cannot be expanded, or reaches out of its packages, is refused by name."""
+    write(text)
+    with pytest.raises(RobolinError) as caught:
+        robolin.load("a.xacro")
+    assert message in caught.value.message
+    assert caught.value.where.startswith(("a.xacro", "missing.xacro"))
+
+
+def test_what_would_be_silently_without_effect_is_refused(workspace):
+    """An argument nobody asks for, one that is not NAME:=VALUE, and options of plain files."""
+    with pytest.raises(UsageError, match="never asks for: 'mas'") as caught:
+        robolin.load("arm.urdf.xacro", xacro_args={"mas": 3})
+    assert caught.value.hint == "did you mean 'mass'?"
+    for options in ({"xacro_args": {"a": 1}}, {"packages": {"a": "."}}):
+        with pytest.raises(UsageError, match="has no effect"):
+            robolin.load("panda", **options)
+    with pytest.raises(UsageError, match="is no folder"):
+        robolin.load("arm.urdf.xacro", packages={"parts": "nowhere"})
+
+
+def test_packages_are_found_as_ros_finds_them(workspace, monkeypatch):
+    """By hand first, then around the file, then by ROS's variables; never by the name alone."""
+    file = Path("arm.urdf.xacro").absolute()
+    assert package_of(file) == workspace / "robot"
+    assert find_package("robot", file, {}) == workspace / "robot"
+    assert find_package("parts", file, {}) == workspace / "parts"
+    assert find_package("parts", file, {"parts": "/x"}) == Path("/x")
+    (workspace / "far/share/other").mkdir(parents=True)
+    (workspace / "deep/in/third").mkdir(parents=True)
+    (workspace / "deep/in/third/package.xml").write_text("<name>third</name>")
+    assert find_package("other", file, {}) is None
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"relative:{workspace / 'far'}")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(workspace / "deep"))
+    assert find_package("other", file, {}) == workspace / "far/share/other"
+    assert find_package("third", file, {}) == workspace / "deep/in/third"
+
+
+def test_arguments_know_what_was_asked_for():
+    """An argument counts as used once the file declares it or reads it."""
+    given = Arguments({"a": "1", "b": "2", "c": "3"})
+    assert "a" in given
+    assert given["b"] == "2"
+    assert list(given.unused) == ["c"]
+
+
+def test_commands_take_arguments_and_packages(workspace):
+    """`inverse`, `validate` and `diff` expand a file with the arguments on the command line."""
+    arm = "arm.urdf.xacro"
+    done = robolin_command("inverse", arm, "--xacro-arg", "mass:=4", "--q", "1,0", "-o", "x.json")
+    assert done.code == 0, done.err
+    assert robolin_command("check", "x.json").code == 0
+    assert "never asks for" in robolin_command("validate", arm, "--xacro-arg", "weight:=4").err
+    assert robolin_command("validate", arm, "--xacro-arg", "mass:=-1").code == 1
+    done = robolin_command(
+        "diff", arm, arm, "--xacro-arg", "mass:=4", "--package", f"parts={workspace}/parts"
+    )
+    assert done.code == 0
