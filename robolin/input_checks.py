@@ -141,7 +141,7 @@ def require_sound(arm: Arm, state: Mapping[str, Array]) -> None:
 
 def _require_angles(arm: Arm, q: Array) -> None:
     """Sines lose their meaning where neighbouring numbers are a noticeable turn apart."""
-    for link, place in zip(arm.links, arm.coordinates, strict=True):
+    for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         mimic = link.joint.mimic
         angle = q[place] * mimic.ratio + mimic.offset if mimic else q[place]
         if link.joint.turns and abs(angle) > LARGEST_ANGLE:

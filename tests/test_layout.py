@@ -18,7 +18,8 @@ CONNECTING = {"__init__", "__main__", "api", "cli", "testing"}
 ALLOWED = {
     room: set(allowed.split())
     for room, allowed in {
-        "arm": "",
+        "arm_parts": "",
+        "arm": "arm_parts",
         "arrays": "",
         "kept_with": "arm",
         "background": "",
@@ -73,7 +74,7 @@ ALLOWED = {
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array
 NO_NUMPY = {
-    *("arm", "errors", "number_texts", "quantities", "version", "wording"),
+    *("arm", "arm_parts", "errors", "number_texts", "quantities", "version", "wording"),
     *("description", "dynamics"),
 }
 NUMPY_ON_DEMAND = {"algebra"}
