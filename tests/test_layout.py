@@ -28,7 +28,7 @@ ALLOWED = {
         "version": "",
         "wording": "",
         "labelled_values": "errors quantities wording",
-        "input_checks": "algebra arm errors labelled_values wording",
+        "input_checks": "algebra arm arrays errors labelled_values wording",
         "geometry": "arm arrays errors input_checks",
         "algebra": "",
         "dynamics": "algebra",
