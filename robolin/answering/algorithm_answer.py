@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.linear_point import operating_point, point_arrays
 from robolin.answering.loop_answer import (
     TITLES,
@@ -19,7 +20,7 @@ from robolin.answering.loop_answer import (
 from robolin.answering.loop_options import NO_LOOPS, LoopOptions, loop_options
 from robolin.answering.motion import NeededValues, Run, Torque, Values, one_state
 from robolin.answering.named_arrays import algorithm_arrays
-from robolin.answering.odd_states import OddStates, weighs_nothing
+from robolin.answering.odd_states import weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -77,10 +78,9 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
     arm, needs = posed.arm, algorithms.needs
     motion, given = one_state(arm, posed.question, posed.states, needs, algorithms.torque)
 
-    if "q" in given:
-        odd = OddStates(arm)
-        odd.look(given["q"])
-        posed.doubt(*odd.warnings())
+    doubtful = DoubtfulStates(posed, algorithms.divides)
+    doubtful.look(given.get("q", np.zeros(arm.n)))
+    doubtful.tell()
 
     def run(algorithm: str, values: Values) -> Values:
         method = algorithms.loops.method

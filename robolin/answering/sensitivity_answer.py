@@ -8,6 +8,7 @@ from typing import Any
 from robolin.analysis.link_parameters import joint_slides
 from robolin.analysis.nominal_motion import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
+from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import States, perturbations
 from robolin.answering.linear_point import POINT, operating_point, point_arrays
 from robolin.answering.motion import Values
@@ -34,6 +35,7 @@ def answer_sensitivity(posed: PosedQuestion) -> Result:
     if arm.source == "-" and "-" in (path, posed.question.text("perturb-torque")):
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
     motion = _motion(posed, path)
+    _tell_doubts(posed, motion, file_label(path))
     inputs = {file_label(path): motion.digest}
     nominal = {name: getattr(motion, name) for name in ("time", "q", "qd", "tau", "qdd")}
     torques = posed.question.text("torques") or "continuous"
@@ -78,6 +80,13 @@ def _motion(posed: PosedQuestion, path: str) -> Trajectory:
         hint = "columns JOINT/effort, or JOINT/acceleration"
         raise RobolinError("there are neither efforts nor accelerations", where=file, hint=hint)
     return motion
+
+
+def _tell_doubts(posed: PosedQuestion, motion: Trajectory, file: str) -> None:
+    assert motion.q is not None, "positions are needed"
+    doubtful = DoubtfulStates(posed, divides=True)
+    doubtful.look(motion.q, lambda row: f"{file}, row {row + 1}")
+    doubtful.tell(file)
 
 
 def _changed(

@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 
+from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.feedback_file import StoredFeedback, read_feedback
 from robolin.answering.given_states import States
 from robolin.answering.joint_values import per_joint
@@ -50,6 +51,9 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
+    doubtful = DoubtfulStates(posed, divides=True)
+    doubtful.look(q, lambda row: f"row {row + 1}" if q.ndim > 1 else "")
+    doubtful.tell()
     tau, driven = (0.0, stored.line) if stored else _torque(posed, files)
     many = "initial" in question.asks
     schedule = _schedule(question, many)

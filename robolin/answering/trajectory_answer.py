@@ -18,6 +18,7 @@ from robolin.answering.algorithm_answer import (
     contract_lines,
 )
 from robolin.answering.batches import Batch
+from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
 from robolin.answering.motion import (
@@ -27,7 +28,6 @@ from robolin.answering.motion import (
     possible,
     require_useful,
 )
-from robolin.answering.odd_states import OddStates
 from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
 from robolin.answering.row_source import ArrayRows, FileRows, RowSource
 from robolin.background import prefetch
@@ -95,8 +95,7 @@ class Rows:
         # how many numbers the results of a row have, once there are some
         self._numbers = 0.0
         self._worst = 0.0
-        self._odd = OddStates(posed.arm)
-        self._strict = bool((posed.arm.loaded_with or {}).get("strict"))
+        self._doubtful = DoubtfulStates(posed, algorithms.divides)
 
     def stream(self) -> ResultStream:
         """All parts, and after the last one what was noticed on the way."""
@@ -108,8 +107,7 @@ class Rows:
     def _tell_at_end(self) -> None:
         if self._worst:
             self._posed.note(f"cond(M) = {self._worst:.3g} in the worst row")
-        where = f"{self._motion.file}: " if self._motion.file else ""
-        self._posed.doubt(*(f"{where}{text}" for text in self._odd.warnings()))
+        self._doubtful.tell(self._motion.file)
         if count := self._unanswered:
             rows = counted(count, "row")
             self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
@@ -164,10 +162,7 @@ class Rows:
     def _part(self, chunk: Chunk) -> Result:
         batch, settings = Batch(self._arm, self._how_for(chunk)), self._posed.settings
         if "q" in chunk.columns:
-            self._odd.look(chunk.columns["q"])
-        if self._strict:
-            # before anything of it is handed on
-            self._posed.doubt(*(f"{chunk.place(0)}: {text}" for text in self._odd.warnings()))
+            self._doubtful.look(chunk.columns["q"], chunk.place)
         part = Result(
             verb=self._posed.question.verb,
             arrays=self._arrays(chunk, batch),
