@@ -85,8 +85,8 @@ if TYPE_CHECKING:
         mass_matrix_second_derivative as mass_matrix_second_derivative,
     )
     from robolin.arm import Arm as Arm
-    from robolin.arm import Joint as Joint
-    from robolin.arm import Link as Link
+    from robolin.arm_parts import Joint as Joint
+    from robolin.arm_parts import Link as Link
     from robolin.checking.result_files import check as check
     from robolin.checking.result_files import record as record
     from robolin.checking.result_files import write as write
@@ -163,7 +163,8 @@ _PUBLIC = {
         "mass_matrix_inverse mass_matrix_second_derivative"
     ),
     "robolin.checking.result_files": "check record write",
-    "robolin.arm": "Arm Joint Link",
+    "robolin.arm": "Arm",
+    "robolin.arm_parts": "Joint Link",
     "robolin.control.closed_loop": "FeedbackCost",
     "robolin.control.linear_model": "state_space",
     "robolin.control.pole_placement": "PlacedPoles place_poles",

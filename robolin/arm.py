@@ -4,8 +4,8 @@
 locked joints frozen, payloads added.  Only moving joints are left, one link outboard of each.
 On a tree, children come before parents and every subtree is a contiguous range of numbers.
 
-The papers count from the tip, users from the base.  `Arm.coordinates` is the one place where
-the two orders meet.
+The papers count from the tip, users from the base: `links_tip_to_base` is for algorithms, `links`
+and `joints` are for everybody.  `Arm.coordinates` is the one place where the two orders meet.
 """
 
 from __future__ import annotations
@@ -13,192 +13,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
-Vector3 = tuple[float, float, float]
-Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
-Rotary = tuple[float, float, float, float, float, float]
-
-JointKind = Literal["revolute", "continuous", "prismatic"]
-GroupKind = Literal["floating", "planar"]
-WrenchModel = Literal["follower", "dead", "world"]
-LoopKind = Literal["point", "rigid"]
-
-IDENTITY: Matrix3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-ORIGIN: Vector3 = (0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Pose:
-    """A frame seen from another: `rotation` row-major, `translation` in metres."""
-
-    rotation: Matrix3 = IDENTITY
-    translation: Vector3 = ORIGIN
-
-
-HERE = Pose()
-
-
-@dataclass(frozen=True, slots=True)
-class Inertia:
-    """A rigid body: mass, centre of mass, and xx xy xz yy yz zz about that centre."""
-
-    mass: float = 0.0
-    com: Vector3 = ORIGIN
-    rotary: Rotary = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the description allows; None where it says nothing."""
-
-    lower: float | None = None
-    upper: float | None = None
-    velocity: float | None = None
-    effort: float | None = None
-
-
-UNLIMITED = Limits()
-
-
-@dataclass(frozen=True, slots=True)
-class Mimic:
-    """q = ratio · q(leader) + offset; the leader itself follows nobody."""
-
-    leader: str
-    ratio: float = 1.0
-    offset: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Joint:
-    """One moving joint: where it sits on the link inboard of it, and what it does.
-
-    Fields:
-        name: as the description has it
-        kind: "revolute", "continuous" or "prismatic"
-        pose: of the joint on the link inboard of it: rotation (9 numbers, row by row),
-            translation in m
-        axis: (3,), a unit vector in the joint's own axes
-        limits: lower and upper in rad or m, velocity in rad/s or m/s, effort in N·m or N; None
-            where nothing is said
-        damping: in N·m·s/rad or N·s/m
-        friction: Coulomb friction in N·m or N
-        armature: reflected rotor inertia in kg·m² or kg
-        mimic: the joint that this one follows, or None
-
-    Example:
-        >>> joint = robolin.load("panda").joints[3]
-        >>> joint.name, joint.kind, joint.limits.upper
-        ('panda_joint4', 'revolute', -0.0698)
-    """
-
-    name: str
-    kind: JointKind
-    pose: Pose
-    axis: Vector3
-    limits: Limits = UNLIMITED
-    damping: float = 0.0
-    friction: float = 0.0
-    armature: float = 0.0
-    mimic: Mimic | None = None
-
-    @property
-    def turns(self) -> bool:
-        return self.kind != "prismatic"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A moving link, the joint inboard of it, and the number of the link that joint sits on.
-
-    Fields:
-        name: as the description has it
-        joint: the `Joint` inboard of it
-        parent: the number of the link inboard, counted from 1 at the tip
-        inertia: mass in kg, com (3,) in m, rotary xx xy xz yy yz zz about it in kg·m², in link
-            axes
-        merged: names of the links that are rigidly part of this one
-
-    Example:
-        >>> link = robolin.load("two-link").links[0]
-        >>> link.name, link.inertia.mass
-        ('lower', 1.0)
-    """
-
-    name: str
-    joint: Joint
-    parent: int
-    inertia: Inertia
-    merged: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A named place on a link: a link of the description, moving or merged."""
-
-    name: str
-    link: int
-    pose: Pose = HERE
-
-
-@dataclass(frozen=True, slots=True)
-class Wrench:
-    """A load applied to the arm at a frame.
-
-    follower: force and moment fixed in the frame, acting at its origin
-    dead:     force and moment fixed in world axes, acting at the frame's origin
-    world:    force and moment fixed in world axes, acting about the world's origin
-    """
-
-    frame: str
-    model: WrenchModel
-    force: Vector3
-    moment: Vector3
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A closure between two frames, which makes a loop of the tree's branches.
-
-    point: the origins of both frames coincide, 3 equations
-    rigid: the frames coincide, 6 equations
-    """
-
-    name: str
-    kind: LoopKind
-    first: Frame
-    second: Frame
-
-
-# the freedoms of a joint with several, from the innermost link that stands for it outward
-PARTS: Mapping[GroupKind, tuple[str, ...]] = {
-    "floating": ("x", "y", "z", "rz", "ry", "rx"),
-    "planar": ("x", "y", "rz"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A joint with several freedoms: one link for each, the body itself outermost.
-
-    Positions are those of its links, one after the other: a floating body slides along x, y, z
-    and then turns by yaw, pitch, roll.  Velocities are those of the body in its own axes.
-    """
-
-    name: str
-    kind: GroupKind
-    links: tuple[int, ...]
-
-    @property
-    def body(self) -> int:
-        """The outermost link, which carries the mass and all frames."""
-        return self.links[-1]
-
-    @property
-    def freedoms(self) -> dict[str, int]:
-        """The link that stands for each freedom: x, y, z slide, rx, ry, rz turn."""
-        return dict(zip(PARTS[self.kind], self.links, strict=True))
+from robolin.arm_parts import HERE as HERE
+from robolin.arm_parts import IDENTITY as IDENTITY
+from robolin.arm_parts import ORIGIN as ORIGIN
+from robolin.arm_parts import PARTS as PARTS
+from robolin.arm_parts import UNLIMITED as UNLIMITED
+from robolin.arm_parts import Frame as Frame
+from robolin.arm_parts import Group as Group
+from robolin.arm_parts import GroupKind as GroupKind
+from robolin.arm_parts import Inertia as Inertia
+from robolin.arm_parts import Joint as Joint
+from robolin.arm_parts import JointKind as JointKind
+from robolin.arm_parts import Limits as Limits
+from robolin.arm_parts import Link as Link
+from robolin.arm_parts import Loop as Loop
+from robolin.arm_parts import LoopKind as LoopKind
+from robolin.arm_parts import Matrix3 as Matrix3
+from robolin.arm_parts import Mimic as Mimic
+from robolin.arm_parts import Pose as Pose
+from robolin.arm_parts import Rotary as Rotary
+from robolin.arm_parts import Vector3 as Vector3
+from robolin.arm_parts import Wrench as Wrench
+from robolin.arm_parts import WrenchModel as WrenchModel
 
 
 @dataclass(frozen=True)
@@ -207,7 +45,7 @@ class Arm:
 
     Fields:
         name: as the description has it
-        links: the moving links, from tip to base
+        links_tip_to_base: the moving links as the papers number them; `links` has them base to tip
         frames: every link of the description, moving or merged -> the link it is on, and where
         joint_names: the independent joints in the order of q: n of them
         groups: joints with several freedoms
@@ -231,12 +69,14 @@ class Arm:
         >>> arm = robolin.load("two-link")
         >>> arm.n, arm.joint_names, arm.gravity
         (2, ('shoulder', 'elbow'), (0.0, -9.81, 0.0))
+        >>> [link.name for link in arm.links]
+        ['upper', 'lower']
         >>> arm == robolin.load("two-link")
         True
     """
 
     name: str
-    links: tuple[Link, ...]
+    links_tip_to_base: tuple[Link, ...]
     frames: Mapping[str, Frame]
     joint_names: tuple[str, ...]
     groups: tuple[Group, ...] = ()
@@ -258,13 +98,20 @@ class Arm:
         """What is pickled and copied: the fields, not what was worked out and can be again."""
         return {each.name: self.__dict__[each.name] for each in fields(self)}
 
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Pickles made while `links` were kept from tip to base mean the same arm."""
+        held = {("links_tip_to_base" if name == "links" else name): state[name] for name in state}
+        self.__dict__.update(held)
+
     def __hash__(self) -> int:
         """Equal arms hash alike, so that an arm can be a key; worked out once."""
         return self._hash
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.name, self.links, self.joint_names, self.gravity, self.digest))
+        return hash(
+            (self.name, self.links_tip_to_base, self.joint_names, self.gravity, self.digest)
+        )
 
     @property
     def n(self) -> int:
@@ -276,9 +123,14 @@ class Arm:
         """The number of the base, one beyond the last link."""
         return len(self.links) + 1
 
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """The moving links, base to tip like `joints`, those included that stand for a freedom."""
+        return self.links_tip_to_base[::-1]
+
     def link(self, k: int) -> Link:
         """Link k, counted from 1 as in the papers."""
-        return self.links[k - 1]
+        return self.links_tip_to_base[k - 1]
 
     @cached_property
     def coordinates(self) -> tuple[int, ...]:
@@ -286,7 +138,7 @@ class Arm:
         place = {name: i for i, name in enumerate(self.joint_names)}
         return tuple(
             place[link.joint.mimic.leader if link.joint.mimic else link.joint.name]
-            for link in self.links
+            for link in self.links_tip_to_base
         )
 
     def places(self, group: Group) -> dict[str, int]:
@@ -332,7 +184,9 @@ class Arm:
         inboard, counted = self.base, len(self.links) >= 3 and not self.loops
         at = self.tip.link if self.tip else 0
         while counted and len(found) < 3 and at != inboard:
-            carried = [k for k, link in enumerate(self.links, 1) if link.parent == inboard]
+            carried = [
+                k for k, link in enumerate(self.links_tip_to_base, 1) if link.parent == inboard
+            ]
             if len(carried) != 1 or not self._slides_freely(carried[0]):
                 break
             found.append(carried[0])
@@ -351,7 +205,7 @@ class Arm:
     @cached_property
     def serial(self) -> bool:
         """Whether every link carries at most one other and only one sits on the base."""
-        return all(link.parent == k + 1 for k, link in enumerate(self.links, start=1))
+        return all(link.parent == k + 1 for k, link in enumerate(self.links_tip_to_base, start=1))
 
 
 def as_loaded(arm: Arm, loaded_with: Mapping[str, Any] | None) -> Arm:

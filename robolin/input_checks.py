@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
+from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 from robolin.labelled_values import in_joint_order, labelled
 from robolin.wording import counted
@@ -18,6 +19,8 @@ Array = Any
 
 # what has no labels for sure
 _PLAIN = (int, float, np.number, str)
+# whole numbers up to here are float64 as well
+_EXACT = 1 << 53
 
 
 def require_arm(arm: object) -> None:
@@ -97,6 +100,18 @@ def _real_numbers(name: str, value: ArrayLike) -> Array:
     return given
 
 
+def seconds_of(time: ArrayLike, where: str = "") -> Floats:
+    """Times as float64, for whoever reckons with them; stamps that would be rounded are refused."""
+    given = np.asarray(time)
+    if given.dtype.kind in "iu" and np.abs(given).max(initial=0) > _EXACT:
+        raise RobolinError(
+            f"time stamps such as {given.flat[0]} are no seconds",
+            where=where,
+            hint="begin at 0 and count in seconds: (time - time[0]) / 1e9 for nanoseconds",
+        )
+    return np.asarray(given, dtype=float)
+
+
 def is_one_state(arm: Arm, values: Sequence[ArrayLike]) -> bool:
     """Whether the values plainly are those of one state; if in doubt, `array_of` looks closer."""
     for value in values:
@@ -106,6 +121,19 @@ def is_one_state(arm: Arm, values: Sequence[ArrayLike]) -> bool:
         if not plain and not single:
             return False
     return True
+
+
+def point_values(
+    arm: Arm, values: Mapping[str, ArrayLike], batch: tuple[int, ...]
+) -> dict[str, Floats]:
+    """Values that were answered for, each of shape (*batch, n), apart from what was given."""
+    shape = (*batch, arm.n)
+    found = {}
+    for name, value in values.items():
+        if type(value) is not np.ndarray or value.dtype != float:
+            value = array_of(arm, name, value)
+        found[name] = np.array(value if value.shape == shape else np.broadcast_to(value, shape))
+    return found
 
 
 def batch_of(arrays: Mapping[str, Array]) -> tuple[int, ...]:
@@ -142,7 +170,7 @@ def require_sound(arm: Arm, state: Mapping[str, Array]) -> None:
 
 def _require_angles(arm: Arm, q: Array) -> None:
     """Sines lose their meaning where neighbouring numbers are a noticeable turn apart."""
-    for link, place in zip(arm.links, arm.coordinates, strict=True):
+    for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         mimic = link.joint.mimic
         angle = q[place] * mimic.ratio + mimic.offset if mimic else q[place]
         if link.joint.turns and abs(angle) > LARGEST_ANGLE:

@@ -55,7 +55,7 @@ def random_arm(
     frames[TOOL] = Frame(TOOL, 1, random_pose(rng))
     return Arm(
         name=f"{'tree' if tree else 'chain'}-{joints}-{seed}",
-        links=tuple(links),
+        links_tip_to_base=tuple(links),
         frames=frames,
         joint_names=tuple(str(name) for name in rng.permutation(names)),
         gravity=_vector(rng.normal(size=3) * 6.0),
@@ -197,12 +197,14 @@ def with_wrench(arm: Arm, model: str, seed: int = 0, frame: str = TOOL) -> Arm:
 
 def with_follower(arm: Arm, ratio: float = -1.7, offset: float = 0.3, followers: int = 1) -> Arm:
     """The arm with the joint of its first link, or more, made to follow that of its last."""
-    mimic = Mimic(arm.links[-1].joint.name, ratio, offset)
-    outer, rest = arm.links[:followers], arm.links[followers:]
+    mimic = Mimic(arm.links_tip_to_base[-1].joint.name, ratio, offset)
+    outer, rest = arm.links_tip_to_base[:followers], arm.links_tip_to_base[followers:]
     following = tuple(replace(link, joint=replace(link.joint, mimic=mimic)) for link in outer)
     gone = {link.joint.name for link in outer}
     names = tuple(name for name in arm.joint_names if name not in gone)
-    return replace(arm, name=f"{arm.name}-mimic", links=following + rest, joint_names=names)
+    return replace(
+        arm, name=f"{arm.name}-mimic", links_tip_to_base=following + rest, joint_names=names
+    )
 
 
 @dataclass(frozen=True)

@@ -80,3 +80,46 @@ def test_loading_builds_one_arm(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert built == [arm.name]
     assert arm.source == name
     assert arm.contract["arm"].startswith(f"{arm.name} (")
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("panda", {}), ("panda-fingers", {}), ("four-bar", {}), ("ur5", {"floating_base": True})],
+)
+def test_links_and_joints_go_from_base_to_tip(name: str, how: dict[str, Any]) -> None:
+    """Every link comes after the one it sits on, and its joint where that stands among joints."""
+    arm = robolin.load(name, **how)
+    seen = [arm.base]
+    for link in arm.links:
+        assert link.parent in seen
+        seen.append(arm.links_tip_to_base.index(link) + 1)
+    moved = [link.joint.name for link in arm.links if link.joint.mimic is None]
+    # the freedoms of one joint are told in their own order, whichever of them is inboard
+    base = [name for name in moved if name.startswith("base:")]
+    assert sorted(base) == sorted(arm.joint_names[: len(base)])
+    assert moved[len(base) :] == [joint.name for joint in arm.joints[len(base) :]]
+    bodies = [link.name for link in arm.links if link.name in arm.link_names]
+    assert tuple(bodies) == arm.link_names
+
+
+def test_links_can_be_replaced_by_either_order() -> None:
+    """The order that is kept is named where it is set, and the old name is refused there."""
+    arm = robolin.load("panda")
+    heavier = [replace(link, inertia=replace(link.inertia, mass=9.0)) for link in arm.links]
+    changed = replace(arm, links_tip_to_base=tuple(reversed(heavier)))
+
+    assert [link.name for link in changed.links] == [link.name for link in arm.links]
+    assert {link.inertia.mass for link in changed.links} == {9.0}
+    with pytest.raises(TypeError, match="links"):
+        replace(arm, links=arm.links)  # type: ignore[call-arg]
+
+
+def test_pickles_of_links_from_tip_to_base_are_read() -> None:
+    """An arm pickled while `links` was the name of what is kept is the same arm."""
+    arm = robolin.load("panda")
+    state = arm.__getstate__()
+    old = Arm.__new__(Arm)
+    old.__setstate__({"links": state.pop("links_tip_to_base"), **state})
+
+    assert old == arm
+    assert old.links == arm.links

@@ -19,7 +19,8 @@ CONNECTING = {"__init__", "__main__", "api", "cli", "testing"}
 ALLOWED = {
     room: set(allowed.split())
     for room, allowed in {
-        "arm": "",
+        "arm_parts": "",
+        "arm": "arm_parts",
         "arrays": "",
         "kept_with": "arm",
         "background": "",
@@ -28,7 +29,7 @@ ALLOWED = {
         "version": "",
         "wording": "",
         "labelled_values": "errors quantities wording",
-        "input_checks": "algebra arm errors labelled_values wording",
+        "input_checks": "algebra arm arrays errors labelled_values wording",
         "geometry": "arm arrays errors input_checks",
         "algebra": "",
         "dynamics": "algebra",
@@ -74,7 +75,7 @@ ALLOWED = {
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array
 NO_NUMPY = {
-    *("arm", "errors", "number_texts", "quantities", "version", "wording"),
+    *("arm", "arm_parts", "errors", "number_texts", "quantities", "version", "wording"),
     *("description", "dynamics"),
 }
 NUMPY_ON_DEMAND = {"algebra"}

@@ -127,7 +127,7 @@ def regressor(
 def public_columns(arm: Arm, found: Floats) -> Floats:
     """What the algorithm gives, (..., n, links, 13), as columns of the parameters, (..., n, p)."""
     turned = found.copy()
-    for i, link in enumerate(reversed(arm.links)):
+    for i, link in enumerate(arm.links):
         _to_link_axes(axis_to_z(link.joint.axis), turned[..., i, :])
     flat = turned.reshape(*found.shape[:-2], -1)
     return np.ascontiguousarray(flat[..., [p.place for p in parameters(arm)]])

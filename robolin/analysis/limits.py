@@ -148,7 +148,7 @@ class ClosestApproach:
     """The closest approach so far, as rows of a motion pass by."""
 
     def __init__(self, arm: Arm) -> None:
-        self._bounds = [bounds for link in reversed(arm.links) for bounds in _bounds(arm, link)]
+        self._bounds = [bounds for link in arm.links for bounds in _bounds(arm, link)]
         self._order = {name: i for i, name in enumerate(arm.joint_names)}
         self._unlimited = _unlimited(arm)
         self._closest: dict[int, Margin] = {}
@@ -192,7 +192,7 @@ class ClosestApproach:
 def _bounds(arm: Arm, link: Link) -> Iterator[_Bounds]:
     """What the description says about a joint; a follower has no motor to limit."""
     joint, mimic = link.joint, link.joint.mimic
-    place = arm.coordinates[arm.links.index(link)]
+    place = arm.coordinates[arm.links_tip_to_base.index(link)]
     ratio, offset = (mimic.ratio, mimic.offset) if mimic else (1.0, 0.0)
     for quantity in QUANTITIES:
         lower, upper = _range(link, quantity)

@@ -186,7 +186,7 @@ def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int,
 def _unknown(arm: Arm, name: str, names: Sequence[str]) -> RobolinError:
     """The error for a parameter that is not there, with the likeliest reason."""
     owner, _, quantity = name.rpartition("/")
-    carriers = {part: link.name for link in arm.links for part in link.merged}
+    carriers = {part: link.name for link in arm.links_tip_to_base for part in link.merged}
     if owner in carriers:
         hint = (
             f"it is one body with '{carriers[owner]}': change that one, or add a point mass, "

@@ -12,7 +12,7 @@ from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.geometry.configuration import advanced, difference, kinematic_block
-from robolin.input_checks import Array, array_of, require_arm
+from robolin.input_checks import Array, array_of, require_arm, seconds_of
 
 Torques = Literal["continuous", "stepwise"]
 TORQUES = ("continuous", "stepwise")
@@ -143,7 +143,7 @@ def _ends(values: Array) -> tuple[Array, Array]:
 
 def rising(time: ArrayLike, where: str = "") -> Array:
     """The times of two rows and more, each later than the one before; `where` has them."""
-    moments = np.asarray(time, dtype=float)
+    moments = seconds_of(time, where)
     if moments.ndim != 1 or len(moments) < 2:
         hint = "one row is a state: linearize-forward answers for it"
         raise RobolinError("a motion has at least two rows", where=where, hint=hint)

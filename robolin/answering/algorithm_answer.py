@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from robolin.answering.doubtful_states import DoubtfulStates
+from robolin.answering.linear_point import operating_point, point_arrays
 from robolin.answering.loop_answer import (
     TITLES,
     closed_arrays,
@@ -18,7 +20,7 @@ from robolin.answering.loop_answer import (
 from robolin.answering.loop_options import NO_LOOPS, LoopOptions, loop_options
 from robolin.answering.motion import NeededValues, Run, Torque, Values, one_state
 from robolin.answering.named_arrays import algorithm_arrays
-from robolin.answering.odd_states import OddStates, weighs_nothing
+from robolin.answering.odd_states import weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -26,9 +28,6 @@ from robolin.evaluation.evaluate import KINEMATIC
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.loops.any_arm import evaluate
 from robolin.results.result import Array, Result, ResultStream
-
-# verbs whose answer holds about a point, which is told with it
-LINEARIZED = ("linearize-forward", "linearize-inverse")
 
 
 @dataclass(frozen=True)
@@ -79,10 +78,9 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
     arm, needs = posed.arm, algorithms.needs
     motion, given = one_state(arm, posed.question, posed.states, needs, algorithms.torque)
 
-    if "q" in given:
-        odd = OddStates(arm)
-        odd.look(given["q"])
-        posed.doubt(*odd.warnings())
+    doubtful = DoubtfulStates(posed, algorithms.divides)
+    doubtful.look(given.get("q", np.zeros(arm.n)))
+    doubtful.tell()
 
     def run(algorithm: str, values: Values) -> Values:
         method = algorithms.loops.method
@@ -91,32 +89,21 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
     if posed.settings.verbose and algorithms.divides and not arm.loops:
         worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
         posed.note(f"cond(M) = {worst:.3g}")
-    arrays = arrays_of(algorithms, arm, motion, given, run)
+    arrays, values = arrays_of(algorithms, arm, motion, given, run)
     lines = contract_lines(algorithms, arm, motion)
-    if posed.question.verb in LINEARIZED:
-        values = motion.values(arm, closed_state(arm, algorithms.loops, given), run)
-        found = {array.name: array.values for array in arrays if array.name == "qdd"}
-        lines["operating point"] = _operating_point({**values, **found}, run)
+    if posed.verb.linear:
+        point = operating_point(values, run)
+        lines["operating point"] = {name: point[name].tolist() for name in point}
     result = posed.result(arrays, lines)
     if posed.settings.watch:
         posed.settings.watch(closed_state(arm, algorithms.loops, given), result)
     return result
 
 
-def _operating_point(values: Values, run: Run) -> dict[str, list[float]]:
-    """The state with its accelerations and torques, whichever of these were given."""
-    point = {name: values[name] for name in ("q", "qd", "qdd", "tau") if name in values}
-    if "tau" not in point:
-        point["tau"] = run("inverse", point)["tau"]
-    elif "qdd" not in point:
-        point["qdd"] = run("forward", point)["qdd"]
-    return {name: point[name].tolist() for name in ("q", "qd", "qdd", "tau")}
-
-
 def arrays_of(
     algorithms: Algorithms, arm: Arm, motion: NeededValues, given: Values, run: Run
-) -> tuple[Array, ...]:
-    """Everything the question asks for, from the values that are given."""
+) -> tuple[tuple[Array, ...], Values]:
+    """Everything the question asks for, from the values that are given; and the values used."""
     values = motion.values(arm, closed_state(arm, algorithms.loops, given), run)
     values |= closed_changes(arm, algorithms.loops, values)
     arrays: dict[str, Array] = {}
@@ -131,7 +118,16 @@ def arrays_of(
         if arm.loops and algorithm not in KINEMATIC:
             more = closed_arrays(arm, algorithms.loops, values, found)
             arrays |= {array.name: array for array in more}
-    return tuple(arrays.values())
+    return tuple(arrays.values()), values
+
+
+def arrays_with_point(
+    algorithms: Algorithms, arm: Arm, motion: NeededValues, given: Values, run: Run
+) -> tuple[Array, ...]:
+    """Everything the question asks for of some rows, and the point that each of them is about."""
+    arrays, values = arrays_of(algorithms, arm, motion, given, run)
+    rows, told = given["q"].shape[:-1], [array.name for array in arrays]
+    return (*arrays, *point_arrays(arm, operating_point(values, run), rows, told))
 
 
 def contract_lines(

@@ -17,6 +17,7 @@ from robolin.errors import RobolinError
 from robolin.files.provenance_reader import open_bytes
 from robolin.files.provenance_writer import plain
 from robolin.files.stored import open_stored
+from robolin.input_checks import seconds_of
 from robolin.results.result import Result
 from robolin.simulation.feedback_control import FeedbackControl
 
@@ -66,7 +67,7 @@ def read_feedback(arm: Arm, path: str) -> StoredFeedback:
         qd=found["qd"],
         tau=found["tau"],
         actuated=[label.removesuffix("/effort") for label in _labels(found, "K")[0]],
-        time=found.time,
+        time=None if found.time is None else seconds_of(found.time, name),
         basis=arrays.get("basis"),
         P=found["P"],
     )

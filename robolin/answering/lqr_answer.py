@@ -14,7 +14,7 @@ from robolin.answering.model_arrays import (
     either,
     mode_array,
     model_lines,
-    point_arrays,
+    model_point_arrays,
 )
 from robolin.answering.model_question import ModelQuestion, model_question, require_model_sense
 from robolin.answering.model_rows import Arrays, ModelWork, answer_models
@@ -51,7 +51,7 @@ def answer_lqr(posed: PosedQuestion) -> Result | ResultStream:
         if not work.lines:
             work.lines.update(model_lines(model))
         if model.batch:
-            return (*_arrays(regulator), *point_arrays(model))
+            return (*_arrays(regulator), *model_point_arrays(model))
         told = _closed_lines(regulator)
         work.lines.update(told)
         posed.settings.notify("summary", f"closed loop: {told['closed loop']}")
@@ -59,7 +59,7 @@ def answer_lqr(posed: PosedQuestion) -> Result | ResultStream:
             _square("Q", regulator.Q, model, STATE, model.states),
             _square("R", regulator.R, model, INPUT, model.inputs),
         )
-        return (*_arrays(regulator), *weights, *point_arrays(model))
+        return (*_arrays(regulator), *weights, *model_point_arrays(model))
 
     return answer_models(posed, work)
 

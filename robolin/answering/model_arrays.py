@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.quantities import COLUMN_WORDS, unit_of
+from robolin.answering.linear_point import POINT, point_arrays
 from robolin.results.result import Array
 
 if TYPE_CHECKING:
@@ -45,23 +45,13 @@ def matrix_arrays(model: StateSpace) -> tuple[Array, ...]:
     )
 
 
-def point_arrays(model: StateSpace) -> tuple[Array, ...]:
+def model_point_arrays(model: StateSpace) -> tuple[Array, ...]:
     """The operating point, and the independent motions where loops are closed."""
-    joints = model.arm.joint_names
-    kinds = [joint.kind for joint in model.arm.joints]
-    shape = (*model.batch, model.arm.n)
-    arrays = tuple(
-        Array(
-            name,
-            np.broadcast_to(getattr(model, name), shape),
-            (joints,),
-            unit_of(name, kinds),
-            COLUMN_WORDS[name],
-        )
-        for name in ("q", "qd", "qdd", "tau")
-    )
+    point = {name: getattr(model, name) for name in POINT}
+    arrays = tuple(point_arrays(model.arm, point, model.batch))
     if model.basis is None:
         return arrays
+    joints = model.arm.joint_names
     motions = tuple(f"motion{i + 1}" for i in range(model.basis.shape[-1]))
     return (*arrays, Array("basis", model.basis, (joints, motions), "1", None, ("", MOTION)))
 

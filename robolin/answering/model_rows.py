@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.model_question import NEEDS, ModelQuestion
 from robolin.answering.motion import NeededValues, one_state
@@ -61,6 +62,9 @@ def _answer_state(posed: PosedQuestion, work: ModelWork) -> Result:
             f"{found.moved[farthest]:.4g}; {found.residual:.2g} left at passive joints"
         )
     values = {"q": np.zeros(posed.arm.n), **given}
+    doubtful = DoubtfulStates(posed, divides=True)
+    doubtful.look(values["q"])
+    doubtful.tell()
     arrays = work.arrays(values)
     return posed.result(arrays, {**lines, **work.lines})
 
@@ -74,6 +78,7 @@ class ModelRows:
         self._posed, self._work, self._motion, self._source = posed, work, motion, source
         self._tolerant = posed.states.on_bad_row == NAN
         self._unanswered = 0
+        self._doubtful = DoubtfulStates(posed, divides=True)
 
     def stream(self) -> ResultStream:
         """All parts, and after the last one what was noticed on the way."""
@@ -83,6 +88,7 @@ class ModelRows:
         return ResultStream(self._parts(), self.footer, self._source.most_rows)
 
     def _tell_at_end(self) -> None:
+        self._doubtful.tell(self._motion.file)
         if count := self._unanswered:
             rows = f"{count} row{'s' * (count != 1)}"
             self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
@@ -105,6 +111,8 @@ class ModelRows:
         read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
         with closing(prefetch(read, from_item(3))) as chunks:
             for chunk in chunks:
+                if "q" in chunk.columns:
+                    self._doubtful.look(chunk.columns["q"], chunk.place)
                 yield from pieces(chunk, lambda: at_once)
 
     def part(self, chunk: Chunk, arrays: Arrays) -> Result:

@@ -13,7 +13,7 @@ from robolin.answering.model_arrays import (
     mode_array,
     mode_labels,
     model_lines,
-    point_arrays,
+    model_point_arrays,
 )
 from robolin.answering.model_question import model_question, require_model_sense
 from robolin.answering.model_rows import Arrays, ModelWork, answer_models
@@ -48,7 +48,7 @@ def answer_poles(posed: PosedQuestion) -> Result | ResultStream:
             posed.settings.notify("summary", told["stability"])
         both = (_reach_arrays(poles, each) for each in (reached, seen))
         distances, dimensions = zip(*both, strict=True)
-        return (*pole_arrays(poles), *distances, *dimensions, *point_arrays(model))
+        return (*pole_arrays(poles), *distances, *dimensions, *model_point_arrays(model))
 
     return answer_models(posed, work)
 

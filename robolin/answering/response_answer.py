@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robolin.answering.given_states import States
-from robolin.answering.model_arrays import INPUT, OUTPUT, either, model_lines, point_arrays
+from robolin.answering.model_arrays import INPUT, OUTPUT, either, model_lines, model_point_arrays
 from robolin.answering.model_question import model_question, require_model_sense, seconds
 from robolin.answering.model_rows import Arrays, ModelWork, answer_models
 from robolin.answering.posed_question import PosedQuestion
@@ -39,7 +39,7 @@ def answer_response(posed: PosedQuestion) -> Result:
             time, response = _over_time(posed.question, model)
             times.append(time)
             own = (response,)
-        return (*own, *(_in_every_row(array, own[0]) for array in point_arrays(model)))
+        return (*own, *(_in_every_row(array, own[0]) for array in model_point_arrays(model)))
 
     found = answer_models(posed, work)
     assert isinstance(found, Result), "a response is about one state"

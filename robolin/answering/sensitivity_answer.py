@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from robolin.analysis.link_parameters import joint_slides
 from robolin.analysis.nominal_motion import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
+from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import States, perturbations
+from robolin.answering.linear_point import POINT, operating_point, point_arrays
+from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion, file_label
 from robolin.answering.question import Question
 from robolin.arm import Arm, Vector3
 from robolin.description.building.option_texts import payload_of
 from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.evaluate import evaluate
 from robolin.number_texts import FlagText, named
 from robolin.quantities import COLUMN_WORDS, labelled_unit, unit_of
 from robolin.results.result import Array, Result
@@ -31,6 +35,7 @@ def answer_sensitivity(posed: PosedQuestion) -> Result:
     if arm.source == "-" and "-" in (path, posed.question.text("perturb-torque")):
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
     motion = _motion(posed, path)
+    _tell_doubts(posed, motion, file_label(path))
     inputs = {file_label(path): motion.digest}
     nominal = {name: getattr(motion, name) for name in ("time", "q", "qd", "tau", "qdd")}
     torques = posed.question.text("torques") or "continuous"
@@ -39,7 +44,8 @@ def answer_sensitivity(posed: PosedQuestion) -> Result:
         arrays = _matrices(arm, along)
     else:
         arrays = _changed(posed, along, inputs)
-    return posed.result(arrays, _contract_lines(posed, motion, torques), inputs, motion.time)
+    lines = _contract_lines(posed, motion, torques)
+    return posed.result((*arrays, *_along(posed, motion)), lines, inputs, motion.time)
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -76,6 +82,13 @@ def _motion(posed: PosedQuestion, path: str) -> Trajectory:
     return motion
 
 
+def _tell_doubts(posed: PosedQuestion, motion: Trajectory, file: str) -> None:
+    assert motion.q is not None, "positions are needed"
+    doubtful = DoubtfulStates(posed, divides=True)
+    doubtful.look(motion.q, lambda row: f"{file}, row {row + 1}")
+    doubtful.tell(file)
+
+
 def _changed(
     posed: PosedQuestion, along: dict[str, Any], inputs: dict[str, str]
 ) -> tuple[Array, ...]:
@@ -99,6 +112,20 @@ def _changed(
         Array(name, getattr(found, name), (arm.joint_names,), unit_of(name, kinds))
         for name in ("dq", "dqd")
     )
+
+
+def _along(posed: PosedQuestion, motion: Trajectory) -> Iterator[Array]:
+    """The motion itself, since what is told of it holds near it alone."""
+
+    def run(algorithm: str, values: Values) -> Values:
+        return evaluate(posed.arm, algorithm, values, jobs=posed.settings.jobs)
+
+    given = {name: getattr(motion, name) for name in POINT}
+    if given["tau"] is not None:
+        # the torques determine the accelerations
+        given["qdd"] = None
+    values = {name: value for name, value in given.items() if value is not None}
+    return point_arrays(posed.arm, operating_point(values, run), (motion.rows,))
 
 
 def _matrices(arm: Arm, along: dict[str, Any]) -> tuple[Array, ...]:

@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 
+from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.feedback_file import StoredFeedback, read_feedback
 from robolin.answering.given_states import States
 from robolin.answering.joint_values import per_joint
@@ -24,6 +25,7 @@ from robolin.answering.simulate_torque import (
 from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 from robolin.geometry.configuration import advanced
+from robolin.input_checks import seconds_of
 from robolin.number_texts import FlagText, number
 from robolin.results.result import Result
 from robolin.simulation.equations import Form
@@ -49,6 +51,9 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
+    doubtful = DoubtfulStates(posed, divides=True)
+    doubtful.look(q, lambda row: f"row {row + 1}" if q.ndim > 1 else "")
+    doubtful.tell()
     tau, driven = (0.0, stored.line) if stored else _torque(posed, files)
     many = "initial" in question.asks
     schedule = _schedule(question, many)
@@ -212,10 +217,11 @@ def _torque_table(
         hint = "torques between rows need it"
         raise RobolinError("there is no column 'time'", where=file, hint=hint)
     assert read.tau is not None, "efforts are needed"
-    if read.time[0] > 0.0 or read.time[-1] < (_number(posed.question, "duration") or 0.0):
-        span = f"{read.time[0]:g} s to {read.time[-1]:g} s"
+    time = seconds_of(read.time, file)
+    if time[0] > 0.0 or time[-1] < (_number(posed.question, "duration") or 0.0):
+        span = f"{time[0]:g} s to {time[-1]:g} s"
         posed.note(f"{file}: it has torques from {span}; outside, its nearest row counts")
-    return TorqueTable(read.time, read.tau), f"efforts of {file}, linear between rows"
+    return TorqueTable(time, read.tau), f"efforts of {file}, linear between rows"
 
 
 def _read(

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from robolin.answering.given_states import States
-from robolin.answering.model_arrays import matrix_arrays, model_lines, point_arrays, units_line
+from robolin.answering.model_arrays import (
+    matrix_arrays,
+    model_lines,
+    model_point_arrays,
+    units_line,
+)
 from robolin.answering.model_question import model_question, require_model_sense
 from robolin.answering.model_rows import Arrays, ModelWork, answer_models
 from robolin.answering.posed_question import PosedQuestion
@@ -31,7 +36,7 @@ def answer_state_space(posed: PosedQuestion) -> Result | ResultStream:
             work.lines.update(model_lines(model))
             work.lines["units by name"] = units_line(model, names)
         chosen = (array for array in matrix_arrays(model) if array.name in only)
-        return (*chosen, *point_arrays(model))
+        return (*chosen, *model_point_arrays(model))
 
     return answer_models(posed, work)
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robolin.answering.lqr_answer import gain_arrays
-from robolin.answering.model_arrays import model_lines, point_arrays
+from robolin.answering.model_arrays import model_lines, model_point_arrays
 from robolin.answering.model_question import NEEDS, ModelQuestion
 from robolin.answering.model_rows import Arrays, ModelRows, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.regulator_weights import effort_weights, state_weights
 from robolin.answering.trajectory_answer import opened_rows
 from robolin.errors import RobolinError, UsageError
+from robolin.input_checks import seconds_of
 from robolin.results.result import Result, ResultStream
 from robolin.trajectory.trajectory import Chunk
 
@@ -30,7 +31,7 @@ def answer_time_varying(posed: PosedQuestion, wanted: ModelQuestion) -> ResultSt
     """Gains and cost matrices of every row, from the last to the first."""
     posed.tell_of_arm()
     motion, source = opened_rows(posed, NEEDS, "hold")
-    work = ModelWork(wanted, lambda values: point_arrays(wanted.model(values)))
+    work = ModelWork(wanted, lambda values: model_point_arrays(wanted.model(values)))
     return RowsBackwards(posed, work, motion, source).stream()
 
 
@@ -74,7 +75,7 @@ class RowsBackwards(ModelRows):
                     hint="leave it out: gains are then found for each row by itself",
                 )
             point = tuple(
-                replace(array, values=np.array(array.values)) for array in point_arrays(model)
+                replace(array, values=np.array(array.values)) for array in model_point_arrays(model)
             )
             kept.append((replace(chunk, columns={}), point))
             yield model
@@ -84,7 +85,7 @@ class RowsBackwards(ModelRows):
         dt = self._work.wanted.dt
         if chunk.time is None or dt is None:
             return None
-        times = np.asarray(chunk.time, dtype=float)
+        times = seconds_of(chunk.time, self._motion.file)
         steps = np.diff(times if before is None else np.concatenate([[before], times]))
         off = np.abs(steps - dt) > UNEVEN * dt
         if off.any():

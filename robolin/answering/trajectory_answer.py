@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 
-from robolin.answering.algorithm_answer import Algorithms, arrays_of, condition, contract_lines
+from robolin.answering.algorithm_answer import (
+    Algorithms,
+    arrays_of,
+    arrays_with_point,
+    condition,
+    contract_lines,
+)
 from robolin.answering.batches import Batch
+from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
 from robolin.answering.motion import (
@@ -20,14 +28,13 @@ from robolin.answering.motion import (
     possible,
     require_useful,
 )
-from robolin.answering.odd_states import OddStates
 from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
 from robolin.answering.row_source import ArrayRows, FileRows, RowSource
 from robolin.background import prefetch
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
 from robolin.quantities import COLUMN_WORDS
-from robolin.results.result import Footer, Result, ResultStream
+from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.trajectory.read import open_trajectory, pieces
 from robolin.trajectory.trajectory import Chunk
 from robolin.wording import counted
@@ -88,8 +95,7 @@ class Rows:
         # how many numbers the results of a row have, once there are some
         self._numbers = 0.0
         self._worst = 0.0
-        self._odd = OddStates(posed.arm)
-        self._strict = bool((posed.arm.loaded_with or {}).get("strict"))
+        self._doubtful = DoubtfulStates(posed, algorithms.divides)
 
     def stream(self) -> ResultStream:
         """All parts, and after the last one what was noticed on the way."""
@@ -101,8 +107,7 @@ class Rows:
     def _tell_at_end(self) -> None:
         if self._worst:
             self._posed.note(f"cond(M) = {self._worst:.3g} in the worst row")
-        where = f"{self._motion.file}: " if self._motion.file else ""
-        self._posed.doubt(*(f"{where}{text}" for text in self._odd.warnings()))
+        self._doubtful.tell(self._motion.file)
         if count := self._unanswered:
             rows = counted(count, "row")
             self._posed.warn(f"{self._motion.file}: {rows} without an answer, written as NaN")
@@ -157,14 +162,10 @@ class Rows:
     def _part(self, chunk: Chunk) -> Result:
         batch, settings = Batch(self._arm, self._how_for(chunk)), self._posed.settings
         if "q" in chunk.columns:
-            self._odd.look(chunk.columns["q"])
-        if self._strict:
-            # before anything of it is handed on
-            self._posed.doubt(*(f"{chunk.place(0)}: {text}" for text in self._odd.warnings()))
-        arrays = arrays_of(self._algorithms, self._arm, self._motion, chunk.columns, batch.run)
+            self._doubtful.look(chunk.columns["q"], chunk.place)
         part = Result(
             verb=self._posed.question.verb,
-            arrays=arrays,
+            arrays=self._arrays(chunk, batch),
             joints=self._arm.joint_names,
             contract={},
             options=self._options,
@@ -173,7 +174,7 @@ class Rows:
             files=self._files,
         )
         if self._tolerant:
-            self._blank(batch, chunk, part)
+            part = self._blanked(batch, chunk, part)
         else:
             _require_answers(batch, chunk)
         if settings.verbose and self._algorithms.divides and not self._arm.loops:
@@ -182,17 +183,20 @@ class Rows:
             settings.watch(closed_state(self._arm, self._algorithms.loops, chunk.columns), part)
         return part
 
-    def _blank(self, batch: Batch, chunk: Chunk, part: Result) -> None:
-        """Put NaN into every result of the rows that have no answer, and count them."""
+    def _arrays(self, chunk: Chunk, batch: Batch) -> tuple[Array, ...]:
+        asked = (self._algorithms, self._arm, self._motion, chunk.columns, batch.run)
+        return arrays_with_point(*asked) if self._posed.verb.linear else arrays_of(*asked)[0]
+
+    def _blanked(self, batch: Batch, chunk: Chunk, part: Result) -> Result:
+        """NaN in every result of the rows that have no answer, which are counted."""
         bad = set() if chunk.gaps is None else set(np.flatnonzero(chunk.gaps).tolist())
         for row in batch.suspects:
             # a second look takes a while, and what is not finite needs none
             finite = all(np.isfinite(array.values[row]).all() for array in part.arrays)
             if row not in bad and (not finite or batch.complaint(row)):
                 bad.add(row)
-        for array in part.arrays:
-            array.values[sorted(bad)] = np.nan
         self._unanswered += len(bad)
+        return replace(part, arrays=tuple(_without(array, bad) for array in part.arrays))
 
     def _footer(self, rows: int) -> Footer:
         lines = contract_lines(self._algorithms, self._arm, self._motion, rows)
@@ -200,6 +204,15 @@ class Rows:
             lines["unanswered rows"] = f"{self._unanswered}, all NaN"
         inputs = {**arm_inputs(self._arm), **self._source.inputs()}
         return Footer({**self._arm.contract, **lines}, inputs, self._arm.figures)
+
+
+def _without(array: Array, rows: set[int]) -> Array:
+    """The array with NaN in these rows; what it shares with others stays as it is there."""
+    if not rows:
+        return array
+    values = np.array(array.values)
+    values[sorted(rows)] = np.nan
+    return replace(array, values=values)
 
 
 def _require_readable(posed: PosedQuestion, path: str, names: tuple[str, ...]) -> None:

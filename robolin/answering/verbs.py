@@ -76,6 +76,7 @@ class Verb:
     asks:       what else can be asked of it
     answers:    'module:function' that answers it; '' for a command that gives no result
     command:    the module whose `command` is its command line
+    linear:     whether its answer holds about a point, which is told with it
     by_library: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
                 given the options
     """
@@ -88,6 +89,7 @@ class Verb:
     perturb: tuple[str, ...] = ()
     asks: Mapping[str, Ask] = field(default_factory=dict)
     answers: str = ""
+    linear: bool = False
     by_library: Callable[[Mapping[str, Any]], bool] = never
 
     @property
@@ -147,6 +149,7 @@ _DYNAMICS = (
         perturb=("dq", "dqd", "dqdd"),
         asks={"perturb": TEXTS},
         answers="robolin.answering.dynamics_answers:answer_linearize_inverse",
+        linear=True,
     ),
     Verb(
         "linearize-forward",
@@ -157,6 +160,7 @@ _DYNAMICS = (
         perturb=("dq", "dqd", "dtau"),
         asks={"perturb": TEXTS, "method": _METHOD, "close": TEXT, "loop-method": _LOOP_METHOD},
         answers="robolin.answering.dynamics_answers:answer_linearize_forward",
+        linear=True,
     ),
     Verb(
         "jacobian",
@@ -206,6 +210,7 @@ _DYNAMICS = (
             "matrices": SWITCH,
         },
         answers="robolin.answering.sensitivity_answer:answer_sensitivity",
+        linear=True,
         by_library=lambda _: True,
     ),
 )
@@ -221,6 +226,7 @@ _CONTROL = (
         states_from=TRAJECTORY,
         asks={**LINEAR_MODEL, "only": TEXT},
         answers="robolin.answering.state_space_answer:answer_state_space",
+        linear=True,
         by_library=lambda options: bool({"dt", "outputs", "trim"} & set(options)),
     ),
     Verb(
@@ -231,6 +237,7 @@ _CONTROL = (
         states_from=TRAJECTORY,
         asks=LINEAR_MODEL,
         answers="robolin.answering.poles_answer:answer_poles",
+        linear=True,
         by_library=lambda _: True,
     ),
     Verb(
@@ -246,6 +253,7 @@ _CONTROL = (
             "integral": TEXT,
         },
         answers="robolin.answering.lqr_answer:answer_lqr",
+        linear=True,
         by_library=lambda _: True,
     ),
     Verb(
@@ -260,6 +268,7 @@ _CONTROL = (
             "impulse": SWITCH,
         },
         answers="robolin.answering.response_answer:answer_response",
+        linear=True,
         by_library=lambda _: True,
     ),
 )

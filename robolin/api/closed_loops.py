@@ -21,6 +21,7 @@ from robolin.evaluation.evaluate import How, LoopMethod
 from robolin.input_checks import (
     array_of,
     batch_of,
+    point_values,
     require_arm,
     require_loops,
     require_sound,
@@ -221,8 +222,10 @@ def linearize_loops(
     require_arm(arm)
     require_loops(arm)
     how: How = {"loop_method": loop_method}
-    found = evaluate(arm, "linearize-loops", {"q": q, "qd": qd, "tau": tau}, **how)
-    return LinearizedLoops(**found, rows=row_names(arm))
+    values = {"q": q, "qd": qd, "tau": tau}
+    found = evaluate(arm, "linearize-loops", values, **how)
+    q, qd, tau = point_values(arm, values, found["qdd"].shape[:-1]).values()
+    return LinearizedLoops(**found, rows=row_names(arm), q=q, qd=qd, tau=tau)
 
 
 def _flat(arm: Arm, **given: ArrayLike) -> tuple[tuple[int, ...], dict[str, Floats]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from numpy.typing import ArrayLike
 
@@ -12,7 +13,7 @@ from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
-from robolin.input_checks import require_arm
+from robolin.input_checks import point_values, require_arm
 from robolin.loops.any_arm import evaluate
 
 HOLD = "hold"
@@ -28,17 +29,33 @@ class LinearizedInverse:
         mass_matrix: ∂τ/∂q̈ (..., n, n) in kg·m²
         dtau_dqd: ∂τ/∂q̇ (..., n, n) in N·m·s/rad
         dtau_dq: ∂τ/∂q (..., n, n) in N·m/rad
+        q: positions it holds about (..., n) in rad or m
+        qd: velocities it holds about (..., n) in rad/s or m/s
+        qdd: accelerations it holds about (..., n) in rad/s² or m/s²
+        arm: the arm it is about
 
     Example:
         >>> arm = robolin.load("two-link")
-        >>> robolin.linearize_inverse(arm, [0.3, -0.7]).dtau_dq.round(4)
+        >>> model = robolin.linearize_inverse(arm, [0.3, -0.7])
+        >>> model.dtau_dq.round(4)
         array([[-2.4385,  1.9101],
                [ 1.9101,  1.9101]])
+        >>> model.q, model.tau.round(4)
+        (array([ 0.3, -0.7]), array([18.5756,  4.5178]))
     """
 
     mass_matrix: Floats
     dtau_dqd: Floats
     dtau_dq: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    arm: Arm = field(repr=False)
+
+    @cached_property
+    def tau(self) -> Floats:
+        """The torques of the motion (..., n) in N·m, worked out when they are first asked for."""
+        return evaluate(self.arm, "inverse", {"q": self.q, "qd": self.qd, "qdd": self.qdd})["tau"]
 
 
 @dataclass(frozen=True)
@@ -52,10 +69,15 @@ class LinearizedForward:
         dqdd_dtau: ∂q̈/∂τ = 𝓜⁻¹ (..., n, n), rad/s² per N·m
         dqdd_dqd: ∂q̈/∂q̇ (..., n, n) in 1/s
         dqdd_dq: ∂q̈/∂q (..., n, n) in 1/s²
+        q: positions it holds about (..., n) in rad or m
+        qd: velocities it holds about (..., n) in rad/s or m/s
+        tau: torques it holds about (..., n) in N·m or N
 
     Example:
         >>> arm = robolin.load("two-link")
         >>> model = robolin.linearize_forward(arm, [0.3, -0.7])
+        >>> model.tau.round(4)
+        array([18.5756,  4.5178])
         >>> zero, one = np.zeros((2, 2)), np.eye(2)
         >>> A = np.block([[zero, one], [model.dqdd_dq, model.dqdd_dqd]])
         >>> A.shape
@@ -66,6 +88,9 @@ class LinearizedForward:
     dqdd_dtau: Floats
     dqdd_dqd: Floats
     dqdd_dq: Floats
+    q: Floats
+    qd: Floats
+    tau: Floats
 
 
 def linearize_inverse(
@@ -114,7 +139,9 @@ def linearize_inverse(
         return LinearizedInverse(*found)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
-    return LinearizedInverse(**evaluate(arm, "linearize-inverse", values, **how))
+    found = evaluate(arm, "linearize-inverse", values, **how)
+    batch = found["dtau_dq"].shape[:-2]
+    return LinearizedInverse(**found, **point_values(arm, values, batch), arm=arm)
 
 
 def linearize_forward(
@@ -170,7 +197,8 @@ def linearize_forward(
         return LinearizedForward(*found)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
-    return LinearizedForward(**evaluate(arm, "linearize-forward", values, **how))
+    found = evaluate(arm, "linearize-forward", values, **how)
+    return LinearizedForward(**found, **point_values(arm, values, found["qdd"].shape[:-1]))
 
 
 def perturb_inverse(

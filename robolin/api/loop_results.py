@@ -124,6 +124,9 @@ class LinearizedLoops:
         rank: how many equations are independent (...)
         kept: which are, the others bearing nothing (..., m), True or False
         rows: the name of each equation, closure and component, m of them
+        q: positions it holds about (..., n) in rad or m
+        qd: velocities it holds about (..., n) in rad/s or m/s
+        tau: torques it holds about (..., n) in N·m or N
 
     Example:
         >>> arm = robolin.load("four-bar")
@@ -143,3 +146,6 @@ class LinearizedLoops:
     rank: Floats
     kept: Mask
     rows: tuple[str, ...]
+    q: Floats
+    qd: Floats
+    tau: Floats

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from robolin.answering.linear_point import POINT
+from robolin.answering.verbs import VERBS
 from robolin.arrays import Numbers
 from robolin.background import close, prefetch
 from robolin.checking.differences import Difference, Ledger
@@ -141,13 +143,19 @@ class _SideBySide:
         now = {name for name, _ in part.stored()}
         before = {entry.name for entry in entries}
         yield from (f"array {name}: not there any more" for name in sorted(before - now))
-        yield from (f"array {name}: not stored" for name in sorted(now - before))
+        yield from (f"array {name}: not stored" for name in sorted(now - before - _point(part)))
         for name in sorted(before & now - set(self.ledgers)):
             yield f"array {name}: its rows or columns have other names"
         units = {array.name: array.unit for array in part.arrays} | {"time": "s"}
         for entry in entries:
             if entry.name in now and not same_unit(entry.name, entry.unit, units[entry.name]):
                 yield f"array {entry.name}: its unit was {entry.unit}, now {units[entry.name]}"
+
+
+def _point(part: Result) -> set[str]:
+    """The arrays of the operating point, which results of former versions do not store."""
+    verb = VERBS.get(part.verb)
+    return set(POINT) if verb is not None and verb.linear else set()
 
 
 def _same_axes(array: Array, entry: Entry) -> bool:

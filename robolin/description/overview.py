@@ -26,7 +26,7 @@ def inspection(reading: Reading, arm: Arm) -> Row:
     assert reading.description is not None, "a reading without errors has a description"
     read = reading.description
     description = floated(read) if arm.floating_base else read
-    moving = sum(link.inertia.mass for link in arm.links)
+    moving = sum(link.inertia.mass for link in arm.links_tip_to_base)
     base = _base_mass(description, arm)
     levels = Counter(found.level for found in validate(reading))
     return {
@@ -127,7 +127,7 @@ def tree_lines(description: Description, arm: Arm) -> list[str]:
     below: dict[str, list[JointEntry]] = {}
     for joint in tree_of(description).joints:
         below.setdefault(joint.parent, []).append(joint)
-    moving = {arm.joint_of(k): link.joint for k, link in enumerate(arm.links, start=1)}
+    moving = {arm.joint_of(k): link.joint for k, link in enumerate(arm.links_tip_to_base, start=1)}
     lines = [f"{description.root}{_mass(links[description.root])}"]
     # a stack of joints still to show, each with what stands left of it
     waiting = list(_branches(below.get(description.root, []), ""))[::-1]

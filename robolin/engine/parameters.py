@@ -131,19 +131,21 @@ def at_rest(parameters: Parameters) -> Parameters:
 def parameters_of(arm: Arm) -> Parameters:
     """The arm's numbers, in the frames the algorithms want."""
     axes = {arm.base: IDENTITY}
-    for k, link in enumerate(arm.links, start=1):
+    for k, link in enumerate(arm.links_tip_to_base, start=1):
         axes[k] = axis_to_z(link.joint.axis)
     origin = _origin(arm)
     roaming = _roaming(arm)
     joined = {k: group for group in arm.groups for k in group.links}
 
     # coordinates are numbered from the tip like links, by the link their own joint moves
-    leaders = [k for k, link in enumerate(arm.links, start=1) if link.joint.mimic is None]
+    leaders = [
+        k for k, link in enumerate(arm.links_tip_to_base, start=1) if link.joint.mimic is None
+    ]
     order = tuple(arm.coordinates[k - 1] for k in leaders)
     number = {public: c for c, public in enumerate(order, start=1)}
 
     rows = []
-    for k, link in enumerate(arm.links, start=1):
+    for k, link in enumerate(arm.links_tip_to_base, start=1):
         joint, inward = link.joint, transpose(axes[link.parent])
         offset = joint.pose.translation
         if link.parent == arm.base:
@@ -231,7 +233,7 @@ def _load(arm: Arm, wrench: Wrench, axes: dict[int, Matrix3], origin: Vector3) -
 
 def _origin(arm: Arm) -> Vector3:
     """Where the inertial frame sits: the first joint, or the middle of several on the base."""
-    roots = [link.joint.pose for link in arm.links if link.parent == arm.base]
+    roots = [link.joint.pose for link in arm.links_tip_to_base if link.parent == arm.base]
     middle = [sum(pose.translation[i] for pose in roots) / len(roots) for i in range(3)]
     return (middle[0], middle[1], middle[2])
 
@@ -241,7 +243,9 @@ def _roaming(arm: Arm) -> Matrix3 | None:
 
     Nothing depends on where such an arm is, so its slides need not be felt as distances.
     """
-    on_base = [k for k, link in enumerate(arm.links, start=1) if link.parent == arm.base]
+    on_base = [
+        k for k, link in enumerate(arm.links_tip_to_base, start=1) if link.parent == arm.base
+    ]
     group = next((group for group in arm.groups if group.links[0] in on_base), None)
     if arm.sliding_base:
         columns = _slide_ways(arm)

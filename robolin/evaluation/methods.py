@@ -100,7 +100,9 @@ def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
 
 
 def _not_with_mimic(arm: Arm, another_method: bool) -> RobolinError:
-    mimics = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
+    mimics = {
+        link.joint.name: link.joint.mimic for link in arm.links_tip_to_base if link.joint.mimic
+    }
     follower, mimic = next(iter(mimics.items()))
     other = "use the method 'auto' or 'conventional', or " if another_method else ""
     return RobolinError(

@@ -35,14 +35,16 @@ class TableBlock:
 class ReadRequest:
     """Which columns to read, and about how many rows at a time.
 
-    gaps:  let empty cells and numbers that are not finite through, as NaN
-    whole: columns among them to read as whole numbers as well, which have no gaps
+    gaps:      let empty cells and numbers that are not finite through, as NaN
+    whole:     columns among them to read as whole numbers as well, which have no gaps
+    unrounded: columns among them whose whole numbers are refused if float64 does not hold them
     """
 
     indices: Sequence[int]
     rows: int
     gaps: bool = False
     whole: Collection[int] = ()
+    unrounded: Collection[int] = ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class TableFile:
     size:      how large the file is, in bytes or rows, if that can be told
     most_rows: a number of rows it surely does not exceed, if that can be told
     digest:    SHA-256 of the file, once all blocks have been read
-    whole:     whether a column holds whole numbers that float64 might not hold exactly
+    whole:     whether a column holds nothing but whole numbers
     """
 
     names: Sequence[str]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm
 from robolin.errors import RobolinError
 from robolin.geometry.configuration import advanced, difference, grouped
-from robolin.input_checks import Array, array_of
+from robolin.input_checks import Array, array_of, seconds_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def reference_of(
                 hint = "time says when a reference of several rows is where"
                 raise RobolinError(f"{name} has the shape {array.shape}", hint=hint)
         return Reference(arm, None, arrays)
-    moments = np.asarray(time, dtype=float)
+    moments = seconds_of(time)
     if moments.ndim != 1 or not len(moments) or not (np.diff(moments) > 0.0).all():
         raise RobolinError("time of the controller is not a row of rising numbers")
     for name, array in arrays.items():

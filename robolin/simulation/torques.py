@@ -13,7 +13,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import How, evaluate
-from robolin.input_checks import Array, array_of
+from robolin.input_checks import Array, array_of, seconds_of
 
 # t in s, q and q̇ of shape (..., n)
 TorqueFunction = Callable[[float, Floats, Floats], ArrayLike]
@@ -142,7 +142,7 @@ def effort_limits(arm: Arm) -> Array:
 
 
 def _interpolated(arm: Arm, table: TorqueTable) -> Interpolated:
-    time, values = np.asarray(table.time, dtype=float), array_of(arm, "tau", table.tau)
+    time, values = seconds_of(table.time), array_of(arm, "tau", table.tau)
     if time.ndim != 1 or values.shape != (len(time), arm.n) or not len(time):
         shapes = f"time {time.shape}, tau {values.shape}"
         raise RobolinError(f"a table has (rows,) times and (rows, {arm.n}) torques, not {shapes}")

@@ -77,9 +77,10 @@ class TrajectoryStream:
 
     def _request(self, read: Sequence[int], rows: int, gaps: bool) -> ReadRequest:
         """Everything that is read, time exactly as it stands there."""
-        time = self.matched.time
-        stays_whole = time is not None and self.table.whole(time)
-        return ReadRequest(read, rows, gaps, [time] if stays_whole and time is not None else [])
+        if (time := self.matched.time) is None:
+            return ReadRequest(read, rows, gaps)
+        whole = [time] if self.table.whole(time) else []
+        return ReadRequest(read, rows, gaps, whole, unrounded=[time])
 
     def _chunk(self, block: TableBlock, read: Sequence[int], gaps: bool, before: int) -> Chunk:
         """Every column of the block where its joint stands."""

@@ -29,14 +29,16 @@ class Moving:
 def spreading(arm: Arm) -> Array:
     """S (N, n): the velocity of every link's own joint is S q̇."""
     S = np.zeros((len(arm.links), arm.n))
-    for k, (link, place) in enumerate(zip(arm.links, arm.coordinates, strict=True)):
+    for k, (link, place) in enumerate(zip(arm.links_tip_to_base, arm.coordinates, strict=True)):
         S[k, place] = link.joint.mimic.ratio if link.joint.mimic else 1.0
     return S
 
 
 def joint_positions(arm: Arm, q: Array) -> Array:
     """The position of every link's own joint (..., N): S q and the offsets of followers."""
-    offsets = [link.joint.mimic.offset if link.joint.mimic else 0.0 for link in arm.links]
+    offsets = [
+        link.joint.mimic.offset if link.joint.mimic else 0.0 for link in arm.links_tip_to_base
+    ]
     return q @ spreading(arm).T + np.array(offsets)
 
 
@@ -170,7 +172,7 @@ def _loads(arm: Arm, q: Array) -> Array:
 
 def _bodies(arm: Arm) -> tuple[Array, Array, Array]:
     """Masses (N), centres of mass (N, 3) and rotary inertias (N, 3, 3) in the links' frames."""
-    bodies = [link.inertia for link in arm.links]
+    bodies = [link.inertia for link in arm.links_tip_to_base]
     symmetric = [[0, 1, 2], [1, 3, 4], [2, 4, 5]]
     return (
         np.array([body.mass for body in bodies]),
@@ -180,4 +182,4 @@ def _bodies(arm: Arm) -> tuple[Array, Array, Array]:
 
 
 def _of_joints(arm: Arm, quantity: str) -> Array:
-    return np.array([getattr(link.joint, quantity) for link in arm.links])
+    return np.array([getattr(link.joint, quantity) for link in arm.links_tip_to_base])

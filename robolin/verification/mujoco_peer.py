@@ -34,7 +34,7 @@ class MuJoCoPeer:
         if model is None:
             model = self._compiled(_mjcf(arm))
         self._model, self._data = model, mujoco.MjData(model)
-        joints = [model.joint(link.joint.name) for link in arm.links]
+        joints = [model.joint(link.joint.name) for link in arm.links_tip_to_base]
         self._place = np.array([int(joint.dofadr[0]) for joint in joints])
         self._quiet(arm)
 
@@ -43,7 +43,7 @@ class MuJoCoPeer:
         model.opt.disableflags |= off.mjDSBL_CONSTRAINT | off.mjDSBL_CONTACT | off.mjDSBL_LIMIT
         model.opt.gravity[:] = arm.gravity
         model.dof_damping[:] = model.dof_frictionloss[:] = 0.0
-        model.dof_armature[self._place] = [link.joint.armature for link in arm.links]
+        model.dof_armature[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
         mj, model, data = self._mj, self._model, self._data

@@ -25,10 +25,10 @@ class PinocchioPeer:
         if self._model is None:
             self._model, self.read = self._built(arm), "built joint by joint from our reading"
         self._data = self._model.createData()
-        joints = [self._model.getJointId(link.joint.name) for link in arm.links]
+        joints = [self._model.getJointId(link.joint.name) for link in arm.links_tip_to_base]
         self._place = np.array([self._model.idx_vs[joint] for joint in joints])
         rotors = np.zeros(self._model.nv)
-        rotors[self._place] = [link.joint.armature for link in arm.links]
+        rotors[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
         self._model.armature = rotors
         self._model.gravity.linear = np.array(arm.gravity)
 

@@ -118,7 +118,7 @@ class Subject:
     @cached_property
     def followers(self) -> str:
         """Why recursions with free joints do not apply, '' where they do."""
-        pairs = ((x.joint.name, x.joint.mimic) for x in self.arm.links)
+        pairs = ((x.joint.name, x.joint.mimic) for x in self.arm.links_tip_to_base)
         for follower, mimic in pairs:
             if mimic is not None:
                 return f"joint '{follower}' follows '{mimic.leader}'"
@@ -265,7 +265,7 @@ class Subject:
     def _levered(self, power: int) -> float:
         """Σ mass · reach^power, a follower's share as often as it moves for its leader."""
         total = 0.0
-        for k, link in enumerate(self.arm.links, start=1):
+        for k, link in enumerate(self.arm.links_tip_to_base, start=1):
             body = link.inertia
             lever = self._reaches[k] + float(np.linalg.norm(body.com))
             # whoever slides needs no lever
@@ -276,7 +276,7 @@ class Subject:
 
     @cached_property
     def _leverage(self) -> float:
-        mimics = [link.joint.mimic for link in self.arm.links if link.joint.mimic]
+        mimics = [link.joint.mimic for link in self.arm.links_tip_to_base if link.joint.mimic]
         return max([1.0, *(abs(mimic.ratio) for mimic in mimics)])
 
     @cached_property

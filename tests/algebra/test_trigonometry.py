@@ -234,7 +234,7 @@ def test_a_follower_beyond_the_range_is_an_error(engine: Any) -> None:
     """A joint that turns farther than the joint it follows is held to the range itself."""
     arm = with_follower(random_arm(4, 3, prismatic=False), ratio=2.0)
     q = np.zeros(arm.n)
-    leader = next(link.joint.mimic.leader for link in arm.links if link.joint.mimic)
+    leader = next(link.joint.mimic.leader for link in arm.links_tip_to_base if link.joint.mimic)
     q[arm.joint_names.index(leader)] = 0.75 * LARGEST_ANGLE
     with pytest.raises(RobolinError, match="beyond"):
         robolin.inverse(arm, q, engine=engine)

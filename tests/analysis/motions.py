@@ -80,7 +80,7 @@ def rebuilt(start: Swing, changes: dict[str, float]) -> Swing:
     """The arm with natural parameters changed by these amounts, in full and not to first order."""
     arm = start.arm
     links = []
-    for link in arm.links:
+    for link in arm.links_tip_to_base:
         body, joint = link.inertia, link.joint
 
         def by(owner: str, *names: str) -> np.ndarray:
@@ -94,7 +94,7 @@ def rebuilt(start: Swing, changes: dict[str, float]) -> Swing:
         lossy = dict(zip(LOSSES, by(joint.name, *LOSSES).tolist(), strict=True))
         joint = replace(joint, **{name: getattr(joint, name) + x for name, x in lossy.items()})
         links.append(replace(link, inertia=body, joint=joint))
-    return replace(start, arm=replace(arm, links=tuple(links)))
+    return replace(start, arm=replace(arm, links_tip_to_base=tuple(links)))
 
 
 LOSSES = ("damping", "armature", "friction")

@@ -223,8 +223,8 @@ def test_samples_where_limits_say_little(
 ) -> None:
     """Without limits, or with remote ones, a joint is looked at where it makes a difference."""
     arm = chain("one", (kind, Z, ROD, 0.0))
-    joint = replace(arm.links[0].joint, limits=limits)
-    arm = replace(arm, links=(replace(arm.links[0], joint=joint),))
+    joint = replace(arm.links_tip_to_base[0].joint, limits=limits)
+    arm = replace(arm, links_tip_to_base=(replace(arm.links_tip_to_base[0], joint=joint),))
     drawn = random_configurations(arm, 300)
 
     assert low <= drawn.min() < low + 0.05 * (high - low)

@@ -20,9 +20,9 @@ def limited(*limits: Limits) -> Arm:
     by_name = dict(zip(names, limits, strict=True))
     links = tuple(
         replace(link, joint=replace(link.joint, limits=by_name[link.joint.name]))
-        for link in arm.links
+        for link in arm.links_tip_to_base
     )
-    return replace(arm, links=links, joint_names=names)
+    return replace(arm, links_tip_to_base=links, joint_names=names)
 
 
 ARM = limited(Limits(-1.0, 3.0, 2.0, 10.0), Limits(velocity=5.0), Limits())
@@ -102,9 +102,9 @@ def test_rows_without_an_answer_are_passed_over() -> None:
 def test_followers_keep_to_their_own_limits() -> None:
     """A mimic joint may reach its limit before the joint that it follows; it has no motor."""
     arm = limited(Limits(-1.0, 1.0, 2.0, 10.0), Limits(-1.0, 1.0, 2.0, 10.0))
-    follower = replace(arm.links[0].joint, mimic=Mimic("joint0", -2.0, 0.5))
-    links = (replace(arm.links[0], joint=follower), arm.links[1])
-    tied = replace(arm, links=links, joint_names=("joint0",))
+    follower = replace(arm.links_tip_to_base[0].joint, mimic=Mimic("joint0", -2.0, 0.5))
+    links = (replace(arm.links_tip_to_base[0], joint=follower), arm.links_tip_to_base[1])
+    tied = replace(arm, links_tip_to_base=links, joint_names=("joint0",))
     told = found(tied, [0.9], [0.4], [3.0])
 
     assert told["joint1", "position"].value == pytest.approx(-1.3)
@@ -123,8 +123,8 @@ def test_a_limit_of_nothing_has_no_share() -> None:
 def test_continuous_joints_have_no_ends() -> None:
     """A joint that turns on and on keeps its velocity limit alone."""
     arm = limited(Limits(-1.0, 1.0, 2.0))
-    joint = replace(arm.links[0].joint, kind="continuous")
-    free = replace(arm, links=(replace(arm.links[0], joint=joint),))
+    joint = replace(arm.links_tip_to_base[0].joint, kind="continuous")
+    free = replace(arm, links_tip_to_base=(replace(arm.links_tip_to_base[0], joint=joint),))
     assert set(found(free, [50.0])) == {("joint0", "velocity")}
 
 

@@ -142,8 +142,8 @@ def test_payload() -> None:
     def loaded(s: float) -> Swing:
         point = Inertia(s * mass, apply(frame.pose, place))
         heavier = replace(tip, inertia=merged([tip.inertia, point]))
-        links = tuple(heavier if link is tip else link for link in arm.links)
-        return replace(start, arm=replace(arm, links=links))
+        links = tuple(heavier if link is tip else link for link in arm.links_tip_to_base)
+        return replace(start, arm=replace(arm, links_tip_to_base=links))
 
     found = robolin.sensitivity(
         arm,
@@ -201,7 +201,7 @@ def test_free_bodies_half_way() -> None:
 
 
 def heavier(arm: Arm, size: float) -> dict[str, float]:
-    return {f"{link.name}/mass": 0.1 * size for link in arm.links if link.inertia.mass}
+    return {f"{link.name}/mass": 0.1 * size for link in arm.links_tip_to_base if link.inertia.mass}
 
 
 @every
@@ -230,10 +230,12 @@ def test_closed_form_of_a_damped_slide() -> None:
     Runge–Kutta at a step of 2 ms and a time constant of 0.5 s errs by about (h/T)⁴/120 a step.
     """
     arm = random_arm(7, 1)
-    (link,) = arm.links
+    (link,) = arm.links_tip_to_base
     joint = replace(link.joint, kind="prismatic", damping=2.0)
     body = replace(link.inertia, mass=1.0)
-    arm = replace(arm, links=(replace(link, joint=joint, inertia=body),), gravity=(0.0, 0.0, 0.0))
+    arm = replace(
+        arm, links_tip_to_base=(replace(link, joint=joint, inertia=body),), gravity=(0.0, 0.0, 0.0)
+    )
     m, d, F, t = 1.0, 2.0, 3.0, np.linspace(0.0, 1.0, 501)
     decay = np.exp(-d * t / m)
     qd = F / d * (1 - decay)

@@ -200,7 +200,7 @@ def test_what_cannot_be_asked_again_is_not_recorded():
     arm = robolin.load("two-link")
     rows = robolin.answer(arm, "inverse", States(q=np.zeros((3, 2))))
     by_hand = robolin.answer(
-        robolin.Arm(arm.name, arm.links, arm.frames, arm.joint_names), "inverse"
+        robolin.Arm(arm.name, arm.links_tip_to_base, arm.frames, arm.joint_names), "inverse"
     )
     for result, message in ((rows, "given as arrays"), (by_hand, "came from no file")):
         with pytest.raises(RobolinError, match=message):

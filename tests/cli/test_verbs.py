@@ -58,7 +58,9 @@ def test_linearizations_are_the_librarys() -> None:
         (inverse, library.linearize_inverse(arm, Q, QD, QDD)),
         (forward, library.linearize_forward(arm, Q, QD, TAU)),
     ):
-        assert found == {name: values.tolist() for name, values in vars(expected).items()}
+        assert found == {name: getattr(expected, name).tolist() for name in found}
+        point = {"q", "qd", "qdd", "tau", "arm"}
+        assert set(vars(expected)) - set(found) <= point, "everything else is told"
 
 
 def test_perturbations_are_the_linearization_times_the_change() -> None:

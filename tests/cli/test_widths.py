@@ -68,7 +68,7 @@ def decimals(text: str) -> Counter[str]:
 def urdf_of(arm: Arm) -> str:
     """A serial arm as a file, with limits on every joint."""
     parts = ['<robot name="arm"><link name="root"/>']
-    for i, link in enumerate(reversed(arm.links)):
+    for i, link in enumerate(arm.links):
         xyz = " ".join(map(repr, link.joint.pose.translation))
         axis = " ".join(map(repr, link.joint.axis))
         parent = f"link{i - 1}" if i else "root"

@@ -163,7 +163,7 @@ def test_the_arm_moves_by_the_rows_alone() -> None:
 
     assert arm.joint_names == ("j0", "j1")
     assert {"floor", "l0", "l1", "hand"} <= set(arm.frames)
-    assert sum(link.inertia.mass for link in arm.links) == 3.0
+    assert sum(link.inertia.mass for link in arm.links_tip_to_base) == 3.0
 
 
 def test_the_tool_sits_on_the_last_row() -> None:

@@ -365,7 +365,7 @@ def test_objects_of_urdfpy_take_the_same_options(here):
         "</inertial></link>"))  # fmt: skip
     arm = from_urdfpy(urchin.URDF.load("a.urdf"), gravity=1.0, payload=("arm", 1.0))
     assert arm.gravity == (0.0, 0.0, -1.0)
-    assert arm.links == load("a.urdf", payload=("arm", 1.0)).links
+    assert arm.links_tip_to_base == load("a.urdf", payload=("arm", 1.0)).links
     with pytest.raises(RobolinError, match="not a robot"):
         from_urdfpy("a.urdf")
 

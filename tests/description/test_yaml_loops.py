@@ -145,7 +145,7 @@ def test_bundled_linkages_are_closed_at_zero(name: str) -> None:
     """The numbers of the files close the loops as written, and its bars are uniform rods."""
     arm = robolin.load(name)
     assert abs(robolin.loop_constraints(arm, 0.0).open_by).max() < 1e-15
-    for link in arm.links:
+    for link in arm.links_tip_to_base:
         x, y, _ = (2 * c for c in link.inertia.com)
         length = (x * x + y * y) ** 0.5
         rod = [link.inertia.mass / 12 * value for value in (y * y, -x * y, 0, x * x, 0, length**2)]

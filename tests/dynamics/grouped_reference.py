@@ -69,7 +69,7 @@ def _prepared(model: pin.Model, arm: Arm, names: dict[str, str]) -> pin.Model:
     model.gravity.linear = np.array(arm.gravity)
     model.places = places(model, arm, names)
     rotors = np.zeros(model.nv)
-    rotors[model.places] = [link.joint.armature for link in arm.links]
+    rotors[model.places] = [link.joint.armature for link in arm.links_tip_to_base]
     model.armature = rotors
     return model
 
@@ -81,7 +81,7 @@ def places(model: pin.Model, arm: Arm, names: dict[str, str]) -> np.ndarray:
         start = model.idx_vs[model.getJointId(names.get(group.name, group.name))]
         for part, k in group.freedoms.items():
             found[k] = start + PARTS[group.kind].index(part)
-    for k, link in enumerate(arm.links, start=1):
+    for k, link in enumerate(arm.links_tip_to_base, start=1):
         if k not in found:
             found[k] = model.idx_vs[model.getJointId(link.joint.name)]
     return np.array([found[k] for k in range(1, arm.base)])

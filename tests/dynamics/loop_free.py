@@ -65,10 +65,10 @@ def mhat(M: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 def bodies_in_world(arm: Arm, q: np.ndarray) -> Bodies:
     at, (masses, centres, rotary) = placed(arm, q), bodies(arm)
-    p = at.p - np.array(arm.links[-1].joint.pose.translation)
-    axes = np.array([link.joint.axis for link in arm.links])
+    p = at.p - np.array(arm.links_tip_to_base[-1].joint.pose.translation)
+    axes = np.array([link.joint.axis for link in arm.links_tip_to_base])
     h = (at.R @ axes[..., None])[..., 0]
-    turns = np.array([link.joint.turns for link in arm.links])[:, None]
+    turns = np.array([link.joint.turns for link in arm.links_tip_to_base])[:, None]
     H = np.where(turns, np.concatenate([h, np.cross(p, h)], -1), np.concatenate([0.0 * h, h], -1))
 
     c = p + (at.R @ centres[..., None])[..., 0]
@@ -119,7 +119,7 @@ def loop_free(arm: Arm, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> LoopF
     strict = (Anc - np.eye(len(Anc))).T
     upper = T(H, -1, -2)
     mass = Anc * (upper @ X)
-    rotors = np.array([link.joint.armature for link in arm.links])
+    rotors = np.array([link.joint.armature for link in arm.links_tip_to_base])
     mass = mass + strict * T(mass, -1, -2) + np.diag(rotors)
     A = Anc * (upper @ XA) + strict * T(2.0 * T(Hd, -1, -2) @ X + upper @ Xhat, -1, -2)
     B = Anc * (upper @ XB) + strict * T(T(Hdd, -1, -2) @ X + T(Hd, -1, -2) @ Xhat, -1, -2)

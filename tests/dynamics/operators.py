@@ -23,7 +23,7 @@ class Operators:
         self.n = n
         self.columns = world.H.T
         self.inertias = world.M
-        self.rotors = np.array([link.joint.armature for link in arm.links])
+        self.rotors = np.array([link.joint.armature for link in arm.links_tip_to_base])
         self.gravity = np.array(arm.gravity)
         self.qd, self.qdd = qd[order], qdd[order]
 

@@ -63,14 +63,16 @@ def _prepared(model: pin.Model, arm: Arm) -> pin.Model:
     assert model.nv == len(arm.links), "both must see the same moving joints"
     model.gravity.linear = np.array(arm.gravity)
     rotors = np.zeros(model.nv)
-    rotors[places(model, arm)] = [link.joint.armature for link in arm.links]
+    rotors[places(model, arm)] = [link.joint.armature for link in arm.links_tip_to_base]
     model.armature = rotors
     return model
 
 
 def places(model: pin.Model, arm: Arm) -> np.ndarray:
     """Where the joints of links 1 … N are in Pinocchio's velocity."""
-    return np.array([model.idx_vs[model.getJointId(link.joint.name)] for link in arm.links])
+    return np.array(
+        [model.idx_vs[model.getJointId(link.joint.name)] for link in arm.links_tip_to_base]
+    )
 
 
 def reference(model: pin.Model, arm: Arm, states: States, forward: bool) -> Reference:

@@ -132,7 +132,7 @@ def test_both_accelerations_differ_by_spin_times_velocity(arm: Arm) -> None:
     """The linear parts differ by w x v, the angular parts not at all."""
     s = random_states(arm, 10)
     found = robolin.link_accelerations(arm, s.q, s.qd, s.qdd)
-    for i, link in enumerate(reversed(arm.links)):
+    for i, link in enumerate(arm.links):
         twist = robolin.frame_motion(arm, s.q, s.qd, s.qdd, frame=link.name).twist
         spatial, classical = (x[:, i] for x in vars(found).values())
         own = np.cross(twist[:, :3], twist[:, 3:])

@@ -122,14 +122,14 @@ def test_dynamics_does_not_depend_on_how_the_world_is_turned(arm: Arm) -> None:
 
 def _standing(arm: Arm, E: np.ndarray, d: np.ndarray) -> Arm:
     links = []
-    for link in arm.links:
+    for link in arm.links_tip_to_base:
         if link.parent == arm.base:
             pose = link.joint.pose
             rotation = E @ np.reshape(pose.rotation, (3, 3))
             moved = Pose(tuple(rotation.ravel()), tuple(E @ np.array(pose.translation) + d))
             link = replace(link, joint=replace(link.joint, pose=moved))
         links.append(link)
-    return replace(arm, links=tuple(links))
+    return replace(arm, links_tip_to_base=tuple(links))
 
 
 def assert_same_dynamics(one: Arm, other: Arm, tolerance: float) -> None:
@@ -226,8 +226,10 @@ def test_locking_a_joint_takes_its_row_and_column() -> None:
 @some
 def test_armature_adds_to_the_diagonal_only(arm: Arm) -> None:
     """𝓜 grows by the rotors' inertias, τ by them times q̈; A_D and B_D stay."""
-    links = tuple(replace(link, joint=replace(link.joint, armature=0.0)) for link in arm.links)
-    bare = replace(arm, links=links)
+    links = tuple(
+        replace(link, joint=replace(link.joint, armature=0.0)) for link in arm.links_tip_to_base
+    )
+    bare = replace(arm, links_tip_to_base=links)
     rotors = np.array([joint.armature for joint in arm.joints])
     s = random_states(arm, 4)
     one = robolin.linearize_inverse(arm, s.q, s.qd, s.qdd)

@@ -39,7 +39,7 @@ def arrays_of(found: Any) -> dict[str, Any]:
 
 
 def arm_and_tip(arm: Arm) -> str:
-    return TOOL if TOOL in arm.frames else arm.links[0].name
+    return TOOL if TOOL in arm.frames else arm.links_tip_to_base[0].name
 
 
 ARMS = [

@@ -60,10 +60,14 @@ def test_every_column_belongs_to_its_name(arm: Arm) -> None:
     s = random_states(arm, 3)
     Y = robolin.regressor(arm, s.q, s.qd, s.qdd)
     before = robolin.inverse(arm, s.q, s.qd, s.qdd)
-    for k, link in enumerate(arm.links):
+    for k, link in enumerate(arm.links_tip_to_base):
         body = random_body(rng)
-        links = (*arm.links[:k], replace(link, inertia=body), *arm.links[k + 1 :])
-        tau = robolin.inverse(replace(arm, links=links), s.q, s.qd, s.qdd)
+        links = (
+            *arm.links_tip_to_base[:k],
+            replace(link, inertia=body),
+            *arm.links_tip_to_base[k + 1 :],
+        )
+        tau = robolin.inverse(replace(arm, links_tip_to_base=links), s.q, s.qd, s.qdd)
 
         at = Y.names.index(f"{link.name}/mass")
         change = moments(body) - moments(link.inertia)
@@ -93,10 +97,14 @@ def test_columns_of_joints(name: str, place: str) -> None:
     s = random_states(arm, 3)
     Y = robolin.regressor(arm, s.q, s.qd, s.qdd)
     before = robolin.inverse(arm, s.q, s.qd, s.qdd)
-    for k, link in enumerate(arm.links):
+    for k, link in enumerate(arm.links_tip_to_base):
         joint = replace(link.joint, **{place: getattr(link.joint, place) + 1.0})
-        links = (*arm.links[:k], replace(link, joint=joint), *arm.links[k + 1 :])
-        tau = robolin.inverse(replace(arm, links=links), s.q, s.qd, s.qdd)
+        links = (
+            *arm.links_tip_to_base[:k],
+            replace(link, joint=joint),
+            *arm.links_tip_to_base[k + 1 :],
+        )
+        tau = robolin.inverse(replace(arm, links_tip_to_base=links), s.q, s.qd, s.qdd)
 
         column = Y.matrix[..., Y.names.index(f"{joint.name}/{name}")]
         assert gap(column, tau - before, np.abs(tau).max()) < ROUNDING
@@ -141,7 +149,7 @@ def test_against_pinocchio(arm: Arm) -> None:
         motion = full[row], S @ s.qd[row], S @ s.qdd[row]
         theirs = S.T @ pin.computeJointTorqueRegressor(model, data, *motion)
         size = np.abs(theirs).max()
-        for k, link in enumerate(arm.links):
+        for k, link in enumerate(arm.links_tip_to_base):
             at = found.names.index(f"{link.name}/mass")
             body = 10 * (model.getJointId(link.joint.name) - 1)
             true = theirs[:, body : body + 10][:, PINOCCHIOS]

@@ -31,12 +31,12 @@ DIGITS = 11.5
 def mobile(slides: int, heavy: bool = False, seed: int = 5) -> Arm:
     """A random arm on slides, whose links weigh nothing unless heavy."""
     arm = random_arm(seed, 6 + slides, prismatic=False, armature=True, damping=True)
-    links = list(arm.links)
+    links = list(arm.links_tip_to_base)
     for i in range(1, slides + 1):
         link = links[-i]
         body = link.inertia if heavy or i == slides else Inertia()
         links[-i] = replace(link, joint=replace(link.joint, kind="prismatic"), inertia=body)
-    return replace(arm, links=tuple(links), tip=arm.frames[TOOL])
+    return replace(arm, links_tip_to_base=tuple(links), tip=arm.frames[TOOL])
 
 
 def given_far(arm: Arm, away: float) -> dict[str, np.ndarray]:

@@ -27,7 +27,7 @@ class Placed:
 def link_positions(arm: Arm, q: np.ndarray) -> np.ndarray:
     """The value of every link's own joint (..., N), followers included."""
     full = []
-    for link, place in zip(arm.links, arm.coordinates, strict=True):
+    for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         rule = link.joint.mimic
         value = q[..., place]
         full.append(rule.ratio * value + rule.offset if rule else value)
@@ -37,7 +37,7 @@ def link_positions(arm: Arm, q: np.ndarray) -> np.ndarray:
 def spreading(arm: Arm) -> np.ndarray:
     """S (N, n) with q_full = S q + constant."""
     S = np.zeros((len(arm.links), arm.n))
-    for k, (link, place) in enumerate(zip(arm.links, arm.coordinates, strict=True)):
+    for k, (link, place) in enumerate(zip(arm.links_tip_to_base, arm.coordinates, strict=True)):
         S[k, place] = link.joint.mimic.ratio if link.joint.mimic else 1.0
     return S
 
@@ -71,9 +71,9 @@ def _motion(joint: Joint, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def bodies(arm: Arm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Masses (N), centres (N, 3) and rotary inertias (N, 3, 3) in the links' own frames."""
-    masses = np.array([link.inertia.mass for link in arm.links])
-    centres = np.array([link.inertia.com for link in arm.links])
-    rotary = np.array([_symmetric(link.inertia.rotary) for link in arm.links])
+    masses = np.array([link.inertia.mass for link in arm.links_tip_to_base])
+    centres = np.array([link.inertia.com for link in arm.links_tip_to_base])
+    rotary = np.array([_symmetric(link.inertia.rotary) for link in arm.links_tip_to_base])
     return masses, centres, rotary
 
 
@@ -96,7 +96,7 @@ def kinetic_energy(arm: Arm, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     second = 0.5 * np.trace(rotary, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - rotary
     bodily = np.einsum("k,...ki,...ki->...", masses, velocity, velocity)
     spinning = np.einsum("...kij,kjl,...kil->...", turning, second, turning)
-    rotors = np.array([link.joint.armature for link in arm.links])
+    rotors = np.array([link.joint.armature for link in arm.links_tip_to_base])
     own = qd @ spreading(arm).T
     return 0.5 * (bodily + spinning + np.einsum("k,...k,...k->...", rotors, own, own))
 

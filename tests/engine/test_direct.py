@@ -148,9 +148,9 @@ def test_sums_collect_what_is_handed_inboard() -> None:
 
 
 def with_body(arm: Arm, k: int, inertia: Inertia) -> Arm:
-    links = list(arm.links)
+    links = list(arm.links_tip_to_base)
     links[k - 1] = replace(links[k - 1], inertia=inertia)
-    return replace(arm, links=tuple(links))
+    return replace(arm, links_tip_to_base=tuple(links))
 
 
 @pytest.mark.parametrize("verb", FORWARD_VERBS)
@@ -200,9 +200,12 @@ def test_turning_back_names_a_joint_that_moves_nothing(verb: str, shape: tuple[i
 def test_armature_makes_a_massless_joint_solvable() -> None:
     """With a rotor the refused joint has q̈ = τ / armature."""
     arm = with_body(random_arm(6, 5), 1, Inertia())
-    links = list(arm.links)
+    links = list(arm.links_tip_to_base)
     links[0] = replace(links[0], joint=replace(links[0].joint, armature=0.2))
-    arm, place = replace(arm, links=tuple(links)), arm.joint_names.index(links[0].joint.name)
+    arm, place = (
+        replace(arm, links_tip_to_base=tuple(links)),
+        arm.joint_names.index(links[0].joint.name),
+    )
     s = random_states(arm, 3)
 
     qdd = robolin.forward(arm, s.q, s.qd, s.dtau)

@@ -34,7 +34,7 @@ JOBS, CHUNKS = (1, 2, 4), (1, 7, 4096)
 
 def loaded(arm: Arm, tip: str) -> Arm:
     """The arm with a wrench of each model, one at its tip, the others nearer to its base."""
-    frames = [tip, arm.links[len(arm.links) // 2].name, arm.links[-1].name]
+    frames = [tip, arm.links_tip_to_base[len(arm.links) // 2].name, arm.links_tip_to_base[-1].name]
     wrenches = tuple(
         Wrench(frame, model, (3.0 + i, -2.0, 1.0), (0.5, 0.25 * i, -0.75))
         for i, (frame, model) in enumerate(zip(frames, WRENCH_MODELS, strict=True))

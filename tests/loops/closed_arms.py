@@ -50,9 +50,9 @@ def forked(arm: Arm, at: int) -> Arm:
     """A chain cut in two: link `at`, and all outboard of it, sit on the base."""
     links = tuple(
         replace(link, parent=arm.base) if k == at else link
-        for k, link in enumerate(arm.links, start=1)
+        for k, link in enumerate(arm.links_tip_to_base, start=1)
     )
-    return replace(arm, name=arm.name.replace("chain", "fork"), links=links)
+    return replace(arm, name=arm.name.replace("chain", "fork"), links_tip_to_base=links)
 
 
 def closed(

@@ -134,9 +134,9 @@ def parallelogram(at: float) -> robolin.Arm:
         return replace(link, joint=replace(link.joint, pose=Pose(translation=translation)))
 
     places = {"crank": (at, 0.0, 0.0), "coupler": (0.0, 1.0, 0.0), "rocker": (at + 1.0, 0.0, 0.0)}
-    links = tuple(moved(link, places[link.name]) for link in arm.links)
+    links = tuple(moved(link, places[link.name]) for link in arm.links_tip_to_base)
     first = replace(arm.loops[0].first, pose=Pose(translation=(1.0, 0.0, 0.0)))
-    return replace(arm, links=links, loops=(replace(arm.loops[0], first=first),))
+    return replace(arm, links_tip_to_base=links, loops=(replace(arm.loops[0], first=first),))
 
 
 def test_far_from_the_world() -> None:

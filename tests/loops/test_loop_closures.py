@@ -37,7 +37,7 @@ def test_positions_are_those_of_the_frames(closed: Closed) -> None:
                 ends.append(np.tile(frame.pose.translation, (len(q), 1)))
             else:
                 named = {**arm.frames, frame.name: frame}
-                lone = type(arm)(arm.name, arm.links, named, arm.joint_names)
+                lone = type(arm)(arm.name, arm.links_tip_to_base, named, arm.joint_names)
                 ends.append(frame_in_world(lone, frame.name, q)[1])
         assert relative(gaps[:, first : first + 3], ends[0] - ends[1]) < 1e-12
         first += 3 if loop.kind == "point" else 6

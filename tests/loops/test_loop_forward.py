@@ -179,7 +179,11 @@ def hinged(arm: robolin.Arm) -> robolin.Arm:
 def welded() -> tuple[robolin.Arm, np.ndarray]:
     """A four-bar with four hinges, its rocker's foot welded to the ground, and where it is shut."""
     arm = robolin.load("four-bar", open_loops=True)
-    crank, coupler, rocker = arm.links[2], arm.links[1], arm.links[0]
+    crank, coupler, rocker = (
+        arm.links_tip_to_base[2],
+        arm.links_tip_to_base[1],
+        arm.links_tip_to_base[0],
+    )
     # the rocker hangs on the coupler's end, upside down
     foot = replace(
         rocker,
@@ -199,7 +203,7 @@ def welded() -> tuple[robolin.Arm, np.ndarray]:
     ends = (Frame("heel", 1), Frame("base", 5, Pose(translation=(1.2, 0.0, 0.0))))
     names = ("drive", "knee", "pin", "pivot")
     loops = (Loop("weld", "rigid", *ends),)
-    return replace(arm, links=links, joint_names=names, loops=loops), np.zeros(4)
+    return replace(arm, links_tip_to_base=links, joint_names=names, loops=loops), np.zeros(4)
 
 
 @every_method
@@ -231,7 +235,13 @@ def test_a_weld_in_the_plane_has_rank_three(method: str) -> None:
     if method == "schur":
         with pytest.raises(robolin.RobolinError, match="moves nothing"):
             robolin.loop_forces(arm, at, loop_method=method)
-        arm = replace(arm, links=(replace(arm.links[0], joint=_geared(arm)), *arm.links[1:]))
+        arm = replace(
+            arm,
+            links_tip_to_base=(
+                replace(arm.links_tip_to_base[0], joint=_geared(arm)),
+                *arm.links_tip_to_base[1:],
+            ),
+        )
     state = robolin.close(arm, [0.3, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], hold="drive")
     found = robolin.loop_forces(arm, state.q, state.qd, loop_method=method)
 
@@ -245,7 +255,7 @@ def test_a_weld_in_the_plane_has_rank_three(method: str) -> None:
 
 
 def _geared(arm: robolin.Arm) -> robolin.Joint:
-    return replace(arm.links[0].joint, armature=0.1)
+    return replace(arm.links_tip_to_base[0].joint, armature=0.1)
 
 
 def test_a_locked_linkage_does_not_move() -> None:
@@ -273,8 +283,10 @@ def test_a_dead_point_is_refused_in_motion() -> None:
 def test_motion_that_meets_no_inertia_is_refused() -> None:
     """A massless wheel that no closure holds has no acceleration, whatever the method."""
     arm = robolin.load("five-bar")
-    light = [replace(link, inertia=Inertia()) for link in arm.links]
+    light = [replace(link, inertia=Inertia()) for link in arm.links_tip_to_base]
     for method in METHODS:
         with pytest.raises(robolin.RobolinError, match="nothing resists") as caught:
-            robolin.loop_forces(replace(arm, links=tuple(light)), 0.0, loop_method=method)
+            robolin.loop_forces(
+                replace(arm, links_tip_to_base=tuple(light)), 0.0, loop_method=method
+            )
         assert "armature" in caught.value.hint

@@ -90,8 +90,10 @@ def test_D_lemma_2_1() -> None:
 
 
 def _all_prismatic(arm):
-    links = tuple(replace(link, joint=replace(link.joint, kind="prismatic")) for link in arm.links)
-    return replace(arm, links=links)
+    links = tuple(
+        replace(link, joint=replace(link.joint, kind="prismatic")) for link in arm.links_tip_to_base
+    )
+    return replace(arm, links_tip_to_base=links)
 
 
 @any_arm

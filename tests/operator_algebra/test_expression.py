@@ -140,7 +140,7 @@ def test_public_order_outside_and_papers_order_inside() -> None:
     op = at.op
     assert sorted(op.paper_order) == list(range(op.n))
     assert [at.arm.joint_names[i] for i in op.paper_order] == [
-        link.joint.name for link in at.arm.links
+        link.joint.name for link in at.arm.links_tip_to_base
     ]
     H = op.H.dense()
     for k in at.links():
@@ -267,8 +267,8 @@ class TestErrors:
         from robolin.arm import Inertia
 
         arm = chains()[1].arm
-        links = (replace(arm.links[0], inertia=Inertia()), *arm.links[1:])
-        op = robolin.operators(replace(arm, links=links), np.zeros(arm.n))
+        links = (replace(arm.links_tip_to_base[0], inertia=Inertia()), *arm.links_tip_to_base[1:])
+        op = robolin.operators(replace(arm, links_tip_to_base=links), np.zeros(arm.n))
         assert np.isfinite(op.mass_matrix.dense()).all()
         assert op.phi.inv == op.I - op.E_phi
         with pytest.raises(robolin.RobolinError, match="moves nothing that has inertia"):

@@ -55,8 +55,10 @@ def own_points(arm: Arm, q: np.ndarray) -> OwnPoints:
     """At q of any numbers, measured from where robolin has its inertial frame."""
     at, (masses, centres, rotary) = placed(arm, q), bodies(arm)
     p = at.p - origin(arm)
-    h = np.array([R @ np.array(link.joint.axis) for R, link in zip(at.R, arm.links, strict=True)])
-    turns = np.array([link.joint.turns for link in arm.links])[:, None]
+    h = np.array(
+        [R @ np.array(link.joint.axis) for R, link in zip(at.R, arm.links_tip_to_base, strict=True)]
+    )
+    turns = np.array([link.joint.turns for link in arm.links_tip_to_base])[:, None]
     H = np.concatenate([np.where(turns, h, 0.0), np.where(turns, 0.0, h)], axis=-1)
     M = [_inertia(R, m, R @ c, I) for R, m, c, I in zip(at.R, masses, centres, rotary, strict=True)]
     return OwnPoints(p, at.R, h, H, np.array(M))

@@ -24,8 +24,12 @@ WRONG = 1e-3
 def sliding(seed: int) -> Subject:
     """An arm that only slides, free of weight: its mass matrix never changes."""
     arm = random_arm(seed, 4)
-    links = tuple(replace(link, joint=replace(link.joint, kind="prismatic")) for link in arm.links)
-    return Subject(replace(arm, name=f"{arm.name}-sliding", links=links, gravity=(0.0, 0.0, 0.0)))
+    links = tuple(
+        replace(link, joint=replace(link.joint, kind="prismatic")) for link in arm.links_tip_to_base
+    )
+    return Subject(
+        replace(arm, name=f"{arm.name}-sliding", links_tip_to_base=links, gravity=(0.0, 0.0, 0.0))
+    )
 
 
 @pytest.mark.parametrize("at", [sliding(3), sliding(4)], ids=str)

@@ -92,9 +92,9 @@ def test_torques_are_cut_off_at_the_limits() -> None:
     joints = {"shoulder": Limits(effort=2.0), "elbow": Limits()}
     links = tuple(
         replace(link, joint=replace(link.joint, limits=joints[link.joint.name]))
-        for link in arm.links
+        for link in arm.links_tip_to_base
     )
-    arm = replace(arm, links=links)
+    arm = replace(arm, links_tip_to_base=links)
     cut = robolin.simulate(arm, [0.3, 0.1], tau=[5.0, 5.0], **SHORT)
     true = robolin.simulate(arm, [0.3, 0.1], tau=[2.0, 5.0], **SHORT)
     ignored = robolin.simulate(arm, [0.3, 0.1], tau=[5.0, 5.0], limits=False, **SHORT)

@@ -40,8 +40,8 @@ def test_limits_that_say_nothing_are_not_taken_at_their_word() -> None:
     odd = [Limits(), Limits(lower=1.0, upper=-1.0, velocity=0.0)]
     links = tuple(
         replace(link, joint=replace(link.joint, limits=limits))
-        for link, limits in zip(arm.links, odd, strict=True)
+        for link, limits in zip(arm.links_tip_to_base, odd, strict=True)
     )
-    states = sampled_states(replace(arm, links=links), 40, 0)
+    states = sampled_states(replace(arm, links_tip_to_base=links), 40, 0)
     assert (np.ptp(states["q"], axis=0) > 4.0).all()
     assert (np.ptp(states["qd"], axis=0) > 2.0).all()

@@ -109,7 +109,13 @@ def test_what_does_not_apply_is_said_with_its_reason() -> None:
 
 
 def _with_idle_tip(arm: Arm) -> Arm:
-    return replace(arm, links=(replace(arm.links[0], inertia=Inertia()), *arm.links[1:]))
+    return replace(
+        arm,
+        links_tip_to_base=(
+            replace(arm.links_tip_to_base[0], inertia=Inertia()),
+            *arm.links_tip_to_base[1:],
+        ),
+    )
 
 
 @without_kernels

@@ -93,7 +93,9 @@ def _require_sense(verb: str, model: ArmSource | None, joints: int | None) -> No
 
 def _not_with_mimic(verb: str, arm: Arm) -> RobolinError:
     """The error where all algorithms need independent joints."""
-    rules = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
+    rules = {
+        link.joint.name: link.joint.mimic for link in arm.links_tip_to_base if link.joint.mimic
+    }
     follower, rule = next(iter(rules.items()))
     return RobolinError(
         f"no algorithm for {verb} takes joints that follow others, "

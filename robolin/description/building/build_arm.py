@@ -82,7 +82,7 @@ def build(
     contract: dict[str, Any] = {}
     arm = Arm(
         name=description.name,
-        links=_links(tree, selection, frames, options),
+        links_tip_to_base=_links(tree, selection, frames, options),
         frames=frames,
         joint_names=joint_names,
         groups=_groups(selection, frames),

@@ -26,7 +26,7 @@ def contract_of(
     tree: Tree, selection: Selection, options: ModelOptions, arm: Arm, notes: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The contract in the order it is printed; every value is text or a list of texts."""
-    joints = [link.joint for link in reversed(arm.links)]
+    joints = [link.joint for link in arm.links]
     root, file = tree.description.root, tree.description.source
     return {
         "arm": f"{arm.name} ({PurePath(file).name})" if file else arm.name,
@@ -198,7 +198,9 @@ def _freedoms(arm: Arm) -> dict[str, str]:
 
 def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
     """What the world is, and about which point the numbers are computed."""
-    on_base = [k for k, link in enumerate(arm.links, start=1) if link.parent == arm.base]
+    on_base = [
+        k for k, link in enumerate(arm.links_tip_to_base, start=1) if link.parent == arm.base
+    ]
     if len(on_base) == 1 and any(on_base[0] in group.links for group in arm.groups):
         world = "fixed" if floats else f"root link '{root}'"
         place = f"where link '{arm.link(arm.groups[0].body).name}' is"

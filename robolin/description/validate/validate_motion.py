@@ -20,8 +20,11 @@ def link_sizes(arm: Arm) -> Mapping[str, float]:
 
     Links merged into one share its size; those on the base have none, they do not move.
     """
-    sizes = [hypot(*link.inertia.com) + hypot(*link.joint.pose.translation) for link in arm.links]
-    for link in arm.links:
+    sizes = [
+        hypot(*link.inertia.com) + hypot(*link.joint.pose.translation)
+        for link in arm.links_tip_to_base
+    ]
+    for link in arm.links_tip_to_base:
         if link.parent != arm.base:
             reach = hypot(*link.joint.pose.translation)
             sizes[link.parent - 1] = max(sizes[link.parent - 1], reach)
@@ -67,9 +70,9 @@ def _no_inertia(joint: JointEntry, body: Inertia) -> Finding:
 
 def _carried(arm: Arm) -> list[Inertia]:
     """For links 1, 2, …: all that moves with the link at q = 0, as one body in its frame."""
-    parts: list[list[Inertia]] = [[link.inertia] for link in arm.links]
+    parts: list[list[Inertia]] = [[link.inertia] for link in arm.links_tip_to_base]
     carried: list[Inertia] = []
-    for k, link in enumerate(arm.links, start=1):
+    for k, link in enumerate(arm.links_tip_to_base, start=1):
         body = _sum(parts[k - 1])
         carried.append(body)
         if link.parent != arm.base:

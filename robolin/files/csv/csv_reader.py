@@ -13,7 +13,15 @@ import numpy as np
 from robolin.arrays import Floats, Integers
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
-from robolin.files.csv.csv_records import CsvTable, lines_of, number, records, table, whole_number
+from robolin.files.csv.csv_records import (
+    EXACT,
+    CsvTable,
+    lines_of,
+    number,
+    records,
+    table,
+)
+from robolin.files.csv.csv_whole import all_whole
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
 from robolin.files.polars_room import polars_has_room
 from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource, raise_first
@@ -22,16 +30,15 @@ from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSo
 _LARGE_FILE = 2_000_000
 _SMALLEST_BLOCK = 1 << 18
 
-# whole numbers up to here are float64 as well; so many lines tell whether there are larger ones
-_EXACT = 1 << 53
-_LOOKED_AT = 100
+# most columns show within so many bytes that they are not whole numbers
+_LOOKED_AT = 1 << 14
 MOST_COLUMNS = 500_000
 
 
 def csv_table(source: TableSource) -> TableFile:
     """Read the header at once and the numbers on request."""
     reader = LineReader(source.stream, max(_LARGE_FILE, 1), source.file)
-    text = CsvText(reader, source.file)
+    text = CsvText(reader, source)
     if not source.regular:
         return TableFile(text.names, text.blocks, None, lambda: None, reader.digest, text.whole)
     size = os.fstat(source.stream.fileno()).st_size
@@ -42,8 +49,9 @@ def csv_table(source: TableSource) -> TableFile:
 class CsvText:
     """Lines of a text, the first of which, read already, names the columns."""
 
-    def __init__(self, reader: LineReader, file: str) -> None:
-        self._reader, self._file = reader, file
+    def __init__(self, reader: LineReader, source: TableSource) -> None:
+        file = source.file
+        self._reader, self._file, self._source = reader, file, source
         self._lines = reader.lines()
         start = next(self._lines)
         data = start.data
@@ -58,12 +66,17 @@ class CsvText:
         reader.size = _SMALLEST_BLOCK
 
     def whole(self, column: int) -> bool:
-        """Whether the first rows have nothing but whole numbers there, some of them very large."""
-        first = islice(lines_of(self._start.data, self._file, 2), _LOOKED_AT)
-        rows = [cells for _, cells in records(first, self._file, 2) if column < len(cells)]
-        values = [whole_number(cells[column]) for cells in rows]
-        known = [value for value in values if value is not None]
-        return len(known) == len(values) > 0 and max(map(abs, known)) > _EXACT
+        """Whether all rows have nothing but whole numbers there; of a pipe those read so far."""
+        if self._start.last or not self._source.regular:
+            return all_whole([self._start], column, self._file)
+        first = Lines(self._start.data[:_LOOKED_AT].rpartition(b"\n")[0], 2, 0, False)
+        if not all_whole([first], column, self._file):
+            return False
+        with open(self._source.path, "rb") as again:
+            blocks = LineReader(again, self._reader.size, self._file, digested=False).lines()
+            head = next(blocks)
+            rest = Lines(head.data.partition(b"\n")[2], 2, head.reached, head.last)
+            return all_whole(chain([rest], blocks), column, self._file)
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
@@ -176,6 +189,9 @@ def _fast(
         values = frame.cast(polars.Float64).to_numpy()
     except polars.exceptions.PolarsError:
         return None
+    exact = [request.indices.index(i) for i in request.unrounded if i not in request.whole]
+    if _rounds(values[:, exact]):
+        return None
     # polars looks only at columns that somebody reads: one cell too many shifts the others
     if not _rectangular(body, len(values), width):
         return None
@@ -184,6 +200,12 @@ def _fast(
         return values, whole
     # a blank line in a single column looks like a gap
     return (np.where(finite, values, np.nan), whole) if request.gaps and width > 1 else None
+
+
+def _rounds(values: Floats) -> bool:
+    """Whether whole numbers among these may have been rounded."""
+    with np.errstate(invalid="ignore"):
+        return bool((np.abs(values) > EXACT).any())
 
 
 def _rectangular(body: bytes, rows: int, width: int) -> bool:

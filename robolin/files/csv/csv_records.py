@@ -19,7 +19,12 @@ Record = tuple[int, list[str]]
 
 _NO_NUMBER = float("nan")
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*")
 _LARGEST = (1 << 63) - 1
+_ALIKE = "write all of them whole, within 64 bits, or all of them with a point"
+
+# whole numbers up to here are float64 as well
+EXACT = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,8 @@ def table(
                 values[row, place] = whole[i][row] = exactly
             elif i in whole:
                 problems.append(RobolinError(_not_whole(cells[i], names[i]), where=where))
+            elif value is not None and i in request.unrounded and is_rounded(cells[i], value):
+                problems.append(RobolinError(_mixed(cells[i], names[i]), where=where, hint=_ALIKE))
             elif value is not None:
                 values[row, place] = value
             elif not (request.gaps and _is_gap(cells[i])):
@@ -105,6 +112,12 @@ def whole_number(cell: str) -> int | None:
     return value if value is not None and abs(value) <= _LARGEST else None
 
 
+def is_rounded(cell: str, value: float) -> bool:
+    """Whether the cell holds a whole number that this float is not."""
+    # up to here there is a float for every whole number
+    return abs(value) > EXACT and bool(_DIGITS.fullmatch(cell)) and int(cell) != value
+
+
 def _is_gap(cell: str) -> bool:
     """Whether the cell says that there is no number, rather than something we cannot read."""
     if not cell.strip():
@@ -120,6 +133,13 @@ def _complaint(cell: str, column: str, what: str = "a finite number") -> str:
         return f"the cell in column '{column}' is empty"
     shown = cell if len(cell) <= 40 else f"{cell[:37]}…"
     return f"'{shown}' in column '{column}' is not {what}"
+
+
+def _mixed(cell: str, column: str) -> str:
+    return (
+        f"'{cell.strip()}' in column '{column}' would be rounded, because other rows have no whole "
+        "numbers of 64 bits there"
+    )
 
 
 def _not_whole(cell: str, column: str) -> str:

@@ -53,14 +53,17 @@ class Lines:
 class LineReader:
     """A stream that is read once, from front to back.
 
-    size: about how many bytes to read at once; may be changed on the way
-    file: what to call it in messages
+    size:     about how many bytes to read at once; may be changed on the way
+    file:     what to call it in messages
+    digested: whether anybody will ask for the digest
     """
 
     _SMALLEST_READ = 1 << 16
 
-    def __init__(self, stream: BinaryIO, size: int, file: str = "") -> None:
-        self._stream, self._file = stream, file
+    def __init__(
+        self, stream: BinaryIO, size: int, file: str = "", *, digested: bool = True
+    ) -> None:
+        self._stream, self._file, self._digested = stream, file, digested
         self._digest = hashlib.sha256()
         self._position = 0
         self.size = size
@@ -97,7 +100,8 @@ class LineReader:
 
     def _read(self, size: int) -> bytes:
         piece = self._stream.read(size)
-        self._digest.update(piece)
+        if self._digested:
+            self._digest.update(piece)
         # a byte order mark is no part of the first name
         start = len(_MARK) if self._position == 0 and piece.startswith(_MARK) else 0
         self._position += len(piece)

@@ -125,6 +125,8 @@ def _shape_problem(member: NpzMember, width: int) -> str:
     shape = member.shape
     if member.dtype.kind not in "iuf":
         return f"holds {member.dtype}, not real numbers"
+    if member.name == "time" and member.dtype.itemsize > 8:
+        return f"holds {member.dtype}, which has more digits than float64"
     if member.name == "time":
         return "" if len(shape) == 1 else f"has shape {shape} instead of (rows,)"
     if len(shape) != 2 or shape[1] != width:

@@ -47,6 +47,7 @@ def parquet_table(source: TableSource) -> TableFile:
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         chosen = [names[i] for i in request.indices]
         _require_numbers(schema, chosen, file)
+        _require_float64(schema, [names[i] for i in request.unrounded], file)
         _require_plausible(8 * rows * len(chosen), size, file)
         first = 0
         for frame in _frames(lazy.select(chosen), request.rows, file):
@@ -107,6 +108,15 @@ def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:
         ),
         file,
     )
+
+
+def _require_float64(schema: Schema, exact: Sequence[str], file: str) -> None:
+    """Refuse decimal fractions where nothing may be rounded."""
+    for name in exact:
+        if schema[name].is_decimal():
+            message = f"the column '{name}' holds {schema[name]}, which float64 would round"
+            hint = "store whole numbers, such as nanoseconds, or Float64"
+            raise RobolinError(message, where=file, hint=hint)
 
 
 def _damaged(file: str) -> RobolinError:
