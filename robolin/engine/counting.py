@@ -26,7 +26,7 @@ from robolin.engine.recording import (
     TANH,
     Recorded,
     Recording,
-    nodes_behind,
+    all_behind,
 )
 
 # what is done twice costs twice, unless the algorithm itself keeps what it has
@@ -108,7 +108,7 @@ def count(
 def cost_of(results: Iterable[Any]) -> Cost:
     """What results are made of: walk back from them and count every operation once."""
     found = {"algorithm": Counter[str](), "kinematics": Counter[str]()}
-    for node in nodes_behind(results):
-        if node.kind in _COUNTED_AS:
-            found[node.part][_COUNTED_AS[node.kind]] += 1
+    for number in all_behind(results):
+        if number.kind in _COUNTED_AS:
+            found[number.part][_COUNTED_AS[number.kind]] += 1
     return Cost(found["algorithm"], found["kinematics"])

@@ -1,12 +1,12 @@
 """Numbers that remember how they were made.
 
-An algorithm that runs on them leaves behind what it computes: every number is a node that knows
-its operation and the numbers it was made from.  What becomes of it is nobody's business here:
-counts, C and symbolic functions are all made from the same nodes.
+An algorithm that runs on them leaves behind what it computes: every number knows its operation and
+the numbers it was made from.  What becomes of it is nobody's business here: counts, C and symbolic
+functions are all made from the same numbers.
 
 A plain float is a constant, and what is made of constants alone is a constant.  A factor of 0 or 1
 and an addition of 0 leave no trace, and a sign belongs to whoever uses a number, so that changing
-it costs nothing: x - y and y - x are one node.  None of this changes a finite result by a bit,
+it costs nothing: x - y and y - x are one operation.  None of this changes a finite result by a bit,
 but for the sign of a zero.
 """
 
@@ -19,101 +19,98 @@ from typing import Any, Union
 from robolin.algebra.parts import current_part
 from robolin.algebra.scalar import Scalar
 
-INPUT, ADDITION, MULTIPLICATION, DIVISION = "input", "addition", "multiplication", "division"
-CHOICE, ROOT, SINE, COSINE, TANH = "choice", "root", "sine", "cosine", "tanh"
+INPUT, NEGATIVE, CHOICE = "input", "negative", "choice"
+ADDITION, MULTIPLICATION, DIVISION = "addition", "multiplication", "division"
+ROOT, SINE, COSINE, TANH = "root", "sine", "cosine", "tanh"
 
 Operand = Union["Recorded", float]
-
-
-class Node:
-    """An operation and the numbers it is done with; of an input, its name and place.
-
-    number: how many nodes of the recording were made before it
-    part:   the part of the algorithm it belongs to
-    """
-
-    __slots__ = ("kind", "number", "operands", "part", "place", "recording")
-
-    def __init__(
-        self,
-        recording: Recording,
-        kind: str,
-        operands: tuple[Operand, ...] = (),
-        place: tuple[str, int] | None = None,
-    ) -> None:
-        self.recording, self.kind, self.operands, self.place = recording, kind, operands, place
-        self.number, self.part = next(recording.numbers), current_part()
 
 
 class Recording:
     """Everything that was computed from some inputs.
 
-    shares: whether what is computed twice is one node
+    shares: whether what is computed twice is one number
     """
 
     def __init__(self, shares: bool = True) -> None:
-        self.shares, self.numbers = shares, count()
-        self._known: dict[Any, Node] = {}
+        self.shares, self.order = shares, count()
+        self._known: dict[Any, Recorded] = {}
 
     def input(self, name: str = "", place: int = 0) -> Recorded:
         """A number that is not known before the computation is done."""
-        return Recorded(Node(self, INPUT, place=(name, place)))
+        found = Recorded(self, INPUT)
+        found.place = (name, place)
+        return found
 
-    def node(self, kind: str, *operands: Operand) -> Recorded:
-        """An operation on numbers of which at least one is recorded."""
+    def made(self, kind: str, *operands: Operand) -> Recorded:
+        """The number that an operation makes of numbers, at least one of them recorded."""
         if not self.shares:
-            return Recorded(Node(self, kind, operands))
+            return Recorded(self, kind, operands)
         key = (kind, *(x.key if isinstance(x, Recorded) else (x,) for x in operands))
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = Node(self, kind, operands)
-        return Recorded(found)
+            found = self._known[key] = Recorded(self, kind, operands)
+        return found
 
 
 class Recorded:
-    """A node, or its negative."""
+    """A number with the operation it came from and what it was made of.
 
-    __slots__ = ("negative", "node")
+    number: how many of the recording were made before it
+    part:   the part of the algorithm it belongs to
+    place:  of an input, its name and its place there
+    """
 
-    def __init__(self, node: Node, negative: bool = False) -> None:
-        self.node, self.negative = node, negative
+    __slots__ = ("kind", "number", "operands", "part", "place", "recording")
+    place: tuple[str, int]
+
+    def __init__(self, recording: Recording, kind: str, operands: tuple[Operand, ...] = ()) -> None:
+        self.recording, self.kind, self.operands = recording, kind, operands
+        self.number, self.part = next(recording.order), current_part()
 
     @property
     def key(self) -> int:
-        return 2 * self.node.number + self.negative
+        return ~self.unsigned.number if self.kind is NEGATIVE else self.number
 
     @property
     def unsigned(self) -> Recorded:
-        """The node as it is."""
-        return Recorded(self.node) if self.negative else self
+        """The number that this is, or is the negative of."""
+        if self.kind is NEGATIVE:
+            (number,) = self.operands
+            assert isinstance(number, Recorded)
+            return number
+        return self
 
     def __neg__(self) -> Recorded:
-        return Recorded(self.node, not self.negative)
+        if self.kind is NEGATIVE:
+            return self.unsigned
+        return Recorded(self.recording, NEGATIVE, (self,))
 
-    def _signed(self, negative: bool) -> Recorded:
+    def _negated_if(self, negative: bool) -> Recorded:
         return -self if negative else self
 
     def __add__(self, other: Operand) -> Operand:
+        recording = self.recording
         if not isinstance(other, Recorded):
             return self if other == 0.0 else self._plus_constant(float(other))
-        first, second = self, other
-        recording = self.node.recording
-        if recording.shares:
-            if self.node is other.node and self.negative != other.negative:
-                return 0.0
-            if other.node.number < self.node.number:
-                first, second = other, self
-        # the first one is added to as it is, and the sum has its sign
-        total = recording.node(
-            ADDITION, first.unsigned, second.unsigned._signed(first.negative != second.negative)
-        )
-        return total._signed(first.negative)
+        if not recording.shares:
+            return recording.made(ADDITION, self, other)
+        first, second = self.unsigned, other.unsigned
+        minus_first, minus_second = self.kind is NEGATIVE, other.kind is NEGATIVE
+        if first is second and minus_first != minus_second:
+            return 0.0
+        if second.number < first.number:
+            first, second, minus_first, minus_second = second, first, minus_second, minus_first
+        # the older one is added to as it is, and the sum has its sign
+        total = recording.made(ADDITION, first, second._negated_if(minus_first != minus_second))
+        return total._negated_if(minus_first)
 
     __radd__ = __add__
 
     def _plus_constant(self, constant: float) -> Recorded:
-        shift = -constant if self.negative else constant
-        return self.node.recording.node(ADDITION, self.unsigned, shift)._signed(self.negative)
+        if self.kind is NEGATIVE:
+            return -self.recording.made(ADDITION, self.unsigned, -constant)
+        return self.recording.made(ADDITION, self, constant)
 
     def __sub__(self, other: Operand) -> Operand:
         return self + -other
@@ -123,63 +120,59 @@ class Recorded:
 
     def __mul__(self, other: Operand) -> Operand:
         if not isinstance(other, Recorded):
-            return self._times_constant(float(other))
+            return self._by_constant(MULTIPLICATION, float(other)) if other != 0.0 else 0.0
+        if not self.recording.shares:
+            return self.recording.made(MULTIPLICATION, self, other)
         first, second = self.unsigned, other.unsigned
-        if self.node.recording.shares and second.node.number < first.node.number:
+        if second.number < first.number:
             first, second = second, first
-        product = self.node.recording.node(MULTIPLICATION, first, second)
-        return product._signed(self.negative != other.negative)
+        product = self.recording.made(MULTIPLICATION, first, second)
+        return product._negated_if((self.kind is NEGATIVE) != (other.kind is NEGATIVE))
 
     __rmul__ = __mul__
 
-    def _times_constant(self, factor: float) -> Operand:
-        if factor == 0.0:
-            return 0.0
-        if factor in (1.0, -1.0):
-            return self._signed(factor < 0.0)
-        product = self.node.recording.node(MULTIPLICATION, self.unsigned, abs(factor))
-        return product._signed(self.negative != (factor < 0.0))
-
     def __truediv__(self, other: Operand) -> Operand:
-        if isinstance(other, Recorded):
-            quotient = self.node.recording.node(DIVISION, self.unsigned, other.unsigned)
-            return quotient._signed(self.negative != other.negative)
-        if other in (1.0, -1.0):
-            return self._signed(other < 0.0)
-        quotient = self.node.recording.node(DIVISION, self.unsigned, abs(float(other)))
-        return quotient._signed(self.negative != (other < 0.0))
+        if not isinstance(other, Recorded):
+            return self._by_constant(DIVISION, float(other))
+        quotient = self.recording.made(DIVISION, self.unsigned, other.unsigned)
+        return quotient._negated_if((self.kind is NEGATIVE) != (other.kind is NEGATIVE))
+
+    def _by_constant(self, kind: str, constant: float) -> Recorded:
+        found, size = self.unsigned, abs(constant)
+        if size != 1.0:
+            found = self.recording.made(kind, found, size)
+        return found._negated_if((self.kind is NEGATIVE) != (constant < 0.0))
 
     def __rtruediv__(self, other: float) -> Operand:
         if other == 0.0:
             return 0.0
-        quotient = self.node.recording.node(DIVISION, abs(float(other)), self.unsigned)
-        return quotient._signed(self.negative != (other < 0.0))
+        quotient = self.recording.made(DIVISION, abs(float(other)), self.unsigned)
+        return quotient._negated_if((self.kind is NEGATIVE) != (other < 0.0))
 
     def if_less(self, a: Operand, b: Operand, yes: Operand, no: Operand) -> Recorded:
-        return self.node.recording.node(CHOICE, a, b, yes, no)
+        return self.recording.made(CHOICE, a, b, yes, no)
 
     def sqrt(self) -> Recorded:
-        return self.node.recording.node(ROOT, self)
+        return self.recording.made(ROOT, self)
 
     def tanh(self) -> Recorded:
-        return self.node.recording.node(TANH, self)
+        return self.recording.made(TANH, self)
 
     def sin_cos(self) -> tuple[Recorded, Recorded]:
-        recording = self.node.recording
-        return recording.node(SINE, self), recording.node(COSINE, self)
+        return self.recording.made(SINE, self), self.recording.made(COSINE, self)
 
 
 # the type checker sees to it
 _IS_A_SCALAR: type[Scalar] = Recorded
 
 
-def nodes_behind(results: Iterable[Operand | Any]) -> list[Node]:
-    """Every node that some result depends on, those it is made from before it."""
-    found: dict[int, Node] = {}
-    waiting = [value.node for value in results if isinstance(value, Recorded)]
+def all_behind(results: Iterable[Any]) -> list[Recorded]:
+    """Every number that some result depends on, those it is made from before it; no negatives."""
+    found: dict[int, Recorded] = {}
+    waiting = [value for value in results if isinstance(value, Recorded)]
     while waiting:
-        node = waiting.pop()
-        if node.number not in found:
-            found[node.number] = node
-            waiting.extend(x.node for x in node.operands if isinstance(x, Recorded))
+        number = waiting.pop().unsigned
+        if number.number not in found:
+            found[number.number] = number
+            waiting.extend([x for x in number.operands if isinstance(x, Recorded)])
     return [found[number] for number in sorted(found)]
