@@ -16,8 +16,8 @@ from robolin.generating.own_functions import Precision
 from robolin.quantities import QUANTITIES, unit_of
 from robolin.version import __version__
 
-# compilers keep up to three times the numbers that are alive at once, and some bytes besides
-SPREAD, BESIDES = 3, 1024
+# bytes for saved registers and for functions of our own
+BESIDES = 1024
 
 _ABOUT = """\
 Every function is reentrant: it has no memory of its own, takes nothing from the heap and calls
@@ -89,8 +89,7 @@ def header_text(program: CProgram) -> Iterator[str]:
     yield ""
     yield "/* bytes of stack that a function takes at the most, what it calls included */"
     for function in program.functions:
-        numbers = SPREAD * function.numbers
-        size = f"({numbers} * sizeof({program.precision.real}) + {BESIDES})"
+        size = f"({function.numbers} * sizeof({program.precision.real}) + {BESIDES})"
         yield f"#define {program.name(function).upper()}_STACK {size}"
     yield ""
     yield "#ifdef __cplusplus"

@@ -15,6 +15,9 @@ from robolin.generating.own_functions import Precision, root_in, sin_cos_in, tan
 # what a function says besides 0 and the number of a joint
 FAR, NOT_THERE = -1, -2
 
+# compilers keep up to three times the numbers that are alive at once
+SPREAD = 3
+
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -26,7 +29,7 @@ class CFunction:
     algorithm: how, in words
     needs:     names of its arguments, each one number per joint
     gives:     shapes of its results
-    numbers:   how many numbers it keeps at once
+    numbers:   how many numbers its stack has room for at the most
     calls:     the functions of our own that it calls
     """
 
@@ -78,7 +81,7 @@ def straight_function(
         tuple(program.inputs),
         {name: result.shape for name, result in program.results.items()},
         (*body, *unused, *lines, "return status;"),
-        statements.variables + 2 * statements.pairs,
+        SPREAD * (statements.variables + 2 * statements.pairs),
         frozenset(statements.functions),
     )
 

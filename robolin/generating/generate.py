@@ -17,12 +17,18 @@ from robolin.generating.c_function import CFunction, straight_function
 from robolin.generating.c_names import prefix_for
 from robolin.generating.c_test_file import check_text
 from robolin.generating.generated_folder import file_bytes, write_folder
+from robolin.generating.loop_function import ArmData, loop_function
 from robolin.generating.own_functions import PRECISIONS, Precision
 from robolin.generating.questions import Chosen, chosen
 from robolin.wording import listed, quoted
 
 Real = Literal["double", "float"]
 REALS = get_args(Real)
+Layout = Literal["auto", "unrolled", "loops"]
+LAYOUTS = get_args(Layout)
+
+# above so many joints, one statement after the other takes compilers too long
+UNROLLED_UP_TO = 12
 
 STATES = 5
 
@@ -34,6 +40,7 @@ def generate(
     *,
     real: Real = "double",
     prefix: str | None = None,
+    layout: Layout = "auto",
     method: Method = "auto",
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
@@ -48,6 +55,8 @@ def generate(
             robolin wrote them and nobody has changed them since
         real: "double", which gives the bits of robolin's own results, or "float"
         prefix: what names of files and functions begin with; None for the arm's name
+        layout: "unrolled", one statement after the other with all constants folded, or "loops"
+            over the links; "auto" takes loops above 12 joints
         method: the algorithm, where a verb has several
         frame: the link that kinematic verbs are about; None for the tip, or the only end
         point: a place in that frame, three numbers in m
@@ -68,9 +77,9 @@ def generate(
         >>> open("made/two_link.h").read().count("int two_link_forward(")
         1
     """
-    _require_choices(real, states)
+    _require_choices(real, layout, states)
     questions = [chosen(arm, verb, method, frame, point) for verb in _verbs(verbs)]
-    files = program_files(questions, PRECISIONS[real], prefix, method, states)
+    files = program_files(questions, PRECISIONS[real], prefix, layout, method, states)
     write_folder(Path(folder), files)
     return tuple(files)
 
@@ -79,14 +88,19 @@ def program_files(
     questions: Sequence[Chosen],
     precision: Precision,
     prefix: str | None,
+    layout: Layout,
     method: Method,
     states: int,
 ) -> Mapping[str, bytes]:
     """Every file by its name, in the order they are told."""
     arm = questions[0].arm
     name = prefix_for(arm.name, prefix)
-    functions = tuple(_function(question, precision, name) for question in questions)
-    program = CProgram(arm, name, precision, functions)
+    if layout == "loops" or (layout == "auto" and arm.n > UNROLLED_UP_TO):
+        functions, tables = _with_loops(questions, precision, name)
+    else:
+        functions = tuple(_unrolled(question, precision, name) for question in questions)
+        tables = ()
+    program = CProgram(arm, name, precision, functions, tables)
     texts = {
         f"{name}.c": source_text(program),
         f"{name}.h": header_text(program),
@@ -97,7 +111,23 @@ def program_files(
     return {name: file_bytes(name, lines) for name, lines in texts.items()}
 
 
-def _function(question: Chosen, precision: Precision, prefix: str) -> CFunction:
+def _with_loops(
+    questions: Sequence[Chosen], precision: Precision, prefix: str
+) -> tuple[tuple[CFunction, ...], tuple[str, ...]]:
+    """Functions, and the tables they read: one for each frame that verbs are about."""
+    tables: list[ArmData] = []
+    functions = []
+    for question in questions:
+        data = next((each for each in tables if each.parameters == question.parameters), None)
+        if data is None:
+            names = (f"{prefix}_{word}_{len(tables)}" for word in ("numbers", "wholes"))
+            data = ArmData(question.parameters, *names)
+            tables.append(data)
+        functions.append(loop_function(question, data, precision, f"{prefix}_"))
+    return tuple(functions), tuple(line for each in tables for line in each.text(precision))
+
+
+def _unrolled(question: Chosen, precision: Precision, prefix: str) -> CFunction:
     algorithm = question.algorithm
     program = record(
         question.parameters, algorithm.run, algorithm.needs, algorithm.gives, question.arm.source
@@ -117,8 +147,10 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
     return found
 
 
-def _require_choices(real: str, states: int) -> None:
+def _require_choices(real: str, layout: str, states: int) -> None:
     if real not in REALS:
         raise UsageError(f"there is no real '{real}'", hint=f"choose {listed(REALS)}")
+    if layout not in LAYOUTS:
+        raise UsageError(f"there is no layout '{layout}'", hint=f"choose {listed(LAYOUTS)}")
     if not isinstance(states, int) or not 1 <= states <= 100_000:
         raise UsageError(f"states is {states!r}", hint="a whole number from 1 to 100000")
