@@ -13,7 +13,7 @@ from robolin.arm import Arm
 from robolin.generating.c_function import CFunction, own_function
 from robolin.generating.c_names import comment_text, function_name, quoted_text
 from robolin.generating.own_functions import Precision
-from robolin.quantities import QUANTITIES, unit_of
+from robolin.quantities import QUANTITIES, told_by_labels, unit_of
 from robolin.version import __version__
 
 # bytes for saved registers and for functions of our own
@@ -161,8 +161,15 @@ def _about_function(program: CProgram, function: CFunction) -> Iterator[str]:
     shapes = {**dict.fromkeys(function.needs, (program.arm.n,)), **function.gives}
     for name, shape in shapes.items():
         size = " x ".join(map(str, shape)) or "1"
-        unit = f", {unit_of(name, kinds)}" if name in QUANTITIES else ""
-        yield f"  {name}: {size}{unit}"
+        yield f"  {name}: {size}{_unit(name, kinds)}"
+
+
+def _unit(name: str, kinds: Sequence[str]) -> str:
+    """The unit, where all entries have the same one whatever they are about."""
+    parts = QUANTITIES[name].parts if name in QUANTITIES else ("closure",)
+    if any(part.startswith("closure") for part in parts) or told_by_labels(name):
+        return ""
+    return f", {unit_of(name, kinds)}"
 
 
 def _comment(lines: Iterator[str]) -> Iterator[str]:

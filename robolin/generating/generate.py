@@ -18,14 +18,19 @@ from robolin.generating.c_names import prefix_for
 from robolin.generating.c_test_file import check_text
 from robolin.generating.generated_folder import file_bytes, write_folder
 from robolin.generating.loop_function import ArmData, loop_function
+from robolin.generating.mex_file import mex_text
 from robolin.generating.own_functions import PRECISIONS, Precision
 from robolin.generating.questions import Chosen, chosen
+from robolin.generating.ros2_files import plugin_description, plugin_source, require_ros2
 from robolin.wording import listed, quoted
 
 Real = Literal["double", "float"]
 REALS = get_args(Real)
 Layout = Literal["auto", "unrolled", "loops"]
 LAYOUTS = get_args(Layout)
+
+Extra = Literal["mex", "ros2"]
+EXTRAS = get_args(Extra)
 
 # above so many joints, one statement after the other takes compilers too long
 UNROLLED_UP_TO = 12
@@ -41,6 +46,7 @@ def generate(
     real: Real = "double",
     prefix: str | None = None,
     layout: Layout = "auto",
+    extras: Sequence[Extra] = (),
     method: Method = "auto",
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
@@ -57,6 +63,8 @@ def generate(
         prefix: what names of files and functions begin with; None for the arm's name
         layout: "unrolled", one statement after the other with all constants folded, or "loops"
             over the links; "auto" takes loops above 12 joints
+        extras: "mex" for a function of MATLAB and Octave, "ros2" for a plugin of
+            inverse_dynamics_solver, which needs "inverse" and "mass-matrix"
         method: the algorithm, where a verb has several
         frame: the link that kinematic verbs are about; None for the tip, or the only end
         point: a place in that frame, three numbers in m
@@ -77,9 +85,9 @@ def generate(
         >>> open("made/two_link.h").read().count("int two_link_forward(")
         1
     """
-    _require_choices(real, layout, states)
+    _require_choices(real, layout, extras, states)
     questions = [chosen(arm, verb, method, frame, point) for verb in _verbs(verbs)]
-    files = program_files(questions, PRECISIONS[real], prefix, layout, method, states)
+    files = program_files(questions, PRECISIONS[real], prefix, layout, extras, method, states)
     write_folder(Path(folder), files)
     return tuple(files)
 
@@ -89,6 +97,7 @@ def program_files(
     precision: Precision,
     prefix: str | None,
     layout: Layout,
+    extras: Sequence[Extra],
     method: Method,
     states: int,
 ) -> Mapping[str, bytes]:
@@ -108,6 +117,12 @@ def program_files(
         "CMakeLists.txt": cmake_text(name),
         "Makefile": makefile_text(name),
     }
+    if "mex" in extras:
+        texts[f"{name}_mex.c"] = mex_text(program)
+    if "ros2" in extras:
+        require_ros2(program)
+        texts[f"{name}_inverse_dynamics_solver.cpp"] = plugin_source(program)
+        texts[f"{name}_plugins.xml"] = plugin_description(program)
     return {name: file_bytes(name, lines) for name, lines in texts.items()}
 
 
@@ -147,10 +162,12 @@ def _verbs(verbs: Sequence[str]) -> list[str]:
     return found
 
 
-def _require_choices(real: str, layout: str, states: int) -> None:
+def _require_choices(real: str, layout: str, extras: Sequence[str], states: int) -> None:
     if real not in REALS:
         raise UsageError(f"there is no real '{real}'", hint=f"choose {listed(REALS)}")
     if layout not in LAYOUTS:
         raise UsageError(f"there is no layout '{layout}'", hint=f"choose {listed(LAYOUTS)}")
+    if isinstance(extras, str) or any(each not in EXTRAS for each in extras):
+        raise UsageError(f"extras are {extras!r}", hint=f"a list of {listed(EXTRAS)}")
     if not isinstance(states, int) or not 1 <= states <= 100_000:
         raise UsageError(f"states is {states!r}", hint="a whole number from 1 to 100000")
