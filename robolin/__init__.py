@@ -113,6 +113,8 @@ if TYPE_CHECKING:
     from robolin.errors import RobolinError as RobolinError
     from robolin.errors import UsageError as UsageError
     from robolin.files.stored import read_result as read_result
+    from robolin.generating.casadi_functions import casadi_function as casadi_function
+    from robolin.generating.generate import generate as generate
     from robolin.geometry.configuration import advanced as advanced
     from robolin.geometry.configuration import difference as difference
     from robolin.geometry.configuration import kinematic_block as kinematic_block
@@ -178,6 +180,8 @@ _PUBLIC = {
     "robolin.description.load": "from_urdfpy load",
     "robolin.errors": "FileError RobolinError UsageError",
     "robolin.files.stored": "read_result",
+    "robolin.generating.casadi_functions": "casadi_function",
+    "robolin.generating.generate": "generate",
     "robolin.geometry.configuration": "advanced difference kinematic_block",
     "robolin.operator_algebra.robot": "Operators operators",
     "robolin.simulation.controllers": "PoseControl RateControl",

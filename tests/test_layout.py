@@ -67,6 +67,10 @@ ALLOWED = {
             "api arm description errors evaluation files geometry input_checks kinematics loops "
             "quantities simulation wording"
         ),
+        "generating": (
+            "algebra arm arrays dynamics engine errors evaluation files input_checks kinematics "
+            "quantities version wording"
+        ),
         "verification": (
             "algebra arm arrays description dynamics engine errors evaluation geometry "
             "input_checks loops"

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from robolin.algebra.comparison import if_less
-from robolin.algebra.trigonometry import nearest_whole
+from robolin.algebra.trigonometry import ROUNDER, nearest_whole
 
 if TYPE_CHECKING:
     from robolin.algebra.scalar import Scalar
@@ -21,11 +21,11 @@ LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 SERIES = tuple(1.0 / math.factorial(i) for i in range(1, 15))
 
 
-def tanh_by_series(x: Scalar) -> Scalar:
+def tanh_by_series(x: Scalar, rounder: float = ROUNDER) -> Scalar:
     """tanh x, within three units of its last place."""
     size = if_less(x, 0.0, -x, x)
     doubled = if_less(20.0, size, size * 0.0 - 40.0, size * -2.0)
-    k = nearest_whole(doubled * (1.0 / math.log(2.0)))
+    k = nearest_whole(doubled * (1.0 / math.log(2.0)), rounder)
     r = (doubled - k * LN2_HIGH) - k * LN2_LOW
 
     grown: Scalar = SERIES[-1]

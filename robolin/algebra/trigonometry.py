@@ -52,21 +52,27 @@ def sin_cos_by_polynomials(x: Scalar) -> tuple[Scalar, Scalar]:
     """(sin x, cos x) for |x| ≤ 2²⁰, each within one unit of its last place."""
     k = nearest_whole(x * TWO_OVER_PI)
     r, tail = _reduced(x, k)
-    s, c = _sine(r, tail), _cosine(r, tail)
-
-    # quarter turns left over: 0, ±1 or ±2; odd ones swap sine and cosine
-    quarter = k - 4.0 * nearest_whole(k * 0.25)
-    size = quarter * quarter
-    odd, sign = (size - 1.0) * (size - 1.0), 1.0 - 0.5 * size
-    sine = if_less(odd, 0.5, c, s) * if_less(odd, 0.5, quarter, sign)
-    cosine = if_less(odd, 0.5, s, c) * if_less(odd, 0.5, -quarter, sign)
+    sine, cosine = turned_by_quarters(_sine(r, tail), _cosine(r, tail), k)
 
     # a tiny angle is its own sine, down to the sign of zero
     return if_less(x * x, TINY, x, sine), cosine
 
 
-def nearest_whole(x: Scalar) -> Scalar:
-    return (x + ROUNDER) - ROUNDER
+def turned_by_quarters(
+    s: Scalar, c: Scalar, k: Scalar, rounder: float = ROUNDER
+) -> tuple[Scalar, Scalar]:
+    """Sine and cosine of an angle k quarter turns further."""
+    # quarter turns left over: 0, ±1 or ±2; odd ones swap sine and cosine
+    quarter = k - 4.0 * nearest_whole(k * 0.25, rounder)
+    size = quarter * quarter
+    odd, sign = (size - 1.0) * (size - 1.0), 1.0 - 0.5 * size
+    sine = if_less(odd, 0.5, c, s) * if_less(odd, 0.5, quarter, sign)
+    cosine = if_less(odd, 0.5, s, c) * if_less(odd, 0.5, -quarter, sign)
+    return sine, cosine
+
+
+def nearest_whole(x: Scalar, rounder: float = ROUNDER) -> Scalar:
+    return (x + rounder) - rounder
 
 
 def _reduced(x: Scalar, k: Scalar) -> tuple[Scalar, Scalar]:
@@ -88,17 +94,17 @@ def _difference(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
 
 def _sine(r: Scalar, tail: Scalar) -> Scalar:
     z = r * r
-    return r + (z * r * _polynomial(SINE, z) + (tail - 0.5 * z * tail))
+    return r + (z * r * polynomial(SINE, z) + (tail - 0.5 * z * tail))
 
 
 def _cosine(r: Scalar, tail: Scalar) -> Scalar:
     z = r * r
     half = 0.5 * z
     whole = 1.0 - half
-    return whole + (((1.0 - whole) - half) + (z * z * _polynomial(COSINE, z) - r * tail))
+    return whole + (((1.0 - whole) - half) + (z * z * polynomial(COSINE, z) - r * tail))
 
 
-def _polynomial(coefficients: tuple[float, ...], z: Scalar) -> Scalar:
+def polynomial(coefficients: tuple[float, ...], z: Scalar) -> Scalar:
     value: Scalar = coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         value = value * z + coefficient

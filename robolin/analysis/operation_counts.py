@@ -15,8 +15,9 @@ from robolin.dynamics.forward.linearize_forward_columns import forward_model_col
 from robolin.dynamics.forward.linearize_forward_tree import forward_model_tree
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
-from robolin.engine.counting import Cost, count
+from robolin.engine.counting import Cost, cost_of, count
 from robolin.engine.parameters import Parameters
+from robolin.engine.recorded_program import RecordingChain, recorded_inputs
 
 Polynomial = tuple[Fraction, ...]  # coefficients of 1, n, n², n³
 
@@ -32,10 +33,14 @@ class Published:
 
 @dataclass(frozen=True)
 class Counted:
-    """One algorithm on one arm."""
+    """One algorithm on one arm.
+
+    folded: the cost with the arm's numbers known beforehand and nothing computed twice
+    """
 
     algorithm: str
     cost: Cost
+    folded: Cost | None
     published: Published | None
 
 
@@ -158,7 +163,7 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
 }
 
 
-def operation_counts(verb: str, parameters: Parameters) -> Iterator[Counted]:
+def operation_counts(verb: str, parameters: Parameters, fold: bool = False) -> Iterator[Counted]:
     """Every algorithm that answers the verb on this arm, counted."""
     for candidate in VERBS[verb]:
         if candidate.kind not in ("any", "reaching") and parameters.mimics:
@@ -168,7 +173,15 @@ def operation_counts(verb: str, parameters: Parameters) -> Iterator[Counted]:
         if candidate.one_freedom and parameters.grouped:
             continue
         cost = count(parameters, candidate.run, candidate.needs, candidate.gives)
-        yield Counted(candidate.title, cost, PUBLISHED.get(candidate.title))
+        folded = _folded(candidate, parameters) if fold else None
+        yield Counted(candidate.title, cost, folded, PUBLISHED.get(candidate.title))
+
+
+def _folded(candidate: Candidate, parameters: Parameters) -> Cost:
+    inputs = recorded_inputs(parameters, candidate.needs)
+    chain = RecordingChain(parameters, inputs, candidate.gives or {})
+    candidate.run(chain)
+    return cost_of(value for entries in chain.results.values() for value in entries.values())
 
 
 def value_at(polynomial: Polynomial, n: int) -> int:

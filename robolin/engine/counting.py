@@ -1,9 +1,8 @@
 """Counting what an algorithm costs: exact multiplications, additions, divisions and roots.
 
-Every number is a node that remembers the operation it came from.  What counts are the operations
-that some result depends on: the last hand-over to the base, which nobody reads, costs nothing,
-as it would in any careful implementation.  A literal 0 or 1 is structure, not arithmetic, and a
-change of sign is free.
+The algorithm runs on recorded numbers.  What counts are the operations that some result depends
+on: the last hand-over to the base, which nobody reads, costs nothing, as it would in any careful
+implementation.  A literal 0 or 1 is structure, not arithmetic, and a change of sign is free.
 """
 
 from __future__ import annotations
@@ -14,66 +13,40 @@ from dataclasses import dataclass
 from typing import Any
 
 from robolin.algebra.axes import Shape
-from robolin.algebra.parts import current_part
 from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
+from robolin.engine.recording import (
+    ADDITION,
+    COSINE,
+    DIVISION,
+    MULTIPLICATION,
+    ROOT,
+    SINE,
+    TANH,
+    Recorded,
+    Recording,
+    all_behind,
+)
+
+# what is done twice costs twice, unless the algorithm itself keeps what it has
+_UNSHARED = Recording(shares=False)
+
+# what a kind of node costs; the others are free
+_COUNTED_AS = {
+    ADDITION: "addition",
+    MULTIPLICATION: "multiplication",
+    DIVISION: "division",
+    ROOT: "root",
+    SINE: "function",
+    COSINE: "function",
+    TANH: "function",
+}
 
 
-class Count:
-    """A number that knows only how it was made."""
-
-    __slots__ = ("kind", "made_from", "part")
-
-    def __init__(self, kind: str = "", made_from: tuple[Count, ...] = ()) -> None:
-        self.kind, self.made_from, self.part = kind, made_from, current_part()
-
-    def __add__(self, other: Count | float) -> Count:
-        if isinstance(other, Count):
-            return Count("addition", (self, other))
-        return self if other == 0.0 else Count("addition", (self,))
-
-    __radd__ = __sub__ = __add__
-
-    def __rsub__(self, other: float) -> Count:
-        return self + other
-
-    def __mul__(self, other: Count | float) -> Count | float:
-        if isinstance(other, Count):
-            return Count("multiplication", (self, other))
-        if other in (0.0, 1.0, -1.0):
-            return 0.0 if other == 0.0 else self
-        return Count("multiplication", (self,))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Count | float) -> Count:
-        if isinstance(other, Count):
-            return Count("division", (self, other))
-        return self if other == 1.0 else Count("division", (self,))
-
-    def __rtruediv__(self, other: float) -> Count | float:
-        return 0.0 if other == 0.0 else Count("division", (self,))
-
-    def __neg__(self) -> Count:
-        return self
-
-    def if_less(self, a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Count:
-        """Choosing costs nothing, and depends on all there is to choose from."""
-        return Count("", tuple(x for x in (a, b, yes, no) if isinstance(x, Count)))
-
-    def sqrt(self) -> Count:
-        return Count("root", (self,))
-
-    def tanh(self) -> Count:
-        return Count("function", (self,))
-
-    def sin_cos(self) -> tuple[Count, Count]:
-        return Count("function", (self,)), Count("function", (self,))
-
-
-# the type checker sees to it
-_IS_A_SCALAR: type[Scalar] = Count
+def unknown() -> Recorded:
+    """A number that knows only how others are made from it."""
+    return _UNSHARED.input()
 
 
 @dataclass(frozen=True)
@@ -97,8 +70,8 @@ class CountingChain(DirectChain):
         names: Sequence[str],
         shapes: Mapping[str, Shape] | None = None,
     ) -> None:
-        inputs = {name: [Count() for _ in parameters.order] for name in names}
-        super().__init__(parameters, inputs, number=lambda value: Count(), shapes=shapes)
+        inputs = {name: [unknown() for _ in parameters.order] for name in names}
+        super().__init__(parameters, inputs, number=lambda value: unknown(), shapes=shapes)
 
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         return value
@@ -117,7 +90,7 @@ class CountingChain(DirectChain):
 
 
 def _absent_or_count(value: float) -> Scalar:
-    return Count() if value else 0.0
+    return unknown() if value else 0.0
 
 
 def count(
@@ -135,13 +108,7 @@ def count(
 def cost_of(results: Iterable[Any]) -> Cost:
     """What results are made of: walk back from them and count every operation once."""
     found = {"algorithm": Counter[str](), "kinematics": Counter[str]()}
-    seen: set[int] = set()
-    waiting = [value for value in results if isinstance(value, Count)]
-    while waiting:
-        node = waiting.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            if node.kind:
-                found[node.part][node.kind] += 1
-            waiting.extend(node.made_from)
+    for number in all_behind(results):
+        if number.kind in _COUNTED_AS:
+            found[number.part][_COUNTED_AS[number.kind]] += 1
     return Cost(found["algorithm"], found["kinematics"])

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import add, scale, sub
-from robolin.engine.counting import Count, cost_of
+from robolin.engine.counting import cost_of, unknown
 from robolin.errors import RobolinError
 from robolin.operator_algebra.expression import Expression
 from robolin.operator_algebra.graph import Carry, FormulaNode, Graph, Input, Local, Total
@@ -130,8 +130,8 @@ def operations(expression: Expression) -> dict[str, int]:
     rows, columns = expression.rows, expression.columns
     if rows is None or columns is None:
         return {}
-    unknown = np.array([Count() for _ in range(columns.size)])
-    found = run(expression.plan, columns.layout, taken_apart(columns, unknown), _counters)
+    numbers = np.array([unknown() for _ in range(columns.size)])
+    found = run(expression.plan, columns.layout, taken_apart(columns, numbers), _counters)
     cost: Counter[str] = cost_of(x for k in _seen(rows) for x in found[k]).total
     return dict(sorted(cost.items()))
 
@@ -145,7 +145,7 @@ def _own_numbers(block: Block, k: int) -> Vector:
 
 
 def _counters(block: Block, k: int) -> Vector:
-    return tuple(Count() for _ in block.values[k])
+    return tuple(unknown() for _ in block.values[k])
 
 
 def run(plan: SweepPlan, layout: Layout, x: list[Vector], numbers: Numbers) -> list[Vector]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from robolin.analysis.operation_counts import Counted, value_at, written
 from robolin.cli.reports.report import Part, ReportTable, TextLines
+from robolin.engine.counting import Cost
 from robolin.engine.parameters import Parameters
 from robolin.wording import counted
 
@@ -23,10 +24,15 @@ _HEADER = (
 )
 
 
+_FOLDED = ("multiplications folded", "additions folded")
+
+
 def parts(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]) -> Sequence[Part]:
     """One line per algorithm; kinematics once below, since every algorithm shares it."""
     comparable = _comparable(parameters)
-    table = ReportTable(_HEADER, [_cells(row, parameters.n, comparable) for row in rows])
+    folding = any(row.folded for row in rows)
+    header = (*_HEADER[:5], *_FOLDED, *_HEADER[5:]) if folding else _HEADER
+    table = ReportTable(header, [_cells(row, parameters.n, comparable) for row in rows])
     placing = reduce(or_, (row.cost.kinematics for row in rows))
     remarks = [
         f"{row.algorithm}: {row.published.remark}"
@@ -37,9 +43,21 @@ def parts(verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]
         "placing the links in space, not included above: "
         f"{counted(placing['multiplication'], 'multiplication')}, "
         f"{counted(placing['addition'], 'addition')}, {_sines_and_cosines(placing)}",
+        *_folded_kinematics(rows),
         "the papers do not say whether their formulas include this",
     ]
     return [TextLines([f"{verb} on {whose}"]), table, TextLines([*below, *remarks])]
+
+
+def _folded_kinematics(rows: Sequence[Counted]) -> list[str]:
+    folded = [row.folded.kinematics for row in rows if row.folded]
+    if not folded:
+        return []
+    least = reduce(or_, folded)
+    return [
+        f"folded: {counted(least['multiplication'], 'multiplication')}, "
+        f"{counted(least['addition'], 'addition')}"
+    ]
 
 
 def _pairs(cost: Mapping[str, int]) -> int:
@@ -84,21 +102,30 @@ def _cells(row: Counted, n: int, comparable: bool) -> tuple[str, ...]:
             f"{value_at(row.published.multiplications, n)} M "
             f"{value_at(row.published.additions, n)} A"
         )
-    return (row.algorithm, *counts, published, formula)
+    folded = row.folded.algorithm if row.folded else {}
+    kept = [str(folded[kind]) for kind in ("multiplication", "addition") if row.folded]
+    return (row.algorithm, *counts, *kept, published, formula)
 
 
-def _entry(row: Counted, parameters: Parameters) -> dict[str, Any]:
-    cost = row.cost
-    entry: dict[str, Any] = {"algorithm": row.algorithm}
+def _by_kind(cost: Cost) -> dict[str, Any]:
     kinds = {
         "multiplications": "multiplication",
         "additions": "addition",
         "divisions": "division",
         "roots": "root",
     }
-    entry |= {name: cost.algorithm[kind] for name, kind in kinds.items()}
-    entry["kinematics"] = {name: cost.kinematics[kind] for name, kind in kinds.items()}
-    entry["kinematics"]["sines_and_cosines"] = _pairs(cost.kinematics)
+    found: dict[str, Any] = {name: cost.algorithm[kind] for name, kind in kinds.items()}
+    found["kinematics"] = {name: cost.kinematics[kind] for name, kind in kinds.items()}
+    found["kinematics"]["sines_and_cosines"] = _pairs(cost.kinematics)
+    return found
+
+
+def _entry(row: Counted, parameters: Parameters) -> dict[str, Any]:
+    cost = row.cost
+    entry: dict[str, Any] = {"algorithm": row.algorithm}
+    entry |= _by_kind(cost)
+    if row.folded:
+        entry["folded"] = _by_kind(row.folded)
     if row.published:
         entry["published"] = {
             "multiplications": value_at(row.published.multiplications, parameters.n),

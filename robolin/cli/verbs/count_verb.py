@@ -37,15 +37,26 @@ JOINTS = flag(
 )
 
 
+FOLD = flag(
+    "--fold",
+    section=METHOD,
+    is_flag=True,
+    help="Show beside it what is left for ARM with its numbers known: constants folded, common "
+    "parts computed once, as in a generated program.",
+)
+
+
 @click.command(
     "count",
     cls=VerbCommand,
-    params=[VERB, JOINTS],
+    params=[VERB, JOINTS, FOLD],
     short_help="Exact operation counts, beside the papers' formulas.",
 )
 @structure_options
 @report_options
-def command(verb: str, model: ArmSource | None, report: Report, joints: int | None) -> None:
+def command(
+    verb: str, model: ArmSource | None, report: Report, joints: int | None, fold: bool
+) -> None:
     """Exact operation counts, beside the papers' formulas.
 
     Multiplications and additions of VERB are counted by running the algorithm itself on numbers
@@ -56,14 +67,14 @@ def command(verb: str, model: ArmSource | None, report: Report, joints: int | No
     \b
     Example:
       robolin count linearize-forward --joints 7
-      robolin count inverse panda
+      robolin count inverse panda --fold
     """
     from robolin.analysis.operation_counts import operation_counts
     from robolin.cli.reports.count_report import document, parts
     from robolin.engine.generic_chain import generic_chain
     from robolin.engine.parameters import parameters_of
 
-    _require_sense(verb, model, joints)
+    _require_sense(verb, model, joints, fold)
     if model is None:
         assert joints is not None, "there is an ARM or a number of joints"
         parameters = generic_chain(joints)
@@ -74,13 +85,13 @@ def command(verb: str, model: ArmSource | None, report: Report, joints: int | No
         parameters = parameters_of(arm)
         tree = ", its loops left open" if arm.loops else ""
         whose = f"'{arm.name}', {counted(arm.n, 'joint')}{tree}"
-        rows = list(operation_counts(verb, parameters))
+        rows = list(operation_counts(verb, parameters, fold))
         if not rows:
             raise _not_with_groups(verb, arm) if arm.groups else _not_with_mimic(verb, arm)
     report.write(parts(verb, whose, parameters, rows), document(verb, whose, parameters, rows))
 
 
-def _require_sense(verb: str, model: ArmSource | None, joints: int | None) -> None:
+def _require_sense(verb: str, model: ArmSource | None, joints: int | None, fold: bool) -> None:
     if verb not in VERBS:
         hint = did_you_mean(verb.lower().replace("_", "-"), VERBS)
         raise UsageError(f"there is no verb '{verb}' to count", where="robolin count", hint=hint)
@@ -89,6 +100,9 @@ def _require_sense(verb: str, model: ArmSource | None, joints: int | None) -> No
             "count needs an ARM or --joints N, and not both",
             hint="for example: robolin count linearize-forward --joints 7",
         )
+    if fold and model is None:
+        hint = "N joints stand for any arm; name one whose numbers are known"
+        raise UsageError("--fold is for an ARM", where="robolin count", hint=hint)
 
 
 def _not_with_mimic(verb: str, arm: Arm) -> RobolinError:

@@ -14,9 +14,10 @@ from robolin.algebra.axes import Shape
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.entry_text import RANGE, entries
+from robolin.engine.compiled.instructions import Value
 from robolin.engine.compiled.lanes import Lane
 from robolin.engine.compiled.layout import Variant
-from robolin.engine.compiled.llvm_text import Assembly, Value, surroundings
+from robolin.engine.compiled.llvm_text import Assembly, surroundings
 from robolin.engine.compiled.trace import TracedChain
 
 # what a row says whose inputs should be looked at before its results are believed
@@ -39,6 +40,12 @@ ARGUMENTS = ", ".join(
 )
 
 
+class KernelChain(TracedChain):
+    """A chain that is written down in LLVM's assembly."""
+
+    asm: Assembly
+
+
 def trace(
     algorithm: Callable[[Any], None],
     inputs: Sequence[str],
@@ -48,7 +55,7 @@ def trace(
 ) -> tuple[str, int, int]:
     """The kernel's assembly, its scratch vectors per link and its number of tables."""
     asm = Assembly(width)
-    chain = TracedChain(asm, variant, inputs, gives)
+    chain = KernelChain(asm, variant, inputs, gives)
     for row in asm.loop(Value("%first"), Value("%last"), width):
         _clear(chain)
         _gather(chain, row)
@@ -57,12 +64,12 @@ def trace(
     for _ in asm.only_if(_streaming(chain)):
         # what went past the caches is there before anybody is told that it is
         asm.do("fence seq_cst")
-    kernel = asm.function("kernel", f"{ARGUMENTS}, {RANGE}")
+    kernel = asm.whole_function("kernel", f"{ARGUMENTS}, {RANGE}")
     text = "\n".join((surroundings(width), kernel, entries(ARGUMENTS)))
     return text, chain.scratch_vectors, chain.table_count
 
 
-def _gather(chain: TracedChain, row: Value) -> None:
+def _gather(chain: KernelChain, row: Value) -> None:
     """Bring `width` rows of every input into lanes; rows beyond the last repeat it.
 
     On the way, rows are marked that have values which are not finite, or angles too large for a
@@ -91,14 +98,14 @@ def _gather(chain: TracedChain, row: Value) -> None:
     _suspect(chain, nothing.lanes[0])
 
 
-def _suspect(chain: TracedChain, nothing: Lane) -> None:
+def _suspect(chain: KernelChain, nothing: Lane) -> None:
     """Where the sum of what should be nothing is not, complain unless it was done already."""
     said = chain.complaint.lanes[0]
     first = said.select(said.compare("oeq", said, 0.0), SUSPECT, said)
     chain.complaint.value = (nothing.select(nothing.compare("oeq", nothing, 0.0), said, first),)
 
 
-def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> Lane:
+def _input(chain: KernelChain, name: str, k: Value, starts: Sequence[Value]) -> Lane:
     asm = chain.asm
     coordinate = chain.arm.whole(layout.COORDINATE, k)
     place = chain.arm.whole(layout.PLACE, coordinate)
@@ -106,16 +113,10 @@ def _input(chain: TracedChain, name: str, k: Value, starts: Sequence[Value]) -> 
     for lane, start in enumerate(starts):
         number = asm.load("double", asm.address(start, place))
         vector = asm.emit(f"insertelement {asm.vector} {vector}, double {number}, i32 {lane}")
-    value = Lane(asm, vector)
-    if not chain.variant.mimics:
-        return value
-    if name in ("tau", "dtau"):
-        return chain.arm.fact(layout.FOLLOWS, k).where(0.0, value)
-    value = value * chain.arm.constants(k, layout.RATIO, 1)[0]
-    return value + chain.arm.constants(k, layout.SHIFT, 1)[0] if name == "q" else value
+    return chain.carried_over(name, k, Lane(asm, vector))
 
 
-def _clear(chain: TracedChain) -> None:
+def _clear(chain: KernelChain) -> None:
     """Start a block: no complaints, and nothing staged where results are added up."""
     chain.complaint.value = (0.0,)
     if chain.variant.mimics:
@@ -124,7 +125,7 @@ def _clear(chain: TracedChain) -> None:
             asm.store_vector(asm.splat(-0.0), asm.vector_address(Value("%staging"), e))
 
 
-def _scatter(chain: TracedChain, row: Value) -> None:
+def _scatter(chain: KernelChain, row: Value) -> None:
     """Write the staged results of this block's rows, and whom each row complained of."""
     asm = chain.asm
     nothing = chain.cell((0.0,))
@@ -164,14 +165,14 @@ def _scatter(chain: TracedChain, row: Value) -> None:
     _scatter_complaints(chain, row)
 
 
-def _streaming(chain: TracedChain) -> Value:
+def _streaming(chain: KernelChain) -> Value:
     """Whether the results are too many to stay in any cache; said behind their addresses."""
     asm = chain.asm
     said = asm.load("i64", asm.address(Value("%outputs"), len(chain.staging.gives), "i64"))
     return asm.emit(f"icmp ne i64 {said}, 0")
 
 
-def _streamed(chain: TracedChain, data: Value, size: Value) -> Value:
+def _streamed(chain: KernelChain, data: Value, size: Value) -> Value:
     """Whether this result may go past the caches: only if all its vectors lie on boundaries."""
     asm = chain.asm
     place = asm.emit(f"ptrtoint ptr {data} to i64")
@@ -190,7 +191,7 @@ def _sum(values: list[Lane]) -> Lane:
 
 
 def _move_out(
-    chain: TracedChain, stage: Value, starts: Sequence[Value], e: Value, past_caches: bool
+    chain: KernelChain, stage: Value, starts: Sequence[Value], e: Value, past_caches: bool
 ) -> Lane:
     """`width` entries of `width` rows at once; the sum of the entries in each row comes back."""
     asm, width = chain.asm, chain.asm.width
@@ -222,7 +223,7 @@ def _transposed(asm: Assembly, lanes: Sequence[Lane]) -> list[Value]:
     return vectors
 
 
-def _scatter_complaints(chain: TracedChain, row: Value) -> None:
+def _scatter_complaints(chain: KernelChain, row: Value) -> None:
     asm = chain.asm
     said = chain.complaint.lanes[0]
     for lane in range(asm.width):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from robolin.algebra.hyperbolic import tanh_by_series
 from robolin.algebra.scalar import Scalar, Vector
-from robolin.engine.compiled.llvm_text import Assembly, Value
+from robolin.algebra.trigonometry import sin_cos_by_polynomials
+from robolin.engine.compiled.instructions import Instructions, Value
 
 
 class Lane:
@@ -14,7 +16,7 @@ class Lane:
 
     __slots__ = ("asm", "value")
 
-    def __init__(self, asm: Assembly, value: Value) -> None:
+    def __init__(self, asm: Instructions, value: Value) -> None:
         self.asm, self.value = asm, value
 
     def __add__(self, other: Lane | float) -> Lane:
@@ -42,7 +44,7 @@ class Lane:
         return self._binary("fdiv", other, self)
 
     def __neg__(self) -> Lane:
-        return Lane(self.asm, self.asm.emit(f"fneg {self.asm.vector} {self.value}"))
+        return Lane(self.asm, self.asm.negated(self.value))
 
     def sqrt(self) -> Lane:
         return self._intrinsic("sqrt")
@@ -50,30 +52,33 @@ class Lane:
     def size(self) -> Lane:
         return self._intrinsic("fabs")
 
+    def sin_cos(self) -> tuple[Scalar, Scalar]:
+        pair = self.asm.sin_cos(self.value)
+        if pair is None:
+            return sin_cos_by_polynomials(self)
+        return Lane(self.asm, pair[0]), Lane(self.asm, pair[1])
+
+    def tanh(self) -> Scalar:
+        value = self.asm.tanh(self.value)
+        return tanh_by_series(self) if value is None else Lane(self.asm, value)
+
     def if_less(self, a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Lane:
         return self.select(self.compare("olt", a, b), yes, no)
 
     def compare(self, relation: str, a: Scalar, b: Scalar) -> Value:
         asm = self.asm
-        return asm.emit(f"fcmp {relation} {asm.vector} {as_value(asm, a)}, {as_value(asm, b)}")
+        return asm.compare(relation, as_value(asm, a), as_value(asm, b))
 
     def select(self, condition: Value, yes: Scalar, no: Scalar) -> Lane:
         asm = self.asm
-        yes_value, no_value = as_value(asm, yes), as_value(asm, no)
-        mask = f"<{asm.width} x i1> {condition}"
-        return Lane(
-            asm, asm.emit(f"select {mask}, {asm.vector} {yes_value}, {asm.vector} {no_value}")
-        )
+        return Lane(asm, asm.select(condition, as_value(asm, yes), as_value(asm, no)))
 
     def _binary(self, operation: str, a: Lane | float, b: Lane | float) -> Lane:
         asm = self.asm
         return Lane(asm, asm.binary(operation, as_value(asm, a), as_value(asm, b)))
 
     def _intrinsic(self, name: str) -> Lane:
-        asm = self.asm
-        suffix = f"v{asm.width}f64"
-        call = f"call {asm.vector} @llvm.{name}.{suffix}({asm.vector} {self.value})"
-        return Lane(asm, asm.emit(call))
+        return Lane(self.asm, self.asm.function(name, self.value))
 
 
 # the type checker sees to it
@@ -85,28 +90,23 @@ class Fact:
 
     __slots__ = ("asm", "condition")
 
-    def __init__(self, asm: Assembly, condition: Value) -> None:
+    def __init__(self, asm: Instructions, condition: Value) -> None:
         self.asm, self.condition = asm, condition
 
     def where(self, yes: Scalar, no: Scalar) -> Lane:
         asm = self.asm
-        return Lane(
-            asm,
-            asm.emit(
-                f"select i1 {self.condition}, {asm.vector} {as_value(asm, yes)}, "
-                f"{asm.vector} {as_value(asm, no)}"
-            ),
-        )
+        yes_value, no_value = as_value(asm, yes), as_value(asm, no)
+        return Lane(asm, asm.select_by_fact(self.condition, yes_value, no_value))
 
 
-def as_value(asm: Assembly, number: Scalar) -> Value:
+def as_value(asm: Instructions, number: Scalar) -> Value:
     return number.value if isinstance(number, Lane) else asm.splat(float(cast(float, number)))
 
 
 class Memory:
     """Vectors in scratch memory, by index; what was just stored or loaded is not loaded again."""
 
-    def __init__(self, asm: Assembly, base: Value, size: int) -> None:
+    def __init__(self, asm: Instructions, base: Value, size: int) -> None:
         self._asm, self._base, self._size = asm, base, size
         self._known: dict[str, list[Lane | None]] = {}
         self._addresses: dict[str, Value] = {}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from typing import NewType
 
-Value = NewType("Value", str)  # a register or a constant, as it stands in the text
+from robolin.engine.compiled.instructions import Instructions, Value
 
 # the number of the note that says of a store that what it writes is used once at the most
 ONCE = 0
@@ -14,6 +13,10 @@ ONCE = 0
 
 class Assembly:
     """The text of one function that works on vectors of `width` doubles."""
+
+    n, m = Value("%n"), Value("%m")
+    doubles, wholes = Value("%doubles"), Value("%wholes")
+    scratch, tables, staging = Value("%scratch"), Value("%tables"), Value("%staging")
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -64,6 +67,31 @@ class Assembly:
         zeros = f"<{self.width} x i32> zeroinitializer"
         return self.emit(f"shufflevector {self.vector} {first}, {self.vector} poison, {zeros}")
 
+    def negated(self, number: Value) -> Value:
+        return self.emit(f"fneg {self.vector} {number}")
+
+    def function(self, name: str, number: Value) -> Value:
+        call = f"call {self.vector} @llvm.{name}.v{self.width}f64({self.vector} {number})"
+        return self.emit(call)
+
+    def sin_cos(self, number: Value) -> None:
+        """There is no instruction for it."""
+
+    def tanh(self, number: Value) -> None:
+        """Nor for this."""
+
+    def compare(self, relation: str, a: Value, b: Value) -> Value:
+        return self.emit(f"fcmp {relation} {self.vector} {a}, {b}")
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+        """Lane by lane."""
+        mask = f"<{self.width} x i1> {condition}"
+        return self.emit(f"select {mask}, {self.vector} {yes}, {self.vector} {no}")
+
+    def select_by_fact(self, fact: Value, yes: Value, no: Value) -> Value:
+        """The same choice in all lanes."""
+        return self.emit(f"select i1 {fact}, {self.vector} {yes}, {self.vector} {no}")
+
     def shuffle(self, a: Value, b: Value, lanes: list[int]) -> Value:
         """Lanes picked from a (0 … width-1) and b (width …)."""
         mask = ", ".join(f"i32 {lane}" for lane in lanes)
@@ -98,10 +126,31 @@ class Assembly:
     def load(self, kind: str, pointer: Value) -> Value:
         return self.emit(f"load {kind}, ptr {pointer}, align 8")
 
+    def wholes_at_entry(self, offset: Value) -> Value:
+        """Where a table of whole numbers begins."""
+        return self.emit_at_entry(f"getelementptr i64, ptr {self.wholes}, i64 {offset}")
+
+    def vectors_at_entry(self, memory: Value, offset: Value) -> Value:
+        """So many vectors further in memory."""
+        return self.emit_at_entry(f"getelementptr {self.vector}, ptr {memory}, i64 {offset}")
+
+    def variable(self) -> Value:
+        return self.emit_at_entry(f"alloca {self.vector}, align {8 * self.width}")
+
     # whole numbers
 
     def whole(self, operation: str, a: Value | int, b: Value | int) -> Value:
         return self.emit(f"{operation} i64 {a}, {b}")
+
+    def whole_at_entry(self, operation: str, a: Value | int, b: Value | int) -> Value:
+        return self.emit_at_entry(f"{operation} i64 {a}, {b}")
+
+    def not_zero(self, number: Value) -> Value:
+        return self.emit(f"icmp ne i64 {number}, 0")
+
+    def real_of(self, number: Value) -> Value:
+        """A whole number as a double in every lane."""
+        return self.broadcast(self.emit(f"sitofp i64 {number} to double"))
 
     def smaller(self, a: Value | int, b: Value | int) -> Value:
         return self.emit(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
@@ -160,7 +209,7 @@ class Assembly:
 
     # the whole text
 
-    def function(self, name: str, arguments: str) -> str:
+    def whole_function(self, name: str, arguments: str) -> str:
         return "\n".join(
             [
                 # whoever calls it for many rows would gain nothing by a copy of its own
@@ -175,6 +224,10 @@ class Assembly:
                 "",
             ]
         )
+
+
+# the type checker sees to it
+_IS_INSTRUCTIONS: type[Instructions] = Assembly
 
 
 def surroundings(width: int) -> str:

@@ -15,9 +15,9 @@ from robolin.algebra.chain import Chain
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, add, rotate, sub
 from robolin.engine.compiled import layout
+from robolin.engine.compiled.instructions import Instructions, Value
 from robolin.engine.compiled.lanes import Lane, Memory, as_value
 from robolin.engine.compiled.layout import Variant
-from robolin.engine.compiled.llvm_text import Assembly, Value
 from robolin.engine.compiled.trace_arm import TracedArm, TracedGroups
 from robolin.engine.compiled.trace_closures import traced_closures
 from robolin.engine.compiled.trace_results import Staging, TracedResult
@@ -40,13 +40,13 @@ class TracedChain:
     """The same questions as any chain answers; the answers are instructions."""
 
     def __init__(
-        self, asm: Assembly, variant: Variant, inputs: Sequence[str], gives: Mapping[str, Shape]
+        self, asm: Instructions, variant: Variant, inputs: Sequence[str], gives: Mapping[str, Shape]
     ) -> None:
         self.asm, self.variant, self.inputs = asm, variant, list(inputs)
         self.arm = TracedArm(asm, variant)
         self.base, self.groups = self.arm.base, TracedGroups(self.arm)
-        self._side = asm.emit_at_entry("add i64 %m, 1")
-        self._area = asm.emit_at_entry(f"mul i64 {self._side}, {self._side}")
+        self._side = asm.whole_at_entry("add", asm.m, 1)
+        self._area = asm.whole_at_entry("mul", self._side, self._side)
         self.scratch_vectors = 0  # per link
         self.table_count = 0
         self.arrays = {name: self.scalars() for name in inputs}
@@ -56,7 +56,7 @@ class TracedChain:
     # the order of the links
 
     def base_to_tip(self) -> Iterable[Value]:
-        return self.asm.loop(Value("%n"), 0, -1)
+        return self.asm.loop(self.asm.n, 0, -1)
 
     def tip_to_base(self) -> Iterable[Value]:
         return self.asm.loop(1, self.base, 1)
@@ -143,7 +143,7 @@ class TracedChain:
         fixed = self.arm.head(layout.FRAME_ORIGIN, 3)
         if not self.variant.roams:
             return fixed
-        links = (self.asm.whole("sub", Value("%n"), i) for i in range(3))
+        links = (self.asm.whole("sub", self.asm.n, i) for i in range(3))
         slides = tuple(self.arrays["q"][k] for k in links)
         return add(fixed, rotate(self.arm.head(layout.ROAMING, 9), slides))
 
@@ -161,7 +161,7 @@ class TracedChain:
 
     def _load(self, i: int, model: str) -> Any:
         asm = self.asm
-        after = asm.whole("mul", Value("%n"), layout.LINK_DOUBLES)
+        after = asm.whole("mul", asm.n, layout.LINK_DOUBLES)
         start = asm.whole("add", after, layout.HEAD_DOUBLES + i * layout.LOAD_DOUBLES)
         numbers = self.arm.numbers(start, layout.LOAD_DOUBLES)
         point: Vector = numbers[9:12]
@@ -184,6 +184,15 @@ class TracedChain:
 
     def given(self, name: str) -> TracedScalars:
         return self.arrays[name]
+
+    def carried_over(self, name: str, k: Value, value: Lane) -> Lane:
+        """The value of link k's joint, whose leader has the value that was given."""
+        if not self.variant.mimics:
+            return value
+        if name in ("tau", "dtau"):
+            return self.arm.fact(layout.FOLLOWS, k).where(0.0, value)
+        value = value * self.arm.constants(k, layout.RATIO, 1)[0]
+        return value + self.arm.constants(k, layout.SHIFT, 1)[0] if name == "q" else value
 
     # storage
 
@@ -223,16 +232,14 @@ class TracedChain:
         return table
 
     def _memory(self, size: int) -> Memory:
-        offset = self.asm.emit_at_entry(f"mul i64 {self.arm.count}, {self.scratch_vectors}")
-        base = self.asm.emit_at_entry(
-            f"getelementptr {self.asm.vector}, ptr %scratch, i64 {offset}"
-        )
+        offset = self.asm.whole_at_entry("mul", self.arm.count, self.scratch_vectors)
+        base = self.asm.vectors_at_entry(self.asm.scratch, offset)
         self.scratch_vectors += size
         return Memory(self.asm, base, size)
 
     def _table_memory(self) -> Memory:
-        offset = self.asm.emit_at_entry(f"mul i64 {self._area}, {self.table_count}")
-        base = self.asm.emit_at_entry(f"getelementptr {self.asm.vector}, ptr %tables, i64 {offset}")
+        offset = self.asm.whole_at_entry("mul", self._area, self.table_count)
+        base = self.asm.vectors_at_entry(self.asm.tables, offset)
         self.table_count += 1
         return Memory(self.asm, base, 1)
 
@@ -252,14 +259,14 @@ class TracedChain:
             first = asm.whole("add", after, 1) if after else start or 1
             beyond = asm.whole("add", through, 1) if through else before or self._side
             return asm.loop(first, beyond, 1)
-        last = asm.whole("sub", before, 1) if before else through or Value("%m")
+        last = asm.whole("sub", before, 1) if before else through or asm.m
         return asm.loop(last, after or (asm.whole("sub", start, 1) if start else 0), -1)
 
     def coordinates_by(self, count: int) -> Iterable[tuple[Value, ...]]:
         # what the last ones lack is worked out again, which takes no more time than once
         asm = self.asm
         for j in asm.loop(1, self._side, count):
-            more = (asm.smaller(asm.whole("add", j, i), Value("%m")) for i in range(1, count))
+            more = (asm.smaller(asm.whole("add", j, i), asm.m) for i in range(1, count))
             yield (j, *more)
 
     def leader(self, j: Value) -> Value:
@@ -279,7 +286,7 @@ class TracedChain:
         asm, said = self.asm, self.complaint.lanes[0]
         above_floor = said.if_less(floor, value, 1.0, 0.0)
         fine = said.if_less(0.0, value, above_floor, 0.0)
-        number = asm.broadcast(asm.emit(f"sitofp i64 {k} to double"))
+        number = asm.real_of(k)
         first = said.select(said.compare("oeq", said, 0.0), Lane(asm, number), said)
         self.complaint.value = (fine.if_less(0.0, fine, said, first),)
         return fine.if_less(0.0, fine, value, float("nan"))

@@ -8,18 +8,18 @@ from typing import Any
 from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.engine.compiled import layout
+from robolin.engine.compiled.instructions import Instructions, Value
 from robolin.engine.compiled.lanes import Fact, Lane
 from robolin.engine.compiled.layout import Variant
-from robolin.engine.compiled.llvm_text import Assembly, Value
 
 
 class TracedArm:
     """The tables `%doubles` and `%wholes`, as `layout` describes them, for one variant."""
 
-    def __init__(self, asm: Assembly, variant: Variant) -> None:
+    def __init__(self, asm: Instructions, variant: Variant) -> None:
         self.asm, self.variant = asm, variant
-        self.base = asm.emit_at_entry("add i64 %n, 1")
-        self.count = asm.emit_at_entry("add i64 %n, 2")
+        self.base = asm.whole_at_entry("add", asm.n, 1)
+        self.count = asm.whole_at_entry("add", asm.n, 2)
         self._known_wholes: dict[tuple[int, str], Value] = {}
         self._epoch = -1
 
@@ -57,7 +57,7 @@ class TracedArm:
 
     def numbers(self, start: Value, count: int) -> tuple[Lane, ...]:
         asm = self.asm
-        first = asm.address(Value("%doubles"), start)
+        first = asm.address(asm.doubles, start)
         return tuple(
             Lane(asm, asm.broadcast(asm.load("double", asm.address(first, i))))
             for i in range(count)
@@ -76,20 +76,17 @@ class TracedArm:
 
     def fact(self, which: int, k: Value) -> Fact:
         """The same as a condition."""
-        return Fact(self.asm, self.asm.emit(f"icmp ne i64 {self.whole(which, k)}, 0"))
+        return Fact(self.asm, self.asm.not_zero(self.whole(which, k)))
 
     def table(self, which: int) -> Value:
         """Where a table begins."""
-        return self.asm.emit_at_entry(
-            f"getelementptr i64, ptr %wholes, i64 "
-            f"{self.asm.emit_at_entry(f'mul i64 {self.count}, {which}')}"
-        )
+        return self.asm.wholes_at_entry(self.asm.whole_at_entry("mul", self.count, which))
 
     def link_of_place(self, i: int) -> Value:
         """The link of the tip (0), of a load (1, …) or of a closure's frame after those."""
         asm = self.asm
         place = asm.whole("mul", self.count, layout.LINK_TABLES)
-        return asm.load("i64", asm.address(Value("%wholes"), asm.whole("add", place, i), "i64"))
+        return asm.load("i64", asm.address(asm.wholes, asm.whole("add", place, i), "i64"))
 
 
 class TracedGroups:

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from robolin.engine.compiled import layout
-from robolin.engine.compiled.llvm_text import Value
 
 if TYPE_CHECKING:
     from robolin.engine.compiled.trace import TracedChain
@@ -24,7 +23,7 @@ def traced_closures(chain: TracedChain) -> list[Any]:
 
 def _frame(chain: TracedChain, i: int) -> Any:
     asm, loads = chain.asm, len(chain.variant.load_models)
-    after = asm.whole("mul", Value("%n"), layout.LINK_DOUBLES)
+    after = asm.whole("mul", asm.n, layout.LINK_DOUBLES)
     before = layout.HEAD_DOUBLES + loads * layout.LOAD_DOUBLES + i * layout.FRAME_DOUBLES
     numbers = chain.arm.numbers(asm.whole("add", after, before), layout.FRAME_DOUBLES)
     return SimpleNamespace(

@@ -8,8 +8,8 @@ from typing import Any
 from robolin.algebra.axes import Axis, Shape
 from robolin.algebra.scalar import Scalar
 from robolin.engine.compiled import layout
+from robolin.engine.compiled.instructions import Value
 from robolin.engine.compiled.lanes import Lane, as_value
-from robolin.engine.compiled.llvm_text import Value
 from robolin.engine.compiled.trace_arm import TracedArm
 
 
@@ -28,9 +28,9 @@ class Staging:
         for name, shape in self.gives.items():
             size = Value("1")
             for axis in shape:
-                size = self._asm.emit_at_entry(f"mul i64 {size}, {self._length(axis)}")
+                size = self._asm.whole_at_entry("mul", size, self._length(axis))
             self.sizes[name], self.offsets[name] = size, so_far
-            so_far = self._asm.emit_at_entry(f"add i64 {so_far}, {size}")
+            so_far = self._asm.whole_at_entry("add", so_far, size)
         self.total = so_far
 
     def store(self, name: str, index: Sequence[Value], value: Scalar, *, more: bool) -> None:
@@ -41,7 +41,7 @@ class Staging:
             before = asm.whole("mul", flat, self._length(axis))
             flat = asm.whole("add", before, self._public(axis, i))
         place = asm.whole("add", self.offsets[name], flat)
-        address = asm.vector_address(Value("%staging"), place)
+        address = asm.vector_address(asm.staging, place)
         lane = Lane(asm, as_value(asm, value))
         if more:
             lane = Lane(asm, asm.load_vector(address)) + lane
@@ -49,13 +49,14 @@ class Staging:
 
     def _length(self, axis: Axis) -> Value:
         rows = str(self._arm.variant.closure_rows)
-        return Value({"joint": "%m", "link": "%n", "closure": rows}.get(str(axis), str(axis)))
+        known = {"joint": self._asm.m, "link": self._asm.n, "closure": Value(rows)}
+        return known.get(str(axis), Value(str(axis)))
 
     def _public(self, axis: Axis, i: Value) -> Value:
         """Where a coordinate, a link or an entry stands in a result."""
         if axis == "joint":
             return self._arm.whole(layout.PLACE, i)
-        return self._asm.whole("sub", Value("%n"), i) if axis == "link" else i
+        return self._asm.whole("sub", self._asm.n, i) if axis == "link" else i
 
 
 class TracedResult:

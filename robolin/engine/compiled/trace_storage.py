@@ -7,8 +7,8 @@ from typing import Protocol
 
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.engine.compiled import layout
+from robolin.engine.compiled.instructions import Instructions, Value
 from robolin.engine.compiled.lanes import Lane, Memory, as_value
-from robolin.engine.compiled.llvm_text import Assembly, Value
 from robolin.engine.compiled.trace_arm import TracedArm
 
 
@@ -118,10 +118,9 @@ class TracedColumn:
 class TracedCell:
     """One vector that a loop carries along; the compiler keeps it in registers where it can."""
 
-    def __init__(self, asm: Assembly, values: Vector) -> None:
+    def __init__(self, asm: Instructions, values: Vector) -> None:
         self._asm = asm
-        kind = f"alloca {asm.vector}, align {8 * asm.width}"
-        self._places = [asm.emit_at_entry(kind) for _ in values]
+        self._places = [asm.variable() for _ in values]
         self.value = values
 
     @property

@@ -1,0 +1,126 @@
+"""An algorithm on one arm, recorded: its inputs, its results, and when they do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from robolin.algebra.axes import Shape, sizes
+from robolin.algebra.comparison import if_less
+from robolin.algebra.scalar import Scalar
+from robolin.engine.direct import DirectChain
+from robolin.engine.parameters import Parameters
+from robolin.engine.recording import Operand, Recorded, Recording, all_behind
+from robolin.engine.shortfall import NEGLIGIBLE, no_inertia
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Results exist only where `value` is positive and above `floor`.
+
+    joint:  the public place of the joint that has no inertia otherwise
+    result: what does not exist otherwise, where it is no joint's fault
+    """
+
+    value: Recorded
+    floor: Operand
+    joint: int = -1
+    result: str = ""
+
+
+@dataclass(frozen=True)
+class RecordedResult:
+    """The numbers of a result in their public order, the last axis quickest."""
+
+    shape: tuple[int, ...]
+    numbers: tuple[Operand, ...]
+
+
+@dataclass(frozen=True)
+class RecordedProgram:
+    """What an algorithm does on one arm, as numbers that remember how they were made.
+
+    inputs:  name -> its numbers, one per joint
+    results: name -> its numbers
+    """
+
+    inputs: Mapping[str, tuple[Recorded, ...]]
+    results: Mapping[str, RecordedResult]
+    guards: tuple[Guard, ...]
+
+    def needed(self) -> list[Recorded]:
+        """Every number that results and guards depend on, in an order that can be computed."""
+        results = [x for result in self.results.values() for x in result.numbers]
+        guards = [x for guard in self.guards for x in (guard.value, guard.floor)]
+        return all_behind([*results, *guards])
+
+
+class RecordingChain(DirectChain):
+    """A chain whose constants are plain numbers and whose inputs are recorded ones."""
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        given: Mapping[str, tuple[Recorded, ...]],
+        shapes: Mapping[str, Shape],
+    ) -> None:
+        super().__init__(parameters, given, shapes=shapes)
+        self.guards: list[Guard] = []
+
+    def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        if not isinstance(value, Recorded):
+            return super().positive(k, value, size)
+        uncancelled: Any = size()
+        largest: Any = if_less(uncancelled, 0.0, -uncancelled, uncancelled)
+        joint = self._parameters.order[self._rows[k - 1].coordinate - 1]
+        self.guards.append(Guard(value, largest * NEGLIGIBLE, joint))
+        return value
+
+    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        if not isinstance(value, Recorded):
+            return super().regular(name, value, least)
+        floor: Any = least
+        self.guards.append(Guard(value, floor, result=name))
+        return value
+
+
+def recorded_inputs(
+    parameters: Parameters, names: Sequence[str]
+) -> dict[str, tuple[Recorded, ...]]:
+    """A number for every joint, under each of the names, in a recording of their own."""
+    recording, n = Recording(), len(parameters.order)
+    return {name: tuple(recording.input(name, i) for i in range(n)) for name in names}
+
+
+def record(
+    parameters: Parameters,
+    algorithm: Callable[[Any], None],
+    needs: tuple[str, ...],
+    gives: Mapping[str, Shape],
+    where: str = "",
+) -> RecordedProgram:
+    """Run the algorithm once; a joint that never has inertia is an error here already."""
+    n, inputs = len(parameters.order), recorded_inputs(parameters, needs)
+    chain = RecordingChain(parameters, inputs, gives)
+    algorithm(chain)
+    if chain.shortfalls:
+        raise no_inertia(chain.shortfalls[0], where)
+    results = {}
+    for name, shape in gives.items():
+        own = sizes(shape, n, parameters.n, parameters.closure_rows)
+        results[name] = RecordedResult(own, _in_order(chain.results.get(name, {}), own))
+    return RecordedProgram(inputs, results, tuple(chain.guards))
+
+
+def _in_order(
+    entries: Mapping[tuple[int, ...], Any], shape: tuple[int, ...]
+) -> tuple[Operand, ...]:
+    numbers: list[Operand] = [0.0] * prod(shape)
+    for index, value in entries.items():
+        place = 0
+        for i, length in zip(index, shape, strict=True):
+            place = place * length + i
+        numbers[place] = value
+    return tuple(numbers)

@@ -1,0 +1,1 @@
+"""Programs made from an arm: C that computes the same bits, and symbolic functions."""

@@ -1,0 +1,187 @@
+"""The header and the source of a generated program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import PurePath
+from textwrap import wrap
+from typing import Any
+
+from robolin.arm import Arm
+from robolin.generating.c_function import CFunction, own_function
+from robolin.generating.c_names import comment_text, function_name, quoted_text
+from robolin.generating.own_functions import Precision
+from robolin.quantities import QUANTITIES, told_by_labels, unit_of
+from robolin.version import __version__
+
+# bytes for saved registers and for functions of our own
+BESIDES = 1024
+
+_ABOUT = """\
+Every function is reentrant: it has no memory of its own, takes nothing from the heap and calls
+no library, and it does the same operations whatever the values are.  Arrays are in the order of
+the joints below, matrices row by row; results must not overlap arguments.  It returns
+
+   0   all is well
+   k   joint k, counted from 1, moves nothing that has inertia: there is no such result
+  -1   an angle is not a number, or beyond {angle:g} rad
+  -2   the result does not exist in this state: it is singular
+
+and whatever it returns other than 0, all results are NaN.
+
+{bits}
+Flags that allow other arithmetic change the last digits: -ffast-math, -Ofast, and
+-ffp-contract=fast, which GCC takes for granted unless -std=c99 is given.
+Give -std=c99 -ffp-contract=off.
+"""
+_SAME_BITS = "Results are the same bits as robolin's own, on every machine with IEEE 754 doubles."
+_IN_FLOAT = "Results are robolin's own, worked out in single precision."
+
+
+@dataclass(frozen=True)
+class CProgram:
+    """Functions of one arm, with what they are called and how exactly they compute.
+
+    contract: what is included, in words
+    """
+
+    arm: Arm
+    prefix: str
+    precision: Precision
+    functions: tuple[CFunction, ...]
+    tables: tuple[str, ...] = ()
+
+    def name(self, function: CFunction) -> str:
+        return function_name(self.prefix, function.verb)
+
+    @property
+    def contract(self) -> Mapping[str, Any]:
+        return self.arm.contract
+
+    def declaration(self, function: CFunction) -> str:
+        real, n = self.precision.real, self.arm.n
+        takes = [f"const {real} {name}[{n}]" for name in function.needs]
+        gives = [f"{real} {name}[{max(1, prod(shape))}]" for name, shape in function.gives.items()]
+        return f"int {self.name(function)}({', '.join((*takes, *gives))})"
+
+
+def contract_lines(contract: Mapping[str, Any]) -> list[str]:
+    """What is included and what is left out, a line for each thing."""
+    return [
+        f"{key}: {value if isinstance(value, str) else ', '.join(map(str, value)) or 'none'}"
+        for key, value in contract.items()
+    ]
+
+
+def header_text(program: CProgram) -> Iterator[str]:
+    """The header: what there is, what it stands on, and what it includes."""
+    upper = program.prefix.upper()
+    yield from _comment(_about(program))
+    yield f"#ifndef {upper}_H"
+    yield f"#define {upper}_H"
+    yield ""
+    yield f"#define {upper}_JOINTS {program.arm.n}"
+    yield f"#define {upper}_CONTRACT_LINES {len(program.contract)}"
+    yield f"#define {upper}_ROBOLIN_VERSION {quoted_text(__version__)}"
+    yield f"#define {upper}_DIGEST {quoted_text(program.arm.digest)}"
+    yield ""
+    yield "/* bytes of stack that a function takes at the most, what it calls included */"
+    for function in program.functions:
+        size = f"({function.numbers} * sizeof({program.precision.real}) + {BESIDES})"
+        yield f"#define {program.name(function).upper()}_STACK {size}"
+    yield ""
+    yield "#ifdef __cplusplus"
+    yield 'extern "C" {'
+    yield "#endif"
+    yield ""
+    yield f"extern const char *const {program.prefix}_joint_names[{upper}_JOINTS];"
+    yield f"extern const char *const {program.prefix}_joint_units[{upper}_JOINTS];"
+    yield f"extern const char *const {program.prefix}_contract[{upper}_CONTRACT_LINES];"
+    for function in program.functions:
+        yield ""
+        yield from _comment(_about_function(program, function))
+        yield f"{program.declaration(function)};"
+    yield ""
+    yield "#ifdef __cplusplus"
+    yield "}"
+    yield "#endif"
+    yield ""
+    yield "#endif"
+
+
+def source_text(program: CProgram) -> Iterator[str]:
+    """The source: data, our own functions as far as they are called, and the functions."""
+    yield f'#include "{program.prefix}.h"'
+    yield ""
+    yield "#ifdef __clang__"
+    yield "#pragma STDC FP_CONTRACT OFF"
+    yield "#endif"
+    yield ""
+    joints = program.arm.joints
+    yield from _texts(program, "joint_names", "JOINTS", program.arm.joint_names)
+    yield from _texts(
+        program, "joint_units", "JOINTS", ["rad" if joint.turns else "m" for joint in joints]
+    )
+    yield from _texts(program, "contract", "CONTRACT_LINES", contract_lines(program.contract))
+    yield from program.tables
+    for which in sorted({which for function in program.functions for which in function.calls}):
+        yield ""
+        yield from own_function(which, program.precision, f"{program.prefix}_")
+    for function in program.functions:
+        yield ""
+        yield program.declaration(function)
+        yield "{"
+        yield from (f"    {line}".rstrip() for line in function.body)
+        yield "}"
+
+
+def _about(program: CProgram) -> Iterator[str]:
+    arm = program.arm
+    yield f"{arm.name}: {', '.join(function.verb for function in program.functions)}"
+    yield f"robolin {__version__}; robot file {PurePath(arm.source).name or 'none'}"
+    yield f"SHA-256 of the robot file: {arm.digest or 'none'}"
+    yield ""
+    exact = program.precision.real == "double"
+    bits = _SAME_BITS if exact else _IN_FLOAT
+    yield from _ABOUT.format(angle=program.precision.largest_angle, bits=bits).splitlines()
+    yield ""
+    yield "Joints:"
+    for i, joint in enumerate(arm.joints, start=1):
+        yield f"  {i}  {joint.name}  {'rad' if joint.turns else 'm'}"
+    yield ""
+    yield "What is included:"
+    yield from (f"  {line}" for line in contract_lines(program.contract))
+
+
+def _about_function(program: CProgram, function: CFunction) -> Iterator[str]:
+    yield f"{function.verb}: {function.algorithm}"
+    kinds = [joint.kind for joint in program.arm.joints]
+    shapes = {**dict.fromkeys(function.needs, (program.arm.n,)), **function.gives}
+    for name, shape in shapes.items():
+        size = " x ".join(map(str, shape)) or "1"
+        yield f"  {name}: {size}{_unit(name, kinds)}"
+
+
+def _unit(name: str, kinds: Sequence[str]) -> str:
+    """The unit, where all entries have the same one whatever they are about."""
+    parts = QUANTITIES[name].parts if name in QUANTITIES else ("closure",)
+    if any(part.startswith("closure") for part in parts) or told_by_labels(name):
+        return ""
+    return f", {unit_of(name, kinds)}"
+
+
+def _comment(lines: Iterator[str]) -> Iterator[str]:
+    yield "/*"
+    for line in lines:
+        indent = " " * (len(line) - len(line.lstrip()))
+        for part in wrap(comment_text(line), 96, subsequent_indent=indent + "  ") or [""]:
+            yield f" * {part}".rstrip()
+    yield " */"
+
+
+def _texts(program: CProgram, name: str, size: str, texts: Sequence[str]) -> Iterator[str]:
+    yield f"const char *const {program.prefix}_{name}[{program.prefix.upper()}_{size}] = {{"
+    yield from (f"    {quoted_text(text)}," for text in texts)
+    yield "};"

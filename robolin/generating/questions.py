@@ -1,0 +1,69 @@
+"""What a program can be asked for: every question of the catalogue that the arm can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robolin.arm import ORIGIN, Arm
+from robolin.dynamics.algorithm import Algorithm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.parameters import Parameters
+from robolin.errors import RobolinError, UsageError
+from robolin.evaluation.arm_cache import arm_cache
+from robolin.evaluation.evaluate import same_when_closed
+from robolin.evaluation.methods import METHODS, Method, algorithm_for
+from robolin.input_checks import require_arm, require_loops, require_tree
+from robolin.kinematics.frames import at_frame
+from robolin.wording import did_you_mean, listed
+
+QUESTIONS = tuple(dict.fromkeys(each.verb or name for name, each in ALGORITHMS.items()))
+
+ABOUT_A_FRAME = frozenset(
+    {
+        *("jacobian", "frame-motion", "frame-derivatives", "tip-acceleration"),
+        *("operational-space", "operational-space-inverse"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A question with the algorithm that answers it on an arm, which has its frame in mind."""
+
+    verb: str
+    arm: Arm
+    algorithm: Algorithm
+
+    @property
+    def parameters(self) -> Parameters:
+        return arm_cache(self.arm).parameters
+
+
+def chosen(
+    arm: Arm,
+    verb: str,
+    method: Method = "auto",
+    frame: str | None = None,
+    point: Sequence[float] = ORIGIN,
+) -> Chosen:
+    """Which algorithm answers the verb on this arm, whether spelt with - or with _."""
+    require_arm(arm)
+    if not isinstance(verb, str) or (verb := verb.replace("_", "-")) not in QUESTIONS:
+        hint = did_you_mean(str(verb), QUESTIONS, f"there are {', '.join(QUESTIONS)}")
+        raise UsageError(f"there is no verb '{verb}' to make a program of", hint=hint)
+    if method not in METHODS:
+        raise UsageError(f"there is no method '{method}'", hint=f"methods are {listed(METHODS)}")
+    if not same_when_closed(verb):
+        require_tree(arm, verb)
+    if ALGORITHMS.get(verb) is not None and ALGORITHMS[verb].kind == "closed":
+        require_loops(arm)
+    if verb == "link-accelerations" and arm.groups:
+        raise RobolinError(
+            f"{verb}: joints with several freedoms have links that are none",
+            where=arm.source,
+            hint="ask for frame-motion, frame by frame",
+        )
+    if verb in ABOUT_A_FRAME:
+        arm = at_frame(arm, frame, point)
+    return Chosen(verb, arm, ALGORITHMS[algorithm_for(arm, verb, method)])
