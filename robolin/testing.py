@@ -23,7 +23,7 @@ from robolin.answering.posed_question import silent
 from robolin.arrays import Numbers
 from robolin.checking.compare import Comparison, compared
 from robolin.checking.outcome import compared_lines
-from robolin.checking.recording import record_result
+from robolin.checking.record_results import record_result
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, format_named

@@ -17,8 +17,8 @@ from robolin.checking.changed_place import changed_place
 from robolin.checking.compare import Comparison, compared
 from robolin.checking.model_changes import model_changes
 from robolin.checking.outcome import Outcome
+from robolin.checking.record_results import record_inquiry
 from robolin.checking.recorded_question import Inputs, RecordedQuestion, recorded_question
-from robolin.checking.recording import record_inquiry
 from robolin.checking.tolerance import Tolerances, tolerances_in
 from robolin.description.building.option_texts import options_from_texts
 from robolin.description.load import figures

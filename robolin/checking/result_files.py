@@ -11,8 +11,8 @@ from robolin.answering.posed_question import Settings
 from robolin.background import close
 from robolin.checking.check_results import CheckSettings, check_file
 from robolin.checking.outcome import Outcome
+from robolin.checking.record_results import record_result
 from robolin.checking.recorded_question import Inputs
-from robolin.checking.recording import record_result
 from robolin.checking.tolerance import Tolerances, same_for_all
 from robolin.files.apart import require_apart
 from robolin.files.formats import FORMATS

@@ -110,7 +110,7 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
         inquiry, out = asked_in(ctx)
 
     def write(answer: Result | ResultStream) -> None:
-        from robolin.checking.recording import as_reference
+        from robolin.checking.record_results import as_reference
 
         if out.path is None:
             hint = "-o FILE.npz, or .csv, .json or .parquet"
@@ -123,7 +123,7 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
 def _record_suite(path: str | None) -> None:
     from robolin.answering.posed_question import QUIETLY
     from robolin.checking.check_results import in_case
-    from robolin.checking.recording import record_inquiry
+    from robolin.checking.record_results import record_inquiry
     from robolin.checking.suite import nearest_suite
     from robolin.checking.tolerance import Tolerances
 
