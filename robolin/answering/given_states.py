@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, Never
 
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
-from robolin.answering.verbs import SAMPLES, TRAJECTORY, Verb
+from robolin.answering.verbs import RECORDING, SAMPLES, TRAJECTORY, Verb
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
+from robolin.trajectory.column_rules import RecordingRules
 from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ class States:
         on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
         samples: how many random states between the joints' limits, for verbs that look at many
         seed: which ones
+        columns: how columns of the file are called, such as 'position=/states/{joint}/position'
+        time: the column of the file with the time, where it is not called so
+        degrees: True if angles in the file are in degrees
 
     Example:
         >>> robolin.States(q=[0.3, -0.7], qd={"elbow": 0.5}).values
@@ -63,6 +67,9 @@ class States:
     on_bad_row: str | None
     samples: int | None
     seed: int | None
+    columns: tuple[str, ...] | None
+    time: str | None
+    degrees: bool | None
 
     def __init__(
         self,
@@ -79,6 +86,9 @@ class States:
         on_bad_row: Literal["error", "nan"] | None = None,
         samples: int | None = None,
         seed: int | None = None,
+        columns: Sequence[str] | Mapping[str, str] | str | None = None,
+        time: str | None = None,
+        degrees: bool = False,
         **unknown: Never,
     ) -> None:
         for name in unknown:
@@ -91,6 +101,9 @@ class States:
             "on-bad-row": on_bad_row,
             "samples": samples,
             "seed": seed,
+            "columns": columns,
+            "time": time,
+            "degrees": degrees,
         }.items():
             plain = plain_value(_ANY, label, known[label], value)
             object.__setattr__(self, label.replace("-", "_"), plain)
@@ -106,6 +119,10 @@ class States:
         if self.trajectory is None and self.on_bad_row == NAN and not self.arrays:
             hint = "one state has an answer or none"
             raise UsageError("needs --trajectory", where="--on-bad-row=nan", hint=hint)
+        for name in RECORDING:
+            if self.trajectory is None and getattr(self, name) is not None:
+                hint = "it says how a file is meant"
+                raise UsageError("has no effect without --trajectory", where=f"--{name}", hint=hint)
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
             hint = "give every quantity as an array of shape (rows, n)"
@@ -129,13 +146,23 @@ class States:
     @property
     def options(self) -> dict[str, Any]:
         """What a result records of the states: the file by its last name, the rest as it is."""
-        flags = {"on-bad-row": self.on_bad_row, "samples": self.samples, "seed": self.seed}
+        flags: dict[str, Any] = {
+            "on-bad-row": self.on_bad_row,
+            "samples": self.samples,
+            "seed": self.seed,
+            **{name: getattr(self, name) for name in RECORDING},
+        }
         options: dict[str, Any] = {
             **self.typed,
             **{name: PurePath(path).name for name, path in self.files.items()},
             **{name: value for name, value in flags.items() if value is not None},
         }
         return {**options, ARRAYS: "arrays"} if self.arrays else options
+
+    def rules(self, arm: Arm) -> RecordingRules:
+        """How the file with the states is meant, for this arm."""
+        turning = tuple(joint.turns for joint in arm.joints)
+        return RecordingRules(self.columns or (), self.time, bool(self.degrees), turning)
 
     def require_none_drawn(self, needed: str) -> None:
         """Refuse samples where they would have no effect; `needed` is what they go with."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
-from robolin.answering.verbs import MODEL, VERBS, Verb, answering_verb
+from robolin.answering.verbs import MODEL, RECORDING, VERBS, Verb, answering_verb
 from robolin.errors import UsageError
 from robolin.wording import did_you_mean
 
@@ -138,6 +138,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         "on-bad-row": states.on_bad_row,
         "samples": states.samples,
         "seed": states.seed,
+        **{name: getattr(states, name) for name in RECORDING},
     }
     for label, value in given.items():
         if value is not None and label not in verb.states_from:

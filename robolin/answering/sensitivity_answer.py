@@ -70,7 +70,8 @@ def require_sense(question: Question, states: States, arm: str) -> None:
 
 def _motion(posed: PosedQuestion, path: str) -> Trajectory:
     """The nominal motion, with everything that it must have."""
-    motion = read_trajectory(path, posed.arm.joint_names, ("q", "qd"), ("tau", "qdd"))
+    arm, rules = posed.arm, posed.states.rules(posed.arm)
+    motion = read_trajectory(path, arm.joint_names, ("q", "qd"), ("tau", "qdd"), rules)
     file = file_label(path)
     posed.note(*(f"{file}: {note}" for note in motion.notes))
     if motion.time is None:

@@ -70,7 +70,7 @@ def opened_rows(
     else:
         path = posed.states.trajectory
         _require_readable(posed, path, names)
-        stream = open_trajectory(path, arm.joint_names, ("q",), names[1:])
+        stream = open_trajectory(path, arm.joint_names, ("q",), names[1:], posed.states.rules(arm))
         source = FileRows(posed.opened.enter_context(stream), file_label(path))
     motion = many_states(arm, posed.question, needs, torque, source.given, source.name)
     _tell(posed, motion, source)

@@ -50,7 +50,17 @@ MODEL: Mapping[str, Ask] = {
     **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
     "wrench-frame": Ask("choice", WRENCH_MODELS),
 }
-TRAJECTORY: Mapping[str, Ask] = {"trajectory": FILE, "on-bad-row": Ask("choice", ON_BAD_ROW)}
+# how a recording is meant
+RECORDING: Mapping[str, Ask] = {
+    "columns": TEXTS,
+    "time": TEXT,
+    "degrees": SWITCH,
+}
+TRAJECTORY: Mapping[str, Ask] = {
+    "trajectory": FILE,
+    "on-bad-row": Ask("choice", ON_BAD_ROW),
+    **RECORDING,
+}
 SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
 
 # which linear model of an arm is meant

@@ -6,17 +6,20 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 
 from robolin.arrays import Floats, Numbers
 from robolin.errors import FileError, RobolinError
+from robolin.files.compressed import compression, opened_compressed, uncompressed_name
+from robolin.files.csv.delimiters import WithCommas
 from robolin.files.formats import FORMATS, PIPED, extensions, require_known, trajectory_formats
 from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource
+from robolin.trajectory.column_rules import AS_IT_IS, RecordingRules, native_columns
 from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.orientation import angles
 from robolin.trajectory.trajectory import Chunk, Trajectory
@@ -25,6 +28,12 @@ from robolin.trajectory.trajectory import Chunk, Trajectory
 MOST_ROWS, FEWEST_ROWS, NUMBERS_AT_ONCE = 16384, 64, 1 << 19
 
 _BUFFER = 1 << 20
+
+# what a table of numbers in text may be called besides .csv
+TEXT_ENDINGS = (".tsv", ".txt", ".tab")
+
+_ANGULAR = frozenset({"q", "qd", "qdd"})
+_DEGREE = np.pi / 180.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,8 @@ class TrajectoryStream:
     table: TableFile
     matched: Matched
     file: str
+    assumed: tuple[str, ...] = ()
+    rules: RecordingRules = AS_IT_IS
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -45,7 +56,7 @@ class TrajectoryStream:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return self.matched.notes
+        return (*self.assumed, *self.matched.notes)
 
     @property
     def rows_at_once(self) -> int:
@@ -95,6 +106,9 @@ class TrajectoryStream:
             return found
 
         columns = {name: gathered(places) for name, places in self.matched.columns.items()}
+        if self.rules.degrees:
+            for name in _ANGULAR & columns.keys():
+                columns[name][:, list(self.rules.turning)] *= _DEGREE
         for each in self.matched.orientations:
             angled = angles(each, gathered(each.columns), block.place, gaps)
             columns["q"][:, list(each.places)] = angled
@@ -115,30 +129,33 @@ def open_trajectory(
     joints: Sequence[str],
     needs: Sequence[str],
     optional: Sequence[str] = (),
+    rules: RecordingRules = AS_IT_IS,
 ) -> Iterator[TrajectoryStream]:
     """Open a file with the quantities ('q', 'qd', 'qdd', 'tau') of these joints.
 
     path:     '-' is CSV on stdin
     needs:    a missing column is an error
     optional: left out if the file has no such column, 0 for the joints it leaves out
+    rules:    how the recording is meant
     """
     file = "<stdin>" if str(path) == "-" else str(path)
     form = _format(str(path))
-    stream = _opened(str(path), file)
-    try:
-        table = _table(form, stream, str(path), file, joints)
-        matched = match(table.names, joints, needs, optional, where=file)
-        yield TrajectoryStream(table, matched, file)
-    finally:
-        if str(path) != "-":
-            stream.close()
+    with _opened(str(path), file, form) as (stream, regular):
+        table = _table(form, TableSource(stream, str(path), file, regular, joints))
+        native = native_columns(table.names, joints, rules, file)
+        matched = match(native.names, joints, needs, optional, where=file)
+        yield TrajectoryStream(table, matched, file, native.notes, rules)
 
 
 def read_trajectory(
-    path: str | Path, joints: Sequence[str], needs: Sequence[str], optional: Sequence[str] = ()
+    path: str | Path,
+    joints: Sequence[str],
+    needs: Sequence[str],
+    optional: Sequence[str] = (),
+    rules: RecordingRules = AS_IT_IS,
 ) -> Trajectory:
     """The whole trajectory at once, with None for the quantities it lacks."""
-    with open_trajectory(path, joints, needs, optional) as stream:
+    with open_trajectory(path, joints, needs, optional, rules) as stream:
         chunks = list(stream.chunks())
         digest = stream.table.digest()
     columns = {name: np.concatenate([c.columns[name] for c in chunks]) for name in stream.given}
@@ -175,30 +192,48 @@ def _format(path: str) -> str:
         return PIPED
     known = trajectory_formats()
     hint = f"use one of {extensions(known, ', ')}, or - for {PIPED.upper()} on stdin"
-    return require_known(path, known, "trajectory format", hint)
+    name = uncompressed_name(path)
+    if name.lower().endswith(TEXT_ENDINGS):
+        return "csv"
+    return require_known(name, known, "trajectory format", hint)
 
 
-def _opened(path: str, file: str) -> BinaryIO:
+@contextmanager
+def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
+    """The bytes of a file from their beginning, and whether it can be read again as they are."""
     if path == "-":
         held = sys.stdin.buffer
         # without a buffer, so that nothing is locked while a thread waits for more to come
-        return getattr(held, "raw", held)
-    try:
-        return open(path, "rb", buffering=_BUFFER)
-    except FileNotFoundError as error:
-        raise FileError("no such file", where=file, hint="check the path") from error
-    except OSError as error:
-        raise FileError(f"could not read: {error.strerror or error}", where=file) from error
+        yield getattr(held, "raw", held), False
+        return
+    with ExitStack() as stack:
+        try:
+            packed = bool(compression(path))
+            if packed:
+                stream = stack.enter_context(opened_compressed(path))
+            else:
+                stream = stack.enter_context(open(path, "rb", buffering=_BUFFER))
+            regular = not packed and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        except FileNotFoundError as error:
+            raise FileError("no such file", where=file, hint="check the path") from error
+        except OSError as error:
+            raise FileError(f"could not read: {error.strerror or error}", where=file) from error
+        if form == "csv" and (regular or packed):
+            commas = WithCommas(stream, file)
+            if regular and not commas.translates:
+                stream.seek(0)
+            else:
+                stream, regular = cast(BinaryIO, commas), False
+        yield stream, regular
 
 
-def _table(form: str, stream: BinaryIO, path: str, file: str, joints: Sequence[str]) -> TableFile:
-    with _read_errors(file):
-        regular = path != "-" and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-        if not (regular or FORMATS[form].read_piped):
+def _table(form: str, source: TableSource) -> TableFile:
+    with _read_errors(source.file):
+        if not (source.regular or FORMATS[form].read_piped):
             piped = " and ".join(n.upper() for n, each in FORMATS.items() if each.read_piped)
-            hint = f"only {piped} can be piped"
-            raise FileError("this is a pipe or a device", where=file, hint=hint)
-        return FORMATS[form].open_table(TableSource(stream, path, file, regular, joints))
+            hint = f"only {piped} can be piped or compressed"
+            raise FileError("this is a pipe or a device", where=source.file, hint=hint)
+        return FORMATS[form].open_table(source)
 
 
 @contextmanager

@@ -42,6 +42,27 @@ _TRAJECTORY = [
         help="What becomes of a row with a number that is not finite, or without an answer: "
         "nothing is written at all, or NaN is written for this row.",
     ),
+    flag(
+        "--columns",
+        section=STATE,
+        multiple=True,
+        metavar="QUANTITY=PATTERN",
+        help="How columns of the file are called, where not as above: "
+        "position=/joint_states/{joint}/position; {index} counts joints from 0, {number} from 1; "
+        "repeatable, for position, velocity, acceleration and effort.",
+    ),
+    flag(
+        "--time",
+        section=STATE,
+        metavar="COLUMN",
+        help="The column with the time.  [default: time, else t, stamp, timestamp or __time]",
+    ),
+    flag(
+        "--degrees",
+        section=STATE,
+        is_flag=True,
+        help="Angles and their rates in the file are in degrees.",
+    ),
 ]
 
 

@@ -1,0 +1,39 @@
+"""Tables whose columns are separated by tabs or semicolons, as CSV."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from robolin.errors import RobolinError
+
+_TABS = bytes.maketrans(b"\t", b",")
+# with semicolons between columns, a comma is a decimal point
+_SEMICOLONS = bytes.maketrans(b";,", b",.")
+_LONGEST_HEADER = 16 << 20
+
+
+class WithCommas:
+    """A stream of CSV, made of one whose first line shows another separator."""
+
+    def __init__(self, stream: BinaryIO, file: str) -> None:
+        self._stream, self._file = stream, file
+        self._head = stream.readline(_LONGEST_HEADER)
+        self._table: bytes | None = None
+        if b"," not in self._head and b";" in self._head:
+            self._table = _SEMICOLONS
+        elif b"," not in self._head and b"\t" in self._head:
+            self._table = _TABS
+        self.translates = self._table is not None
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes, the first line before all others."""
+        data = self._head if self._head else self._stream.read(size)
+        self._head = b""
+        if self._table is None:
+            return data
+        if b'"' in data or (self._table is _TABS and b"," in data):
+            what = "quotes" if b'"' in data else "commas"
+            hint = "separate columns with commas, and write numbers with a decimal point"
+            message = f"there are {what} in a table that is not separated by commas"
+            raise RobolinError(message, where=self._file, hint=hint)
+        return data.translate(self._table)

@@ -1,0 +1,184 @@
+"""Recordings as other programs write them: their columns under the names that are native here.
+
+What is told by the user comes first.  What is recognized without being told is recognized only
+where every joint of the arm is found that way and in no other, and a note says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from robolin.errors import RobolinError, UsageError
+from robolin.quantities import COLUMN_WORDS, column_name
+from robolin.wording import did_you_mean, quoted
+
+TIME = "time"
+TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s")
+
+_WORDS = {word: short for short, word in COLUMN_WORDS.items()}
+# position[0], position.0
+_INDEXED = re.compile(rf"(.*?)({'|'.join(COLUMN_WORDS.values())})(?:\[(\d+)\]|\.(\d+))")
+_PLACES = ("{joint}", "{index}", "{number}")
+
+
+@dataclass(frozen=True)
+class RecordingRules:
+    """How a recording is meant.
+
+    columns: 'position=PATTERN' for each quantity, with {joint}, {index} (from 0) or {number}
+    time:    the column with the time, where that is not its name
+    degrees: whether angles and their rates are in degrees
+    turning: for each joint whether it turns, so that degrees can be meant
+    """
+
+    columns: tuple[str, ...] = ()
+    time: str | None = None
+    degrees: bool = False
+    turning: tuple[bool, ...] = ()
+
+
+AS_IT_IS = RecordingRules()
+
+
+@dataclass(frozen=True)
+class NativeColumns:
+    """The columns of a file under the names that are looked for, and what was assumed."""
+
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def native_columns(
+    columns: Sequence[str], joints: Sequence[str], rules: RecordingRules, where: str
+) -> NativeColumns:
+    """Every column of a recording by the name it would have in a native file."""
+    renamed: dict[str, str] = {}
+    notes: list[str] = []
+    if rules.columns:
+        for text in rules.columns:
+            renamed |= _told(text, columns, joints, where)
+    elif not _any_native(columns, joints):
+        renamed, note = _recognized(columns, joints, where)
+        notes += note
+    if (time := _time_column(columns, renamed, rules, where)) is not None and time != TIME:
+        renamed = {**renamed, time: TIME}
+        if rules.time is None:
+            notes.append(f"time is taken from the column '{time}'")
+    return NativeColumns(tuple(renamed.get(name, name) for name in columns), tuple(notes))
+
+
+def _told(text: str, columns: Sequence[str], joints: Sequence[str], where: str) -> dict[str, str]:
+    """The columns that one rule names."""
+    word, equals, pattern = (part.strip() for part in text.partition("="))
+    flag = f"--columns={text}"
+    if not equals or word not in _WORDS:
+        hint = f"QUANTITY is one of {', '.join(_WORDS)}"
+        raise UsageError("this is not QUANTITY=PATTERN", where=flag, hint=hint)
+    if not any(place in pattern for place in _PLACES):
+        hint = "for example position=/joint_states/{joint}/position"
+        raise UsageError(f"the pattern has none of {', '.join(_PLACES)}", where=flag, hint=hint)
+    found: dict[str, str] = {}
+    for i, joint in enumerate(joints):
+        name = _filled(pattern, joint, i)
+        if name in columns:
+            found[name] = column_name(_WORDS[word], joint)
+    if not found:
+        wanted = _filled(pattern, joints[0], 0) if joints else pattern
+        hint = did_you_mean(wanted, columns, "look at the first line of the file")
+        raise RobolinError(f"there is no column such as '{wanted}'", where=where, hint=hint)
+    return found
+
+
+def _filled(pattern: str, joint: str, i: int) -> str:
+    name = pattern.replace("{joint}", joint)
+    return name.replace("{index}", str(i)).replace("{number}", str(i + 1))
+
+
+def _any_native(columns: Sequence[str], joints: Sequence[str]) -> bool:
+    """Whether a quantity of a joint is called as it is here: then nothing else is looked for."""
+    known = set(columns)
+    for i, joint in enumerate(joints):
+        for short in COLUMN_WORDS:
+            spellings = (column_name(short, joint), f"{short}_{joint}", f"{joint}.{short}")
+            if known & {*spellings, f"{short}{i + 1}", f"{short}[{i}]"}:
+                return True
+    return False
+
+
+def _recognized(
+    columns: Sequence[str], joints: Sequence[str], where: str
+) -> tuple[dict[str, str], list[str]]:
+    """Columns behind a common prefix, numbered in a list, or called as the joints themselves."""
+    prefixes = list(dict.fromkeys(_prefixes(columns, joints)))
+    if len(prefixes) > 1:
+        hint = f"say which: --columns position={prefixes[0]}{{joint}}/position"
+        message = f"positions are there more than once: behind {quoted(prefixes)}"
+        raise RobolinError(message, where=where, hint=hint)
+    if prefixes:
+        (prefix,) = prefixes
+        return _behind(prefix, columns, joints), [f"columns are taken behind the prefix '{prefix}'"]
+    if numbered := _numbered(columns, joints):
+        order = ", ".join(joints)
+        return numbered, [f"columns are numbered; joints taken in this order: {order}"]
+    if joints and all(joint in columns for joint in joints):
+        positions = {joint: column_name("q", joint) for joint in joints}
+        return positions, ["columns named after joints are taken as positions"]
+    return {}, []
+
+
+def _prefixes(columns: Sequence[str], joints: Sequence[str]) -> Iterator[str]:
+    """What stands before the position of every joint."""
+    known = set(columns)
+    for column in columns:
+        ending = column_name("q", joints[0]) if joints else ""
+        if ending and column.endswith(ending) and column != ending:
+            prefix = column.removesuffix(ending)
+            if all(prefix + column_name("q", joint) in known for joint in joints):
+                yield prefix
+
+
+def _behind(prefix: str, columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
+    native = {column_name(short, joint) for short in COLUMN_WORDS for joint in joints}
+    return {
+        name: rest
+        for name in columns
+        if name.startswith(prefix) and (rest := name.removeprefix(prefix)) in native
+    }
+
+
+def _numbered(columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
+    """Quantities in lists such as position[0], each with as many entries as there are joints."""
+    lists: dict[tuple[str, str], dict[int, str]] = {}
+    for name in columns:
+        if match := _INDEXED.fullmatch(name):
+            place = int(match[3] or match[4])
+            lists.setdefault((match[1], match[2]), {})[place] = name
+    renamed: dict[str, str] = {}
+    for (prefix, word), entries in lists.items():
+        same = [each for each in lists if each[1] == word]
+        if sorted(entries) == list(range(len(joints))) and same == [(prefix, word)]:
+            for i, name in entries.items():
+                renamed[name] = column_name(_WORDS[word], joints[i])
+    return renamed if any(name.endswith("/position") for name in renamed.values()) else {}
+
+
+def _time_column(
+    columns: Sequence[str], renamed: Mapping[str, str], rules: RecordingRules, where: str
+) -> str | None:
+    if rules.time is not None:
+        if rules.time not in columns:
+            hint = did_you_mean(rules.time, columns)
+            raise RobolinError(f"there is no column '{rules.time}'", where=where, hint=hint)
+        if TIME in columns and rules.time != TIME:
+            message = f"'{rules.time}' is to be the time, but there is a column 'time'"
+            raise RobolinError(message, where=where, hint="rename one of them")
+        return rules.time
+    if TIME in columns:
+        return TIME
+    found = [name for name in TIME_NAMES if name in columns and name not in renamed]
+    if len(found) > 1:
+        hint = f"--time {found[0]} says which"
+        raise RobolinError(f"{quoted(found)} could be the time", where=where, hint=hint)
+    return found[0] if found else None

@@ -1,0 +1,186 @@
+"""Recordings as other programs write them give the result of the native file, or say what helps."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robolin.errors import RobolinError
+from robolin.trajectory.column_rules import RecordingRules, native_columns
+from tests.cli.command import Ran, robolin
+
+JOINTS = ("shoulder", "elbow")
+VALUES = np.random.default_rng(0).uniform(-1, 1, (5, 4)).round(6)
+TIME = np.arange(5) * 0.25
+
+
+def text(names: list[str], values: np.ndarray, separator: str = ",", point: str = ".") -> str:
+    rows = [[repr(float(x)).replace(".", point) for x in row] for row in values]
+    return "\n".join(separator.join(row) for row in [names, *rows]) + "\n"
+
+
+def named(pattern: str, *words: str) -> list[str]:
+    """Columns for both joints, quantity by quantity."""
+    return [
+        pattern.format(joint=joint, word=word, index=i, number=i + 1)
+        for word in words
+        for i, joint in enumerate(JOINTS)
+    ]
+
+
+NATIVE = text(["time", *named("{joint}/{word}", "position", "velocity")], np.c_[TIME, VALUES])
+
+
+def run(*args: str) -> Ran:
+    return robolin("inverse", "two-link", "--format", "csv", *args)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("native.csv").write_text(NATIVE)
+
+
+def shape(pattern: str, time: str = "time", *words: str, **more: str) -> str:
+    columns = named(pattern, *(words or ("position", "velocity")))
+    return text([time, *columns], np.c_[TIME, VALUES], **more)
+
+
+DEGREES = text(
+    ["time", *named("{joint}/{word}", "position", "velocity")], np.c_[TIME, np.degrees(VALUES)]
+)
+READ = [
+    ("native, with underscores", "r.csv", shape("{word}_{joint}", "time", "q", "qd"), ()),
+    ("native, with points", "r.csv", shape("{joint}.{word}", "time", "q", "qd"), ()),
+    ("numbered from 1", "r.csv", shape("{word}{number}", "time", "q", "qd"), ()),
+    ("numbered from 0", "r.csv", shape("{word}[{index}]", "time", "q", "qd"), ()),
+    ("PlotJuggler", "r.csv", shape("/joint_states/{joint}/{word}", "__time"), ()),
+    ("a robot's prefix", "r.csv", shape("left/{joint}/{word}"), ()),
+    ("lists", "r.csv", shape("{word}[{index}]"), ()),
+    ("lists behind a topic", "r.csv", shape("/joint_states/{word}[{index}]", "stamp"), ()),
+    ("lists with points", "r.csv", shape("/joint_states/{word}.{index}"), ()),
+    ("time called t", "r.csv", shape("{joint}/{word}", "t"), ()),
+    ("time called stamp", "r.csv", shape("{joint}/{word}", "stamp"), ()),
+    ("time called timestamp", "r.csv", shape("{joint}/{word}", "timestamp"), ()),
+    ("time told", "r.csv", shape("{joint}/{word}", "clock"), ("--time", "clock")),
+    (
+        "columns told",
+        "r.csv",
+        shape("{joint} {word} (rad)"),
+        (
+            "--columns",
+            "position={joint} position (rad)",
+            "--columns",
+            "velocity={joint} velocity (rad)",
+        ),
+    ),
+    (
+        "columns told by number",
+        "r.csv",
+        shape("j{number}_{word}"),
+        ("--columns", "position=j{number}_position", "--columns", "velocity=j{number}_velocity"),
+    ),
+    ("semicolons", "r.csv", shape("{joint}/{word}", separator=";"), ()),
+    ("decimal commas", "r.csv", shape("{joint}/{word}", separator=";", point=","), ()),
+    ("tabs", "r.csv", shape("{joint}/{word}", separator="\t"), ()),
+    ("tabs in a .tsv", "r.tsv", shape("{joint}/{word}", separator="\t"), ()),
+    ("a .txt", "r.txt", NATIVE, ()),
+    ("lines of Windows", "r.csv", NATIVE.replace("\n", "\r\n"), ()),
+    ("a byte order mark", "r.csv", "\ufeff" + NATIVE, ()),
+    ("spaces in the header", "r.csv", NATIVE.replace(",", ", ", 4), ()),
+    ("a column nobody asked for", "r.csv", NATIVE.replace("time", "time,mode", 1), None),
+]
+
+
+@pytest.mark.parametrize(("name", "file", "content", "flags"), READ, ids=[row[0] for row in READ])
+def test_a_recording_gives_the_bytes_of_the_native_file(name, file, content, flags):
+    """The same motion under other names and separators has the same torques, to the last byte."""
+    if flags is None:
+        head, *rows = content.splitlines()
+        content = "\n".join([head, *(row.replace(",", ",7,", 1) for row in rows)]) + "\n"
+    Path(file).write_text(content, encoding="utf-8")
+    expected, found = run("--trajectory", "native.csv"), run("--trajectory", file, *(flags or ()))
+    assert found.code == 0, found.err
+    assert found.out == expected.out
+
+
+def test_a_compressed_recording_is_the_recording():
+    """A .csv.gz has the result of the file in it; a damaged one is refused as that."""
+    with gzip.open("r.csv.gz", "wt") as stream:
+        stream.write(NATIVE)
+    found = run("--trajectory", "r.csv.gz")
+    assert (found.code, found.out) == (0, run("--trajectory", "native.csv").out)
+    Path("cut.csv.gz").write_bytes(Path("r.csv.gz").read_bytes()[:-9])
+    found = run("--trajectory", "cut.csv.gz")
+    assert (found.code, "cut off or damaged" in found.err) == (4, True)
+
+
+def test_degrees_are_told():
+    """With --degrees, angles and rates of a file are those in rad, to rounding."""
+    Path("r.csv").write_text(DEGREES)
+    found = run("--trajectory", "r.csv", "--degrees")
+    assert found.code == 0, found.err
+    assert np.allclose(found.numbers, run("--trajectory", "native.csv").numbers, rtol=1e-13)
+
+
+def test_what_was_recognized_is_said():
+    """Nothing is guessed silently: a note names what was taken off, and the order of joints."""
+    Path("r.csv").write_text(shape("/joint_states/{joint}/{word}", "__time"))
+    said = run("--trajectory", "r.csv").err
+    assert "behind the prefix '/joint_states/'" in said
+    assert "time is taken from the column '__time'" in said
+    Path("r.csv").write_text(text(["shoulder", "elbow"], VALUES[:, :2]))
+    assert "taken as positions" in run("--trajectory", "r.csv").err
+
+
+def test_rules_are_stored_with_the_result():
+    """`check` reads a recording the way it was read when its result was stored."""
+    Path("r.csv").write_text(shape("j{number}_{word}", "clock"))
+    rules = ("--columns", "position=j{number}_position", "--time", "clock", "--degrees")
+    assert robolin("inverse", "two-link", "--trajectory", "r.csv", *rules, "-o", "x.npz").code == 0
+    assert robolin("check", "x.npz").code == 0
+
+
+TWICE = text(
+    [*named("/a/{joint}/{word}", "position"), *named("/b/{joint}/{word}", "position")], VALUES
+)
+REFUSED = [
+    (TWICE, (), 3, "--columns position=/a/{joint}/position"),
+    (shape("{joint}/{word}", "t").replace("t,", "t,stamp,", 1), (), 3, "--time t says which"),
+    (NATIVE, ("--time", "tme"), 3, "did you mean 'time'?"),
+    (NATIVE, ("--columns", "position=x"), 2, "{joint}"),
+    (NATIVE, ("--columns", "place={joint}"), 2, "QUANTITY is one of position"),
+    (NATIVE, ("--columns", "position=/js/{joint}/position"), 3, "did you mean"),
+    (shape("{joint}/{word}", separator="\t", point=","), (), 3, "commas"),
+    (shape("{joint}/{word}", separator=";").replace("0.25", '"0.25"'), (), 3, "quotes"),
+]
+
+
+@pytest.mark.parametrize(("content", "flags", "code", "told"), REFUSED, ids=range(len(REFUSED)))
+def test_what_could_be_meant_in_two_ways_is_refused(content, flags, code, told):
+    """Where there is a choice, or a rule that fits nothing, the error has the flag that helps."""
+    Path("r.csv").write_text(content)
+    ran = run("--trajectory", "r.csv", *flags)
+    assert (ran.code, told in ran.err) == (code, True), ran.err
+
+
+def test_rules_without_a_file_are_refused():
+    """How a file is meant says nothing about one state."""
+    for flags in (["--degrees"], ["--time", "t"], ["--columns", "position={joint}"]):
+        ran = run("--q", "0,0", *flags)
+        assert (ran.code, "without --trajectory" in ran.err) == (2, True)
+
+
+def test_native_names_are_never_reinterpreted():
+    """Once a column is called as here, nothing is looked for behind prefixes."""
+    columns = ["shoulder/position", "elbow/position", "x/shoulder/position", "x/elbow/position"]
+    found = native_columns(columns, JOINTS, RecordingRules(), "r.csv")
+    assert found.names == tuple(columns)
+    assert found.notes == ()
+    with pytest.raises(RobolinError):
+        native_columns(
+            [f"{p}/{c}" for p in "ab" for c in columns[:2]], JOINTS, RecordingRules(), ""
+        )
