@@ -70,7 +70,14 @@ def assert_first_order(found: list[float]) -> None:
     assert found[-1] <= ENOUGH, found
 
 
-every = pytest.mark.parametrize("index", range(len(ARMS)), ids=lambda i: ARMS[i].name)
+# each arm has kernels of its own; a quick run compiles those of one
+every = pytest.mark.parametrize(
+    "index",
+    [
+        pytest.param(i, id=arm.name, marks=[] if arm.name == "two-link" else [pytest.mark.slow])
+        for i, arm in enumerate(ARMS)
+    ],
+)
 
 
 @pytest.mark.slow

@@ -384,6 +384,7 @@ def test_waiting_for_a_pipe_can_be_interrupted() -> None:
     assert (ended, err) == (130, "error: interrupted\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="pipes close differently there")
 def test_a_reader_that_leaves_early_stops_the_work(tmp_path: Path) -> None:
     """`robolin … | head -1` ends quietly in the middle of a trajectory."""

@@ -168,6 +168,7 @@ def rk4(slope: Callable[[np.ndarray], np.ndarray], x: np.ndarray, steps: int) ->
     return x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("brake", [0.0, 0.7])
 def test_kinetic_energy_stays_or_decays_as_the_brake_says(brake: float) -> None:
     """With ε = -c ν the kinetic energy is exp(-2 c t) of what it was; with ε = 0 it stays.

@@ -90,13 +90,12 @@ def test_right_digits(
     algorithm = ALGORITHMS[name]
     condition = max(np.linalg.cond(robolin.mass_matrix(panda, motion["q"])) for motion in motions)
     floor = SUMMED if name in ONLY_SUMS else SUMMED - np.log10(condition)
+    answers = []
+    for motion in motions:
+        found = run_on(panda, name, {need: motion[need].tolist() for need in algorithm.needs})
+        answers.append((found, in_fifty_digits(panda, name, motion)))
     for result in algorithm.gives:
-        right = []
-        for motion in motions:
-            floats = {need: motion[need] for need in algorithm.needs}
-            found = run_on(panda, name, {need: x.tolist() for need, x in floats.items()})
-            right.append(digits(found[result], in_fifty_digits(panda, name, motion)[result]))
-        worst = min(right)
+        worst = min(digits(found[result], true[result]) for found, true in answers)
         record_property(f"{name}.{result}", round(worst, 1))
         print(f"{name:32} {result:20} {worst:5.1f} digits")
         assert worst >= floor, result

@@ -161,6 +161,7 @@ def test_the_cost_is_linear_in_the_number_of_joints() -> None:
         assert [totals[n] for n in (40, 80)] == [totals[10] + slope * (n - 10) for n in (40, 80)]
 
 
+@pytest.mark.slow
 @each_long
 def test_lanes_have_the_same_bits(arm: Arm) -> None:
     """Kernels give what NumPy gives, to the bit, for Λ as well."""

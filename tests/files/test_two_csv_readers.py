@@ -85,6 +85,7 @@ def _damaged(rng: random.Random, rows: list[list[str]], width: int) -> list[str]
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_both_readers_accept_the_same_files(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns that nobody reads may stand anywhere, and rows may be of any length."""

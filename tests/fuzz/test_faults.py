@@ -238,7 +238,7 @@ SHOWN = (
 )
 
 
-@pytest.mark.parametrize("after", [0, 10])
+@pytest.mark.parametrize("after", [0, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("number", STREAMS, ids=errno.errorcode.__getitem__)
 @pytest.mark.parametrize("line", SHOWN)
 def test_standard_output_that_fails(line: str, number: int, after: int) -> None:

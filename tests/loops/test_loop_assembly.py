@@ -89,6 +89,7 @@ def test_held_joints_keep_their_change() -> None:
     np.testing.assert_allclose(change.dqd, (ahead.qd - behind.qd) / 2e-5, atol=1e-8)
 
 
+@pytest.mark.slow
 @every_arm
 def test_changes_that_open_closures_are_refused(closed: Closed) -> None:
     """perturb_forward answers for no change that tears a loop, in positions or in velocities."""

@@ -17,6 +17,7 @@ def started(name: str = "four-bar", hold: tuple[str, ...] = ("drive",)) -> tuple
     return arm, state.q, state.qd
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, hold", [("four-bar", ("drive",)), ("five-bar", ("left_shoulder", "right_shoulder"))]
 )

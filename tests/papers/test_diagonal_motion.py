@@ -93,8 +93,9 @@ def test_misprint_D_lemma_2_2(joints: int) -> None:
     assert apart(joints * (joints + 1) / 2, float(len(independent_symbols(joints)))) > WRONG
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["xi", "nu"])
-@pytest.mark.parametrize("name", ["two-link", pytest.param("ur5", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["two-link", "ur5"])
 def test_D_algorithm_8_1(name: str, state: str) -> None:
     """Integrated with q, ξ and ν take an arm where articulated bodies take it.
 

@@ -32,6 +32,7 @@ def printed(algorithm: str, n: int) -> tuple[int, int]:
     return value_at(paper.multiplications, n), value_at(paper.additions, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", PUBLISHED)
 def test_L_operation_counts(algorithm: str) -> None:
     """Counts are polynomials of the printed degree: four of them give the count at n = 20."""
@@ -59,6 +60,7 @@ def test_L_counts_stay_below_the_printed_ones(algorithm: str) -> None:
         assert sum(counted(n)[algorithm]) < sum(printed(algorithm, n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [6, 7, 12])
 def test_misprint_L_cost_of_algorithm_5(n: int) -> None:
     """Algorithm 5 contains Step 1 of Algorithm 1, and is printed as cheaper than all of it."""

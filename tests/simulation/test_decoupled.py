@@ -51,6 +51,7 @@ def test_motion_without_force(arm: Arm, state: Literal["xi", "nu"]) -> None:
         assert np.abs(motion.qd[-1] - other.qd[-1]).max() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", CLOSED, ids=named)
 def test_closed_loops_take_no_energy(arm: Arm) -> None:
     """The forces of closures do no work: with ε = 0 an arm with loops keeps its kinetic energy."""

@@ -70,6 +70,7 @@ def test_motion_runs_backwards() -> None:
     assert np.abs(back.qd[-1] + qd).max() < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", ["dop853", "rk45", "radau"])
 def test_adapted_steps_keep_their_tolerance(integrator: str) -> None:
     """Every adaptive method ends where very small fixed steps end, within its tolerance."""

@@ -40,6 +40,7 @@ def test_tool_finds_its_pose(drawn: robolin.Simulation) -> None:
     assert np.abs(drawn.qd[:, -1]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_tool_is_where_the_target_is(drawn: robolin.Simulation) -> None:
     """Placed link by link, the last pose is that of the goal."""
     arm = robolin.load("ur5")

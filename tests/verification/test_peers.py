@@ -70,6 +70,7 @@ def test_arms_without_a_file_are_built(peer: str) -> None:
         assert against(found)["tau"].verdict == "passed"
 
 
+@pytest.mark.slow
 def test_another_structure_than_the_files_is_built() -> None:
     """A locked joint or a payload makes another arm than the file has."""
     pytest.importorskip("pinocchio")

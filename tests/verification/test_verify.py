@@ -72,7 +72,8 @@ def test_floating_base_passes() -> None:
     assert told["Ṁ - 2C is skew"].detail == "joint 'base' has several freedoms"
 
 
-@pytest.mark.parametrize("arm", ["four-bar", pytest.param("five-bar", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", ["four-bar", "five-bar"])
 def test_loops_are_checked_closed(arm: str) -> None:
     """Closures, their motion and its linearization are compared, with kernels and digits."""
     found = robolin.verify(robolin.load(arm), samples=4)
