@@ -256,7 +256,7 @@ class Arm:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled and copied: the fields, not what was worked out and can be again."""
-        return {each.name: self.__dict__[each.name] for each in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __hash__(self) -> int:
         """Equal arms hash alike, so that an arm can be a key; worked out once."""
