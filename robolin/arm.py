@@ -96,7 +96,7 @@ class Arm:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled and copied: the fields, not what was worked out and can be again."""
-        return {each.name: self.__dict__[each.name] for each in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Pickles made while `links` were kept from tip to base mean the same arm."""

@@ -45,6 +45,13 @@ def test_pickles_and_copies_hold_the_fields_alone(made) -> None:
     assert np.array_equal(robolin.inverse(travelled, 0.3), robolin.inverse(arm, 0.3))
 
 
+def test_arms_that_no_file_makes_again_can_be_pickled() -> None:
+    """An arm made by `replace` goes to another process as well."""
+    changed = replace(robolin.load("two-link"), gravity=(0.0, 0.0, 0.0))
+
+    assert pickle.loads(pickle.dumps(changed)) == changed
+
+
 def test_a_changed_arm_keeps_nothing_of_the_old_one() -> None:
     """An arm made by `replace` answers for itself, not from what was worked out before."""
     arm = _used()
