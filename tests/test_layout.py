@@ -33,7 +33,7 @@ ALLOWED = {
         "algebra": "",
         "dynamics": "algebra",
         "engine": "algebra arm errors geometry",
-        "evaluation": "algebra arm dynamics engine errors input_checks kept_with wording",
+        "evaluation": "algebra arm arrays dynamics engine errors input_checks kept_with wording",
         "number_texts": "errors",
         "description": "arm errors geometry number_texts wording",
         "results": "arrays errors",
@@ -52,7 +52,7 @@ ALLOWED = {
             "answering arrays background description errors files number_texts quantities "
             "results wording"
         ),
-        "loops": "arm engine errors evaluation input_checks kept_with",
+        "loops": "arm arrays engine errors evaluation input_checks kept_with",
         "simulation": "arm arrays errors evaluation geometry input_checks loops wording",
         "kinematics": (
             "algebra arm description dynamics errors geometry input_checks kept_with wording"
@@ -63,8 +63,8 @@ ALLOWED = {
             "input_checks results wording"
         ),
         "control": (
-            "api arm description errors evaluation files geometry input_checks kinematics loops "
-            "quantities simulation wording"
+            "api arm arrays description errors evaluation files geometry input_checks kinematics "
+            "loops quantities simulation wording"
         ),
         "verification": (
             "algebra arm arrays description dynamics engine errors evaluation geometry "

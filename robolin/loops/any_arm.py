@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Unpack
 
-from numpy.typing import ArrayLike
-
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.engine.run import Arrays
 from robolin.errors import RobolinError
 from robolin.evaluation import evaluate as trees
@@ -17,7 +16,7 @@ from robolin.input_checks import Array, require_arm
 from robolin.loops.loop_answers import closed_rows, why_closed_unanswered
 
 
-def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
+def evaluate(arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     if not _closed(arm, verb):
         return trees.evaluate(arm, verb, values, **how)
@@ -27,7 +26,7 @@ def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack
 
 
 def evaluate_rows(
-    arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
 ) -> tuple[Arrays, Array]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     if not _closed(arm, verb):
@@ -36,7 +35,7 @@ def evaluate_rows(
 
 
 def why_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[How]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     if not _closed(arm, verb):
