@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from robolin.answering.answer import answer_stream as answer_stream
     from robolin.answering.given_states import States as States
     from robolin.answering.question import Question as Question
+    from robolin.answering.state_warnings import state_warnings as state_warnings
     from robolin.api.closed_loops import close as close
     from robolin.api.closed_loops import close_change as close_change
     from robolin.api.closed_loops import linearize_loops as linearize_loops
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from robolin.description.load import load as load
     from robolin.errors import FileError as FileError
     from robolin.errors import RobolinError as RobolinError
+    from robolin.errors import RobolinWarning as RobolinWarning
     from robolin.errors import UsageError as UsageError
     from robolin.files.stored import read_result as read_result
     from robolin.generating.casadi_functions import casadi_function as casadi_function
@@ -142,6 +144,7 @@ _PUBLIC = {
     "robolin.answering.answer": "answer answer_stream",
     "robolin.answering.given_states": "States",
     "robolin.answering.question": "Question",
+    "robolin.answering.state_warnings": "state_warnings",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
     "robolin.api.compiled_calls": "compile",
     "robolin.api.diagonal_coordinates": (
@@ -178,7 +181,7 @@ _PUBLIC = {
     "robolin.control.time_varying": "TimeVaryingRegulator tvlqr tvlqr_blocks",
     "robolin.control.trim": "Trim trim",
     "robolin.description.load": "from_urdfpy load",
-    "robolin.errors": "FileError RobolinError UsageError",
+    "robolin.errors": "FileError RobolinError RobolinWarning UsageError",
     "robolin.files.stored": "read_result",
     "robolin.generating.casadi_functions": "casadi_function",
     "robolin.generating.generate": "generate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,3 +13,6 @@ Integers = npt.NDArray[np.int64]
 # of float64, complex128 or int64
 Numbers = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
+
+# what stands for a value per joint: numbers in the order of the joints, or by their names
+JointValues = npt.ArrayLike | Mapping[str, npt.ArrayLike] | Sequence[Mapping[str, npt.ArrayLike]]

@@ -87,6 +87,22 @@ class FileError(RobolinError):
     exit_code = 4
 
 
+class RobolinWarning(UserWarning):
+    """Something that is answered although it is likely to be a mistake, as `robolin.answer` says.
+
+    Fields:
+        args: what is likely to be wrong, as one text
+
+    Example:
+        >>> import warnings
+        >>> arm = robolin.load("panda")
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore", robolin.RobolinWarning)
+        ...     robolin.answer(arm, "inverse", robolin.States(q="panda_joint1=45"))
+        <Result of inverse: tau (7,) [N·m]>
+    """
+
+
 def raise_all(problems: Sequence[RobolinError]) -> None:
     """Raise the problems as one error; do nothing when there are none."""
     if len(problems) == 1:

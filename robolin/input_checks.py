@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.labelled_values import in_joint_order, labelled
 from robolin.wording import counted
@@ -50,7 +50,7 @@ def require_loops(arm: Arm) -> None:
         raise RobolinError(f"the arm '{arm.name}' has no closed loops", hint=hint)
 
 
-def array_of(arm: Arm, name: str, value: ArrayLike) -> Array:
+def array_of(arm: Arm, name: str, value: JointValues) -> Array:
     """The value as floats of shape (..., n), in the arm's order; a number stands for all joints.
 
     What comes with names, as dicts and tables do, is matched by them.
@@ -112,7 +112,7 @@ def seconds_of(time: ArrayLike, where: str = "") -> Floats:
     return np.asarray(given, dtype=float)
 
 
-def is_one_state(arm: Arm, values: Sequence[ArrayLike]) -> bool:
+def is_one_state(arm: Arm, values: Sequence[JointValues]) -> bool:
     """Whether the values plainly are those of one state; if in doubt, `array_of` looks closer."""
     for value in values:
         plain = type(value) is np.ndarray and value.dtype == float and value.shape == (arm.n,)
@@ -124,7 +124,7 @@ def is_one_state(arm: Arm, values: Sequence[ArrayLike]) -> bool:
 
 
 def point_values(
-    arm: Arm, values: Mapping[str, ArrayLike], batch: tuple[int, ...]
+    arm: Arm, values: Mapping[str, JointValues], batch: tuple[int, ...]
 ) -> dict[str, Floats]:
     """Values that were answered for, each of shape (*batch, n), apart from what was given."""
     shape = (*batch, arm.n)

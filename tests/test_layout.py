@@ -34,7 +34,7 @@ ALLOWED = {
         "algebra": "",
         "dynamics": "algebra",
         "engine": "algebra arm errors geometry",
-        "evaluation": "algebra arm dynamics engine errors input_checks kept_with wording",
+        "evaluation": "algebra arm arrays dynamics engine errors input_checks kept_with wording",
         "number_texts": "errors",
         "description": "arm errors geometry number_texts wording",
         "results": "arrays errors",
@@ -53,7 +53,7 @@ ALLOWED = {
             "answering arrays background description errors files number_texts quantities "
             "results wording"
         ),
-        "loops": "arm engine errors evaluation input_checks kept_with",
+        "loops": "arm arrays engine errors evaluation input_checks kept_with",
         "simulation": "arm arrays errors evaluation geometry input_checks loops wording",
         "kinematics": (
             "algebra arm description dynamics errors geometry input_checks kept_with wording"
@@ -64,8 +64,8 @@ ALLOWED = {
             "input_checks results wording"
         ),
         "control": (
-            "api arm description errors evaluation files geometry input_checks kinematics loops "
-            "quantities simulation wording"
+            "api arm arrays description errors evaluation files geometry input_checks kinematics "
+            "loops quantities simulation wording"
         ),
         "generating": (
             "algebra arm arrays dynamics engine errors evaluation files input_checks kinematics "

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import Engine, How, LoopMethod, evaluate
 from robolin.evaluation.methods import Method
@@ -54,7 +53,7 @@ class Curvature:
 
 def curvature(
     arm: Arm,
-    q: ArrayLike,
+    q: JointValues,
     *,
     method: Method = "auto",
     engine: Engine = "auto",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.analysis.link_parameters import parameters
 from robolin.api.run_options import run_options
 from robolin.arm import IDENTITY, Arm, Matrix3
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.engine.parameters import axis_to_z
 from robolin.evaluation.evaluate import Engine, How, LoopMethod, evaluate
 from robolin.evaluation.methods import Method
@@ -73,9 +72,9 @@ class Identifiable:
 
 def regressor(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    qdd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    qdd: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -135,9 +134,9 @@ def public_columns(arm: Arm, found: Floats) -> Floats:
 
 def identifiable(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    qdd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    qdd: JointValues = 0.0,
     tolerance: float = RANK_BELOW,
     *,
     method: Method = "auto",
@@ -225,7 +224,7 @@ def _turned_rotaries(turn: Matrix3) -> Floats:
     return np.array([turned_rotary(back, (a, b, c, d, e, f)) for a, b, c, d, e, f in np.eye(6)]).T
 
 
-def _offset(arm: Arm, motion: dict[str, ArrayLike], how: How, shape: tuple[int, ...]) -> Floats:
+def _offset(arm: Arm, motion: dict[str, JointValues], how: How, shape: tuple[int, ...]) -> Floats:
     """What the wrenches take: the torques with them less those without."""
     if not arm.wrenches:
         return np.zeros(shape)

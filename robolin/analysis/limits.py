@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm, Link
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.input_checks import array_of, require_arm
 
@@ -77,9 +77,9 @@ class JointLimits:
 
 def limits(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    tau: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    tau: JointValues = 0.0,
     *,
     time: ArrayLike | None = None,
 ) -> JointLimits:

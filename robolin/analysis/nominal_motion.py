@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.geometry.configuration import advanced, difference, kinematic_block
@@ -51,10 +52,10 @@ class Nominal:
 def nominal_motion(
     arm: Arm,
     time: ArrayLike,
-    q: ArrayLike,
-    qd: ArrayLike,
-    tau: ArrayLike | None,
-    qdd: ArrayLike | None,
+    q: JointValues,
+    qd: JointValues,
+    tau: JointValues | None,
+    qdd: JointValues | None,
     torques: Torques,
     how: How,
 ) -> Nominal:
@@ -107,7 +108,7 @@ def _half_way(arm: Arm, h: Array, q0: Array, q1: Array, v0: Array, v1: Array) ->
     return advanced(arm, q0, 0.5 * delta + 0.125 * h * (v0 - rate))
 
 
-def per_row(arm: Arm, name: str, value: ArrayLike, rows: int) -> Array:
+def per_row(arm: Arm, name: str, value: JointValues, rows: int) -> Array:
     """Values of shape (rows, n); those of one row stand for all."""
     array = _finite(arm, name, value)
     if array.ndim > 2 or (array.ndim == 2 and len(array) != rows):
@@ -117,7 +118,7 @@ def per_row(arm: Arm, name: str, value: ArrayLike, rows: int) -> Array:
     return np.broadcast_to(array, (rows, arm.n))
 
 
-def first_row(arm: Arm, name: str, value: ArrayLike) -> Array:
+def first_row(arm: Arm, name: str, value: JointValues) -> Array:
     """Values of shape (n,), for the beginning of a motion."""
     array = _finite(arm, name, value)
     if array.ndim > 1:
@@ -126,7 +127,7 @@ def first_row(arm: Arm, name: str, value: ArrayLike) -> Array:
     return array
 
 
-def _finite(arm: Arm, name: str, value: ArrayLike) -> Array:
+def _finite(arm: Arm, name: str, value: JointValues) -> Array:
     array = array_of(arm, name, value)
     finite = np.isfinite(array)
     if not finite.all():

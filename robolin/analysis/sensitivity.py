@@ -25,7 +25,7 @@ from robolin.analysis.nominal_motion import Nominal, Torques, first_row, nominal
 from robolin.api.linear_models import LinearizedForward, linearize_forward
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
@@ -85,14 +85,14 @@ class SensitivityMatrices:
 def sensitivity(
     arm: Arm,
     time: ArrayLike,
-    q: ArrayLike,
-    qd: ArrayLike,
-    tau: ArrayLike | None = None,
-    qdd: ArrayLike | None = None,
+    q: JointValues,
+    qd: JointValues,
+    tau: JointValues | None = None,
+    qdd: JointValues | None = None,
     *,
-    dq: ArrayLike = 0.0,
-    dqd: ArrayLike = 0.0,
-    dtau: ArrayLike = 0.0,
+    dq: JointValues = 0.0,
+    dqd: JointValues = 0.0,
+    dtau: JointValues = 0.0,
     parameters: Mapping[str, float] | None = None,
     payload: Sequence[Payload] = (),
     torques: Torques = "continuous",
@@ -159,10 +159,10 @@ def sensitivity(
 def sensitivity_matrices(
     arm: Arm,
     time: ArrayLike,
-    q: ArrayLike,
-    qd: ArrayLike,
-    tau: ArrayLike | None = None,
-    qdd: ArrayLike | None = None,
+    q: JointValues,
+    qd: JointValues,
+    tau: JointValues | None = None,
+    qdd: JointValues | None = None,
     *,
     torques: Torques = "continuous",
     method: Method = "auto",

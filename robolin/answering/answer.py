@@ -16,7 +16,7 @@ from robolin.answering.inquiry import require_sense
 from robolin.answering.posed_question import Notify, PosedQuestion, Settings, Watch
 from robolin.answering.question import Question
 from robolin.arm import Arm
-from robolin.errors import UsageError
+from robolin.errors import RobolinWarning, UsageError
 from robolin.input_checks import require_arm
 from robolin.results.result import Result, ResultStream, require_finite, whole
 
@@ -27,7 +27,7 @@ _OURS = ("robolin", "contextlib")
 def as_python_warnings(kind: str, text: str) -> None:
     """Warnings as Python's own; notes are for those who ask for them."""
     if kind == "warning":
-        warnings.warn(text, stacklevel=_levels_to_caller())
+        warnings.warn(text, RobolinWarning, stacklevel=_levels_to_caller())
 
 
 def _levels_to_caller() -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.api.loop_results import (
     Closed,
@@ -15,7 +14,7 @@ from robolin.api.loop_results import (
     LoopForces,
 )
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, LoopMethod
 from robolin.input_checks import (
@@ -32,7 +31,9 @@ from robolin.loops.closure_arrays import Closures, row_names, rows_of
 from robolin.loops.loop_answers import TOLERANCE
 
 
-def close(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, hold: Sequence[str] | str = ()) -> Closed:
+def close(
+    arm: Arm, q: JointValues, qd: JointValues = 0.0, hold: Sequence[str] | str = ()
+) -> Closed:
     """The nearest state on its closures: joints in `hold` stay, the others follow.
 
     Newton's method takes the shortest step that closes the gaps, again and again; velocities
@@ -73,10 +74,10 @@ def close(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0, hold: Sequence[str] | str
 
 def close_change(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    dq: ArrayLike = 0.0,
-    dqd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    dq: JointValues = 0.0,
+    dqd: JointValues = 0.0,
     hold: Sequence[str] | str = (),
 ) -> ClosedChange:
     """The small change that keeps the closures of a state: those in `hold` stay, others follow.
@@ -113,7 +114,7 @@ def close_change(
     return ClosedChange(*(change.reshape(*batch, arm.n) for change in changes))
 
 
-def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstraints:
+def loop_constraints(arm: Arm, q: JointValues, qd: JointValues = 0.0) -> LoopConstraints:
     """How far the closures stand open, how fast they open, their Jacobian and bias.
 
     Args:
@@ -152,9 +153,9 @@ def loop_constraints(arm: Arm, q: ArrayLike, qd: ArrayLike = 0.0) -> LoopConstra
 
 def loop_forces(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    tau: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    tau: JointValues = 0.0,
     loop_method: LoopMethod = "null-space",
 ) -> LoopForces:
     """Accelerations and the forces of the closures, for torques.
@@ -189,9 +190,9 @@ def loop_forces(
 
 def linearize_loops(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    tau: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    tau: JointValues = 0.0,
     loop_method: LoopMethod = "null-space",
 ) -> LinearizedLoops:
     """How accelerations and the forces of the closures change with state and torques.
@@ -228,7 +229,7 @@ def linearize_loops(
     return LinearizedLoops(**found, rows=row_names(arm), q=q, qd=qd, tau=tau)
 
 
-def _flat(arm: Arm, **given: ArrayLike) -> tuple[tuple[int, ...], dict[str, Floats]]:
+def _flat(arm: Arm, **given: JointValues) -> tuple[tuple[int, ...], dict[str, Floats]]:
     """The batch axes, and sound values of shape (B, n)."""
     arrays = {name: array_of(arm, name, value) for name, value in given.items()}
     batch = batch_of(arrays)

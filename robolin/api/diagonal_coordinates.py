@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numpy.typing import ArrayLike
-
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.loops.any_arm import evaluate
@@ -69,9 +67,9 @@ class DiagonalizedUnnormalized:
 
 def diagonalize(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    tau: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    tau: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -111,9 +109,9 @@ def diagonalize(
 
 def diagonalize_unnormalized(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    tau: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    tau: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -153,9 +151,9 @@ def diagonalize_unnormalized(
 
 def undiagonalize(
     arm: Arm,
-    q: ArrayLike,
-    nu: ArrayLike,
-    epsilon: ArrayLike = 0.0,
+    q: JointValues,
+    nu: JointValues,
+    epsilon: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -197,9 +195,9 @@ def undiagonalize(
 
 def undiagonalize_unnormalized(
     arm: Arm,
-    q: ArrayLike,
-    xi: ArrayLike,
-    kappa: ArrayLike = 0.0,
+    q: JointValues,
+    xi: JointValues,
+    kappa: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",

@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from numpy.typing import ArrayLike
-
 from robolin.api.frame_results import (
     FrameDerivatives,
     FrameJacobian,
@@ -25,7 +23,7 @@ from robolin.api.frame_results import (
 )
 from robolin.api.run_options import run_options
 from robolin.arm import ORIGIN, Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
 from robolin.evaluation.methods import Method
@@ -41,8 +39,8 @@ DIRECTIONS = 6
 
 def jacobian(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
     *,
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
@@ -94,9 +92,9 @@ def jacobian(
 
 def frame_motion(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    qdd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    qdd: JointValues = 0.0,
     *,
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
@@ -143,9 +141,9 @@ def frame_motion(
 
 def frame_derivatives(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    qdd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    qdd: JointValues = 0.0,
     *,
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
@@ -196,9 +194,9 @@ def frame_derivatives(
 
 def link_accelerations(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    qdd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    qdd: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -241,9 +239,9 @@ def link_accelerations(
 
 def operational_space(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    tau: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    tau: JointValues = 0.0,
     *,
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,

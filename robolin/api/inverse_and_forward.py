@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.loops.any_arm import evaluate
@@ -14,9 +12,9 @@ from robolin.loops.any_arm import evaluate
 
 def inverse(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    qdd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    qdd: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -62,9 +60,9 @@ def inverse(
 
 def forward(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    tau: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    tau: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",

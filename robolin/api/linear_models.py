@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from numpy.typing import ArrayLike
-
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
@@ -95,9 +93,9 @@ class LinearizedForward:
 
 def linearize_inverse(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    qdd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    qdd: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -146,9 +144,9 @@ def linearize_inverse(
 
 def linearize_forward(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    tau: ArrayLike | str = HOLD,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    tau: JointValues | str = HOLD,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -203,12 +201,12 @@ def linearize_forward(
 
 def perturb_inverse(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    qdd: ArrayLike = 0.0,
-    dq: ArrayLike = 0.0,
-    dqd: ArrayLike = 0.0,
-    dqdd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    qdd: JointValues = 0.0,
+    dq: JointValues = 0.0,
+    dqd: JointValues = 0.0,
+    dqdd: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -248,12 +246,12 @@ def perturb_inverse(
 
 def perturb_forward(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    tau: ArrayLike | str = HOLD,
-    dq: ArrayLike = 0.0,
-    dqd: ArrayLike = 0.0,
-    dtau: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    tau: JointValues | str = HOLD,
+    dq: JointValues = 0.0,
+    dqd: JointValues = 0.0,
+    dtau: JointValues = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -301,7 +299,9 @@ def perturb_forward(
     return evaluate(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]
 
 
-def _torque(arm: Arm, q: ArrayLike, qd: ArrayLike, tau: ArrayLike | str, how: How) -> ArrayLike:
+def _torque(
+    arm: Arm, q: JointValues, qd: JointValues, tau: JointValues | str, how: How
+) -> JointValues:
     """The torques, or those of q̈ = 0; on closed loops the tree's, closures bearing nothing."""
     if not isinstance(tau, str):
         return tau

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numpy.typing import ArrayLike
-
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.loops.any_arm import evaluate
@@ -40,7 +38,7 @@ class Factors:
 
 def mass_matrix(
     arm: Arm,
-    q: ArrayLike,
+    q: JointValues,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -80,7 +78,7 @@ def mass_matrix(
 
 def mass_matrix_inverse(
     arm: Arm,
-    q: ArrayLike,
+    q: JointValues,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -119,7 +117,7 @@ def mass_matrix_inverse(
 
 def mass_matrix_factor(
     arm: Arm,
-    q: ArrayLike,
+    q: JointValues,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -161,7 +159,7 @@ def mass_matrix_factor(
 
 def mass_matrix_derivative(
     arm: Arm,
-    q: ArrayLike,
+    q: JointValues,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -198,7 +196,7 @@ def mass_matrix_derivative(
 
 def mass_matrix_second_derivative(
     arm: Arm,
-    q: ArrayLike,
+    q: JointValues,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -235,8 +233,8 @@ def mass_matrix_second_derivative(
 
 def coriolis_matrix(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike,
+    q: JointValues,
+    qd: JointValues,
     *,
     method: Method = "auto",
     engine: Engine = "auto",

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.control.regulator import Regulator
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.time_varying import TimeVaryingRegulator
 from robolin.errors import UsageError
 from robolin.geometry.configuration import difference
-from robolin.input_checks import Array
+from robolin.input_checks import Array, array_of
 from robolin.simulation.feedback_control import FeedbackControl
 from robolin.simulation.simulated_motion import Simulation
 
@@ -124,16 +125,21 @@ def _integral(motion: Simulation, rate: Array) -> Array:
     return found
 
 
-def states_of(regulator: Regulator, q: ArrayLike, qd: ArrayLike) -> Array:
+def states_of(regulator: Regulator, q: JointValues, qd: JointValues) -> Array:
     """x (..., N) of states of the arm, as the regulator sees them."""
     model = regulator.model
     return _states(model.arm, model.q, model.qd, model.basis, q, qd)
 
 
 def _states(
-    arm: Arm, q0: ArrayLike, qd0: ArrayLike, basis: ArrayLike | None, q: ArrayLike, qd: ArrayLike
+    arm: Arm,
+    q0: JointValues,
+    qd0: JointValues,
+    basis: ArrayLike | None,
+    q: JointValues,
+    qd: JointValues,
 ) -> Array:
-    dq, dqd = difference(arm, q0, q), np.asarray(qd, dtype=float) - np.asarray(qd0, dtype=float)
+    dq, dqd = difference(arm, q0, q), array_of(arm, "qd", qd) - array_of(arm, "qd", qd0)
     if basis is not None:
         dq, dqd = dq @ np.asarray(basis), dqd @ np.asarray(basis)
     return np.concatenate([dq, dqd], axis=-1)

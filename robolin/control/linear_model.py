@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.control.actuation import JointNames, actuated_places
 from robolin.control.model_outputs import Rows, output_rows
 from robolin.control.operating_point import HOLD, OperatingPoint, Running, operating_point
@@ -20,10 +20,10 @@ from robolin.quantities import unit_of
 
 def state_space(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
-    qdd: ArrayLike | None = None,
-    tau: ArrayLike | str = HOLD,
+    q: JointValues,
+    qd: JointValues = 0.0,
+    qdd: JointValues | None = None,
+    tau: JointValues | str = HOLD,
     *,
     actuated: JointNames = None,
     passive: JointNames = None,

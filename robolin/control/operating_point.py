@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.control.actuation import (
     negligible,
     passive_places,
@@ -55,10 +55,10 @@ class OperatingPoint:
 
 def operating_point(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike,
-    qdd: ArrayLike | None,
-    tau: ArrayLike | str,
+    q: JointValues,
+    qd: JointValues,
+    qdd: JointValues | None,
+    tau: JointValues | str,
     actuated: Sequence[int],
     running: Running,
 ) -> OperatingPoint:

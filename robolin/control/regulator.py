@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robolin.arrays import JointValues
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.integral_action import with_integrals
 from robolin.control.model_parts import numbers, one_by_one, require_model, stacked
@@ -82,7 +83,7 @@ class Regulator:
         return feedback(self)
 
     def sampled_motion(
-        self, q: ArrayLike, qd: ArrayLike = 0.0, *, samples: int, steps: int = 10
+        self, q: JointValues, qd: JointValues = 0.0, *, samples: int, steps: int = 10
     ) -> Simulation:
         """The nonlinear arm under gains of a sampled model, torques held between samples."""
         from robolin.control.sampled_motion import sampled_motion

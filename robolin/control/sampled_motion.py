@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from robolin.arrays import JointValues
 from robolin.control.closed_loop import require_plain, states_of
 from robolin.control.regulator import Regulator
 from robolin.errors import UsageError
@@ -18,8 +18,8 @@ from robolin.simulation.torques import effort_limits
 
 def sampled_motion(
     regulator: Regulator,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
     *,
     samples: int,
     steps: int = 10,

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.api.closed_loops import close, linearize_loops
 from robolin.api.inverse_and_forward import inverse
 from robolin.api.linear_models import linearize_inverse
 from robolin.api.mass_matrices import mass_matrix
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.control.actuation import (
     NEGLIGIBLE,
     JointNames,
@@ -80,7 +80,7 @@ class _Pose(NamedTuple):
 
 def trim(
     arm: Arm,
-    q: ArrayLike,
+    q: JointValues,
     *,
     actuated: JointNames = None,
     passive: JointNames = None,

@@ -7,10 +7,10 @@ from math import prod
 from typing import Literal, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.algebra.axes import sizes
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import Arrays, run_on
 from robolin.engine.shortfall import no_inertia
@@ -70,7 +70,7 @@ class How(TypedDict, total=False):
     loop_method: LoopMethod | None
 
 
-def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
+def evaluate(arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     results, unanswered = evaluate_rows(arm, verb, values, **how)
     require_answers(unanswered, lambda row: why_unanswered(arm, verb, values, row, **how))
@@ -78,7 +78,7 @@ def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack
 
 
 def evaluate_rows(
-    arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
 ) -> tuple[Arrays, Array]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     require_arm(arm)
@@ -113,7 +113,7 @@ def algorithm_named(arm: Arm, verb: str, method: Method) -> str:
 
 
 def _one_state(
-    arm: Arm, question: tuple[str, Method], name: str, values: Mapping[str, ArrayLike]
+    arm: Arm, question: tuple[str, Method], name: str, values: Mapping[str, JointValues]
 ) -> tuple[Arrays, Array] | None:
     """The results by a kernel that is loaded; None unless the values are plainly one state's."""
     algorithm, cache, (verb, method) = ALGORITHMS[name], arm_cache(arm), question
@@ -186,7 +186,7 @@ def _run_directly(
 
 
 def why_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[How]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     algorithm = ALGORITHMS[algorithm_for(arm, verb, how.get("method", "auto"))]

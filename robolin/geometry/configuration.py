@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm, Group
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.geometry.quaternions import (
     matrix_of,
     product,
@@ -40,7 +40,7 @@ def grouped(arm: Arm) -> bool:
     return bool(arm.groups)
 
 
-def embedded(arm: Arm, q: ArrayLike) -> Floats:
+def embedded(arm: Arm, q: JointValues) -> Floats:
     """q (..., n) as numbers (..., n + floating joints) that never jump: y.
 
     y is q with the roll, pitch and yaw of each floating joint replaced by the qx, qy, qz of its
@@ -65,7 +65,7 @@ def coordinates_of(arm: Arm, y: ArrayLike) -> Floats:
     return q
 
 
-def embedded_rates(arm: Arm, y: ArrayLike, qd: ArrayLike) -> Floats:
+def embedded_rates(arm: Arm, y: ArrayLike, qd: JointValues) -> Floats:
     """dy/dt (..., n + floating joints) for velocities q̇ (..., n)."""
     y, qd = np.asarray(y, dtype=float), np.asarray(qd, dtype=float)
     batch = np.broadcast_shapes(y.shape[:-1], qd.shape[:-1])
@@ -88,7 +88,7 @@ def embedded_rates(arm: Arm, y: ArrayLike, qd: ArrayLike) -> Floats:
     return rates
 
 
-def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Floats:
+def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
     """q ⊕ δ: where the arm is after moving by δ, a constant twist of the body for each group.
 
     Args:
@@ -126,7 +126,7 @@ def advanced(arm: Arm, q: ArrayLike, delta: ArrayLike) -> Floats:
     return after
 
 
-def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Floats:
+def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
     """The δ with q0 ⊕ δ = q1, by the shorter turn where a body turned freely.
 
     Args:
@@ -162,7 +162,7 @@ def difference(arm: Arm, q0: ArrayLike, q1: ArrayLike) -> Floats:
     return delta
 
 
-def kinematic_block(arm: Arm, qd: ArrayLike) -> Floats:
+def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
     """What δq itself adds to its rate: d(δq)/dt = δq̇ + block δq.
 
     It is -crm(v) for joints with several freedoms and zero for others: the upper left block of the
@@ -199,7 +199,7 @@ def kinematic_block(arm: Arm, qd: ArrayLike) -> Floats:
     return block
 
 
-def _checked(arm: Arm, **values: ArrayLike) -> list[Floats]:
+def _checked(arm: Arm, **values: JointValues) -> list[Floats]:
     """What users give for all joints, as arrays (..., n)."""
     require_arm(arm)
     return [array_of(arm, name, value) for name, value in values.items()]

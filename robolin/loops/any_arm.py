@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Unpack
 
-from numpy.typing import ArrayLike
-
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.engine.run import Arrays
 from robolin.errors import RobolinError
 from robolin.evaluation import evaluate as trees
@@ -19,7 +18,7 @@ from robolin.evaluation.unanswered import require_answers
 from robolin.input_checks import Array, require_arm
 
 
-def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]) -> Arrays:
+def evaluate(arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     if not _closed(arm, verb):
         return trees.evaluate(arm, verb, values, **how)
@@ -31,7 +30,7 @@ def evaluate(arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack
 
 
 def evaluate_rows(
-    arm: Arm, verb: str, values: Mapping[str, ArrayLike], **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
 ) -> tuple[Arrays, Array]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     if not _closed(arm, verb):
@@ -42,7 +41,7 @@ def evaluate_rows(
 
 
 def why_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[How]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     if not _closed(arm, verb):

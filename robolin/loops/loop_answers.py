@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate, evaluate_rows, require_known
 from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows
@@ -60,7 +60,7 @@ class Trouble(IntEnum):
 
 
 def closed_rows(
-    arm: Arm, verb: str, values: Mapping[str, ArrayLike], how: How
+    arm: Arm, verb: str, values: Mapping[str, JointValues], how: How
 ) -> tuple[Arrays, Array]:
     """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
     require_known(how)
@@ -147,7 +147,7 @@ def _slack(qd: Array) -> Array:
 
 
 def why_closed_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, ArrayLike], row: int, how: How
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, how: How
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     arrays = {name: array_of(arm, name, values[name]) for name in NEEDS[verb]}

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, LoopMethod, evaluate_rows
 from robolin.evaluation.quick_calls import quick_call
@@ -83,8 +83,8 @@ class Driven:
 
 def driven(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike,
+    q: JointValues,
+    qd: JointValues,
     how: How,
     baumgarte: tuple[float, float] | None = None,
     fixed_steps: bool = True,

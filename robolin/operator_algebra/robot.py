@@ -6,13 +6,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.algebra.chain import Scalars, Slots
 from robolin.algebra.inertias import gyroscopic, half_of, outer_half, times_half
 from robolin.algebra.vectors import ZERO3, add, force_cross, scale, sub
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
 from robolin.dynamics.links.link_motion import Velocities, velocities
 from robolin.dynamics.links.nominal_terms import NominalTerms, nominal_terms
@@ -172,7 +171,7 @@ class Operators(PoseOperators):
 
 
 def operators(
-    arm: Arm, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
+    arm: Arm, q: JointValues, qd: JointValues | None = None, qdd: JointValues | None = None
 ) -> Operators:
     """The spatial operators of an arm at one state, as objects to multiply and to apply.
 

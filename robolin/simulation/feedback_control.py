@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.geometry.configuration import difference
@@ -40,9 +41,9 @@ class FeedbackControl:
     """
 
     K: ArrayLike
-    q: ArrayLike
-    qd: ArrayLike = 0.0
-    tau: ArrayLike = 0.0
+    q: JointValues
+    qd: JointValues = 0.0
+    tau: JointValues = 0.0
     actuated: Sequence[str] | None = None
     time: ArrayLike | None = None
     basis: ArrayLike | None = None
@@ -68,8 +69,8 @@ class PDControl:
         array([ 0.3, -0.7])
     """
 
-    q: ArrayLike
-    qd: ArrayLike = 0.0
+    q: JointValues
+    qd: JointValues = 0.0
     kp: ArrayLike = 100.0
     kd: ArrayLike = 20.0
     hold: bool = True
@@ -97,9 +98,9 @@ class ComputedTorque:
         (array([0.59399415, 0.59399415]), np.float64(0.59399415))
     """
 
-    q: ArrayLike
-    qd: ArrayLike = 0.0
-    qdd: ArrayLike = 0.0
+    q: JointValues
+    qd: JointValues = 0.0
+    qdd: JointValues = 0.0
     kp: ArrayLike = 100.0
     kd: ArrayLike = 20.0
     time: ArrayLike | None = None

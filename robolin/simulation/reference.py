@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import JointValues
 from robolin.errors import RobolinError
 from robolin.geometry.configuration import advanced, difference, grouped
 from robolin.input_checks import Array, array_of, seconds_of
@@ -44,7 +45,7 @@ class Reference:
 def reference_of(
     arm: Arm,
     time: ArrayLike | None,
-    motion: dict[str, ArrayLike],
+    motion: dict[str, JointValues],
     matrices: dict[str, Array] | None = None,
 ) -> Reference:
     """A reference with joint values (n,) or (rows, n), and matrices with as many rows."""

@@ -8,10 +8,9 @@ from functools import partial
 from math import prod
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, How, evaluate
 from robolin.evaluation.unanswered import unsound_rows
@@ -60,8 +59,8 @@ class SimulationTask:
 
 def simulate(
     arm: Arm,
-    q: ArrayLike,
-    qd: ArrayLike = 0.0,
+    q: JointValues,
+    qd: JointValues = 0.0,
     *,
     duration: float,
     dt: float | None = None,
@@ -131,7 +130,7 @@ def simulate(
     return run(task, q, qd, tau)
 
 
-def run(task: SimulationTask, q: ArrayLike, qd: ArrayLike, tau: AnyTorque) -> Simulation:
+def run(task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque) -> Simulation:
     """The motion that a task asks for, from these states."""
     _require_one_drive(task, tau)
     q, qd, tau = _together(task.arm, q, qd, tau)
@@ -154,14 +153,17 @@ def _on_closures(task: SimulationTask, q: Array, qd: Array) -> SimulationTask:
 
 
 def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
-    given = callable(tau) or isinstance(tau, TorqueTable) or bool(np.any(tau))
+    if callable(tau) or isinstance(tau, TorqueTable):
+        given = True
+    else:
+        given = bool(array_of(task.arm, "tau", tau).any())
     if task.control is not None and (task.hold or given):
         hint = "a control law gives the torque, weight and losses included"
         raise UsageError("control cannot go together with tau or hold", where="control", hint=hint)
 
 
 def _together(
-    arm: Arm, q: ArrayLike, qd: ArrayLike, tau: AnyTorque
+    arm: Arm, q: JointValues, qd: JointValues, tau: AnyTorque
 ) -> tuple[Array, Array, AnyTorque]:
     """Sound values of the same leading axes; a torque that is no array stays as it is."""
     arrays = {"q": array_of(arm, "q", q), "qd": array_of(arm, "qd", qd)}

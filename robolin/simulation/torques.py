@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.input_checks import Array, array_of, seconds_of
@@ -45,10 +45,10 @@ class TorqueTable:
     """
 
     time: ArrayLike
-    tau: ArrayLike
+    tau: JointValues
 
 
-AnyTorque = ArrayLike | TorqueTable | TorqueFunction
+AnyTorque = JointValues | TorqueTable | TorqueFunction
 
 
 @dataclass(frozen=True, eq=False)

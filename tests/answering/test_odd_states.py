@@ -94,3 +94,33 @@ def test_the_front_page_shows_a_possible_pose() -> None:
     assert pose is not None
     # --limits exits with 1 where one is exceeded
     assert robolin("inverse", "panda", "--q", pose.group(1), "--limits").code == 0
+
+
+def test_python_is_told_the_same_when_it_asks() -> None:
+    """`state_warnings` says of arrays what a command says, and functions themselves say nothing."""
+    arm = library.load("panda")
+    far = np.zeros(7)
+    far[0] = 45.0
+    (told,) = library.state_warnings(arm, far)
+    assert f"warning: {told}" in answered("inverse", "panda", "--q", "45,0,0,0,0,0,0").err
+    assert library.inverse(arm, far).shape == (7,)
+
+    fine = np.array([float(x) for x in POSE.split(",")])
+    assert library.state_warnings(arm, fine) == ()
+    rows = np.degrees(fine + 0.1 * np.random.default_rng(0).standard_normal((200, 7)))
+    assert any("look like degrees" in text for text in library.state_warnings(arm, rows))
+
+
+def test_answers_warn_in_a_category_of_their_own() -> None:
+    """Whoever filters warnings can tell ours from others'."""
+    arm = library.load("panda")
+    with pytest.warns(library.RobolinWarning, match="far outside"):
+        library.answer(arm, "inverse", library.States(q="panda_joint1=45,panda_joint4=-1"))
+
+
+@pytest.mark.parametrize("verb", ["state-space", "poles", "simulate", "linearize-forward"])
+def test_every_verb_with_a_state_doubts_it(verb: str, tmp_path: Path) -> None:
+    """Linear models and simulations are no exception."""
+    more = ("--duration", "0.002") if verb == "simulate" else ()
+    ran = answered(verb, "panda", "--q", "45,0,0,-1,0,1,0", *more, "-o", tmp_path / "out.npz")
+    assert "warning: joint 'panda_joint1' is at 45 rad, far outside its limits" in ran.err

@@ -69,7 +69,11 @@ def test_arrays_have_shapes_and_units(name: str) -> None:
     """Every argument that is an array is told with its shape and its unit."""
     text = _sections(name)["Args"]
     hints = inspect.signature(getattr(robolin, name)).parameters
-    arrays = [each for each, p in hints.items() if str(p.annotation).startswith("ArrayLike")]
+    arrays = [
+        each
+        for each, p in hints.items()
+        if str(p.annotation).startswith(("ArrayLike", "JointValues"))
+    ]
 
     assert arrays or name in WITHOUT_SHAPES or name == "operators"
     for each in arrays:

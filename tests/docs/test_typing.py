@@ -24,6 +24,10 @@ reveal_type(robolin.simulate(arm, q, duration=1.0).q)
 reveal_type(robolin.loop_forces(arm, q).lam)
 reveal_type(robolin.difference(arm, q, q))
 reveal_type(robolin.read_result("x.npz").arrays["tau"])
+reveal_type(robolin.forward(arm, {"panda_joint4": -2.0}, [{"panda_joint1": 0.1}], q))
+robolin.state_space(arm, {"panda_joint4": -2.0})
+robolin.simulate(arm, {"panda_joint4": -2.0}, duration=1.0, tau={"panda_joint1": 0.1})
+robolin.difference(arm, {"panda_joint4": -2.0}, q)
 robolin.inverse(arm, q, engine="quick")
 robolin.load("panda", gravty=0)
 """
@@ -44,11 +48,11 @@ def test_results_are_typed_as_arrays(tmp_path: Path) -> None:
     revealed = [line for line in told if "Revealed type" in line]
     errors = [line for line in told if line.startswith("error")]
 
-    assert len(revealed) == 8
+    assert len(revealed) == 9
     assert "robolin.arm.Arm" in revealed[0]
     for line in revealed[1:]:
         assert "numpy.ndarray[" in line, line
-        assert "float64" in line or "floating" in line or line is revealed[-1], line
+        assert "float64" in line or "floating" in line or line in revealed[7:], line
     assert len(errors) == 2, done.stdout
     assert "quick" in errors[0]
     assert "Never" in errors[1]
