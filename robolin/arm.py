@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
+from robolin.arm_parts import FAR as FAR
 from robolin.arm_parts import HERE as HERE
 from robolin.arm_parts import IDENTITY as IDENTITY
 from robolin.arm_parts import ORIGIN as ORIGIN
@@ -175,28 +176,16 @@ class Arm:
         return tuple(by_name[name] for name in self.joint_names)
 
     @cached_property
-    def sliding_base(self) -> tuple[int, ...]:
-        """The links on the base that slide, base to tip and three at most, all others with them.
-
-        Those inboard of the last one weigh nothing and carry no frame in question.
-        """
-        found: list[int] = []
-        inboard, counted = self.base, len(self.links) >= 3 and not self.loops
-        at = self.tip.link if self.tip else 0
-        while counted and len(found) < 3 and at != inboard:
-            carried = [
-                k for k, link in enumerate(self.links_tip_to_base, 1) if link.parent == inboard
-            ]
-            if len(carried) != 1 or not self._slides_freely(carried[0]):
-                break
-            found.append(carried[0])
-            inboard = carried[0]
-            if any(self.link(inboard).inertia.rotary) or self.link(inboard).inertia.mass:
-                break
-        return tuple(found)
-
-    def _slides_freely(self, k: int) -> bool:
-        return not self.link(k).joint.turns and not any(k in group.links for group in self.groups)
+    def travelling(self) -> tuple[int, ...]:
+        """The links that may slide far, base to tip, up to a branch or the frame in question."""
+        carried: dict[int, list[int]] = {}
+        for k, link in enumerate(self.links_tip_to_base, start=1):
+            carried.setdefault(link.parent, []).append(k)
+        stem, end = [self.base], self.tip.link if self.tip else 0
+        while stem[-1] != end and len(carried.get(stem[-1], ())) == 1:
+            stem += carried[stem[-1]]
+        found = tuple(k for k in stem[1:] if self.link(k).joint.slides_far)
+        return () if self.groups or self.loops else found
 
     @cached_property
     def has_mimic(self) -> bool:

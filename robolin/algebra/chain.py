@@ -172,7 +172,14 @@ class Chain(Protocol):
 
     @property
     def origin(self) -> Vector:
-        """Where the inertial frame sits in the root frame of the description, in this state."""
+        """Where the inertial frame sits in the root frame of the description, in this state.
+
+        What has slid far is not in it: `link_poses` finds that on the way.
+        """
+
+    @property
+    def far(self) -> float | None:
+        """Metres that links must have slid for the inertial frame to go along; None if it stays."""
 
     @property
     def groups(self) -> Groups:
@@ -208,6 +215,9 @@ class Chain(Protocol):
     # the constants of link k and of the joint inboard of it
     def turns(self, k: LinkNumber) -> Any:
         """Whether the joint is revolute; a condition for `where`."""
+
+    def travels(self, k: LinkNumber) -> Any:
+        """Whether the inertial frame goes along with k; a condition for `where`."""
 
     def placement(self, k: LinkNumber) -> tuple[Vector, Vector]:
         """Rotation and offset of the joint on the link inboard; its axis is the third one."""

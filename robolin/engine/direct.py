@@ -15,6 +15,7 @@ from robolin.algebra.axes import Shape
 from robolin.algebra.chain import Chain
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, add, rotate, sub
+from robolin.arm import FAR
 from robolin.engine.direct_groups import DirectGroups
 from robolin.engine.direct_storage import (
     DirectCell,
@@ -51,6 +52,7 @@ class DirectChain:
         self._number, self._parameters, self._given = number, parameters, given
         self.n, self.base = parameters.n, parameters.n + 1
         self.groups = DirectGroups(parameters, number)
+        self.far = FAR if parameters.travelling else None
         self._parents = [0] + [row.parent for row in self._rows]
         leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.follows)
         self._leaders = dict(leading)
@@ -127,6 +129,9 @@ class DirectChain:
 
     def turns(self, k: int) -> bool:
         return self._rows[k - 1].turns
+
+    def travels(self, k: int) -> bool:
+        return self._rows[k - 1].travels
 
     def placement(self, k: int) -> tuple[Vector, Vector]:
         return self._placements[k - 1]

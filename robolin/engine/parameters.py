@@ -4,7 +4,7 @@ Choosing the link frames so that each joint turns about, or slides along, its ow
 placement of a link the cheapest it can be.  Frames, loads and bodies are carried over once, here.
 The inertial frame has the axes of the description's root and its origin at the first joint,
 because rounding errors grow with the square of the distance between the arm and that origin.
-Where all links slide or float along with the first ones, the inertial frame goes along too.
+Where all links float along with the first one, or have slid far, the inertial frame goes along.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class LinkRow:
     carrier: int
     direction: Vector3 = (0.0, 0.0, 1.0)
     rests: bool = True
+    # whether the inertial frame goes along where it has slid far
+    travels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Parameters:
 
     origin: where the inertial frame sits in the description's root frame
     tip:    the frame that kinematic questions are about
-    roaming: how far the inertial frame goes per metre that links n, n - 1, n - 2 slide, if it does
+    roaming: how far the inertial frame goes per metre that the joint on the base floats, if it does
     closures: the frames that loops hold together
     """
 
@@ -121,10 +123,14 @@ class Parameters:
     def mimics(self) -> bool:
         return len(self.order) < self.n
 
+    @property
+    def travelling(self) -> bool:
+        return any(row.travels for row in self.links)
+
 
 def at_rest(parameters: Parameters) -> Parameters:
     """The same numbers with an inertial frame that stays where it is, as on paper."""
-    rows = tuple(replace(row, rests=row.turns) for row in parameters.links)
+    rows = tuple(replace(row, rests=row.turns, travels=False) for row in parameters.links)
     return replace(parameters, links=rows, roaming=None)
 
 
@@ -172,9 +178,8 @@ def parameters_of(arm: Arm) -> Parameters:
                 outermost=outermost,
                 carrier=arm.link(inmost).parent,
                 direction=rotate(transpose(axes[outermost]), joint.axis),
-                rests=joint.turns
-                or k in arm.sliding_base
-                or (roaming is not None and inmost == arm.base - 1),
+                rests=joint.turns or (roaming is not None and inmost == arm.base - 1),
+                travels=k in arm.travelling,
             )
         )
     loads = tuple(
@@ -239,37 +244,21 @@ def _origin(arm: Arm) -> Vector3:
 
 
 def _roaming(arm: Arm) -> Matrix3 | None:
-    """How the inertial frame goes with what slides on the base, if that takes all links along.
+    """How the inertial frame goes with what floats on the base, if that takes all links along.
 
-    Nothing depends on where such an arm is, so its slides need not be felt as distances.
+    Nothing depends on where such an arm is, so its place need not be felt as a distance.
     """
     on_base = [
         k for k, link in enumerate(arm.links_tip_to_base, start=1) if link.parent == arm.base
     ]
     group = next((group for group in arm.groups if group.links[0] in on_base), None)
-    if arm.sliding_base:
-        columns = _slide_ways(arm)
-    elif group is None or len(on_base) > 1 or (arm.tip and arm.tip.link == arm.base):
+    if group is None or len(on_base) > 1 or (arm.tip and arm.tip.link == arm.base):
         return None
-    else:
-        joints = [arm.link(k).joint for k in group.links[:3]]
-        ways = [ORIGIN if joint.turns else joint.axis for joint in joints]
-        columns = [rotate(joints[0].pose.rotation, way) for way in ways]
+    joints = [arm.link(k).joint for k in group.links[:3]]
+    ways = [ORIGIN if joint.turns else joint.axis for joint in joints]
+    columns = [rotate(joints[0].pose.rotation, way) for way in ways]
     x, y, z = (tuple(column[i] for column in columns) for i in range(3))
     return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
-
-
-def _slide_ways(arm: Arm) -> list[Vector3]:
-    """Which way each of the three first joints slides, in the root's axes; nowhere if it does not.
-
-    None of them turns anything, so their axes stand still.
-    """
-    ways, turned = [ORIGIN, ORIGIN, ORIGIN], IDENTITY
-    for i, k in enumerate(arm.sliding_base):
-        joint = arm.link(k).joint
-        turned = matmul(turned, joint.pose.rotation)
-        ways[i] = rotate(turned, joint.axis)
-    return ways
 
 
 def axis_to_z(axis: Vector3) -> Matrix3:

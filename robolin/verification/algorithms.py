@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.verification.checks import Check, compared, not_applicable, worst
+from robolin.verification.checks import (
+    Array,
+    Bound,
+    Check,
+    compared,
+    not_applicable,
+    worst,
+)
 from robolin.verification.running import run_on
 from robolin.verification.subject import SUM, Subject
 
@@ -62,12 +70,23 @@ def _against(on: Subject, verb: str, name: str, reference: str) -> Check:
     title = f"{verb}: {_short(name)} = {_short(reference)}"
     if reason := on.obstacle(name) or on.obstacle(reference):
         return not_applicable(FAMILY, title, reason)
-    results = [each for route in (name, reference) for each in on.ran(route).arrays.values()]
-    if ALGORITHMS[name].kind == "spanning" and not all(np.isfinite(x).all() for x in results):
-        return not_applicable(FAMILY, title, "some states have no finite answer")
-    return worst(
-        _compared(on, title, (name, array), (reference, array)) for array in ALGORITHMS[name].gives
-    )
+    # what has no answer in some states, such as an inertia that some poses do not have
+    answered = {array: _either(on, array, name, reference) for array in ALGORITHMS[name].gives}
+    rarest = min(answered, key=lambda array: int(answered[array].sum()))
+    if (count := int(answered[rarest].sum())) < len(on.q):
+        title = f"{title} ({rarest} in {count} of {len(on.q)} states)"
+    checks = [
+        _compared(on, title, (name, array), (reference, array), np.flatnonzero(mask))
+        for array, mask in answered.items()
+        if mask.any()
+    ]
+    return worst(checks) if checks else not_applicable(FAMILY, title, "no state has an answer")
+
+
+def _either(on: Subject, array: str, *names: str) -> Array:
+    """The states in which one of the algorithms has an answer: the other must have it as well."""
+    found: Array = np.any([on.answered(name, array) for name in names], axis=0)
+    return found
 
 
 def _shared(on: Subject, one: tuple[str, str], other: tuple[str, str]) -> Check:
@@ -79,11 +98,18 @@ def _shared(on: Subject, one: tuple[str, str], other: tuple[str, str]) -> Check:
     return _compared(on, title, (routes[0][0], one[1]), (routes[1][0], other[1]))
 
 
-def _compared(on: Subject, title: str, one: tuple[str, str], other: tuple[str, str]) -> Check:
+def _compared(
+    on: Subject, title: str, one: tuple[str, str], other: tuple[str, str], rows: Array | None = None
+) -> Check:
+    """In all states, or in these."""
+    rows = np.arange(len(on.q)) if rows is None else rows
     bounds = [on.bound(*pair) for pair in (one, other)]
-    looser = max(bounds, key=lambda bound: float(np.max(bound.value)))
-    terms = on.terms(*one)
-    return compared(FAMILY, title, on.result(*one), on.result(*other), looser, terms)
+    looser = max(bounds, key=lambda bound: float(np.max(bound.at(len(on.q))[rows])))
+    here = Bound(looser.at(len(on.q))[rows], looser.why)
+    terms = np.broadcast_to(on.terms(*one), (len(on.q),))[rows]
+    found, true = on.result(*one)[rows], on.result(*other)[rows]
+    check = compared(FAMILY, title, found, true, here, terms)
+    return replace(check, state=int(rows[check.state or 0]))
 
 
 def _unit_accelerations(on: Subject) -> Check:

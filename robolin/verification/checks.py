@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,8 @@ Verdict = Literal["passed", "failed", "not applicable", "not run"]
 # sums of a few hundred rounded products: some 1e-15 is seen, a thousand times that is allowed
 SUMMED = 1e-12
 
-# what dividing by the mass matrix may cost beside, per unit of its condition number
+# what dividing by the mass matrix may cost beside, per unit of its condition number, and more
+# where links have slid far away from the inertial frame
 PER_CONDITION = 1e-15
 
 # q̈ divides torques that were rounded already
@@ -34,14 +35,46 @@ WHY = {
 }
 
 
+# what the errors of checks are told beside
+YARDSTICK = (
+    "error: largest difference of a state beside its largest entry; where terms cancel, "
+    "beside 1e-15 of them over the bound if that is more"
+)
+
+
+@dataclass(frozen=True)
+class RightDigits:
+    """How many digits of a result are right, where they are fewest of all states with an answer.
+
+    digits:   those of the worst entry, counted from the first one of the largest entry;
+              None where all entries are 0 in every state
+    state:    the number of the state where they are fewest
+    largest:  the largest entry there
+    answered: how many of the `states` have an answer
+    """
+
+    array: str
+    digits: float | None
+    state: int | None
+    largest: float
+    answered: int
+    states: int
+
+    def __str__(self) -> str:
+        digits = "none" if self.digits is None else f"{self.digits:.1f}"
+        some = f" ({self.answered} of {self.states} states)"
+        return f"{self.array} {digits}{some if self.answered < self.states else ''}"
+
+
 @dataclass(frozen=True)
 class Check:
     """One comparison, or why there is none.
 
-    error:  largest difference beside the largest entry, in the worst state
+    error:  largest difference in the worst state, beside what YARDSTICK says
     bound:  what it may be there, and `why`, a key of WHY
     state:  the number of the worst state, counted from 0
     detail: the reason where nothing was compared, else what is worth adding
+    digits: of every result that was worked out in 50 digits, how many are right
     """
 
     family: str
@@ -52,6 +85,7 @@ class Check:
     why: str = ""
     state: int | None = None
     detail: str = ""
+    digits: tuple[RightDigits, ...] = ()
 
     @property
     def share(self) -> float:
@@ -61,6 +95,18 @@ class Check:
         if not np.isfinite(self.error):
             return float("inf")
         return self.error / self.bound if self.bound else float(self.error > 0.0) * float("inf")
+
+    def renumbered(self, numbers: Sequence[int], states: int) -> Check:
+        """The same of some of the states that there are: state i is numbers[i] of them."""
+        told = (
+            replace(each, state=_renumbered(each.state, numbers), states=states)
+            for each in self.digits
+        )
+        return replace(self, state=_renumbered(self.state, numbers), digits=tuple(told))
+
+
+def _renumbered(state: int | None, numbers: Sequence[int]) -> int | None:
+    return None if state is None else int(numbers[state])
 
 
 @dataclass(frozen=True)
@@ -82,12 +128,18 @@ def compared(
     Both are arrays (states, …).  `terms` is the size of what was summed up, per state or for all:
     where the sum itself is smaller by far, its rounding is measured by them.
     """
-    states = len(true)
-    allowed = bound.at(states)
-    size = _largest(true)
+    with np.errstate(invalid="ignore"):
+        difference = largest(np.asarray(found) - np.asarray(true))
+    return judged(family, name, difference, largest(true), bound, terms)
+
+
+def judged(
+    family: str, name: str, difference: Array, size: Array, bound: Bound, terms: Array
+) -> Check:
+    """The same of the largest differences and entries (states,) themselves."""
+    allowed = bound.at(len(size))
     size = np.maximum(size, OF_TERMS / allowed * np.asarray(terms))
     with np.errstate(invalid="ignore"):
-        difference = _largest(np.asarray(found) - np.asarray(true))
         error = difference / np.where(size == 0.0, 1.0, size)
     error = np.where(np.isfinite(error), error, np.inf)
     worst = int(np.argmax(error / allowed))
@@ -110,6 +162,7 @@ def not_run(family: str, name: str, reason: str) -> Check:
     return Check(family, name, "not run", detail=reason)
 
 
-def _largest(values: Array) -> Array:
+def largest(values: Array) -> Array:
+    """The largest entry of each state (states,)."""
     flat = np.abs(np.asarray(values, dtype=float)).reshape(len(values), -1)
     return flat.max(axis=1, initial=0.0)

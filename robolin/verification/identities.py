@@ -91,7 +91,7 @@ def _structure(on: Subject) -> Iterator[Check]:
     factors = on.ran("mass-matrix-factor").arrays
     L, D, Linv = factors["factor"], factors["D"], factors["factor_inverse"]
     M = on.result("mass-matrix", "mass_matrix")
-    yield compared(FAMILY, title, L @ (D[..., None] * _T(L)), M, SUM)
+    yield compared(FAMILY, title, L @ (D[..., None] * _T(L)), M, SUM, on.heft)
     one = np.broadcast_to(np.eye(on.arm.n), M.shape)
     yield compared(FAMILY, "(I + HφK)(I - HψK) = 1", L @ Linv, one, on.divided)
 
@@ -126,7 +126,7 @@ def _diagonal(on: Subject) -> Iterator[Check]:
     state = on.ran("diagonalize").arrays
     nu, epsilon, coriolis = state["nu"], state["epsilon"], state["coriolis"]
     M = on.result("mass-matrix", "mass_matrix")
-    yield compared(FAMILY, titles[0], state["m"] @ _T(state["m"]), M, SUM)
+    yield compared(FAMILY, titles[0], state["m"] @ _T(state["m"]), M, SUM, on.heft)
     energy = np.einsum("bi,bij,bj->b", on.qd, M, on.qd)
     terms = on.heft * on.speed**2
     yield compared(FAMILY, titles[1], (nu * nu).sum(-1), energy, SUM, terms)
@@ -152,7 +152,7 @@ def _diagonal_motion(on: Subject, titles: tuple[str, ...]) -> Iterator[Check]:
         state = on.ran(name).arrays
         rate = complex_step_along(on.arm, name, on.given(name), motion)[velocity]
         inertia = state["D"] if velocity == "xi" else 1.0
-        terms = np.abs(state["coriolis"]).max(-1) + np.abs(rate).max(-1)
+        terms = np.abs(state["coriolis"]).max(-1) + np.abs(rate).max(-1) + on.terms(name, force)
         found = inertia * rate + state["coriolis"]
         yield compared(FAMILY, title, found, state[force], on.accelerations, terms)
 

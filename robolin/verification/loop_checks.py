@@ -7,7 +7,6 @@ there, and dead points, are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -52,7 +51,7 @@ def closed_loops(on: Subject) -> Iterator[Check]:
         return
     for check in _checks(closed):
         # states have the numbers they have on the tree
-        yield replace(check, state=None if check.state is None else int(numbers[check.state]))
+        yield check.renumbered(numbers, len(on.q))
 
 
 def _frames_apart(on: Subject) -> Iterator[Check]:

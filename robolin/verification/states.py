@@ -8,6 +8,7 @@ import numpy as np
 
 from robolin.arm import Arm, Joint
 from robolin.verification.checks import Array
+from robolin.verification.running import run_on
 
 # how far a joint goes, and how fast, where its limits do not say or say more
 TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
@@ -15,10 +16,14 @@ TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
 # limits of more than this many of the above stand for none
 WIDEST = 4.0
 
-# how far away an arm is looked at whose base slides, unless a limit keeps it nearer
+# how far away an arm is looked at that can slide or float there
 FAR = 100.0
-# the state in which it is
-FAR_STATE = 3
+
+# of so many poses the worst conditioned one is looked at
+POSES = 200
+
+# forward results keep so few digits beyond this that nobody should rely on them
+ILL_CONDITIONED = 1e12
 
 CHANGES = ("dq", "dqd", "dqdd", "dtau")
 
@@ -31,20 +36,21 @@ def default_samples(arm: Arm) -> int:
 def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
     """q, q̇, q̈ and small changes of them and of τ, each of shape (samples, n).
 
-    The first states are the middle of the limits, their lower and their upper ends; the others
-    are drawn evenly.  Velocities stay inside their limits, accelerations are about 2.
-    The one after the ends of the limits is far away where an arm slides on its base.
+    The first states are the middle of the limits, a badly conditioned one, one far away if the arm
+    can go there, and the lower and upper ends of the limits; the others are drawn evenly.
+    Velocities stay inside their limits, accelerations are about 2.
     """
     rng = np.random.default_rng(seed)
     low, high = np.array([_range(joint) for joint in arm.joints]).T
     # drawn state by state: more samples add states and change none
     drawn = rng.random((samples, 2, arm.n))
-    shares = drawn[:, 0]
-    for i, share in enumerate((0.5, 0.0, 1.0)[:samples]):
-        shares[i] = share
-    q = low + (high - low) * shares
-    for k in arm.sliding_base if samples > FAR_STATE else ():
-        q[FAR_STATE, arm.coordinates[k - 1]] = _far(arm.link(k).joint)
+    q = low + (high - low) * drawn[:, 0]
+    chosen = [(low + high) / 2.0, _badly_conditioned(arm, low, high, seed)]
+    far = np.array([_far(joint) for joint in arm.joints])
+    if np.isfinite(far).any():
+        chosen.append(np.where(np.isfinite(far), far, q[0]))
+    chosen += [low, high]
+    q[: len(chosen)] = chosen[:samples]
     speed = np.array([_speed(joint) for joint in arm.joints])
     normal = np.random.default_rng([seed, 1]).normal(size=(samples, 1 + len(CHANGES), arm.n))
     return {
@@ -66,10 +72,19 @@ def _range(joint: Joint) -> tuple[float, float]:
     return lower, upper
 
 
+def _badly_conditioned(arm: Arm, low: Array, high: Array, seed: int) -> Array:
+    """Of some poses inside the limits, the one whose mass matrix is hardest to divide by."""
+    shares = np.random.default_rng([seed, 3]).random((POSES, arm.n))
+    poses = low + (high - low) * shares
+    condition = np.linalg.cond(run_on(arm, "mass-matrix", {"q": poses}).arrays["mass_matrix"])
+    # where it cannot be divided by at all there are no digits to count
+    return poses[int(np.argmax(np.where(condition <= ILL_CONDITIONED, condition, 0.0)))]
+
+
 def _far(joint: Joint) -> float:
-    """A place along a slide, far away if its limits allow that."""
-    upper = joint.limits.upper
-    return FAR if upper is None else min(upper, FAR)
+    """A place far along a slide, NaN where the joint turns or its limits keep it near."""
+    upper = np.inf if joint.limits.upper is None else joint.limits.upper
+    return np.nan if joint.turns or upper <= WIDEST * SLIDE else min(upper, FAR)
 
 
 def _speed(joint: Joint) -> float:

@@ -24,6 +24,7 @@ from robolin.verification.checks import (
     Array,
     Bound,
 )
+from robolin.verification.distances import distance_factor, levered, reaches, slides_of
 from robolin.verification.running import run_on
 
 # inputs that only another algorithm can make
@@ -69,6 +70,12 @@ class Subject:
 
     def result(self, algorithm: str, array: str) -> Array:
         return self.ran(algorithm).arrays[array]
+
+    def answered(self, algorithm: str, array: str) -> Array:
+        """In which states a result is finite (states,)."""
+        values = self.result(algorithm, array)
+        finite: Array = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+        return finite
 
     def given(self, name: str) -> dict[str, Array]:
         """The inputs of an algorithm, each of shape (states, n)."""
@@ -154,7 +161,8 @@ class Subject:
 
     @cached_property
     def divided(self) -> Bound:
-        return Bound(SUMMED + PER_CONDITION * self.condition, "division")
+        distance = distance_factor(self.arm, self.q)
+        return Bound(SUMMED + PER_CONDITION * self.condition * distance, "division")
 
     @cached_property
     def accelerations(self) -> Bound:
@@ -199,14 +207,16 @@ class Subject:
         return np.abs(self.qd).max(axis=1)
 
     @cached_property
-    def heft(self) -> float:
-        """More than any moment of inertia about the base that the arm can have."""
-        return self._levered(2) + max(link.joint.armature for link in self.arm.links)
+    def heft(self) -> Array:
+        """More than any moment of inertia about the base that the arm can have, per state."""
+        return levered(self.arm, self._reaches, 2) + max(
+            link.joint.armature for link in self.arm.links
+        )
 
     @cached_property
-    def weight(self) -> float:
-        """More than any torque that gravity can need."""
-        return self._levered(1) * float(np.linalg.norm(self.arm.gravity))
+    def weight(self) -> Array:
+        """More than any torque that gravity can need, per state."""
+        return levered(self.arm, self._reaches, 1) * float(np.linalg.norm(self.arm.gravity))
 
     @cached_property
     def motion_terms(self) -> Array:
@@ -232,9 +242,9 @@ class Subject:
         if array in _OF_MASSES:
             return self.heft
         if array in ("nud", "xid"):
-            # from ν or ξ: the velocities were divided once already
+            # from ν or ξ: the velocities were divided by the factor m, cond(m) = √cond(M)
             light = self._lightness if array == "xid" else np.sqrt(self._lightness)
-            return OF_ACCELERATIONS * self.motion_terms * light
+            return OF_ACCELERATIONS * self.motion_terms * light * np.sqrt(self.condition)
         if array == "epsilon" or (array, algorithm) == ("coriolis", "diagonalize"):
             return self.motion_terms * np.sqrt(self._lightness)
         if array in _OF_TORQUES:
@@ -262,40 +272,10 @@ class Subject:
         """The largest entry of the inverse mass matrix, per state."""
         return np.abs(self._inverse).max(axis=(1, 2))
 
-    def _levered(self, power: int) -> float:
-        """Σ mass · reach^power, a follower's share as often as it moves for its leader."""
-        total = 0.0
-        for k, link in enumerate(self.arm.links_tip_to_base, start=1):
-            body = link.inertia
-            lever = self._reaches[k] + float(np.linalg.norm(body.com))
-            # whoever slides needs no lever
-            lever = max(lever, 1.0) if self._slides else lever
-            own = sum(abs(x) for x in body.rotary) if power == 2 else 0.0
-            total += abs(body.mass) * lever**power + own
-        return total * self._leverage**power
+    @cached_property
+    def _reaches(self) -> dict[int, Array]:
+        return reaches(self.arm, self.q, slides_of(self.arm, self.q))
 
     @cached_property
-    def _leverage(self) -> float:
-        mimics = [link.joint.mimic for link in self.arm.links_tip_to_base if link.joint.mimic]
-        return max([1.0, *(abs(mimic.ratio) for mimic in mimics)])
-
-    @cached_property
-    def _slides(self) -> bool:
-        return not all(link.joint.turns for link in self.arm.links)
-
-    @cached_property
-    def _reaches(self) -> dict[int, float]:
-        """How far each link's joint can be from the first one."""
-        arm = self.arm
-        reach = {arm.base: 0.0}
-        travel = np.abs(self.q).max(axis=0)
-        for k in range(len(arm.links), 0, -1):
-            link = arm.link(k)
-            slide = 0.0 if link.joint.turns else float(travel[arm.coordinates[k - 1]])
-            own = float(np.linalg.norm(link.joint.pose.translation))
-            reach[k] = reach[link.parent] + own + slide
-        return reach
-
-    @cached_property
-    def _reach(self) -> float:
-        return max(self._reaches.values())
+    def _reach(self) -> Array:
+        return np.max(list(self._reaches.values()), axis=0)

@@ -20,11 +20,8 @@ from robolin.verification.engines import engines
 from robolin.verification.identities import identities
 from robolin.verification.loop_checks import closed_loops
 from robolin.verification.peers import PeerComparison, compared_with, require_peer
-from robolin.verification.states import default_samples, sampled_states
+from robolin.verification.states import ILL_CONDITIONED, default_samples, sampled_states
 from robolin.verification.subject import Subject
-
-# forward results keep so few digits beyond this that nobody should rely on them
-ILL_CONDITIONED = 1e12
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import robolin
 from robolin.arm import Limits
-from robolin.verification.states import SPEED, sampled_states
+from robolin.verification.states import FAR, ILL_CONDITIONED, SPEED, sampled_states
 from tests.robots import random_arm
 
 
@@ -22,7 +23,8 @@ def test_states_are_inside_the_limits() -> None:
 
     assert (states["q"] >= lower - 1e-12).all()
     assert (states["q"] <= upper + 1e-12).all()
-    np.testing.assert_allclose(states["q"][:3], [(lower + upper) / 2, lower, upper], atol=1e-12)
+    ends = [(lower + upper) / 2, lower, upper]
+    np.testing.assert_allclose(states["q"][[0, 2, 3]], ends, atol=1e-12)
     assert (np.abs(states["qd"]) <= np.minimum(fastest, SPEED)).all()
 
 
@@ -45,3 +47,34 @@ def test_limits_that_say_nothing_are_not_taken_at_their_word() -> None:
     states = sampled_states(replace(arm, links_tip_to_base=links), 40, 0)
     assert (np.ptp(states["q"], axis=0) > 4.0).all()
     assert (np.ptp(states["qd"], axis=0) > 2.0).all()
+
+
+@pytest.mark.parametrize("samples", [2, 5, 20])
+def test_a_badly_conditioned_state_is_always_among_them(samples: int) -> None:
+    """Its mass matrix is harder to divide by than those of nineteen states out of twenty."""
+    arm = robolin.load("panda")
+    q = sampled_states(arm, samples, 0)["q"]
+    drawn = sampled_states(arm, 200, 1)["q"][5:]
+    hard, others = (np.linalg.cond(robolin.mass_matrix(arm, x)) for x in (q[1], drawn))
+    assert hard > np.quantile(others, 0.95)
+    assert hard < ILL_CONDITIONED
+
+
+@pytest.mark.parametrize(
+    "arm", [robolin.load("cart-pole"), robolin.load("ur5", floating_base=True)]
+)
+def test_a_far_state_is_always_among_them(arm: robolin.Arm) -> None:
+    """Whatever slides or floats without a limit is looked at a hundred metres away."""
+    q = sampled_states(arm, 3, 0)["q"]
+    slides = np.array([not joint.turns for joint in arm.joints])
+    assert (q[2, slides] == FAR).all()
+    assert (np.abs(q[:2]) < 10.0).all()
+
+
+def test_limits_keep_a_state_near() -> None:
+    """A finger that opens 4 cm is looked at within them; a rail of 30 m at its end."""
+    assert np.abs(sampled_states(robolin.load("panda-fingers"), 20, 0)["q"]).max() < 4.0
+    cart = robolin.load("cart-pole")
+    rail = replace(cart.links[1].joint, limits=Limits(-30.0, 30.0))
+    arm = replace(cart, links=(cart.links[0], replace(cart.links[1], joint=rail)))
+    assert sampled_states(arm, 3, 0)["q"][2, 0] == 30.0

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import isfinite
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from math import inf, isfinite
 from textwrap import wrap
 from typing import Any
 
 from robolin.cli.reports.report import Part, ReportTable, TextLines
-from robolin.verification.checks import WHY, Check
+from robolin.verification.checks import WHY, YARDSTICK, Check, RightDigits
 from robolin.verification.verify import Verification
 from robolin.wording import counted
 
 WIDTH = 100
+
+# right digits below which it is said where
+FEW = 10.0
 
 
 def parts(found: Verification) -> list[Part]:
@@ -21,14 +25,15 @@ def parts(found: Verification) -> list[Part]:
     plain = [check for check in compared if check.family != "digits"]
     shown: list[Part] = [TextLines([_head(found)]), _report_table(plain)]
     if exact := [check for check in compared if check.family == "digits"]:
-        shown.append(TextLines(_digits(exact), "right digits, told by 50-digit arithmetic"))
+        shown.append(TextLines(_digits(exact), _digits_title(len(found.condition))))
     if absent := list(_absent(found)):
         shown.append(TextLines(absent, "not compared"))
     if found.comparison is not None:
         shown.append(TextLines(_accounted(found), f"against {found.comparison.peer}"))
     shown.append(TextLines(_worst(found), "worst"))
     reasons = dict.fromkeys(check.why for check in compared)
-    shown.append(TextLines([f"{why}: {WHY[why]}" for why in reasons], "bounds"))
+    bounds = [f"{why}: {WHY[why]}" for why in reasons]
+    shown.append(TextLines([*wrap(YARDSTICK, WIDTH), *bounds], "bounds"))
     shown.append(TextLines(_verdict(found)))
     return shown
 
@@ -58,15 +63,51 @@ def _report_table(checks: list[Check]) -> ReportTable:
     return ReportTable(header, rows, frozenset(("error", "bound", "state")), keys=2)
 
 
+def _digits_title(states: int) -> str:
+    every = f"all {states} states" if states > 1 else "the one state"
+    return f"right digits beside the largest entry: the fewest of {every}, by 50-digit arithmetic"
+
+
 def _digits(checks: list[Check]) -> list[str]:
     """The fewest right digits of each result, over all algorithms that give it."""
-    fewest: dict[str, float] = {}
-    for check in checks:
-        for told in check.detail.split(", "):
-            name, _, digits = told.rpartition(" ")
-            fewest[name] = min(float(digits), fewest.get(name, float("inf")))
-    text = ", ".join(f"{name} {digits:.1f}" for name, digits in fewest.items())
-    return wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    fewest: dict[str, RightDigits] = {}
+    for told in (told for check in checks for told in check.digits):
+        fewest[told.array] = min(fewest.get(told.array, told), told, key=_in_question)
+    lines = _wrapped(_right(told) for told in fewest.values() if told.digits is not None)
+    for why, names in _without_digits(fewest.values()).items():
+        lines += wrap(f"{why}: {', '.join(names)}", WIDTH, subsequent_indent="    ")
+    return lines
+
+
+def _wrapped(words: Iterable[str]) -> list[str]:
+    """Lines that keep every result beside its digits."""
+    together = ", ".join(word.replace(" ", "\0", 1) for word in words)
+    lines = wrap(together, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
+
+
+def _in_question(told: RightDigits) -> tuple[float, int]:
+    return inf if told.digits is None else told.digits, told.answered
+
+
+def _right(told: RightDigits) -> str:
+    """The digits, where all too few of them are seen, and how often there is an answer."""
+    remarks = []
+    if told.digits is not None and told.digits < FEW:
+        remarks.append(f"in state {told.state}, largest entry {_number(told.largest)}")
+    if told.answered < told.states:
+        remarks.append(f"{told.answered} of {told.states} states have an answer")
+    return f"{told.array} {told.digits:.1f}" + (f" ({'; '.join(remarks)})" if remarks else "")
+
+
+def _without_digits(results: Iterable[RightDigits]) -> dict[str, list[str]]:
+    """Results of which there are no digits to count, by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for told in results:
+        if told.digits is None:
+            why = "0 in all states" if told.answered else "no answer in any state"
+            reasons.setdefault(why, []).append(told.array)
+    return reasons
 
 
 def _absent(found: Verification) -> Iterator[str]:
@@ -162,6 +203,7 @@ def _entry(check: Check) -> dict[str, Any]:
         "why": check.why,
         "state": check.state,
         "detail": check.detail,
+        **({"digits": [asdict(told) for told in check.digits]} if check.digits else {}),
     }
 
 

@@ -28,7 +28,7 @@ def frame_motion(chain: Chain) -> None:
     links = place_links(chain)
     tip = tip_frame(chain, links)
     V, a = motion_at_tip(weightless_motion(chain, links), tip)
-    out_pose(chain, tip)
+    out_pose(chain, links, tip)
     out_spatial(chain, "twist", V)
     out_spatial(chain, "spatial_acceleration", a)
     out_spatial(chain, "classical_acceleration", classical(V, a))

@@ -31,4 +31,4 @@ def jacobian(chain: Chain) -> None:
     V = at_point(moving.V[tip.link], tip.r)
     out_spatial(chain, "jacobian_rate_qd", classical(V, at_point(bias.value, tip.r)))
     out_spatial(chain, "twist", V)
-    out_pose(chain, tip)
+    out_pose(chain, links, tip)

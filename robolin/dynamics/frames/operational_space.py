@@ -6,8 +6,9 @@ a is the classical acceleration of the frame, F a wrench that something applies 
 from __future__ import annotations
 
 from robolin.algebra.chain import Chain, Scalars, Slots
+from robolin.algebra.comparison import if_less
 from robolin.algebra.inertias import PLACE, ZERO_ARTICULATED, articulated_times, rank_one
-from robolin.algebra.scalar import Vector
+from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO6, add, dot, scale, sub
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
 from robolin.dynamics.frames.tip_frame import (
@@ -40,9 +41,17 @@ def operational_space(chain: Chain) -> None:
 
 def out_inertia(chain: Chain, inverse: Vector, free: Vector) -> None:
     """Λ and μ as results; a pose in which there is no Λ is complained of."""
-    inertia = symmetric_inverse(chain, INERTIA, inverse)
+    inertia = symmetric_inverse(chain, INERTIA, inverse, _least_share(chain))
     _out_symmetric(chain, INERTIA, inertia)
     out_spatial(chain, "bias_wrench", tuple(-x for x in articulated_times(inertia, free)))
+
+
+def _least_share(chain: Chain) -> Scalar:
+    """The share that a pivot must keep; fewer than six joints leave none but rounding."""
+    joints = chain.cell((0.0,))
+    for _ in chain.path_of(chain.tip.link):
+        joints.value = (joints.value[0] + 1.0,)
+    return if_less(joints.value[0], 6.0, float("inf"), LOST_RANK)
 
 
 def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:
@@ -100,7 +109,7 @@ def free_acceleration(chain: Chain, links: Links, qdd: Scalars, tip: TipFrame) -
     return classical(at_point(moving.V[tip.link], tip.r), at_point(a.value, tip.r))
 
 
-def symmetric_inverse(chain: Chain, name: str, A: Vector) -> Vector:
+def symmetric_inverse(chain: Chain, name: str, A: Vector, least: Scalar) -> Vector:
     """The inverse of a positive symmetric 6x6 matrix (21), swept pivot by pivot in place.
 
     a(i,j) = a(i,j) - a(i,k) a(k,j) / a(k,k)     a(i,k) = a(i,k) / a(k,k)     a(k,k) = -1 / a(k,k)
@@ -110,7 +119,7 @@ def symmetric_inverse(chain: Chain, name: str, A: Vector) -> Vector:
         own = PLACE[k][k]
 
         # a pivot that has lost nearly all of its size is a direction without motion
-        pivot = 1.0 / chain.regular(name, a[own], A[own] * LOST_RANK)
+        pivot = 1.0 / chain.regular(name, a[own], A[own] * least)
         column = [a[PLACE[i][k]] for i in range(6)]
         others = [i for i in range(6) if i != k]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from robolin.algebra.chain import Chain, FramePlace, LinkNumber
 from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import add, cross, rotate, rotate_rotation
-from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.links.link_poses import Links, frame_origin
 
 
 class TipFrame(NamedTuple):
@@ -50,9 +50,9 @@ def out_spatial(chain: Chain, name: str, X: Vector) -> None:
         chain.out(name, (i,), X[i])
 
 
-def out_pose(chain: Chain, tip: TipFrame) -> None:
+def out_pose(chain: Chain, links: Links, tip: TipFrame) -> None:
     """Where the frame is in the root frame of the description."""
-    position = add(tip.r, chain.origin)
+    position = add(tip.r, frame_origin(chain, links))
     for i in range(3):
         chain.out("position", (i,), position[i])
     out_rotation(chain, tip)

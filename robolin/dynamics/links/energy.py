@@ -7,7 +7,7 @@ from robolin.algebra.inertias import rigid_times
 from robolin.algebra.vectors import add, dot, scale
 from robolin.dynamics.links.joint_friction import friction_loss
 from robolin.dynamics.links.link_motion import velocities
-from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.links.link_poses import frame_origin, place_links
 from robolin.dynamics.links.loads import outside_forces
 
 
@@ -25,7 +25,7 @@ def energy(chain: Chain) -> None:
     for k in chain.tip_to_base():
         twice, weight = sums.value
         M, rotor = links.M[k], chain.armature(k) * qd[k] * qd[k]
-        first_moment = add(M[1:4], scale(chain.origin, M[0]))
+        first_moment = add(M[1:4], scale(frame_origin(chain, links), M[0]))
         twice = twice + (dot(V[k], rigid_times(M, V[k])) + rotor)
         sums.value = (twice, weight + dot(chain.gravity, first_moment))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, Slots
+from robolin.algebra.comparison import if_less
 from robolin.algebra.inertias import rigid_inertia
 from robolin.algebra.parts import counted_as
 from robolin.algebra.scalar import Vector, sin_cos, where
@@ -16,16 +17,21 @@ from robolin.algebra.vectors import (
     rotate,
     rotate_rotation,
     scale,
+    sub,
 )
 
 
 class Links(NamedTuple):
-    """Rotation R (9), position p (3), hinge map H* (6) and inertia M (10) of every link."""
+    """Rotation R (9), position p (3), hinge map H* (6) and inertia M (10) of every link.
+
+    away: how far the inertial frame has gone along with links that slid, None if with none ever
+    """
 
     R: Slots
     p: Slots
     H: Slots
     M: Slots
+    away: Vector | None = None
 
 
 @counted_as("kinematics")
@@ -41,12 +47,15 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
     """
     q = chain.given("q")
     R, p, H, M = chain.slots(9), chain.slots(3), chain.slots(6), chain.slots(10)
-    R[chain.base], p[chain.base] = IDENTITY, ZERO3
 
     # sines and cosines wait for nobody, so a sweep of their own is the quickest way to them
     turn = chain.slots(2)
     for k in chain.tip_to_base():
         turn[k] = sin_cos(q[k])
+
+    # where an arm has slid far away, it is the base that is far away from the inertial frame
+    away = None if chain.far is None else slid_away(chain, turn, chain.far)
+    R[chain.base], p[chain.base] = IDENTITY, ZERO3 if away is None else sub(ZERO3, away)
 
     for k in chain.base_to_tip():
         up, turns = chain.inboard(k), chain.turns(k)
@@ -55,12 +64,10 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
         # the joint on the link inboard
         still = rotate_rotation(R[up], E)
         hinge = add(p[up], rotate(R[up], t))
-        x, y, h = still[0::3], still[1::3], still[2::3]
+        h = still[2::3]
 
         # the link, turned about the joint's axis or slid along it
-        s, c = turn[k]
-        turned_x, turned_y = add(scale(x, c), scale(y, s)), add(scale(y, c), scale(x, -s))
-        R[k] = where(turns, _columns(turned_x, turned_y, h), still)
+        R[k] = where(turns, _turned(still, turn[k]), still)
         p[k] = where(chain.groups.rests(k), hinge, add(hinge, scale(h, q[k])))
 
         # how the joint moves everything outboard of it, and what link k weighs
@@ -71,7 +78,33 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
 
     if chain.groups:
         body_axes(chain, R, p, H)
-    return Links(R, p, H, M)
+    return Links(R, p, H, M, away)
+
+
+def slid_away(chain: Chain, turn: Slots, far: float) -> Vector:
+    """How far the inertial frame goes: Σ h q over the links that travel, where |q| > far.
+
+    Rounding grows with the square of the distance between links and that frame.  Every choice of it
+    gives the same results, so it goes where they are; `turn` is the sine and cosine of every q.
+    """
+    q, R, away = chain.given("q"), chain.slots(9), chain.cell(ZERO3)
+    R[chain.base] = IDENTITY
+    for k in chain.base_to_tip():
+        # the axes, as they are placed below
+        E, _ = chain.placement(k)
+        still = rotate_rotation(R[chain.inboard(k)], E)
+        R[k] = where(chain.turns(k), _turned(still, turn[k]), still)
+
+        # at home nothing moves, down to the last bit
+        slid = if_less(q[k] * q[k], far * far, 0.0, q[k])
+        gone = add(away.value, scale(still[2::3], slid))
+        away.value = where(chain.travels(k), gone, away.value)
+    return away.value
+
+
+def frame_origin(chain: Chain, links: Links) -> Vector:
+    """Where the inertial frame is in the root frame of the description."""
+    return chain.origin if links.away is None else add(chain.origin, links.away)
 
 
 def body_axes(chain: Chain, R: Slots, p: Slots, H: Slots) -> None:
@@ -82,5 +115,9 @@ def body_axes(chain: Chain, R: Slots, p: Slots, H: Slots) -> None:
         H[k] = where(chain.turns(k), h + cross(p[body], h), ZERO3 + h)
 
 
-def _columns(x: Vector, y: Vector, z: Vector) -> Vector:
-    return tuple(column[i] for i in range(3) for column in (x, y, z))
+def _turned(still: Vector, turn: Vector) -> Vector:
+    """The axes, turned about the third of them."""
+    s, c = turn
+    x, y, h = still[0::3], still[1::3], still[2::3]
+    turned_x, turned_y = add(scale(x, c), scale(y, s)), add(scale(y, c), scale(x, -s))
+    return tuple(column[i] for i in range(3) for column in (turned_x, turned_y, h))

@@ -84,7 +84,8 @@ def _wrench(load: Load, links: Links) -> Vector:
 def _at_point(load: Load, links: Links) -> tuple[Vector, Vector, Vector]:
     """Moment, force, and the point they act at, in world axes from the inertial frame."""
     if load.model == "world":
-        return load.moment, load.force, load.point
+        away = links.away
+        return load.moment, load.force, load.point if away is None else sub(load.point, away)
     R, p = links.R[load.link], links.p[load.link]
     r = add(p, rotate(R, load.point))
     if load.model == "dead":

@@ -26,8 +26,8 @@ FRAME_DOUBLES = 12
 PARENT, FIRST, TURNS, COORDINATE, FOLLOWS, OUTERMOST, CARRIER, RESTS = 0, 1, 2, 3, 4, 5, 6, 7
 
 # by coordinate: its public place; by turn, and how many at 0: the links with partners outboard;
-# by coordinate: the link that its joint moves itself
-PLACE, PARTNERED, LEADER, LINK_TABLES = 8, 9, 10, 11
+# by coordinate: the link that its joint moves itself; by link: whether the frame goes along
+PLACE, PARTNERED, LEADER, TRAVELS, LINK_TABLES = 8, 9, 10, 11, 12
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Variant:
     load_models: tuple[str, ...]
     grouped: bool = False
     roams: bool = False
+    travels: bool = False
     rigid_closures: tuple[bool, ...] = ()
 
     @property
@@ -57,6 +58,7 @@ def variant_of(parameters: Parameters) -> Variant:
         load_models=tuple(load.model for load in parameters.loads),
         grouped=parameters.grouped,
         roams=parameters.roaming is not None,
+        travels=parameters.travelling,
         rigid_closures=tuple(closure.rigid for closure in parameters.closures),
     )
 
@@ -112,6 +114,7 @@ def wholes_of(parameters: Parameters, first: list[int]) -> np.ndarray:
     for k, row in enumerate(parameters.links, start=1):
         order = (row.parent, first[k], row.turns, row.coordinate, row.follows)
         tables[:PLACE, k] = (*order, row.outermost, row.carrier, row.rests)
+        tables[TRAVELS, k] = row.travels
     tables[PLACE, 1 : m + 1] = parameters.order
     for k, row in enumerate(parameters.links, start=1):
         if not row.follows:

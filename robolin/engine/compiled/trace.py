@@ -14,6 +14,7 @@ from robolin.algebra.axes import Shape
 from robolin.algebra.chain import Chain
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, add, rotate, sub
+from robolin.arm import FAR
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.instructions import Instructions, Value
 from robolin.engine.compiled.lanes import Lane, Memory, as_value
@@ -45,6 +46,7 @@ class TracedChain:
         self.asm, self.variant, self.inputs = asm, variant, list(inputs)
         self.arm = TracedArm(asm, variant)
         self.base, self.groups = self.arm.base, TracedGroups(self.arm)
+        self.far = FAR if variant.travels else None
         self._side = asm.whole_at_entry("add", asm.m, 1)
         self._area = asm.whole_at_entry("mul", self._side, self._side)
         self.scratch_vectors = 0  # per link
@@ -111,6 +113,9 @@ class TracedChain:
 
     def turns(self, k: Value) -> Any:
         return self.arm.turns(k)
+
+    def travels(self, k: Value) -> Any:
+        return self.arm.fact(layout.TRAVELS, k)
 
     def placement(self, k: Value) -> tuple[Vector, Vector]:
         return self.arm.constants(k, layout.ROTATION, 9), self.arm.constants(k, layout.OFFSET, 3)

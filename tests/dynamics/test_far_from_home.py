@@ -1,0 +1,204 @@
+"""Arms that have slid far away: they keep their digits there, and every bit at home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import FAR, Arm, Inertia, Joint, Limits, Pose
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine import run
+from robolin.engine.parameters import Parameters, at_rest, parameters_of
+from robolin.verification.exact_numbers import Exact, decimals, exact, fifty_digits
+from robolin.verification.pinocchio_peer import PinocchioPeer
+from tests.engine.on_lanes import on_lanes
+from tests.robots import TOOL, named, random_arm, random_states, with_follower, with_wrench
+
+AWAY = (100.0, 1000.0)
+VERBS = (
+    *("inverse", "forward", "mass-matrix", "mass-matrix-inverse", "linearize-inverse"),
+    *("linearize-forward", "linearize-forward-conventional", "mass-matrix-derivative"),
+    *("coriolis-matrix", "diagonalize", "regressor", "link-accelerations"),
+)
+PLACED = ("jacobian", "frame-motion", "frame-derivatives", "operational-space", "energy", "power")
+# of the 15.95 of a double: sums of some hundred products, and cond(M) below 1e3
+DIGITS = 11.5
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+AXES = {"x": X, "y": Y, "z": Z, "yaw": Z, "pitch": Y}
+
+# what an arm of four joints stands on, base to tip; what weighs nothing is in capitals
+SLIDING = ("x", "X y", "x y", "x y z", "X Y yaw", "x y yaw", "x y z x")
+TURNED = ("yaw x", "yaw x y", "yaw pitch x")
+
+
+def on_stem(stem: str, seed: int = 5) -> Arm:
+    """A random arm on joints that slide and turn as the letters say."""
+    letters = stem.split()
+    arm = random_arm(seed, 4 + len(letters), prismatic=False, armature=True, damping=True)
+    links = list(arm.links)
+    for i, letter in enumerate(letters, start=1):
+        axis, link = AXES[letter.lower()], links[-i]
+        kind = "revolute" if letter.lower() in ("yaw", "pitch") else "prismatic"
+        joint = replace(link.joint, kind=kind, axis=axis, pose=Pose(translation=(0.0, 0.1, 0.2)))
+        body = Inertia() if letter.isupper() else link.inertia
+        links[-i] = replace(link, joint=joint, inertia=body)
+    return replace(arm, name=stem, links=tuple(links), tip=arm.frames[TOOL])
+
+
+def given_far(arm: Arm, away: float) -> dict[str, np.ndarray]:
+    """One state with every sliding joint so far away."""
+    s = random_states(arm, 1)
+    slides = np.array([not joint.turns for joint in arm.joints])
+    return {"q": s.q[0] + away * slides, "qd": s.qd[0], "qdd": s.qdd[0], "tau": s.dtau[0]}
+
+
+def floats(arm: Arm, name: str, given: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    entry = ALGORITHMS[name]
+    values = {need: given[need] for need in entry.needs}
+    return run.run_on(parameters_of(arm), entry.run, entry.gives, values).arrays
+
+
+def exactly(parameters: Parameters, name: str, given: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Every result in 50 digits, as decimals."""
+    entry = ALGORITHMS[name]
+    with fifty_digits():
+        values = {
+            need: np.array([exact(x) for x in given[need].tolist()], dtype=object)
+            for need in entry.needs
+        }
+        found = run.run_on(parameters, entry.run, entry.gives, values, exact).arrays
+        plain = np.vectorize(lambda x: x.value if isinstance(x, Exact) else exact(x).value, "O")
+        return {key: plain(each) for key, each in found.items()}
+
+
+def digits(found: Any, true: Any) -> float:
+    """How many digits of the largest entry are right in every entry."""
+    with fifty_digits():
+        gap = largest(decimals(np.asarray(found)) - true)
+        return 16.0 if gap == 0.0 else float(-np.log10(gap / largest(true)))
+
+
+def largest(values: Any) -> float:
+    return float(max(map(abs, np.ravel(values)), default=0))
+
+
+@pytest.mark.parametrize("stem", SLIDING)
+def test_on_slides_no_digit_is_lost(stem: str) -> None:
+    """A kilometre away, results are as right as those of any arm."""
+    arm = on_stem(stem)
+    given = given_far(arm, 1000.0)
+    for name in VERBS:
+        found, true = floats(arm, name, given), exactly(at_rest(parameters_of(arm)), name, given)
+        for key in found:
+            assert digits(found[key], true[key]) > DIGITS, (name, key)
+
+
+@pytest.mark.parametrize("stem", (*SLIDING, *TURNED))
+def test_far_away_accelerations_are_as_right_as_pinocchios(stem: str) -> None:
+    """Pinocchio reckons every link in its own frame; that is worth half a digit at most."""
+    pin = pytest.importorskip("pinocchio")
+    arm = replace(on_stem(stem), damping=False)
+    peer, at = PinocchioPeer(arm), np.array(arm.coordinates)
+    for away in AWAY:
+        given = given_far(arm, away)
+        true = exactly(at_rest(parameters_of(arm)), "forward", given)["qdd"]
+        state = (
+            peer._configuration(given["q"][at]),
+            *(peer._spread(given[x][at]) for x in ("qd", "tau")),
+        )
+        theirs = np.empty(arm.n)
+        theirs[at] = pin.aba(peer._model, peer._data, *state)[peer._place]
+        ours = floats(arm, "forward", given)["qdd"]
+        assert digits(ours, true) > min(digits(theirs, true) - 0.5, 12.8), away
+
+
+@pytest.mark.parametrize(
+    ("stem", "load"), [("X y", ""), ("x y", "world"), ("yaw x", "dead"), ("yaw x", "world")]
+)
+def test_the_frame_that_goes_along_changes_no_result(stem: str, load: str) -> None:
+    """In 50 digits every result is that of a frame which stays: poses, energies, loads and all."""
+    arm = with_wrench(on_stem(stem), load) if load else on_stem(stem)
+    given = given_far(arm, 30.0)
+    for name in (*VERBS, *PLACED):
+        moving, still = (
+            exactly(each, name, given) for each in (parameters_of(arm), at_rest(parameters_of(arm)))
+        )
+        for key in moving:
+            assert largest(moving[key] - still[key]) <= 1e-40 * largest(still[key]), (name, key)
+
+
+@pytest.mark.parametrize("stem", ["X y", "x y z", "yaw x"])
+def test_at_home_every_bit_is_that_of_a_frame_which_stays(stem: str) -> None:
+    """Within a few metres nothing is done differently."""
+    arm = on_stem(stem)
+    given = given_far(arm, FAR - 3.2)
+    assert np.abs(given["q"]).max() < FAR
+    still = at_rest(parameters_of(arm))
+    for name in (*VERBS, *PLACED):
+        entry = ALGORITHMS[name]
+        values = {need: given[need] for need in entry.needs}
+        at_home = run.run_on(still, entry.run, entry.gives, values).arrays
+        for key, found in floats(arm, name, given).items():
+            assert found.tobytes() == at_home[key].tobytes(), (name, key)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arm", [on_stem("x y"), on_stem("yaw x"), with_follower(on_stem("x y z"))], ids=named
+)
+def test_kernels_have_the_same_bits(arm: Arm) -> None:
+    """Lanes go along as Python does, to the bit, some rows at home and some far away."""
+    s = random_states(arm, 40)
+    far = s.q + 100.0 * np.arange(40)[:, None] * np.array([not joint.turns for joint in arm.joints])
+    given = {"q": far, "qd": s.qd, "qdd": s.qdd, "tau": s.dtau}
+    for name in ("inverse", "mass-matrix", "forward-conventional", "energy", "jacobian"):
+        entry = ALGORITHMS[name]
+        values = {need: given[need] for need in entry.needs}
+        python = run.run_on(parameters_of(arm), entry.run, entry.gives, values).arrays
+        lanes, _ = on_lanes(arm, name, entry, values)
+        assert all(lanes[key].tobytes() == python[key].tobytes() for key in python), name
+
+
+def limited(arm: Arm, reach: float) -> Arm:
+    """The same arm with a limit to every joint."""
+    limits = Limits(-reach, reach)
+    links = (replace(link, joint=replace(link.joint, limits=limits)) for link in arm.links)
+    return replace(arm, links=tuple(links))
+
+
+def test_whoever_cannot_go_far_has_a_frame_that_stays() -> None:
+    """Limits, branches, frames inboard of a slide and joints with several freedoms settle that."""
+    arm = on_stem("x y yaw")
+    assert arm.travelling == (7, 6)
+    assert limited(arm, FAR).travelling == ()
+    assert limited(arm, FAR + 1.0).travelling == (7, 6)
+    assert on_stem("yaw x y").travelling == (6, 5)
+    assert robolin.load("panda-fingers").travelling == ()
+    assert robolin.load("panda", floating_base=True).travelling == ()
+    on_base = replace(arm, tip=replace(arm.frames[TOOL], link=arm.base))
+    on_slide = replace(arm, tip=replace(arm.frames[TOOL], link=7))
+    assert on_base.travelling == ()
+    assert on_slide.travelling == (7,)
+    assert robolin.load("cart-pole").travelling == (2,)
+
+
+def test_a_joint_slides_far_unless_both_limits_say_no() -> None:
+    """One side without a limit is enough."""
+    sliding = Joint("joint", "prismatic", Pose(), X)
+    assert sliding.slides_far
+    assert replace(sliding, limits=Limits(-1.0, None)).slides_far
+    assert replace(sliding, limits=Limits(-100.0, 1.0)).slides_far
+    assert not replace(sliding, limits=Limits(-1.0, 1.0)).slides_far
+    assert not replace(sliding, kind="revolute").slides_far
+
+
+def test_the_contract_says_which_link_the_frame_goes_along_with() -> None:
+    """Whoever reads about the inertial frame learns where it is."""
+    told = robolin.load("cart-pole").contract["inertial_frame"]
+    assert "gone along with link 'cart' where it has slid over 4 m" in told
