@@ -41,14 +41,14 @@ def on_stem(stem: str, seed: int = 5) -> Arm:
     """A random arm on joints that slide and turn as the letters say."""
     letters = stem.split()
     arm = random_arm(seed, 4 + len(letters), prismatic=False, armature=True, damping=True)
-    links = list(arm.links)
+    links = list(arm.links_tip_to_base)
     for i, letter in enumerate(letters, start=1):
         axis, link = AXES[letter.lower()], links[-i]
         kind = "revolute" if letter.lower() in ("yaw", "pitch") else "prismatic"
         joint = replace(link.joint, kind=kind, axis=axis, pose=Pose(translation=(0.0, 0.1, 0.2)))
         body = Inertia() if letter.isupper() else link.inertia
         links[-i] = replace(link, joint=joint, inertia=body)
-    return replace(arm, name=stem, links=tuple(links), tip=arm.frames[TOOL])
+    return replace(arm, name=stem, links_tip_to_base=tuple(links), tip=arm.frames[TOOL])
 
 
 def given_far(arm: Arm, away: float) -> dict[str, np.ndarray]:
@@ -168,8 +168,10 @@ def test_kernels_have_the_same_bits(arm: Arm) -> None:
 def limited(arm: Arm, reach: float) -> Arm:
     """The same arm with a limit to every joint."""
     limits = Limits(-reach, reach)
-    links = (replace(link, joint=replace(link.joint, limits=limits)) for link in arm.links)
-    return replace(arm, links=tuple(links))
+    links = (
+        replace(link, joint=replace(link.joint, limits=limits)) for link in arm.links_tip_to_base
+    )
+    return replace(arm, links_tip_to_base=tuple(links))
 
 
 def test_whoever_cannot_go_far_has_a_frame_that_stays() -> None:

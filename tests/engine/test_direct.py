@@ -183,9 +183,11 @@ def test_inverse_verbs_do_not_mind_a_joint_that_moves_nothing(verb: str) -> None
     s = random_states(arm, 3)
     place = arm.joint_names.index(arm.link(1).joint.name)
 
-    for values in arrays(getattr(robolin, verb)(arm, s.q)):
+    result = getattr(robolin, verb)(arm, s.q)
+    for values in arrays(result):
         assert np.isfinite(values).all()
-        assert not values[:, place].any()
+        # where it stands is part of a linear model
+        assert values is getattr(result, "q", None) or not values[:, place].any()
 
 
 @pytest.mark.parametrize("verb", ["undiagonalize", "undiagonalize_unnormalized"])

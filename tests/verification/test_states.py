@@ -75,6 +75,7 @@ def test_limits_keep_a_state_near() -> None:
     """A finger that opens 4 cm is looked at within them; a rail of 30 m at its end."""
     assert np.abs(sampled_states(robolin.load("panda-fingers"), 20, 0)["q"]).max() < 4.0
     cart = robolin.load("cart-pole")
-    rail = replace(cart.links[1].joint, limits=Limits(-30.0, 30.0))
-    arm = replace(cart, links=(cart.links[0], replace(cart.links[1], joint=rail)))
+    pole, slider = cart.links_tip_to_base
+    rail = replace(slider.joint, limits=Limits(-30.0, 30.0))
+    arm = replace(cart, links_tip_to_base=(pole, replace(slider, joint=rail)))
     assert sampled_states(arm, 3, 0)["q"][2, 0] == 30.0
