@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -135,7 +135,7 @@ def contract_lines(
 ) -> dict[str, Any]:
     """What the contract tells beside what it tells of the arm."""
     lines = {**motion.contract_lines(rows), **algorithms.loops.contract_lines}
-    return {**lines, "algorithm": _titles(algorithms, arm)}
+    return {**lines, **_algorithm_lines(algorithms, arm)}
 
 
 def condition(found: Values) -> float:
@@ -145,16 +145,22 @@ def condition(found: Values) -> float:
     return float(np.max(np.linalg.cond(matrices[fine]), initial=0.0))
 
 
-def _titles(algorithms: Algorithms, arm: Arm) -> str:
-    """The algorithm's title, each with what it answered where there are several."""
+def _algorithm_lines(algorithms: Algorithms, arm: Arm) -> dict[str, str]:
+    """The algorithms' titles and papers, each with what it answered where there are several."""
     if arm.loops and algorithms.divides:
-        return TITLES[algorithms.loops.method or "null-space"]
-    titles = {
-        ", ".join(ALGORITHMS[verb].gives): ALGORITHMS[
-            algorithm_for(arm, verb, algorithms.method)
-        ].title
+        return {"algorithm": TITLES[algorithms.loops.method or "null-space"]}
+    chosen = {
+        ", ".join(ALGORITHMS[verb].gives): ALGORITHMS[algorithm_for(arm, verb, algorithms.method)]
         for verb in algorithms.names
     }
-    if len(titles) == 1:
-        return next(iter(titles.values()))
-    return "; ".join(f"{arrays}: {title}" for arrays, title in titles.items())
+    titles = {name: each.title for name, each in chosen.items()}
+    lines = {"algorithm": _by_array(titles, len(chosen))}
+    papers = {name: each.source for name, each in chosen.items() if each.source}
+    return {**lines, "paper": _by_array(papers, len(chosen))} if papers else lines
+
+
+def _by_array(texts: Mapping[str, str], algorithms: int) -> str:
+    """Each text with the arrays it is about, unless one algorithm gave all of them."""
+    if algorithms == 1:
+        return next(iter(texts.values()))
+    return "; ".join(f"{arrays}: {text}" for arrays, text in texts.items())

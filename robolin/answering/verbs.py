@@ -87,6 +87,7 @@ class Verb:
     answers:    'module:function' that answers it; '' for a command that gives no result
     command:    the module whose `command` is its command line
     linear:     whether its answer holds about a point, which is told with it
+    costs:      whether `count` and `bench` tell what it costs
     by_library: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
                 given the options
     """
@@ -100,6 +101,7 @@ class Verb:
     asks: Mapping[str, Ask] = field(default_factory=dict)
     answers: str = ""
     linear: bool = False
+    costs: bool = False
     by_library: Callable[[Mapping[str, Any]], bool] = never
 
     @property
@@ -125,6 +127,7 @@ _DYNAMICS = (
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
         answers="robolin.answering.dynamics_answers:answer_inverse",
+        costs=True,
     ),
     Verb(
         "forward",
@@ -140,6 +143,7 @@ _DYNAMICS = (
             "loop-method": _LOOP_METHOD,
         },
         answers="robolin.answering.dynamics_answers:answer_forward",
+        costs=True,
     ),
     Verb(
         "mass-matrix",
@@ -149,6 +153,7 @@ _DYNAMICS = (
         states_from=TRAJECTORY,
         asks=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
         answers="robolin.answering.dynamics_answers:answer_mass_matrix",
+        costs=True,
     ),
     Verb(
         "linearize-inverse",
@@ -159,6 +164,7 @@ _DYNAMICS = (
         perturb=("dq", "dqd", "dqdd"),
         asks={"perturb": TEXTS},
         answers="robolin.answering.dynamics_answers:answer_linearize_inverse",
+        costs=True,
         linear=True,
     ),
     Verb(
@@ -170,6 +176,7 @@ _DYNAMICS = (
         perturb=("dq", "dqd", "dtau"),
         asks={"perturb": TEXTS, "method": _METHOD, "close": TEXT, "loop-method": _LOOP_METHOD},
         answers="robolin.answering.dynamics_answers:answer_linearize_forward",
+        costs=True,
         linear=True,
     ),
     Verb(
@@ -186,6 +193,7 @@ _DYNAMICS = (
             ),
         },
         answers="robolin.answering.jacobian_answer:answer_jacobian",
+        costs=True,
     ),
     Verb(
         "diagonalize",
@@ -195,6 +203,7 @@ _DYNAMICS = (
         states_from={**TRAJECTORY, **SAMPLES},
         asks=dict.fromkeys(("unnormalized", "inverse-transform", "curvature", "symbols"), SWITCH),
         answers="robolin.answering.diagonalize_answer:answer_diagonalize",
+        costs=True,
         by_library=lambda options: "curvature" in options,
     ),
     Verb(

@@ -88,7 +88,7 @@ def read_suite(path: Path) -> tuple[Case, ...]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError(f"could not read: {reason}", where=str(path)) from error
-    return _Reader(path, text).cases()
+    return _SuiteReader(path, text).cases()
 
 
 def _has_suite(path: Path) -> bool:
@@ -99,7 +99,7 @@ def _has_suite(path: Path) -> bool:
     return isinstance(tool, dict) and "robolin" in tool
 
 
-class _Reader:
+class _SuiteReader:
     """The text of a suite file, and what was found wrong with it so far."""
 
     def __init__(self, path: Path, text: str) -> None:

@@ -106,10 +106,10 @@ def read_settings(config: Path | None, folder: Path) -> ValidateSettings:
         table: Any = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise FileError(f"could not read the settings: {error}", where=str(config)) from error
-    return _Reader(config, text).settings(table)
+    return _SettingsReader(config, text).settings(table)
 
 
-class _Reader:
+class _SettingsReader:
     """A settings file, with the place of whatever is wrong in it."""
 
     def __init__(self, path: Path, text: str) -> None:

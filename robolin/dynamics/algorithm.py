@@ -17,13 +17,23 @@ _HERE = "robolin.dynamics"
 
 Kind = Literal["any", "independent", "serial", "spanning", "reaching", "closed"]
 
+# the papers by the tags they have on all pages
+PAPERS: Mapping[str, str] = {
+    "[L]": "Jain and Rodriguez, linearization of manipulator dynamics using spatial operators",
+    "[F]": "Rodriguez and Kreutz-Delgado, Spatial Operator Factorization and Inversion of the "
+    "Manipulator Mass Matrix",
+    "[O]": "Featherstone and Orin, Robot Dynamics: Equations and Algorithms",
+    "[D]": "Jain and Rodriguez, Diagonalized Lagrangian Robot Dynamics",
+}
+
 
 @dataclass(frozen=True)
 class Algorithm:
     """An algorithm with the names of its inputs and the axes of each result.
 
     function: 'chapter.module:function' among the algorithms, or the function itself
-    title:  what results say they were computed by; stored with them, so it stays as it is
+    title:  what results say they were computed by; stored with them, so it stays as it is: what
+            paper is meant stands beside it
     kind:   where it holds: on every arm ('any'), on every arm whose joints are independent
             ('independent'), only on a serial chain of such joints ('serial'), where six
             independent joints or more move the tip in all directions ('spanning'), which singular
@@ -55,3 +65,11 @@ class Algorithm:
         module, _, name = self.function.partition(":")
         found: Callable[[Chain], None] = getattr(import_module(f"{_HERE}.{module}"), name)
         return found
+
+    @property
+    def source(self) -> str:
+        """Where it is published, in words; '' if nowhere."""
+        if not self.paper:
+            return ""
+        tag, _, place = self.paper.partition(" ")
+        return f"{place} of {PAPERS[tag]}"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from robolin.cli.verbs.count_verb import VERBS
+from robolin.analysis import operation_counts
+from robolin.cli.verbs.count_verb import COUNTED, command
 from tests.cli.command import answered, robolin
 
 # a slide, and a hinge that follows it
@@ -28,6 +29,13 @@ links:
 """
 
 
+def test_the_table_of_verbs_says_what_is_counted() -> None:
+    """Verbs that are said to cost something have algorithms to count, and the help names them."""
+    assert set(COUNTED) == set(operation_counts.VERBS)
+    told = " ".join((command.help or "").split())
+    assert all(verb in told for verb in COUNTED)
+
+
 @pytest.fixture
 def geared(tmp_path: Path) -> Path:
     file = tmp_path / "geared.yaml"
@@ -35,7 +43,7 @@ def geared(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "diagonalize"])
+@pytest.mark.parametrize("verb", [verb for verb in COUNTED if verb != "diagonalize"])
 def test_verbs_are_counted_with_mimic_joints(verb: str, geared: Path) -> None:
     """A verb that can answer an arm with a follower can be counted on it."""
     for arm in (geared, "panda-fingers"):

@@ -8,6 +8,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
+from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS, ways
 from robolin.evaluation.methods import (
     COMMON_METHODS,
@@ -96,3 +97,26 @@ def test_a_method_of_another_verb_is_no_obstacle() -> None:
     arm = robolin.load("two-link")
     assert algorithm_for(arm, "linearize-forward", "three-sweeps") == "linearize-forward"
     assert algorithm_for(arm, "inverse", "conventional") == "inverse"
+
+
+def test_results_tell_the_paper() -> None:
+    """Which paper an algorithm is from stands in the contract, by its authors and not its tag."""
+    arm = robolin.load("two-link")
+    for verb, place in (("linearize-forward", "Algorithm 4"), ("linearize-inverse", "Algorithm 2")):
+        contract = robolin.answer(arm, verb).contract
+        assert contract["algorithm"].startswith(place), "as it always was"
+        assert contract["paper"].startswith(f"{place} of Jain and Rodriguez, linearization")
+    asked = robolin.Question("mass-matrix", inverse=True)
+    paper = robolin.answer(arm, asked).contract["paper"]
+    assert "mass_matrix_inverse: Identity 6 of Rodriguez" in paper
+    assert "paper" not in robolin.answer(arm, "regressor").contract
+
+
+def test_every_tag_stands_for_a_paper() -> None:
+    """The papers that algorithms name are those of the page of symbols, in the same words."""
+    page = (DOCS / "notation.md").read_text("utf-8")
+    tags = {algorithm.paper.partition(" ")[0] for algorithm in ALGORITHMS.values()} - {""}
+    assert tags == set(PAPERS)
+    for tag, paper in PAPERS.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| {tag} |"))
+        assert all(word.strip(",") in row for word in paper.split()), tag

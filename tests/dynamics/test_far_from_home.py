@@ -171,7 +171,7 @@ def limited(arm: Arm, reach: float) -> Arm:
     links = (
         replace(link, joint=replace(link.joint, limits=limits)) for link in arm.links_tip_to_base
     )
-    return replace(arm, links_tip_to_base=tuple(links))
+    return replace(arm, links_tip_to_base=links)
 
 
 def test_whoever_cannot_go_far_has_a_frame_that_stays() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from robolin.answering.inquiry import ArmSource
+from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_options
 from robolin.cli.messages import say
@@ -18,17 +20,12 @@ from robolin.cli.reports.report import Part, Report, ReportTable, TextLines, rep
 if TYPE_CHECKING:
     from robolin.arm import Arm
 
-# verb -> what its Python function is given
-VERBS = {
-    "inverse": ("q", "qd", "qdd"),
-    "forward": ("q", "qd", "tau"),
-    "mass-matrix": ("q",),
-    "linearize-inverse": ("q", "qd", "qdd"),
-    "linearize-forward": ("q", "qd", "tau"),
-    "perturb-inverse": ("q", "qd", "qdd", "dq", "dqd", "dqdd"),
-    "perturb-forward": ("q", "qd", "tau", "dq", "dqd", "dtau"),
-    "diagonalize": ("q", "qd", "tau"),
-}
+# those that cost something and ask for no frame, and what a small change costs instead of a matrix
+TIMED = [verb for verb in VERBS.values() if verb.costs and "frame" not in verb.asks]
+MEASURED = [
+    *(verb.name for verb in TIMED),
+    *(verb.name.replace("linearize", "perturb") for verb in TIMED if verb.perturb),
+]
 
 MOST_ROWS, MOST_BYTES = 20_000, 256 * 1024 * 1024
 ENOUGH_SECONDS, FEWEST_RUNS = 0.25, 3
@@ -78,7 +75,7 @@ def _measured(arm: Arm, rows: int, cores: int) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     refused: list[str] = []
     with click.progressbar(
-        VERBS,
+        MEASURED,
         label=f"{arm.name}, {rows} states",
         file=sys.stderr,
         hidden=sys.stderr is None,
@@ -114,7 +111,7 @@ def _figures(
     import robolin
 
     function = getattr(robolin, verb.replace("-", "_"))
-    given = [states[name] for name in VERBS[verb]]
+    given = [states[name] for name in signature(function).parameters if name in states]
     figures: dict[str, float] = {}
     for who, jobs in (("one_core", 1), ("all_cores", cores)):
         seconds = _seconds(partial(function, arm, *given, engine="compiled", jobs=jobs)) / rows

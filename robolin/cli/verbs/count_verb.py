@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robolin.answering.inquiry import ArmSource
+from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import structure_options
 from robolin.cli.reports.report import Report, report_options
@@ -16,16 +17,7 @@ from robolin.wording import counted, did_you_mean
 if TYPE_CHECKING:
     from robolin.arm import Arm
 
-VERBS = (
-    "inverse",
-    "forward",
-    "mass-matrix",
-    "linearize-inverse",
-    "linearize-forward",
-    "jacobian",
-    "diagonalize",
-)
-
+COUNTED = [verb.name for verb in VERBS.values() if verb.costs]
 
 VERB = click.Argument(["verb"], metavar="VERB")
 JOINTS = flag(
@@ -92,8 +84,8 @@ def command(
 
 
 def _require_sense(verb: str, model: ArmSource | None, joints: int | None, fold: bool) -> None:
-    if verb not in VERBS:
-        hint = did_you_mean(verb.lower().replace("_", "-"), VERBS)
+    if verb not in COUNTED:
+        hint = did_you_mean(verb.lower().replace("_", "-"), COUNTED)
         raise UsageError(f"there is no verb '{verb}' to count", where="robolin count", hint=hint)
     if (model is None) == (joints is None):
         raise UsageError(

@@ -1,0 +1,22 @@
+"""`robolin bench` measures what the table of verbs says costs something."""
+
+from __future__ import annotations
+
+import json
+
+import robolin as library
+from robolin.cli.verbs.bench_verb import MEASURED
+from tests.cli.command import answered
+
+
+def test_everything_that_is_measured_is_a_function() -> None:
+    """Whatever is derived from the table of verbs can be called from Python."""
+    assert len(MEASURED) == len(set(MEASURED)) == 8
+    assert all(callable(getattr(library, name.replace("-", "_"))) for name in MEASURED)
+
+
+def test_every_one_of_them_has_a_figure() -> None:
+    """No verb is left out on an arm that all of them can answer."""
+    found = json.loads(answered("bench", "two-link", "--rows", "4", "--format", "json").out)
+    assert list(found["verbs"]) == MEASURED
+    assert all(figures["one_core_us_per_state"] > 0 for figures in found["verbs"].values())
