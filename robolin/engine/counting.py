@@ -16,7 +16,7 @@ from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
-from robolin.engine.recording import (
+from robolin.engine.recorded_numbers import (
     ADDITION,
     COSINE,
     DIVISION,

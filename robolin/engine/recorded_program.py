@@ -12,7 +12,7 @@ from robolin.algebra.comparison import if_less
 from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
-from robolin.engine.recording import Operand, Recorded, Recording, all_behind
+from robolin.engine.recorded_numbers import Operand, Recorded, Recording, all_behind
 from robolin.engine.shortfall import NEGLIGIBLE, no_inertia
 
 

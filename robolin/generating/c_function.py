@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from robolin.algebra.scalar import Scalar
+from robolin.engine.recorded_numbers import SINE, Operand, Recorded, Recording, all_behind
 from robolin.engine.recorded_program import RecordedProgram
-from robolin.engine.recording import SINE, Operand, Recorded, Recording, all_behind
 from robolin.generating.c_statements import SIN_COS, Statements, literal
 from robolin.generating.own_functions import Precision, root_in, sin_cos_in, tanh_in
 

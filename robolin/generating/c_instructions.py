@@ -13,6 +13,9 @@ _REAL = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
 _WHOLE = {"add": "+", "sub": "-", "mul": "*"}
 _RELATION = {"olt": "<", "oeq": "=="}
 _DECLARED, _NAME = re.compile(r" *const \w+ (v\d+) = "), re.compile(r"\bv\d+\b")
+# what a zero is called that is to be stored
+NOTHING = "nothing"
+
 _FIRST_WORDS = "scratch tables staging"
 
 
@@ -152,7 +155,8 @@ class CInstructions:
         return self._real(f"*{pointer}")
 
     def store_vector(self, value: Value, pointer: Value) -> None:
-        self.do(f"*{pointer} = {value};")
+        stored = NOTHING if value == self.splat(0.0) else value
+        self.do(f"*{pointer} = {stored};")
 
     def variable(self) -> Value:
         name = self._name()

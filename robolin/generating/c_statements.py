@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 
-from robolin.engine.recording import (
+from robolin.engine.recorded_numbers import (
     ADDITION,
     CHOICE,
     COSINE,

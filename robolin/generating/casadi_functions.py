@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from robolin.arm import ORIGIN, Arm
-from robolin.engine.recorded_program import RecordedProgram, RecordedResult, record
-from robolin.engine.recording import (
+from robolin.engine.recorded_numbers import (
     ADDITION,
     CHOICE,
     COSINE,
@@ -21,6 +20,7 @@ from robolin.engine.recording import (
     Operand,
     Recorded,
 )
+from robolin.engine.recorded_program import RecordedProgram, RecordedResult, record
 from robolin.errors import RobolinError
 from robolin.evaluation.methods import Method
 from robolin.generating.questions import chosen

@@ -25,6 +25,7 @@ CLASSES = [name for name in NAMES if inspect.isclass(getattr(robolin, name))]
 # they need no arrays, or take one state of a file
 WITHOUT_SHAPES = {
     *("answer", "answer_stream", "check", "record", "write"),
+    *("casadi_function", "generate"),
     *("from_urdfpy", "load", "parameter_names", "read_result", "verify"),
 }
 # examples that verify an arm or hold it with a controller

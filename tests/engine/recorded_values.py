@@ -1,0 +1,47 @@
+"""A recorded program carried out on floats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from robolin.algebra.hyperbolic import tanh_by_series
+from robolin.algebra.trigonometry import sin_cos_by_polynomials
+from robolin.engine.recorded_numbers import NEGATIVE, Recorded
+from robolin.engine.recorded_program import RecordedProgram
+
+_DONE = {
+    "addition": lambda a, b: a + b,
+    "multiplication": lambda a, b: a * b,
+    "division": lambda a, b: a / b,
+    "choice": lambda a, b, yes, no: yes if a < b else no,
+    "root": sqrt,
+    "sine": lambda a: sin_cos_by_polynomials(a)[0],
+    "cosine": lambda a: sin_cos_by_polynomials(a)[1],
+    "tanh": tanh_by_series,
+}
+
+
+def carried_out(program: RecordedProgram, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The results of one state."""
+    values: dict[int, float] = {}
+
+    def of(number: Any) -> float:
+        if not isinstance(number, Recorded):
+            return number
+        value = values[number.unsigned.number]
+        return -value if number.kind == NEGATIVE else value
+
+    for number in program.needed():
+        if number.kind == "input":
+            name, place = number.place
+            values[number.number] = float(state[name][place])
+        else:
+            values[number.number] = _DONE[number.kind](*map(of, number.operands))
+    return {
+        name: np.array([of(x) for x in result.numbers]).reshape(result.shape) + 0.0
+        for name, result in program.results.items()
+    }

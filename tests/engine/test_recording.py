@@ -1,0 +1,114 @@
+"""Recorded numbers: what was done once is there once, what is known is folded, no bit changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.algebra.scalar import sin_cos, sqrt, tanh
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.parameters import parameters_of
+from robolin.engine.recorded_numbers import Recording, all_behind
+from robolin.engine.recorded_program import record
+from robolin.engine.run import run_on
+from robolin.errors import RobolinError
+from tests.engine.recorded_values import carried_out
+from tests.robots import named, random_arm, with_follower, with_wrench
+
+
+@pytest.fixture
+def x_and_y():
+    recording = Recording()
+    return recording.input("x", 0), recording.input("y", 1)
+
+
+def test_what_is_computed_twice_is_one_number(x_and_y) -> None:
+    """Sums and products do not depend on who comes first, differences but for their sign."""
+    x, y = x_and_y
+    assert x + y is y + x
+    assert x * y is y * x
+    assert (x - y) is (-(y - x))
+    assert (-x) * y is not x * y
+    assert ((-x) * y).unsigned is x * y
+    assert sqrt(x) is sqrt(x)
+    assert sin_cos(x)[0] is sin_cos(x)[0]
+    assert tanh(x) is not tanh(y)
+
+
+def test_zeros_and_ones_leave_no_trace(x_and_y) -> None:
+    """Adding nothing, multiplying with one, and what is zero whatever the inputs are."""
+    x, _ = x_and_y
+    assert x + 0.0 is x
+    assert x * 1.0 is x
+    assert x / 1.0 is x
+    assert (-x).__neg__() is x
+    assert (x * -1.0).unsigned is x
+    assert x * 0.0 == x - x == 0.0 / x == 0.0
+
+
+def test_different_operations_are_different_numbers(x_and_y) -> None:
+    """Nothing is taken for something that is rounded in another way."""
+    x, y = x_and_y
+    numbers = [x + 2.0, x * 2.0, x / 2.0, 2.0 / x, x - 2.0, x + y, x - y, x * y, x / y, y / x]
+    assert len({number.unsigned.number for number in numbers}) == len(numbers)
+    assert (x + 1.0) + 2.0 is not x + 3.0
+
+
+def test_only_what_results_need_is_left(x_and_y) -> None:
+    x, y = x_and_y
+    never_read = x * y * y
+    kinds = [number.kind for number in all_behind([x + y, 3.0])]
+    assert never_read.kind == "multiplication"
+    assert kinds == ["input", "input", "addition"]
+
+
+ARMS = [
+    robolin.load("cart-pole", friction_velocity=0.1),
+    robolin.load("four-bar"),
+    robolin.load("acrobot"),
+    with_wrench(random_arm(41, 3, tree=True, armature=True, damping=True), "dead"),
+    with_wrench(with_follower(random_arm(42, 3)), "world"),
+]
+
+
+FLOATING = replace(robolin.load("two-link", floating_base=True), name="floating")
+
+
+@pytest.mark.parametrize("arm", [*ARMS, pytest.param(FLOATING, marks=pytest.mark.slow)], ids=named)
+def test_recording_changes_no_bit(arm: Arm) -> None:
+    """Every algorithm that holds on the arm gives the same bits when what was recorded is done."""
+    parameters, rng = parameters_of(arm), np.random.default_rng(7)
+    for name, algorithm in ALGORITHMS.items():
+        if algorithm.kind in ("spanning", "reaching") or (algorithm.kind == "closed") != bool(
+            arm.loops
+        ):
+            continue
+        if algorithm.one_freedom and arm.groups:
+            continue
+        if algorithm.kind in ("independent", "serial") and (arm.has_mimic or not arm.serial):
+            continue
+        program = record(parameters, algorithm.run, algorithm.needs, algorithm.gives)
+        state = {each: rng.uniform(-2.0, 2.0, arm.n) for each in algorithm.needs}
+        expected = run_on(parameters, algorithm.run, algorithm.gives, state).arrays
+        if not all(np.isfinite(values).all() for values in expected.values()):
+            # a flat arm that floats has no inertia about its own length
+            assert program.guards
+            continue
+        for result, values in carried_out(program, state).items():
+            assert values.tobytes() == expected[result].tobytes(), (name, result)
+
+
+def test_a_joint_that_never_has_inertia_is_found_at_once() -> None:
+    """A constant that is divided by and is nothing is an error before any state is known."""
+    algorithm = ALGORITHMS["forward"]
+    arm = robolin.load("two-link")
+    light = tuple(
+        type(link)(link.name, link.joint, link.parent, type(link.inertia)()) for link in arm.links
+    )
+    bare = parameters_of(type(arm)(arm.name, light, arm.frames, arm.joint_names))
+    with pytest.raises(RobolinError, match="moves nothing that has inertia"):
+        record(bare, algorithm.run, algorithm.needs, algorithm.gives)

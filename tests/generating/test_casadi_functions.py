@@ -1,0 +1,95 @@
+"""Verbs as functions of CasADi: the same numbers, true derivatives, fewer instructions."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.errors import RobolinError
+from tests.robots import random_arm, with_follower
+
+VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
+
+
+def casadi():
+    return pytest.importorskip("casadi")
+
+
+def off(found, expected: np.ndarray) -> float:
+    """The largest error beside the largest entry."""
+    values = np.array(found).reshape(expected.shape)
+    return float(np.abs(values - expected).max() / max(np.abs(expected).max(), 1e-300))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_values_are_robolins(verb: str) -> None:
+    """On an arm with branches and a follower, to 1e-13 of the largest entry; names are the same.
+
+    Sines are the C library's, which differ in the last bit: that is all the tolerance is for.
+    """
+    casadi()
+    arm = with_follower(random_arm(61, 4, tree=True, armature=True, damping=True))
+    function = robolin.casadi_function(arm, verb)
+    given = np.random.default_rng(2).uniform(-1.0, 1.0, (function.n_in(), arm.n))
+    found = function.call([*given])
+    expected = getattr(robolin, verb.replace("-", "_"))(arm, *given)
+    for name, value in zip(function.name_out(), found, strict=True):
+        assert off(value, getattr(expected, name, expected)) < 1e-13
+
+
+def test_its_derivatives_are_the_linear_model() -> None:
+    """What CasADi differentiates forward dynamics to is linearize-forward, at fewer instructions.
+
+    Both round some thousand times, and the mass matrix has a condition of some hundred: 1e-10.
+    """
+    ca = casadi()
+    arm = random_arm(62, 3)
+    forward = robolin.casadi_function(arm, "forward")
+    model = robolin.casadi_function(arm, "linearize-forward")
+    symbols = [ca.SX.sym(name, arm.n) for name in forward.name_in()]
+    qdd = forward(*symbols)
+    q, qd, tau = symbols
+    wanted = [qdd, *(ca.jacobian(qdd, each) for each in (tau, qd, q))]
+    differentiated = ca.Function("differentiated", symbols, wanted)
+    state = np.random.default_rng(3).uniform(-1.0, 1.0, (3, arm.n))
+    for found, own in zip(differentiated.call([*state]), model.call([*state]), strict=True):
+        assert off(found, np.array(own)) < 1e-10
+    assert model.n_instructions() < differentiated.n_instructions()
+
+
+def test_it_can_be_optimized_with() -> None:
+    """Opti finds the torques that hold an arm still, which are the inverse dynamics at rest."""
+    ca = casadi()
+    arm = robolin.load("two-link")
+    forward, q = robolin.casadi_function(arm, "forward"), [0.3, -0.7]
+    opti = ca.Opti()
+    tau = opti.variable(arm.n)
+    opti.minimize(ca.sumsqr(forward(q, [0.0, 0.0], tau)))
+    opti.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "tol": 1e-12})
+    found = np.array(opti.solve().value(tau))
+    # the minimum is flat: its place is known to the root of what its value is known to
+    assert off(found, robolin.inverse(arm, q)) < 1e-6
+
+
+def test_a_model_for_acados_is_made_of_it() -> None:
+    """An explicit model ẋ = f(x, u) has no free symbols but x and u, and CasADi writes its C."""
+    ca = casadi()
+    arm = robolin.load("two-link")
+    x, u = ca.SX.sym("x", 2 * arm.n), ca.SX.sym("u", arm.n)
+    q, qd = x[: arm.n], x[arm.n :]
+    rate = ca.vertcat(qd, robolin.casadi_function(arm, "forward")(q, qd, u))
+    model = ca.Function("model", [x, u], [rate, ca.jacobian(rate, x)])
+    assert not model.has_free()
+    written = ca.CodeGenerator("model")
+    written.add(model)
+    assert "model(const casadi_real** arg" in written.dump()
+
+
+def test_without_casadi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    with pytest.raises(RobolinError, match="not installed") as told:
+        robolin.casadi_function(robolin.load("two-link"), "forward")
+    assert "robolin[casadi]" in told.value.hint

@@ -1,0 +1,95 @@
+"""Generated C gives robolin's bits, whoever compiles it and whatever machine it is for.
+
+`python -m tests.generating` does the same for every bundled arm, all verbs and 200 states.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.errors import RobolinError
+from robolin.generating.questions import QUESTIONS
+from tests.generating.compilers import CORTEX_M7, GCC, RUNNING
+from tests.robots import random_arm, with_follower, with_wrench
+
+LAYOUTS = ("unrolled", "loops")
+
+
+def verbs_of(arm: Arm, tmp_path: Path) -> list[str]:
+    """The verbs that have an answer on the arm."""
+    found = []
+    for verb in QUESTIONS:
+        try:
+            robolin.generate(arm, [verb], tmp_path / verb, frame=arm.links[0].name, states=1)
+            found.append(verb)
+        except RobolinError:
+            pass
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["two-link", "cart-pole", "four-bar"])
+def test_all_verbs_of_small_arms(name: str, layout: str, tmp_path: Path) -> None:
+    """Every verb that the arm can answer, at 20 states, on this machine."""
+    arm = robolin.load(name, friction_velocity=0.1)
+    verbs = verbs_of(arm, tmp_path)
+    assert len(verbs) > 8
+    made, frame = tmp_path / "made", arm.links[0].name
+    robolin.generate(arm, verbs, made, layout=layout, frame=frame, states=20, prefix="arm")
+    said = GCC.checked(made, "arm", ["-O0"])
+    assert said.startswith(f"arm: {20 * len(verbs)} states, 0 differences")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("compiler", RUNNING)
+def test_other_compilers_and_machines(compiler: str, layout: str, tmp_path: Path) -> None:
+    """A tree with a follower and a wrench, at 200 states: the same bits on every machine."""
+    arm = with_wrench(with_follower(random_arm(51, 3, tree=True, damping=True)), "follower")
+    verbs = ["inverse", "forward", "mass-matrix", "linearize-forward"]
+    robolin.generate(arm, verbs, tmp_path / "made", layout=layout, states=200, prefix="arm")
+    RUNNING[compiler].checked(tmp_path / "made", "arm")
+
+
+def test_roots_and_friction_have_the_same_bits(tmp_path: Path) -> None:
+    """What takes a root or a tanh, of which C99 without a library has none."""
+    arm = robolin.load("cart-pole", friction_velocity=0.1)
+    robolin.generate(arm, ["diagonalize"], tmp_path / "made", states=15)
+    GCC.checked(tmp_path / "made", "cart_pole")
+
+
+def test_many_joints_have_loops(tmp_path: Path) -> None:
+    """Above 12 joints the source has loops over the links, and does not grow with them."""
+    sizes = []
+    for joints in (13, 26):
+        folder = tmp_path / str(joints)
+        robolin.generate(random_arm(5, joints), ["inverse"], folder, prefix="arm", states=1)
+        text = (folder / "arm.c").read_text()
+        assert "for (int " in text
+        body = text.partition("int arm_inverse")[2]
+        sizes.append(len(body.splitlines()))
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_single_precision_is_nearly_exact(layout: str, tmp_path: Path) -> None:
+    """In floats, errors stay below 1e-4 of the largest entry, at 500 states of an arm of six."""
+    arm, verbs = robolin.load("puma560"), ["inverse", "forward", "mass-matrix"]
+    robolin.generate(arm, verbs, tmp_path / "made", real="float", layout=layout, states=500)
+    said = GCC.checked(tmp_path / "made", "puma560", ["-O1"])
+    assert "largest error 0" not in said.replace("largest error 0.", "")
+
+
+@pytest.mark.slow
+def test_microcontrollers_compile_it(tmp_path: Path) -> None:
+    """Strict C for a Cortex-M7, in both precisions."""
+    for real in ("double", "float"):
+        folder = tmp_path / real
+        robolin.generate(robolin.load("two-link"), ["inverse"], folder, real=real)
+        CORTEX_M7.compile(folder, "two_link.c", into="two_link.o", flags=("-c", "-O2"))
