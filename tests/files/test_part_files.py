@@ -11,7 +11,7 @@ import pytest
 
 from robolin.errors import FileError
 from robolin.files import part_files
-from robolin.files.atomic import replacing, replacing_together, require_writable
+from robolin.files.atomic import replacing, require_writable
 from tests.cli.command import environment
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self"), reason="needs /proc")
@@ -84,32 +84,6 @@ def test_two_at_once_leave_each_other_alone(tmp_path: Path) -> None:
         first.write(b"first")
         _write(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == b"first"
-
-
-def test_a_pair_of_which_one_half_is_new_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the second of two renames fails, nobody is told that nothing was changed."""
-    rename, done = os.replace, []
-
-    def once(*names: str) -> None:
-        done.append(names)
-        if len(done) == 2:
-            raise OSError(28, os.strerror(28))
-        rename(*names)
-
-    monkeypatch.setattr(os, "replace", once)
-
-    def write() -> None:
-        with replacing_together(tmp_path / "m.json", tmp_path / "t.csv") as streams:
-            for stream in streams:
-                stream.write(b"new")
-
-    with pytest.raises(FileError) as caught:
-        write()
-    assert "not changed" not in caught.value.hint
-    assert "'m.json' was replaced already" in caught.value.hint
-    assert _parts(tmp_path) == []
 
 
 def test_a_link_to_itself_is_no_target(tmp_path: Path) -> None:

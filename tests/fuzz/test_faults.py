@@ -21,6 +21,7 @@ from unittest.mock import patch
 import pytest
 
 from robolin.cli.main import main
+from robolin.files.stored import read_result
 from tests.cli.command import Ran, answered, robolin
 
 MOTION = "time,shoulder/position,elbow/position\n" + "".join(
@@ -138,12 +139,14 @@ def _each_call(
             assert k > 1 or call in ("chmod", "open"), "nothing was called at all"
             return
         _refused(ran)
-        half = call == "replace" and k == 2
-        if half:
-            # of a CSV and its companion the first is new now, and the message says so
-            assert "was replaced already" in ran.err
-            before[f"{out}.meta.json"] = (folder / f"{out}.meta.json").read_bytes()
-        assert _kept(folder) == before
+        if call == "replace" and k == 3:
+            # a CSV is new now, what belongs to it waits for the next run, and the message says so
+            assert f"'{out}' is new" in ran.err
+            read_result(folder / out)
+            assert robolin(*words).code == 0
+            assert not [name for name in _kept(folder) if name.startswith(".robolin-")]
+        else:
+            assert _kept(folder) == before
     raise AssertionError("it never came to an end")
 
 
