@@ -78,6 +78,19 @@ def test_parts_of_others_stay(tmp_path: Path) -> None:
     assert {path.name for path in _parts(tmp_path)} == {*kept, folder.name, link.name}
 
 
+def test_a_number_that_was_given_away_again(tmp_path: Path) -> None:
+    """A part is swept though its process's number lives, if that was started at another time."""
+    name = part_files.new_name()
+    system, process, begun, _ = name.removeprefix(".robolin-").split("-")
+    mine = tmp_path / name
+    before = tmp_path / f".robolin-{system}-{process}-{int(begun, 16) - 1:x}-00000000.part"
+    of_init = tmp_path / f".robolin-{system}-1-fffffff-00000000.part"
+    for path in (mine, before, of_init):
+        path.write_text("a part")
+    _write(tmp_path / "a")
+    assert _parts(tmp_path) == [mine]
+
+
 def test_two_at_once_leave_each_other_alone(tmp_path: Path) -> None:
     """A second file begun while the first is being written takes nothing away from it."""
     with replacing(tmp_path / "a") as first:
