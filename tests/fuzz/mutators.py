@@ -15,6 +15,13 @@ import numpy as np
 import polars
 
 from robolin.files.npz.zip_archive import ZipMember, crc, directory, local_header
+from robolin.files.parquet.parquet_writer import (
+    CHECKSUM,
+    META,
+    UNCHECKED,
+    checksum_but_for,
+    checksum_place,
+)
 from robolin.files.provenance_writer import sealed
 
 NUMBERS = [
@@ -182,6 +189,36 @@ def stored_npz(data: bytes, rng: random.Random) -> bytes:
     np.save(held, np.array(told))
     parts["meta.npy"] = held.getvalue()
     return _as_robolin_packs(parts)
+
+
+def stored_parquet(data: bytes, rng: random.Random) -> bytes:
+    """The same for a Parquet file, or its bytes changed, under a checksum that is right."""
+    if rng.random() < 0.5:
+        return checked(any_bytes(data, rng))
+    meta = polars.read_parquet_metadata(io.BytesIO(data))[META]
+    told = tree(json.loads(meta), rng)
+    text = json.dumps(sealed(told) if isinstance(told, dict) else told)
+    held = io.BytesIO()
+    frame = polars.read_parquet(io.BytesIO(data))
+    frame.write_parquet(held, metadata={META: text, CHECKSUM: UNCHECKED})
+    return checked(held.getvalue())
+
+
+def checked(data: bytes) -> bytes:
+    """A stored Parquet file with the checksum that belongs to its bytes, if it has a place."""
+    held = io.BytesIO(data)
+    place = checksum_place(held)
+    if place is not None:
+        held.write(checksum_but_for(held, place))
+    return held.getvalue()
+
+
+def stored_meta(data: bytes, rng: random.Random) -> bytes:
+    """What stands beside a CSV file, changed under a seal that is right."""
+    if rng.random() < 0.2:
+        return any_bytes(data, rng)
+    meta = tree(json.loads(data), rng)
+    return json.dumps(sealed(meta) if isinstance(meta, dict) else meta).encode()
 
 
 def npz(data: bytes, rng: random.Random) -> bytes:

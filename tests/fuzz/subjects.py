@@ -16,6 +16,7 @@ import polars
 import robolin
 from robolin.arm import Arm
 from robolin.errors import RobolinError
+from robolin.files.paired_files import waiting_place
 from tests.cli.command import robolin as command
 from tests.fuzz import mutators
 
@@ -163,6 +164,47 @@ def _beside(path: str) -> list[str]:
     return ["check", path]
 
 
+def _metas(folder: Path) -> list[bytes]:
+    """What stands beside the first of the tables."""
+    _results("csv")(folder)
+    return [(folder / "stored0.csv.meta.json").read_bytes()]
+
+
+def _with_table(path: str) -> list[str]:
+    """The table that it was written with beside it; every other time it still waits for that."""
+    beside = Path(path)
+    table = beside.with_name(beside.name.removesuffix(".meta.json"))
+    table.write_bytes((beside.parent / "stored0.csv").read_bytes())
+    waits = waiting_place(beside)
+    waits.unlink(missing_ok=True)
+    if len(beside.read_bytes()) % 2:
+        beside.rename(waits)
+        beside.write_bytes(_beside_first(beside.parent))
+    return ["check", str(table)]
+
+
+def _beside_first(folder: Path) -> bytes:
+    return (folder / "stored0.csv.meta.json").read_bytes()
+
+
+def _gains(folder: Path) -> list[bytes]:
+    path = folder / "gains.npz"
+    ran = command("lqr", ARM, "--q", "elbow=1", "-o", str(path))
+    assert ran.code == 0, ran.err
+    return [path.read_bytes()]
+
+
+def _settings(folder: Path) -> list[bytes]:
+    arm, known = folder / "arm.urdf", folder / "known.json"
+    arm.write_bytes(_models("urdf")(folder)[0])
+    command("validate", str(arm), "--write-baseline", str(known))
+    return [
+        b'[validate]\nignore = ["massless-link"]\nbaseline = "known.json"\n\n'
+        b'[validate.per-file-ignores]\n"*.urdf" = ["placeholder-inertia"]\n"robots/**" = []\n',
+        b'[tool.robolin.validate]\nignore = ["massless-link", "placeholder-inertia"]\n',
+    ]
+
+
 def _stored_checked(path: str, _: str) -> None:
     """A result that is read back is one that was stored: its arrays have their digests."""
     stored = robolin.read_result(path)
@@ -228,7 +270,18 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "stored-csv": Subject("csv", _results("csv"), mutators.of_text(mutators.csv), _beside),
     "stored-parquet": Subject(
-        *("parquet", _results("parquet"), mutators.any_bytes), lambda path: ["check", path]
+        *("parquet", _results("parquet"), mutators.stored_parquet),
+        lambda path: ["check", path],
+        _stored_checked,
+    ),
+    "stored-meta": Subject("csv.meta.json", _metas, mutators.stored_meta, _with_table),
+    "gains": Subject(
+        *("npz", _gains, mutators.stored_npz),
+        lambda path: ["simulate", ARM, "--duration", "0.003", "--feedback", path, "-q"],
+    ),
+    "settings": Subject(
+        *("toml", _settings, mutators.of_text(mutators.toml)),
+        lambda path: ["validate", str(Path(path).parent / "arm.urdf"), "--config", path],
     ),
     "suite": Subject(
         *("toml", _suite, mutators.of_text(mutators.toml)),
