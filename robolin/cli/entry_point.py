@@ -4,10 +4,11 @@ What is imported from here on takes longer than the interpreter itself, and some
 the wrong thing is quick.
 """
 
-import signal
+# what is beneath `signal`, which takes a millisecond to name its numbers: one of those at stake
+import _signal  # type: ignore[import-not-found]
 
 # whoever is started in the background may be meant not to hear it
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 from robolin.cli.main import run as run

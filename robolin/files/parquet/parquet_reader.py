@@ -28,10 +28,11 @@ from robolin.files.table_file import (
     digest_of,
     raise_first,
     require_finite,
+    require_plausible,
 )
 
 # of repeated values Parquet keeps a few bytes only; motions have a time at least
-_ALWAYS_FINE, _LARGEST_RATIO = 1 << 26, 1000
+_LARGEST_RATIO = 1000
 # a group of rows is read as a whole: so many bytes, or so many times what it takes in the file
 _GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO = 1 << 27, 16
 
@@ -59,7 +60,7 @@ def parquet_table(source: TableSource) -> TableFile:
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         chosen = [names[i] for i in request.indices]
         _require_numbers(schema, chosen, file)
-        _require_plausible(8 * rows * len(chosen), size, file)
+        require_plausible(8 * rows * len(chosen), size, _LARGEST_RATIO, file)
         _require_groups(footer, set(chosen), file)
         with _footer_errors(file):
             require_pages(source.stream, footer, set(chosen))
@@ -107,13 +108,6 @@ def _frames(lazy: LazyFrame, rows: int, file: str) -> Iterator[DataFrame]:
         yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise _damaged(file) from error
-
-
-def _require_plausible(bytes_read: int, size: int, file: str) -> None:
-    """Refuse a small file that unfolds to far more numbers than a motion can be packed into."""
-    if bytes_read > _ALWAYS_FINE and bytes_read > _LARGEST_RATIO * size:
-        message = f"its {size} bytes stand for {bytes_read // 8} numbers"
-        raise RobolinError(message, where=file, hint="no recorded motion repeats itself so often")
 
 
 def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -> None:
