@@ -7,8 +7,10 @@ import io
 import json
 import random
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import polars
@@ -16,6 +18,7 @@ import polars
 import robolin
 from robolin.arm import Arm
 from robolin.errors import RobolinError
+from robolin.files.csv import csv_reader
 from robolin.files.paired_files import waiting_place
 from tests.cli.command import robolin as command
 from tests.fuzz import mutators
@@ -34,6 +37,7 @@ class Subject:
     change:  makes another file of one
     words:   the command line for a file
     checked: raises AssertionError if an answer is not what it is another way
+    around:  what is otherwise while the command runs
     """
 
     ext: str
@@ -41,6 +45,7 @@ class Subject:
     change: Callable[[bytes, random.Random], bytes]
     words: Callable[[str], Sequence[str]]
     checked: Callable[[str, str], None] = lambda path, out: None
+    around: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
 def _models(ext: str) -> Callable[[Path], list[bytes]]:
@@ -79,6 +84,11 @@ def _csv(_: Path) -> list[bytes]:
     rows = [[repr(float(x)) for x in row] for row in rng.uniform(-1, 1, (12, 4))]
     lines = [",".join(row) for row in [HEADER, *rows]]
     return ["\n".join(lines).encode() + b"\n", "\r\n".join(lines).encode()]
+
+
+def _as_large() -> AbstractContextManager[object]:
+    """Small files are read as large ones are: by polars, in many blocks."""
+    return patch.multiple(csv_reader, _LARGE_FILE=0, _SMALLEST_BLOCK=64)
 
 
 def _npz(_: Path) -> list[bytes]:
@@ -256,6 +266,9 @@ SUBJECTS: dict[str, Subject] = {
         lambda path: ["validate", path],
     ),
     "csv": Subject("csv", _csv, mutators.of_text(mutators.csv), _motion, _rows_checked),
+    "large-csv": Subject(
+        *("csv", _csv, mutators.of_text(mutators.csv), _motion, _rows_checked, _as_large)
+    ),
     "npz": Subject("npz", _npz, mutators.npz, _motion, _rows_checked),
     "parquet": Subject("parquet", _parquet, mutators.parquet, _motion, _rows_checked),
     "stored-json": Subject(

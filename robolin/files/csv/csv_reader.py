@@ -174,7 +174,7 @@ def _fast(
             return None
         whole = {i: frame[str(i)].to_numpy() for i in request.whole}
         values = frame.cast(polars.Float64).to_numpy()
-    except polars.exceptions.PolarsError:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
         return None
     # polars looks only at columns that somebody reads: one cell too many shifts the others
     if not _rectangular(body, len(values), width):
