@@ -21,7 +21,7 @@ from robolin.errors import RobolinError
 from robolin.files.csv import csv_reader
 from robolin.files.paired_files import waiting_place
 from tests.cli.command import robolin as command
-from tests.fuzz import mutators
+from tests.fuzz import mutators, stored_mutators
 
 ARM = "two-link"
 HEADER = ["time", "shoulder/position", "note", "elbow/position"]
@@ -189,12 +189,8 @@ def _with_table(path: str) -> list[str]:
     waits.unlink(missing_ok=True)
     if len(beside.read_bytes()) % 2:
         beside.rename(waits)
-        beside.write_bytes(_beside_first(beside.parent))
+        beside.write_bytes((beside.parent / "stored0.csv.meta.json").read_bytes())
     return ["check", str(table)]
-
-
-def _beside_first(folder: Path) -> bytes:
-    return (folder / "stored0.csv.meta.json").read_bytes()
 
 
 def _gains(folder: Path) -> list[bytes]:
@@ -272,24 +268,24 @@ SUBJECTS: dict[str, Subject] = {
     "npz": Subject("npz", _npz, mutators.npz, _motion, _rows_checked),
     "parquet": Subject("parquet", _parquet, mutators.parquet, _motion, _rows_checked),
     "stored-json": Subject(
-        *("json", _results("json"), mutators.stored_json),
+        *("json", _results("json"), stored_mutators.stored_json),
         lambda path: ["check", path],
         _stored_checked,
     ),
     "stored-npz": Subject(
-        *("npz", _results("npz"), mutators.stored_npz),
+        *("npz", _results("npz"), stored_mutators.stored_npz),
         lambda path: ["check", path],
         _stored_checked,
     ),
     "stored-csv": Subject("csv", _results("csv"), mutators.of_text(mutators.csv), _beside),
     "stored-parquet": Subject(
-        *("parquet", _results("parquet"), mutators.stored_parquet),
+        *("parquet", _results("parquet"), stored_mutators.stored_parquet),
         lambda path: ["check", path],
         _stored_checked,
     ),
-    "stored-meta": Subject("csv.meta.json", _metas, mutators.stored_meta, _with_table),
+    "stored-meta": Subject("csv.meta.json", _metas, stored_mutators.stored_meta, _with_table),
     "gains": Subject(
-        *("npz", _gains, mutators.stored_npz),
+        *("npz", _gains, stored_mutators.stored_npz),
         lambda path: ["simulate", ARM, "--duration", "0.003", "--feedback", path, "-q"],
     ),
     "settings": Subject(
