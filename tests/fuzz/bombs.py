@@ -147,8 +147,8 @@ BOMBS = [
     Bomb("head.csv", _text(lambda: "a," * 25_000_000 + "\n0,0\n"), MOTION, "longer than"),
     Bomb("wide.csv", _text(lambda: HEADER + "\n" + "0," * 25_000_000 + "\n"), MOTION, "wide.csv"),
     Bomb("quoted.csv", _text(lambda: HEADER + '\n"' + "0\n" * 20_000_000), MOTION, "quoted.csv"),
-    Bomb("ratio.parquet", _parquet(28_000_000, 0), MOTION, "stand for"),
-    Bomb("group.parquet", _parquet(28_000_000, 80_000), MOTION, "smaller groups of rows"),
+    Bomb("ratio.parquet", _parquet(12_000_000, 0), MOTION, "stand for"),
+    Bomb("group.parquet", _parquet(12_000_000, 80_000), MOTION, "smaller groups of rows"),
 ]
 
 

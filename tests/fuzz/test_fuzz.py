@@ -10,7 +10,7 @@ from tests.fuzz.campaign import CORPUS, here, tried
 from tests.fuzz.subjects import SUBJECTS
 
 FOUND = sorted(path for path in CORPUS.iterdir() if path.suffix != ".md")
-EACH = 80
+EACH = 60
 
 
 @pytest.fixture(autouse=True)
