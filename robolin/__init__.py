@@ -11,12 +11,13 @@ loads none.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from robolin.version import __version__ as __version__
 
+# what type checkers take to be true; to import it would take longer than all the rest
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from robolin.analysis.curvature import Curvature as Curvature
     from robolin.analysis.curvature import curvature as curvature
     from robolin.analysis.identification import Identifiable as Identifiable
@@ -202,6 +203,8 @@ __all__ = sorted([*_HOME, "__version__"])
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'robolin' has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

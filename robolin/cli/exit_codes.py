@@ -40,7 +40,10 @@ def exit_code_of(action: Callable[[], int]) -> int:
         say("error", "interrupted")
         return INTERRUPTED
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 0
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code or 0
+        # words instead of a number are how libraries give up
+        return _bug(stop)
     except MemoryError:
         return _rejected(_too_large())
     except OSError as error:

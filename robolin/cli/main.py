@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from robolin.cli.exit_codes import exit_code_of
+from robolin.cli.exit_codes import INTERRUPTED, exit_code_of
 from robolin.cli.messages import say
+from robolin.files.library_words import speak_apart
 from robolin.version import __version__
 
 if TYPE_CHECKING:
@@ -22,14 +23,35 @@ if TYPE_CHECKING:
 
 def run() -> NoReturn:
     """Run the command line this process was started with."""
+    _hear_signals()
+    speak_apart()
+    # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        try:
+            code = main(sys.argv[1:])
+        finally:
+            # there is nothing left that Ctrl-C could stop
+            _quiet_interrupts()
+    except KeyboardInterrupt:
+        # a second one, while the first was being answered
+        code = INTERRUPTED
+    _leave(code)
+
+
+def _hear_signals() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         # whoever started us with nohup does not want us to hear about it
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _terminate)
-    # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _leave(main(sys.argv[1:]))
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _quiet_interrupts() -> None:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _leave(code: int) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,13 +40,18 @@ class Part:
 @contextmanager
 def replacing(target: str | Path) -> Iterator[BinaryIO]:
     """Open a stream whose content shows up as `target` only once it is complete."""
-    with replacing_together(target) as (stream,):
+    with replacing_all([target], put_in_place) as (stream,):
         yield stream
 
 
 @contextmanager
-def replacing_together(*targets: str | Path) -> Iterator[tuple[BinaryIO, ...]]:
-    """Open one stream per target; no target changes before all of them are complete."""
+def replacing_all(
+    targets: Sequence[str | Path], put: Callable[[Sequence[Part]], None]
+) -> Iterator[tuple[BinaryIO, ...]]:
+    """Open one stream per target; no target changes before all of them are complete.
+
+    put: then lets the parts become their targets
+    """
     parts: list[Part] = []
     try:
         with ExitStack() as opened:
@@ -55,23 +60,26 @@ def replacing_together(*targets: str | Path) -> Iterator[tuple[BinaryIO, ...]]:
                 yield streams
             for stream, target in zip(streams, targets, strict=True):
                 _finish(stream, Path(target))
-        _put_in_place(parts)
+        put(parts)
     finally:
         for part in parts:
             part.path.unlink(missing_ok=True)
 
 
-def _put_in_place(parts: Sequence[Part]) -> None:
-    """Let every part become its target; all that can fail before is done before the first one."""
+def put_in_place(parts: Sequence[Part]) -> None:
+    """Let every part become its target; of pipes and devices there are none."""
+    give_permissions(parts)
     for part in parts:
-        with _as_file_error(part.target):
+        with as_file_error(part.target):
+            os.replace(part.path, part.target)
+
+
+def give_permissions(parts: Sequence[Part]) -> None:
+    """Give every part the permissions of the file that it replaces."""
+    for part in parts:
+        with as_file_error(part.target):
             if part.mode is not None:
                 os.chmod(part.path, part.mode)
-    replaced: list[Path] = []
-    for part in parts:
-        with _as_file_error(part.target, replaced):
-            os.replace(part.path, part.target)
-        replaced.append(part.target)
 
 
 def is_stream(target: str | Path) -> bool:
@@ -87,7 +95,7 @@ def require_writable(target: Path) -> None:
     """Refuse a target that is sure to fail, before any work is done for it."""
     if is_stream(target):
         return
-    with _as_file_error(target):
+    with as_file_error(target):
         target = _resolved(target)
         _mode_to_keep(target)
         if not os.access(target.parent, os.W_OK):
@@ -95,7 +103,7 @@ def require_writable(target: Path) -> None:
 
 
 def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
-    opened.enter_context(_as_file_error(target))
+    opened.enter_context(as_file_error(target))
     if is_stream(target):
         return opened.enter_context(open(target, "wb"))
     target = _resolved(target)
@@ -166,8 +174,8 @@ def _reaching_the_disk(streams: Sequence[BinaryIO]) -> Iterator[None]:
 
 
 @contextmanager
-def _as_file_error(target: Path, replaced: Sequence[Path] = ()) -> Iterator[None]:
-    """Errors of the system as ours; `replaced` are targets that belong to it and are new now."""
+def as_file_error(target: Path, hint: str = "") -> Iterator[None]:
+    """Errors of the system while a target is written as ours; `hint` says what is so by now."""
     try:
         yield
     except BrokenPipeError:
@@ -177,9 +185,6 @@ def _as_file_error(target: Path, replaced: Sequence[Path] = ()) -> Iterator[None
         if error.errno is None:
             # not the system says so, and writing has no part in it
             raise
-        reason = error.strerror or str(error)
-        hint = _HINTS.get(error.errno or 0, "")
-        if replaced:
-            hint = f"'{replaced[0].name}' was replaced already and does not belong to it: run again"
-        message = f"could not write: {reason}"
+        message = f"could not write: {error.strerror or error}"
+        hint = hint or _HINTS.get(error.errno, "")
         raise FileError(message, where=str(target), hint=hint) from error

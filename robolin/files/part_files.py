@@ -12,14 +12,18 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-_NAME = re.compile(r"\.robolin-([0-9a-f]{8})-([0-9]{1,10})-[0-9a-f]{8}\.part")
+# system, process, when it was started (not in names of older versions), and a number of its own
+_NAME = re.compile(r"\.robolin-([0-9a-f]{8})-([0-9]{1,10})-(?:([0-9a-f]{1,16})-)?[0-9a-f]{8}\.part")
 # what tells one numbering of processes from another: a start of the system, and a container
 _NUMBERINGS = ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")
 
 
 def new_name() -> str:
     """A name for a part that says on which system and by which process it is written."""
-    return f".robolin-{_system()}-{os.getpid()}-{secrets.token_hex(4)}.part"
+    process = os.getpid()
+    begun = _begun(process)
+    told = f"{process}" if begun is None else f"{process}-{begun:x}"
+    return f".robolin-{_system()}-{told}-{secrets.token_hex(4)}.part"
 
 
 def sweep(folder: Path) -> None:
@@ -30,7 +34,7 @@ def sweep(folder: Path) -> None:
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             found = _NAME.fullmatch(entry.name)
-            if found and found[1] == _system() and not _lives(int(found[2])):
+            if found and found[1] == _system() and not _lives(int(found[2]), found[3]):
                 _remove(Path(entry.path))
 
 
@@ -41,15 +45,27 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-def _lives(process: int) -> bool:
+def _lives(process: int, begun: str | None) -> bool:
+    """Whether the process is still there; numbers of processes are given away again."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
         # it is somebody else's, or no number of a process
-        return True
-    return True
+        pass
+    now = _begun(process)
+    return begun is None or now is None or now == int(begun, 16)
+
+
+def _begun(process: int) -> int | None:
+    """When a process was started, in ticks of this system's clock; None if nobody says."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_bytes()
+        # the name, in parentheses, may hold anything; the state behind it is the third entry
+        return int(text.rpartition(b")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return None
 
 
 @cache

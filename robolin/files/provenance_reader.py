@@ -139,8 +139,8 @@ def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
         raise damaged(where, message + companion(where))
     changed = [e.name for e in entries if digests[e.name].hexdigest() != e.sha256]
     if changed:
-        others = companion(where) if len(changed) == len(entries) else ""
-        raise damaged(where, f"the array '{changed[0]}' was changed after it was stored{others}")
+        message = f"the array '{changed[0]}' was changed after it was stored"
+        raise damaged(where, message + companion(where))
 
 
 def companion(where: str) -> str:

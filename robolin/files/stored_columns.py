@@ -41,7 +41,8 @@ def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
     for block in table.blocks(request):
         seen += len(block.values)
         if one_state and seen > 1:
-            raise damaged(where, f"it has {seen} rows or more, and was stored with one state")
+            message = f"it has {seen} rows or more, and was stored with one state"
+            raise damaged(where, message + companion(where))
         yield {e.name: _array(e, block, places[e.name], one_state) for e in entries}
     if one_state and not seen:
         raise damaged(where, "it has no row, and was stored with one state")

@@ -14,6 +14,8 @@ from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
 
 _REPORTED_AT_MOST = 20
+# bytes of numbers that nobody has to pack tightly
+_ALWAYS_FINE = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +114,16 @@ def require_finite(block: TableBlock, names: Sequence[str], file: str, empty: Ma
 
     bad = np.argwhere(~np.isfinite(values)).tolist()
     raise_first((problem(row, i) for row, i in bad), file)
+
+
+def require_plausible(bytes_read: int, size: int, most: int, file: str) -> None:
+    """Refuse a small file that unfolds to far more numbers than a motion can be packed into.
+
+    most: how many times its bytes
+    """
+    if bytes_read > _ALWAYS_FINE and bytes_read > most * size:
+        message = f"its {size} bytes stand for {bytes_read // 8} numbers"
+        raise RobolinError(message, where=file, hint="no recorded motion repeats itself so often")
 
 
 def digest_of(stream: BinaryIO) -> str:

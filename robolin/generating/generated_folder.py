@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from robolin.errors import FileError
-from robolin.files.atomic import replacing_together
+from robolin.files.atomic import put_in_place, replacing_all
 
 _MARK = "made by robolin generate, SHA-256 of the rest"
 _COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".cpp": ("// ", "")}
@@ -62,7 +62,7 @@ def _is_ours(file: Path) -> bool:
 
 
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
-    with replacing_together(*(folder / name for name in files)) as streams:
+    with replacing_all([folder / name for name in files], put_in_place) as streams:
         for stream, content in zip(streams, files.values(), strict=True):
             stream.write(content)
 

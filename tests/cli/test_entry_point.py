@@ -47,6 +47,39 @@ run()
 """
 
 
+# Ctrl-C at the moment when a module is looked for
+INTERRUPTED_AT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Interrupting:
+    def find_spec(self, name, *more):
+        if name == {name!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from robolin.cli.entry_point import run
+run()
+"""
+# what is looked for -> what it ends with: the system's answer to it, or ours
+MOMENTS = {
+    "robolin.cli.main": (-2, ""),
+    "robolin.cli.exit_codes": (-2, ""),
+    "robolin.cli.group": (130, "error: interrupted\n"),
+    "robolin.arm": (130, "error: interrupted\n"),
+    "numpy": (130, "error: interrupted\n"),
+}
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_an_interruption_while_modules_are_imported(name: str) -> None:
+    """Ctrl-C ends the command without a traceback, however early it comes."""
+    ran = python(INTERRUPTED_AT.format(name=name), "inverse", "two-link")
+    assert (ran.code, ran.err) == MOMENTS[name]
+    assert ran.out == ""
+
+
 @pytest.mark.parametrize(
     "args", [["--version"], ["--help"], ["inverse", "--help"], ["count", "--help"]], ids=" ".join
 )

@@ -23,6 +23,7 @@ class Panic(BaseException):
         (KeyboardInterrupt(), 130),
         (SystemExit(143), 143),
         (SystemExit(), 0),
+        (SystemExit("a library gives up"), 70),
         (BrokenPipeError(), 0),
         (MemoryError(), 3),
         (OSError(28, "No space left on device"), 4),

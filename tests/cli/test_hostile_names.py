@@ -11,6 +11,7 @@ import numpy as np
 import polars
 import pytest
 
+from robolin.answering.verbs import VERBS
 from robolin.files.provenance_writer import sealed
 from tests.cli.command import Ran, answered, robolin
 
@@ -140,6 +141,30 @@ def test_robot_files_with_hostile_names_inside(form: str) -> None:
 def test_hostile_words(words: list[str]) -> None:
     """What was typed is repeated spelt out."""
     _shown(robolin(*words), str(words))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_with_hostile_files_and_words(verb: str) -> None:
+    """No verb repeats a name as it came, whether of a file that is there, is none, or is odd."""
+    Path(f"{BAD}.urdf").write_text(f"<robot name='{BAD.replace(chr(27), '')}'>")
+    first = ["inverse"] if verb == "count" else []
+    for words in (
+        [f"{BAD}.yaml"],
+        [f"{BAD}.urdf"],
+        [f"{BAD}/{BAD}.yaml"],
+        ["arm.yaml", BAD],
+        ["arm.yaml", f"--{BAD}"],
+        ["arm.yaml", f"-{BAD}"],
+        ["arm.yaml", "--q", f"{BAD}=1"],
+        ["arm.yaml", "--trajectory", f"{BAD}.parquet"],
+        ["arm.yaml", "--lock", f"{BAD}=0"],
+        ["arm.yaml", "-o", f"{BAD}/{BAD}.csv"],
+        ["arm.yaml", "--format", BAD],
+    ):
+        if verb in ("bench", "verify") and words == [f"{BAD}.yaml"]:
+            # they take long, and are asked about names elsewhere
+            continue
+        _shown(robolin(verb, *first, *words), f"{verb} {words}")
 
 
 def _tables() -> Iterator[str]:

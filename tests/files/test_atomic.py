@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from robolin.errors import FileError
-from robolin.files.atomic import replacing, replacing_together
+from robolin.files.atomic import replacing
 
 
 @pytest.fixture
@@ -46,31 +46,6 @@ def test_an_interrupted_writer_leaves_nothing(tmp_path, interruption, there_befo
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == (
         [("result.csv", b"old")] if there_before else []
     )
-
-
-def test_files_replaced_together_both_stay_when_one_fails(tmp_path):
-    """No file of a group changes unless all of them are complete."""
-    first, second = tmp_path / "a.csv", tmp_path / "a.csv.meta.json"
-    first.write_bytes(b"old")
-
-    def write_one():
-        with replacing_together(first, second) as (table, _):
-            table.write(b"new")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_one()
-    assert first.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["a.csv"]
-
-
-def test_a_second_target_that_cannot_be_written_spares_the_first(tmp_path):
-    """A folder in the way of the second file is found before the first is touched."""
-    first, second = tmp_path / "a.csv", tmp_path / "folder"
-    second.mkdir()
-    with pytest.raises(FileError, match="is a folder"), replacing_together(first, second):
-        pass
-    assert os.listdir(tmp_path) == ["folder"]
 
 
 def test_permissions_of_a_replaced_file_are_kept(target):

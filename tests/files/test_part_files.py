@@ -11,7 +11,7 @@ import pytest
 
 from robolin.errors import FileError
 from robolin.files import part_files
-from robolin.files.atomic import replacing, replacing_together, require_writable
+from robolin.files.atomic import replacing, require_writable
 from tests.cli.command import environment
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self"), reason="needs /proc")
@@ -78,38 +78,25 @@ def test_parts_of_others_stay(tmp_path: Path) -> None:
     assert {path.name for path in _parts(tmp_path)} == {*kept, folder.name, link.name}
 
 
+def test_a_number_that_was_given_away_again(tmp_path: Path) -> None:
+    """A part is swept though its process's number lives, if that was started at another time."""
+    name = part_files.new_name()
+    system, process, begun, _ = name.removeprefix(".robolin-").split("-")
+    mine = tmp_path / name
+    before = tmp_path / f".robolin-{system}-{process}-{int(begun, 16) - 1:x}-00000000.part"
+    of_init = tmp_path / f".robolin-{system}-1-fffffff-00000000.part"
+    for path in (mine, before, of_init):
+        path.write_text("a part")
+    _write(tmp_path / "a")
+    assert _parts(tmp_path) == [mine]
+
+
 def test_two_at_once_leave_each_other_alone(tmp_path: Path) -> None:
     """A second file begun while the first is being written takes nothing away from it."""
     with replacing(tmp_path / "a") as first:
         first.write(b"first")
         _write(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == b"first"
-
-
-def test_a_pair_of_which_one_half_is_new_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the second of two renames fails, nobody is told that nothing was changed."""
-    rename, done = os.replace, []
-
-    def once(*names: str) -> None:
-        done.append(names)
-        if len(done) == 2:
-            raise OSError(28, os.strerror(28))
-        rename(*names)
-
-    monkeypatch.setattr(os, "replace", once)
-
-    def write() -> None:
-        with replacing_together(tmp_path / "m.json", tmp_path / "t.csv") as streams:
-            for stream in streams:
-                stream.write(b"new")
-
-    with pytest.raises(FileError) as caught:
-        write()
-    assert "not changed" not in caught.value.hint
-    assert "'m.json' was replaced already" in caught.value.hint
-    assert _parts(tmp_path) == []
 
 
 def test_a_link_to_itself_is_no_target(tmp_path: Path) -> None:

@@ -68,7 +68,8 @@ def tried(kind: str, data: bytes, folder: Path) -> tuple[int, Failure | None]:
     path = folder / f"changed.{subject.ext}"
     path.write_bytes(data)
     try:
-        ran = command(*subject.words(str(path)))
+        with subject.around():
+            ran = command(*subject.words(str(path)))
     except TooLongError:
         return -1, Failure(kind, "more time than any file may take", data)
     except BaseException as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import io
-import json
 import random
 import re
 import zipfile
@@ -13,9 +12,6 @@ from typing import Any
 
 import numpy as np
 import polars
-
-from robolin.files.npz.zip_archive import ZipMember, crc, directory, local_header
-from robolin.files.provenance_writer import sealed
 
 NUMBERS = [
     *("0", "-0", "1", "-1", "1e-320", "1e200", "-1e200", "1e308", "1e999", "nan", "inf", "-inf"),
@@ -158,32 +154,6 @@ def tree(document: Any, rng: random.Random) -> Any:
     return document
 
 
-def stored_json(data: bytes, rng: random.Random) -> bytes:
-    """A stored result with something else in its provenance, under a seal that is right."""
-    document = json.loads(data)
-    if rng.random() < 0.3:
-        document = tree(document, rng)
-    else:
-        document["meta"] = tree(document["meta"], rng)
-    meta = document.get("meta") if isinstance(document, dict) else None
-    if isinstance(meta, dict):
-        document["meta"] = sealed(meta)
-    return json.dumps(document).encode()
-
-
-def stored_npz(data: bytes, rng: random.Random) -> bytes:
-    """The same for an archive."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    text = str(np.load(io.BytesIO(parts["meta.npy"]))[()])
-    meta = tree(json.loads(text), rng)
-    told = json.dumps(sealed(meta) if isinstance(meta, dict) else meta)
-    held = io.BytesIO()
-    np.save(held, np.array(told))
-    parts["meta.npy"] = held.getvalue()
-    return _as_robolin_packs(parts)
-
-
 def npz(data: bytes, rng: random.Random) -> bytes:
     """Arrays of other types and shapes, headers changed, members lost or packed otherwise."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -263,15 +233,6 @@ def zipped(parts: dict[str, bytes], way: int) -> bytes:
         for name, content in parts.items():
             archive.writestr(zipfile.ZipInfo(name), content, compress_type=way)
     return held.getvalue()
-
-
-def _as_robolin_packs(parts: dict[str, bytes]) -> bytes:
-    members, data = [], b""
-    for name, content in parts.items():
-        size, check = len(content), crc(content)
-        start, data = len(data), data + local_header(name, size, check) + content
-        members.append(ZipMember(name, size, check, start, len(data)))
-    return data + directory(members, len(data))
 
 
 def of_text(change: Callable[[str, random.Random], str]) -> Callable[[bytes, random.Random], bytes]:

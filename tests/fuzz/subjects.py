@@ -7,8 +7,10 @@ import io
 import json
 import random
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import polars
@@ -16,8 +18,10 @@ import polars
 import robolin
 from robolin.arm import Arm
 from robolin.errors import RobolinError
+from robolin.files.csv import csv_reader
+from robolin.files.paired_files import waiting_place
 from tests.cli.command import robolin as command
-from tests.fuzz import mutators
+from tests.fuzz import mutators, stored_mutators
 
 ARM = "two-link"
 HEADER = ["time", "shoulder/position", "note", "elbow/position"]
@@ -33,6 +37,7 @@ class Subject:
     change:  makes another file of one
     words:   the command line for a file
     checked: raises AssertionError if an answer is not what it is another way
+    around:  what is otherwise while the command runs
     """
 
     ext: str
@@ -40,6 +45,7 @@ class Subject:
     change: Callable[[bytes, random.Random], bytes]
     words: Callable[[str], Sequence[str]]
     checked: Callable[[str, str], None] = lambda path, out: None
+    around: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
 def _models(ext: str) -> Callable[[Path], list[bytes]]:
@@ -78,6 +84,11 @@ def _csv(_: Path) -> list[bytes]:
     rows = [[repr(float(x)) for x in row] for row in rng.uniform(-1, 1, (12, 4))]
     lines = [",".join(row) for row in [HEADER, *rows]]
     return ["\n".join(lines).encode() + b"\n", "\r\n".join(lines).encode()]
+
+
+def _as_large() -> AbstractContextManager[object]:
+    """Small files are read as large ones are: by polars, in many blocks."""
+    return patch.multiple(csv_reader, _LARGE_FILE=0, _SMALLEST_BLOCK=64)
 
 
 def _npz(_: Path) -> list[bytes]:
@@ -163,6 +174,43 @@ def _beside(path: str) -> list[str]:
     return ["check", path]
 
 
+def _metas(folder: Path) -> list[bytes]:
+    """What stands beside the first of the tables."""
+    _results("csv")(folder)
+    return [(folder / "stored0.csv.meta.json").read_bytes()]
+
+
+def _with_table(path: str) -> list[str]:
+    """The table that it was written with beside it; every other time it still waits for that."""
+    beside = Path(path)
+    table = beside.with_name(beside.name.removesuffix(".meta.json"))
+    table.write_bytes((beside.parent / "stored0.csv").read_bytes())
+    waits = waiting_place(beside)
+    waits.unlink(missing_ok=True)
+    if len(beside.read_bytes()) % 2:
+        beside.rename(waits)
+        beside.write_bytes((beside.parent / "stored0.csv.meta.json").read_bytes())
+    return ["check", str(table)]
+
+
+def _gains(folder: Path) -> list[bytes]:
+    path = folder / "gains.npz"
+    ran = command("lqr", ARM, "--q", "elbow=1", "-o", str(path))
+    assert ran.code == 0, ran.err
+    return [path.read_bytes()]
+
+
+def _settings(folder: Path) -> list[bytes]:
+    arm, known = folder / "arm.urdf", folder / "known.json"
+    arm.write_bytes(_models("urdf")(folder)[0])
+    command("validate", str(arm), "--write-baseline", str(known))
+    return [
+        b'[validate]\nignore = ["massless-link"]\nbaseline = "known.json"\n\n'
+        b'[validate.per-file-ignores]\n"*.urdf" = ["placeholder-inertia"]\n"robots/**" = []\n',
+        b'[tool.robolin.validate]\nignore = ["massless-link", "placeholder-inertia"]\n',
+    ]
+
+
 def _stored_checked(path: str, _: str) -> None:
     """A result that is read back is one that was stored: its arrays have their digests."""
     stored = robolin.read_result(path)
@@ -214,21 +262,35 @@ SUBJECTS: dict[str, Subject] = {
         lambda path: ["validate", path],
     ),
     "csv": Subject("csv", _csv, mutators.of_text(mutators.csv), _motion, _rows_checked),
+    "large-csv": Subject(
+        *("csv", _csv, mutators.of_text(mutators.csv), _motion, _rows_checked, _as_large)
+    ),
     "npz": Subject("npz", _npz, mutators.npz, _motion, _rows_checked),
     "parquet": Subject("parquet", _parquet, mutators.parquet, _motion, _rows_checked),
     "stored-json": Subject(
-        *("json", _results("json"), mutators.stored_json),
+        *("json", _results("json"), stored_mutators.stored_json),
         lambda path: ["check", path],
         _stored_checked,
     ),
     "stored-npz": Subject(
-        *("npz", _results("npz"), mutators.stored_npz),
+        *("npz", _results("npz"), stored_mutators.stored_npz),
         lambda path: ["check", path],
         _stored_checked,
     ),
     "stored-csv": Subject("csv", _results("csv"), mutators.of_text(mutators.csv), _beside),
     "stored-parquet": Subject(
-        *("parquet", _results("parquet"), mutators.any_bytes), lambda path: ["check", path]
+        *("parquet", _results("parquet"), stored_mutators.stored_parquet),
+        lambda path: ["check", path],
+        _stored_checked,
+    ),
+    "stored-meta": Subject("csv.meta.json", _metas, stored_mutators.stored_meta, _with_table),
+    "gains": Subject(
+        *("npz", _gains, stored_mutators.stored_npz),
+        lambda path: ["simulate", ARM, "--duration", "0.003", "--feedback", path, "-q"],
+    ),
+    "settings": Subject(
+        *("toml", _settings, mutators.of_text(mutators.toml)),
+        lambda path: ["validate", str(Path(path).parent / "arm.urdf"), "--config", path],
     ),
     "suite": Subject(
         *("toml", _suite, mutators.of_text(mutators.toml)),

@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 import robolin
-from tests.cli.command import START, Ran, environment
+from tests.cli.command import Ran, environment
 
+START = "from robolin.cli.entry_point import run; run()"
 EXTENSIONS = ("csv", "json", "npz", "parquet")
 
 
@@ -56,7 +57,7 @@ def _whole() -> bytes:
 
 
 def _left(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir() if path.name.endswith(".part")]
+    return [path.name for path in folder.iterdir() if path.name.startswith(".robolin-")]
 
 
 # signal -> exit codes: that of the signal, or 0 where it came too late
@@ -79,7 +80,8 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
     words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
     for _ in range(2):
         Path(f"out.{ext}").unlink(missing_ok=True)
-        process = _started(*words)
+        # whoever runs tests in the background may have them inherit that Ctrl-C is not heard
+        process = _started(*words, limit=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         time.sleep(rng.uniform(0.1, 0.5))
         process.send_signal(number)
         ran = _ended(process)
@@ -104,6 +106,39 @@ def test_two_processes_and_one_target(project: Path, ext: str) -> None:
     assert [ran.code for ran in ended] == [0, 0]
     assert _numbers(f"out.{ext}") == _whole()
     assert _left(project) == []
+
+
+# so many processes at once where no kernel has been kept yet; each ends with 0 if it is right
+AT_ONCE = """
+import os, sys
+import numpy as np, robolin
+arm = robolin.load("two-link")
+q = np.random.default_rng(0).uniform(-1, 1, (500, 2))
+truth = robolin.mass_matrix(arm, q, engine="python").tobytes()
+children = []
+for _ in range(int(sys.argv[1])):
+    children.append(os.fork())
+    if children[-1] == 0:
+        ended = 1
+        try:
+            ended = robolin.mass_matrix(arm, q, engine="compiled").tobytes() != truth
+        finally:
+            os._exit(ended)
+print([os.waitpid(child, 0)[1] for child in children])
+"""
+
+
+@pytest.mark.slow
+def test_an_empty_cache_under_many_processes(project: Path) -> None:
+    """Each has the right kernel, and one of them is kept, with nothing half written beside it."""
+    kept = project / "kernels"
+    kept.mkdir(mode=0o700)
+    env = environment(ROBOLIN_CACHE=str(kept), XDG_CONFIG_HOME=str(project / "settings"))
+    ran = subprocess.run(
+        [sys.executable, "-c", AT_ONCE, "12"], env=env, capture_output=True, timeout=120
+    )
+    assert ran.stdout.decode().strip() == str([0] * 12), ran.stderr
+    assert [path.suffix for path in kept.iterdir()] == [".kernel"]
 
 
 # MB of address space, command line -> exit codes it may end with

@@ -40,7 +40,7 @@ def answered(arm: Arm, layout: str) -> list[str]:
             continue
         try:
             with tempfile.TemporaryDirectory() as folder:
-                frame = arm.links[0].name
+                frame = arm.links[-1].name
                 robolin.generate(arm, [verb], f"{folder}/x", layout=layout, frame=frame, states=1)
             found.append(verb)
         except RobolinError:
@@ -69,7 +69,7 @@ def main() -> None:
                         folder,
                         real=given.real,
                         layout=layout,
-                        frame=arm.links[0].name,
+                        frame=arm.links[-1].name,
                         states=given.states,
                         prefix="arm",
                     )

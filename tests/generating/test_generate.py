@@ -121,9 +121,9 @@ def test_hostile_names_stay_harmless(arm: Arm, tmp_path: Path) -> None:
     names = ('*/ int x; /* "??/', "ö\\\n\x1b[31m")
     links = tuple(
         replace(link, joint=replace(link.joint, name=names[1 - i]))
-        for i, link in enumerate(arm.links)
+        for i, link in enumerate(arm.links_tip_to_base)
     )
-    odd = replace(arm, name="2 */ arms", links=links, joint_names=names)
+    odd = replace(arm, name="2 */ arms", links_tip_to_base=links, joint_names=names)
     robolin.generate(odd, ["inverse"], tmp_path / "made")
     GCC.checked(tmp_path / "made", "arm_2_arms")
     library = loaded(tmp_path / "made", "arm_2_arms")
@@ -140,10 +140,10 @@ def loaded(folder: Path, prefix: str) -> ctypes.CDLL:
 def test_what_has_no_answer_is_told_and_never_a_number(layout: str, tmp_path: Path) -> None:
     """A joint without inertia is told by its number, a wild angle by -1; all results are NaN."""
     arm = robolin.load("two-link")
-    elbow, shoulder = arm.links
+    elbow, shoulder = arm.links_tip_to_base
     # all of it on the elbow's axis, where nothing resists
     light = replace(elbow.inertia, com=(0.0, 0.0, 0.0), rotary=(0.0,) * 6)
-    loose = replace(arm, links=(replace(elbow, inertia=light), shoulder), wrenches=())
+    loose = replace(arm, links_tip_to_base=(replace(elbow, inertia=light), shoulder), wrenches=())
     numbers = ctypes.c_double * 2
     for name, each, q, told in (
         ("fine", arm, (0.3, -0.7), 0),

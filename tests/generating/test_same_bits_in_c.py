@@ -24,7 +24,7 @@ def verbs_of(arm: Arm, tmp_path: Path) -> list[str]:
     found = []
     for verb in QUESTIONS:
         try:
-            robolin.generate(arm, [verb], tmp_path / verb, frame=arm.links[0].name, states=1)
+            robolin.generate(arm, [verb], tmp_path / verb, frame=arm.links[-1].name, states=1)
             found.append(verb)
         except RobolinError:
             pass
@@ -39,7 +39,7 @@ def test_all_verbs_of_small_arms(name: str, layout: str, tmp_path: Path) -> None
     arm = robolin.load(name, friction_velocity=0.1)
     verbs = verbs_of(arm, tmp_path)
     assert len(verbs) > 8
-    made, frame = tmp_path / "made", arm.links[0].name
+    made, frame = tmp_path / "made", arm.links[-1].name
     robolin.generate(arm, verbs, made, layout=layout, frame=frame, states=20, prefix="arm")
     said = GCC.checked(made, "arm", ["-O0"])
     assert said.startswith(f"arm: {20 * len(verbs)} states, 0 differences")

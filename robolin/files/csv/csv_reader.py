@@ -187,7 +187,7 @@ def _fast(
             return None
         whole = {i: frame[str(i)].to_numpy() for i in request.whole}
         values = frame.cast(polars.Float64).to_numpy()
-    except polars.exceptions.PolarsError:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
         return None
     exact = [request.indices.index(i) for i in request.unrounded if i not in request.whole]
     if _rounds(values[:, exact]):

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from robolin.background import from_item, prefetch
-from robolin.files.atomic import is_stream, replacing, replacing_together
+from robolin.files.atomic import is_stream, replacing
+from robolin.files.csv.stored_csv import belongs, companion_of
 from robolin.files.json.json_writer import laid_out
+from robolin.files.paired_files import replacing_pair
 from robolin.files.polars_room import polars_has_room
 from robolin.files.provenance_writer import Digests
 from robolin.results.result import Result, ResultStream
@@ -33,8 +35,7 @@ def write_csv(result: ResultStream, path: str | Path) -> None:
         with replacing(path) as table:
             write_csv_to(result, table)
         return
-    # an error is told of the last one, which is the one that fills the disk
-    with replacing_together(f"{path}.meta.json", path) as (beside, table):
+    with replacing_pair(companion_of(path), path, belongs) as (beside, table):
         digests = write_csv_to(result, table)
         beside.write(f"{laid_out(digests.meta(result))}\n".encode())
 

@@ -46,6 +46,11 @@ class NpzMember:
     def rows(self) -> int:
         return self.shape[0]
 
+    @property
+    def packed(self) -> int:
+        """How many bytes it takes in the archive."""
+        return self.archive.getinfo(f"{self.name}.npy").compress_size
+
     def reader(self, opened: ExitStack) -> Callable[[int], Floats]:
         """A function that returns the next so many rows as float64, of shape (rows, columns)."""
         width = 1 if len(self.shape) == 1 else self.shape[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from math import prod
 
 import numpy as np
 
@@ -18,11 +19,14 @@ from robolin.files.table_file import (
     counted_place,
     digest_of,
     require_finite,
+    require_plausible,
 )
 from robolin.quantities import COLUMN_WORDS, column_name
 
 # bytes; as many joints as no arm has
 _LARGEST_NAMES = 1 << 22
+# half of what becomes of zeros, which no motion consists of
+_LARGEST_RATIO = 500
 
 
 def npz_table(source: TableSource) -> TableFile:
@@ -38,6 +42,7 @@ def npz_table(source: TableSource) -> TableFile:
     rows = next((member.rows for member in parts.values()), 0)
 
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
+        _require_motion({columns[i][0].name: columns[i][0] for i in request.indices}, file)
         for block in _blocks(columns, rows, request, file):
             if not request.gaps:
                 require_finite(block, [names[i] for i in request.indices], file, None)
@@ -87,6 +92,13 @@ def _blocks(
             values = np.stack([parts[member.name][:, i] for member, i in chosen], axis=1)
             whole = {i: read(count) for i, read in exactly.items()}
             yield TableBlock(values, counted_place(file, first), first + count, whole)
+
+
+def _require_motion(chosen: Mapping[str, NpzMember], file: str) -> None:
+    packed = sum(member.packed for member in chosen.values())
+    require_plausible(
+        sum(prod(member.shape) * 8 for member in chosen.values()), packed, _LARGEST_RATIO, file
+    )
 
 
 def _joint_names(found: Mapping[str, NpzMember], file: str) -> list[str] | None:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from robolin.arrays import Integers
 from robolin.errors import RobolinError
+from robolin.files.library_words import hush_libraries
+from robolin.files.parquet.parquet_footer import (
+    FooterError,
+    ParquetFooter,
+    read_footer,
+    require_pages,
+)
 from robolin.files.polars_room import require_polars_room
 from robolin.files.table_file import (
     ReadRequest,
@@ -20,10 +28,13 @@ from robolin.files.table_file import (
     digest_of,
     raise_first,
     require_finite,
+    require_plausible,
 )
 
 # of repeated values Parquet keeps a few bytes only; motions have a time at least
-_ALWAYS_FINE, _LARGEST_RATIO = 1 << 26, 1000
+_LARGEST_RATIO = 1000
+# a group of rows is read as a whole: so many bytes, or so many times what it takes in the file
+_GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO = 1 << 27, 16
 
 if TYPE_CHECKING:
     from polars import DataFrame, LazyFrame, Schema
@@ -32,7 +43,9 @@ if TYPE_CHECKING:
 def parquet_table(source: TableSource) -> TableFile:
     """Look at the names and types; columns that nobody asks for may hold anything."""
     file = source.file
+    footer = sound_footer(source.stream, file)
     require_polars_room(file)
+    hush_libraries()
     import polars
 
     try:
@@ -48,7 +61,10 @@ def parquet_table(source: TableSource) -> TableFile:
         chosen = [names[i] for i in request.indices]
         _require_numbers(schema, chosen, file)
         _require_float64(schema, [names[i] for i in request.unrounded], file)
-        _require_plausible(8 * rows * len(chosen), size, file)
+        require_plausible(8 * rows * len(chosen), size, _LARGEST_RATIO, file)
+        _require_groups(footer, set(chosen), file)
+        with _footer_errors(file):
+            require_pages(source.stream, footer, set(chosen))
         first = 0
         for frame in _frames(lazy.select(chosen), request.rows, file):
             values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
@@ -59,6 +75,9 @@ def parquet_table(source: TableSource) -> TableFile:
                 require_finite(block, chosen, file, empty)
             first += len(values)
             yield block
+        if first != rows:
+            # where polars panics in a thread of its own, rows end as if there were no more
+            raise _damaged(file)
 
     return TableFile(
         names,
@@ -92,11 +111,29 @@ def _frames(lazy: LazyFrame, rows: int, file: str) -> Iterator[DataFrame]:
         raise _damaged(file) from error
 
 
-def _require_plausible(bytes_read: int, size: int, file: str) -> None:
-    """Refuse a small file that unfolds to far more numbers than a motion can be packed into."""
-    if bytes_read > _ALWAYS_FINE and bytes_read > _LARGEST_RATIO * size:
-        message = f"its {size} bytes stand for {bytes_read // 8} numbers"
-        raise RobolinError(message, where=file, hint="no recorded motion repeats itself so often")
+def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -> None:
+    """Refuse groups of rows that unfold to far more than they take in the file."""
+    for number, group in enumerate(footer.groups, 1):
+        packed = sum(chunk.packed for chunk in group.chunks if chunk.name[-1] in chosen)
+        unfolded = 8 * group.rows * len(chosen)
+        if unfolded > max(_GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO * packed):
+            message = f"group {number} of its rows unfolds from {packed} bytes to {unfolded}"
+            hint = "write it in smaller groups of rows, such as 100000 rows each"
+            raise RobolinError(message, where=file, hint=hint)
+
+
+def sound_footer(stream: BinaryIO, file: str) -> ParquetFooter:
+    """What a Parquet file says of itself, or our error if that cannot be."""
+    with _footer_errors(file):
+        return read_footer(stream)
+
+
+@contextmanager
+def _footer_errors(file: str) -> Iterator[None]:
+    try:
+        yield
+    except FooterError as error:
+        raise _damaged(file) from error
 
 
 def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from robolin.errors import RobolinError
-from robolin.files.parquet.parquet_reader import parquet_table
+from robolin.files.parquet.parquet_reader import parquet_table, sound_footer
 from robolin.files.parquet.parquet_writer import META, UNCHECKED, checksum_but_for, checksum_place
-from robolin.files.polars_room import require_polars_room
 from robolin.files.provenance_reader import damaged, open_bytes, provenance
 from robolin.files.stored_columns import stored_table
 from robolin.files.stored_file import StoredFile
@@ -23,7 +22,7 @@ def open_parquet(path: Path) -> Iterator[StoredFile]:
     where = str(path)
     with open_bytes(path) as stream:
         _require_checksum(stream, where)
-        meta = provenance(_parquet_meta(where), where)
+        meta = provenance(_parquet_meta(stream, where), where)
         yield stored_table(parquet_table(TableSource(stream, where, where)), meta, where)
 
 
@@ -40,11 +39,8 @@ def _require_checksum(stream: BinaryIO, where: str) -> None:
         raise damaged(where, "its bytes were changed after it was stored")
 
 
-def _parquet_meta(where: str) -> str:
-    require_polars_room(where)
-    import polars
-
+def _parquet_meta(stream: BinaryIO, where: str) -> str:
     try:
-        return polars.read_parquet_metadata(where)[META]
-    except (polars.exceptions.PolarsError, KeyError) as error:
+        return sound_footer(stream, where).meta[META]
+    except KeyError as error:
         raise damaged(where, "it has no provenance") from error

@@ -1,0 +1,196 @@
+"""python -m tests.fuzz.bombs: small files that stand for much, and what each of them takes."""
+
+from __future__ import annotations
+
+import io
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars
+
+from tests.cli.command import environment
+
+MOST_MEGABYTES, MOST_SECONDS = 500, 10
+MOTION = ["mass-matrix", "two-link", "--format", "csv", "--trajectory"]
+NAMES = ["shoulder/position", "elbow/position"]
+
+# the most memory that was taken is told last, on a line of its own
+MEASURED = """
+import sys
+from robolin.cli.main import main
+code = main(sys.argv[1:])
+with open("/proc/self/status") as lines:
+    most = next(line.split()[1] for line in lines if line.startswith("VmHWM"))
+sys.stderr.write(f"{most}\\n")
+raise SystemExit(code)
+"""
+
+
+@dataclass(frozen=True)
+class Bomb:
+    """A file, the words in front of its name, and what is said of it."""
+
+    name: str
+    make: Callable[[Path], object]
+    words: list[str]
+    said: str
+    code: int = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How a command ended, what it said, and what it took of memory and processor."""
+
+    code: int
+    said: str
+    megabytes: int
+    seconds: float
+
+
+def _text(text: Callable[[], str]) -> Callable[[Path], object]:
+    return lambda path: path.write_text(text())
+
+
+def _yaml(body: Callable[[], str]) -> Callable[[Path], object]:
+    return _text(lambda: "robolin: 1\nname: a\n" + body())
+
+
+def _urdf(body: Callable[[], str]) -> Callable[[Path], object]:
+    return _text(lambda: f'<robot name="a"><link name="b"/>{body()}</robot>')
+
+
+def _deflated(path: Path, megabytes: int) -> None:
+    """An archive of zeros: a megabyte of them is packed once, and repeated."""
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<f8", "fortran_order": False, "shape": (megabytes << 16, 2)}
+    )
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    start = packer.compress(head.getvalue()) + packer.flush(zlib.Z_FULL_FLUSH)
+    zeros = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    packed = start + zeros * megabytes + packer.flush()
+    size = len(head.getvalue()) + (megabytes << 20)
+    numbers = [n.to_bytes(w, "little") for n, w in ((0, 4), (len(packed), 4), (size, 4), (5, 2))]
+    local = b"PK\3\4\x14\0\0\0\x08\0\0\0\0\0" + b"".join(numbers) + b"\0\0q.npy"
+    entry = b"PK\1\2\x14\0\x14\0\0\0\x08\0\0\0\0\0" + b"".join(numbers) + bytes(16) + b"q.npy"
+    place = len(local) + len(packed)
+    end = [(0, 4), (1, 2), (1, 2), (len(entry), 4), (place, 4), (0, 2)]
+    tail = b"PK\5\6" + b"".join(n.to_bytes(w, "little") for n, w in end)
+    path.write_bytes(local + packed + entry + tail)
+
+
+def _parquet(rows: int, beside: int) -> Callable[[Path], object]:
+    """Zeros in one group of rows, and a column that nobody reads with bytes that cannot be packed.
+
+    beside: so many numbers, which make the file as large as is needed to pass for a motion
+    """
+
+    def made(path: Path) -> None:
+        noise = np.zeros(rows)
+        noise[:beside] = np.random.default_rng(0).uniform(size=beside)
+        zeros = {name: polars.zeros(rows, eager=True) for name in NAMES}
+        frame = polars.DataFrame({**zeros, "noise": noise})
+        frame.write_parquet(path, compression="zstd", row_group_size=rows)
+
+    return made
+
+
+HEADER = ",".join(NAMES)
+BOMBS = [
+    Bomb(
+        "lists.yaml", _yaml(lambda: "joints: [" + "[]," * 2_600_000 + "]"), ["inspect"], "more than"
+    ),
+    Bomb("deep.yaml", _yaml(lambda: "joints: " + "[" * 4_000_000), ["inspect"], ""),
+    Bomb(
+        "keys.yaml", _yaml(lambda: "".join(f"k{i}: 0\n" for i in range(700_000))), ["inspect"], ""
+    ),
+    Bomb("text.yaml", _yaml(lambda: "joints: '" + "'' " * 2_600_000 + "'"), ["inspect"], ""),
+    Bomb(
+        "anchors.yaml",
+        _yaml(
+            lambda: (
+                "a0: &a0 [0]\n"
+                + "".join(f"a{i}: &a{i} [{f'*a{i - 1},' * 9}]\n" for i in range(1, 40))
+            )
+        ),
+        ["inspect"],
+        "",
+    ),
+    Bomb("elements.urdf", _urdf(lambda: "<a/>" * 1_900_000), ["inspect"], "more than"),
+    Bomb("deep.urdf", _urdf(lambda: "<a>" * 1_900_000), ["inspect"], ""),
+    Bomb("links.urdf", _urdf(lambda: "<link/>" * 90_000), ["inspect"], "more findings"),
+    Bomb("findings.urdf", _urdf(lambda: "<joint/>" * 90_000), ["validate"], "", 1),
+    Bomb("mass.urdf", _urdf(lambda: '<link name="b"/>' * 90_000), ["validate"], "", 1),
+    Bomb(
+        "entities.urdf",
+        _text(
+            lambda: (
+                "<!DOCTYPE r [<!ENTITY a0 'x'>"
+                + "".join(f"<!ENTITY a{i} '{f'&a{i - 1};' * 9}'>" for i in range(1, 20))
+                + "]><robot name='&a19;'/>"
+            )
+        ),
+        ["inspect"],
+        "",
+    ),
+    Bomb("zeros.npz", lambda path: _deflated(path, 2000), MOTION, "stand for"),
+    Bomb("endless.csv", lambda path: path.symlink_to("/dev/zero"), MOTION, "endless.csv"),
+    Bomb("line.csv", _text(lambda: HEADER + "\n" + "1" * 50_000_000), MOTION, "line.csv"),
+    Bomb("head.csv", _text(lambda: "a," * 25_000_000 + "\n0,0\n"), MOTION, "longer than"),
+    Bomb("wide.csv", _text(lambda: HEADER + "\n" + "0," * 25_000_000 + "\n"), MOTION, "wide.csv"),
+    Bomb("quoted.csv", _text(lambda: HEADER + '\n"' + "0\n" * 20_000_000), MOTION, "quoted.csv"),
+    Bomb("ratio.parquet", _parquet(12_000_000, 0), MOTION, "stand for"),
+    Bomb("group.parquet", _parquet(12_000_000, 80_000), MOTION, "smaller groups of rows"),
+]
+
+
+def measured(bomb: Bomb, folder: Path) -> Measured:
+    """Make the file and have a process of its own look at it, which may not go on for ever."""
+    path = folder / bomb.name
+    bomb.make(path)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (3 * MOST_SECONDS, 3 * MOST_SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(folder / "said", "wb") as out:
+        ran = subprocess.run(
+            [sys.executable, "-c", MEASURED, *bomb.words, str(path)],
+            env=environment(),
+            stdout=out,
+            stderr=subprocess.PIPE,
+            preexec_fn=limit,
+        )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    *said, most = ran.stderr.decode(errors="replace").splitlines() or [""]
+    path.unlink()
+    kilobytes = int(most) if most.isdigit() else 0
+    text = "\n".join([*said, (folder / "said").read_text(errors="replace")])
+    return Measured(ran.returncode, text, kilobytes >> 10, seconds)
+
+
+def main() -> None:
+    """The table on stdout."""
+    with tempfile.TemporaryDirectory() as place:
+        os.chdir(place)
+        for bomb in BOMBS:
+            found = measured(bomb, Path(place))
+            told = [line for line in found.said.splitlines() if "error" in line] or [found.said]
+            row = f"{bomb.name:16} exit {found.code}  {found.seconds:5.1f} s {found.megabytes:5} MB"
+            sys.stdout.write(f"{row}  {len(found.said):7} bytes said  {told[0][-110:]}\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Stored results changed a little, under seals and checksums that are right."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import zipfile
+
+import numpy as np
+import polars
+
+from robolin.files.npz.zip_archive import ZipMember, crc, directory, local_header
+from robolin.files.parquet.parquet_writer import (
+    CHECKSUM,
+    META,
+    UNCHECKED,
+    checksum_but_for,
+    checksum_place,
+)
+from robolin.files.provenance_writer import sealed
+from tests.fuzz.mutators import any_bytes, tree
+
+
+def stored_json(data: bytes, rng: random.Random) -> bytes:
+    """A stored result with something else in its provenance, under a seal that is right."""
+    document = json.loads(data)
+    if rng.random() < 0.3:
+        document = tree(document, rng)
+    else:
+        document["meta"] = tree(document["meta"], rng)
+    meta = document.get("meta") if isinstance(document, dict) else None
+    if isinstance(meta, dict):
+        document["meta"] = sealed(meta)
+    return json.dumps(document).encode()
+
+
+def stored_npz(data: bytes, rng: random.Random) -> bytes:
+    """The same for an archive."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    text = str(np.load(io.BytesIO(parts["meta.npy"]))[()])
+    meta = tree(json.loads(text), rng)
+    told = json.dumps(sealed(meta) if isinstance(meta, dict) else meta)
+    held = io.BytesIO()
+    np.save(held, np.array(told))
+    parts["meta.npy"] = held.getvalue()
+    return _as_robolin_packs(parts)
+
+
+def stored_parquet(data: bytes, rng: random.Random) -> bytes:
+    """The same for a Parquet file, or its bytes changed, under a checksum that is right."""
+    if rng.random() < 0.5:
+        return checked(any_bytes(data, rng))
+    meta = polars.read_parquet_metadata(io.BytesIO(data))[META]
+    told = tree(json.loads(meta), rng)
+    text = json.dumps(sealed(told) if isinstance(told, dict) else told)
+    held = io.BytesIO()
+    frame = polars.read_parquet(io.BytesIO(data))
+    frame.write_parquet(held, metadata={META: text, CHECKSUM: UNCHECKED})
+    return checked(held.getvalue())
+
+
+def checked(data: bytes) -> bytes:
+    """A stored Parquet file with the checksum that belongs to its bytes, if it has a place."""
+    held = io.BytesIO(data)
+    place = checksum_place(held)
+    if place is not None:
+        held.write(checksum_but_for(held, place))
+    return held.getvalue()
+
+
+def stored_meta(data: bytes, rng: random.Random) -> bytes:
+    """What stands beside a CSV file, changed under a seal that is right."""
+    if rng.random() < 0.2:
+        return any_bytes(data, rng)
+    meta = tree(json.loads(data), rng)
+    return json.dumps(sealed(meta) if isinstance(meta, dict) else meta).encode()
+
+
+def _as_robolin_packs(parts: dict[str, bytes]) -> bytes:
+    members, data = [], b""
+    for name, content in parts.items():
+        size, check = len(content), crc(content)
+        start, data = len(data), data + local_header(name, size, check) + content
+        members.append(ZipMember(name, size, check, start, len(data)))
+    return data + directory(members, len(data))
