@@ -103,6 +103,9 @@ def _real_numbers(name: str, value: ArrayLike) -> Array:
 def seconds_of(time: ArrayLike, where: str = "") -> Floats:
     """Times as float64, for whoever reckons with them; stamps that would be rounded are refused."""
     given = np.asarray(time)
+    if given.dtype.kind == "M":
+        hint = "begin at 0 and count in seconds: (time - time[0]) / numpy.timedelta64(1, 's')"
+        raise RobolinError("time is given as dates, not as seconds", where=where, hint=hint)
     if given.dtype.kind in "iu" and np.abs(given).max(initial=0) > _EXACT:
         raise RobolinError(
             f"time stamps such as {given.flat[0]} are no seconds",

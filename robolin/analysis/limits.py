@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm, Link
-from robolin.arrays import Floats, JointValues
+from robolin.arrays import Floats, JointValues, Numbers
 from robolin.errors import RobolinError
 from robolin.input_checks import array_of, require_arm
 
@@ -28,7 +28,7 @@ class Margin:
     """Where one joint comes closest to a limit, or goes furthest beyond it.
 
     row:    which row of the motion, counted from 0
-    time:   when, if the motion says
+    time:   when, if the motion says: a number, whole where times are, or a date as text
     limit:  the limit that is closest there; of velocity and effort with the value's sign
     margin: what is left, in the unit; negative beyond the limit
     share:  what is left, beside the limit itself or the whole travel between two; None beside 0
@@ -37,7 +37,7 @@ class Margin:
     joint: str
     quantity: Quantity
     row: int
-    time: float | None
+    time: float | str | None
     value: float
     limit: float
     margin: float
@@ -113,7 +113,7 @@ def limits(
     named = {"q": q, "qd": qd, "tau": tau}
     arrays = np.broadcast_arrays(*(array_of(arm, name, value) for name, value in named.items()))
     rows = [array.reshape(-1, arm.n) for array in arrays]
-    times = None if time is None else np.asarray(time, dtype=float).reshape(-1)
+    times = None if time is None else np.asarray(time).reshape(-1)
     if times is not None and len(times) != len(rows[0]):
         raise RobolinError(f"time has {len(times)} values for {len(rows[0])} rows")
     approach = ClosestApproach(arm)
@@ -154,7 +154,7 @@ class ClosestApproach:
         self._closest: dict[int, Margin] = {}
         self._rows = 0
 
-    def add(self, q: Floats, qd: Floats, tau: Floats, time: Floats | None = None) -> None:
+    def add(self, q: Floats, qd: Floats, tau: Floats, time: Numbers | None = None) -> None:
         """Look at some more rows (rows, n); a row with NaN is passed over."""
         values = dict(zip(QUANTITIES, (q, qd, tau), strict=True))
         for i, bounds in enumerate(self._bounds):
@@ -166,14 +166,14 @@ class ClosestApproach:
                 self._closest[i] = self._margin(bounds, row, float(given[row]), time)
         self._rows += len(q)
 
-    def _margin(self, bounds: _Bounds, row: int, value: float, time: Floats | None) -> Margin:
+    def _margin(self, bounds: _Bounds, row: int, value: float, time: Numbers | None) -> Margin:
         below, above = value - bounds.lower, bounds.upper - value
         limit, margin = (bounds.lower, below) if below < above else (bounds.upper, above)
         return Margin(
             bounds.joint,
             bounds.quantity,
             self._rows + row,
-            None if time is None else float(time[row]),
+            None if time is None else _told(time[row]),
             value,
             limit,
             margin,
@@ -230,3 +230,10 @@ def _unlimited(arm: Arm) -> dict[str, tuple[Quantity, ...]]:
         if missing:
             found[name] = tuple(missing)
     return found
+
+
+def _told(time: Any) -> float | str:
+    """A time as it came: exact, whichever kind it is of."""
+    if time.dtype.kind == "M":
+        return str(np.datetime_as_string(time))
+    return int(time) if time.dtype.kind in "iu" else float(time)

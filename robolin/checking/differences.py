@@ -100,6 +100,7 @@ class Ledger:
     def add(self, stored: Numbers, found: Numbers, first: int) -> None:
         """Compare some rows; `first` is the number of the first of them."""
         size = len(self.excess)
+        stored, found = _counted(stored, found)
         # whole numbers stay so if both are; a real one beside a complex one is complex
         common = np.result_type(kind_of(stored).dtype, kind_of(found).dtype)
         stored, found = (
@@ -151,6 +152,17 @@ class Ledger:
             rows=int(self.rows[i]),
             weight=inf if isnan(gap) else gap / (self.scale or 1.0),
         )
+
+
+def _counted(stored: Numbers, found: Numbers) -> tuple[Numbers, Numbers]:
+    """Moments as the whole numbers they count, in one unit; others as they are."""
+    if stored.dtype.kind == found.dtype.kind == "M":
+        unit = np.result_type(stored, found)
+        return stored.astype(unit).view(np.int64), found.astype(unit).view(np.int64)
+    first, second = (
+        each.view(np.int64) if each.dtype.kind == "M" else each for each in (stored, found)
+    )
+    return first, second
 
 
 def _gaps(stored: Numbers, found: Numbers) -> Floats:

@@ -10,7 +10,7 @@ from robolin.arrays import Numbers
 from robolin.files.provenance_reader import Blocks, Entry, Meta, companion, damaged, entries_of
 from robolin.files.stored_file import StoredFile
 from robolin.files.table_file import ReadRequest, TableBlock, TableFile
-from robolin.results.number_kind import COMPLEX, INTEGER
+from robolin.results.number_kind import COMPLEX, INTEGER, MOMENTS
 
 
 def stored_table(table: TableFile, meta: Meta, where: str) -> StoredFile:
@@ -35,8 +35,12 @@ def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
         entry.name: range(start, start + width)
         for entry, start, width in zip(entries, starts, widths, strict=True)
     }
+    units = {kind: unit for unit, kind in MOMENTS.items()}
+    moments = {i: units[e.numbers] for e in entries if e.numbers in units for i in places[e.name]}
     whole = [i for e in entries if e.numbers is INTEGER for i in places[e.name]]
-    request = ReadRequest(range(len(table.names)), rows, gaps=True, whole=whole)
+    request = ReadRequest(
+        range(len(table.names)), rows, gaps=True, whole=[*whole, *moments], moments=moments
+    )
     one_state, seen = meta["rows"] is None, 0
     for block in table.blocks(request):
         seen += len(block.values)
@@ -50,8 +54,8 @@ def _blocks(table: TableFile, meta: Meta, where: str, rows: int) -> Blocks:
 
 def _array(entry: Entry, block: TableBlock, places: range, one_state: bool) -> Numbers:
     values: Numbers
-    if entry.numbers is INTEGER:
-        values = np.stack([block.whole[i] for i in places], axis=1)
+    if entry.numbers is INTEGER or entry.numbers in MOMENTS.values():
+        values = np.stack([block.whole[i] for i in places], axis=1).view(entry.numbers.dtype)
     else:
         values = block.values[:, places.start : places.stop]
         # every gap in the same bits

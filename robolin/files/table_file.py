@@ -40,6 +40,7 @@ class ReadRequest:
     gaps:      let empty cells and numbers that are not finite through, as NaN
     whole:     columns among them to read as whole numbers as well, which have no gaps
     unrounded: columns among them whose whole numbers are refused if float64 does not hold them
+    moments:   columns among the whole ones that are moments, each with the unit to count them in
     """
 
     indices: Sequence[int]
@@ -47,6 +48,7 @@ class ReadRequest:
     gaps: bool = False
     whole: Collection[int] = ()
     unrounded: Collection[int] = ()
+    moments: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class TableFile:
     most_rows: a number of rows it surely does not exceed, if that can be told
     digest:    SHA-256 of the file, once all blocks have been read
     whole:     whether a column holds nothing but whole numbers
+    moments:   the unit that a column's moments are counted in; None if it has none
     """
 
     names: Sequence[str]
@@ -85,6 +88,7 @@ class TableFile:
     most_rows: Callable[[], int | None]
     digest: Callable[[], str]
     whole: Callable[[int], bool]
+    moments: Callable[[int], str | None] = lambda _: None
 
 
 def raise_first(problems: Iterable[RobolinError], file: str, read_so_far: str = "") -> None:

@@ -1,4 +1,4 @@
-"""The kinds of numbers that results hold: real, complex, and whole ones that stay exact."""
+"""The kinds of numbers that results hold: real, complex, whole ones that stay exact, moments."""
 
 from __future__ import annotations
 
@@ -27,18 +27,27 @@ class NumberKind:
         return np.dtype(self.dtype).itemsize
 
 
+_UNITS = ("s", "ms", "us", "ns")
+
 REAL = NumberKind("real", "<f8")
 COMPLEX = NumberKind("complex", "<c16", ("/re", "/im"))
 INTEGER = NumberKind("integer", "<i8")
 
-KINDS = {kind.name: kind for kind in (REAL, COMPLEX, INTEGER)}
+# dates with times of day, counted in these units since 1970
+MOMENTS = {unit: NumberKind(f"datetime64[{unit}]", f"<M8[{unit}]") for unit in _UNITS}
+
+KINDS = {kind.name: kind for kind in (REAL, COMPLEX, INTEGER, *MOMENTS.values())}
 
 
 def kind_of(values: Numbers) -> NumberKind:
-    """The kind of numbers an array holds; whatever is neither complex nor integer is real."""
+    """The kind of numbers an array holds; whatever is of no other kind is real."""
+    if values.dtype.kind == "M":
+        return MOMENTS[np.datetime_data(values.dtype)[0]]
     return {"c": COMPLEX, "i": INTEGER}.get(values.dtype.kind, REAL)
 
 
 def stored_values(values: Numbers) -> Numbers:
-    """The numbers in the type and the order in which files hold them."""
-    return np.ascontiguousarray(values, dtype=kind_of(values).dtype)
+    """The numbers in the type and the order in which files hold them; moments as they count."""
+    kind = kind_of(values)
+    numbers = np.ascontiguousarray(values, dtype=kind.dtype)
+    return numbers.view("<i8") if values.dtype.kind == "M" else numbers

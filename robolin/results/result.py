@@ -86,7 +86,7 @@ class Result:
     result["tau"] is the array of that name, without its labels; `arrays` has them all.
 
     inputs:    base name of every file read, and its SHA-256
-    time:      shape (rows,), float64 or int64, as the trajectory had it
+    time:      shape (rows,), float64, int64 or datetime64, as the trajectory had it
     model:     the figures of the arm's description, for telling what changed in it
     reference: set where the result is stored for others to be checked against
     files:     option -> the path given for it, as far as the question has just been asked

@@ -14,7 +14,7 @@ from robolin.results.result import Result
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns side by side that are all of float64 or all of int64, of shape (rows, columns)."""
+    """Columns side by side that are all float64, int64 or moments, of shape (rows, columns)."""
 
     names: list[str]
     values: Numbers
@@ -53,6 +53,8 @@ def _real(values: Numbers) -> Numbers:
     if kind is COMPLEX:
         # real and imaginary parts in turns
         return np.ascontiguousarray(values, np.complex128).reshape(-1).view(np.float64)
+    if values.dtype.kind == "M":
+        return values
     return values.astype(np.int64 if kind is INTEGER else np.float64, copy=False)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
+from robolin.files.moments import moment_texts
 from robolin.quantities import QUANTITIES, entry_units, slides_in, told_by_labels
 from robolin.results.result import Array, Result
 from robolin.terminal.console import console_of, drawn_on
@@ -178,12 +179,16 @@ def _row_names(result: Result) -> tuple[str, ...]:
     count = min(result.batch or 0, SHOWN)
     if result.time is None:
         return tuple(str(row + 1) for row in range(count))
+    if result.time.dtype.kind == "M":
+        return tuple(moment_texts(result.time[:count]))
     moments = result.time[:count].tolist()
     return tuple(str(t) if isinstance(t, int) else f"{t:.15g}" for t in moments)
 
 
 def _row_corner(result: Result) -> str:
-    return "row" if result.time is None else "time [s]"
+    if result.time is None:
+        return "row"
+    return "time" if result.time.dtype.kind == "M" else "time [s]"
 
 
 def _more_rows(total: int) -> str:

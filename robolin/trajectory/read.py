@@ -78,8 +78,9 @@ class TrajectoryStream:
             raise RobolinError("none of its columns can be used", where=self.file, hint=hint)
         empty, before, most = True, 0, rows or self.rows_at_once
         with _read_errors(self.file):
-            for block in self.table.blocks(self._request(read, most, gaps)):
-                for chunk in pieces(self._chunk(block, read, gaps, before), lambda: most):
+            request = self._request(read, most, gaps)
+            for block in self.table.blocks(request):
+                for chunk in pieces(self._chunk(block, request, before), lambda: most):
                     empty = False
                     yield chunk
                 before = block.reached
@@ -90,13 +91,16 @@ class TrajectoryStream:
         """Everything that is read, time exactly as it stands there."""
         if (time := self.matched.time) is None:
             return ReadRequest(read, rows, gaps)
+        unit = self.table.moments(time)
+        if unit is not None:
+            return ReadRequest(read, rows, gaps, [time], moments={time: unit})
         whole = [time] if self.table.whole(time) else []
         return ReadRequest(read, rows, gaps, whole, unrounded=[time])
 
-    def _chunk(self, block: TableBlock, read: Sequence[int], gaps: bool, before: int) -> Chunk:
+    def _chunk(self, block: TableBlock, request: ReadRequest, before: int) -> Chunk:
         """Every column of the block where its joint stands."""
-        values = block.values
-        position = {i: place for place, i in enumerate(read)}
+        values, gaps = block.values, request.gaps
+        position = {i: place for place, i in enumerate(request.indices)}
 
         def gathered(places: Sequence[int | None]) -> Floats:
             found = np.zeros((len(values), len(places)))
@@ -115,6 +119,8 @@ class TrajectoryStream:
         time: Numbers | None = None
         if (i := self.matched.time) is not None:
             time = block.whole[i] if i in block.whole else gathered([i])[:, 0]
+            if i in request.moments:
+                time = time.view(f"M8[{request.moments[i]}]")
         mask = None
         if gaps:
             tables = [values, *columns.values()]

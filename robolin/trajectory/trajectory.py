@@ -12,7 +12,7 @@ from robolin.arrays import Floats, Mask, Numbers
 class Trajectory:
     """Positions, velocities, accelerations and efforts, each of shape (rows, n), or None.
 
-    time:   shape (rows,), if the file has it; int64 where all of it is whole numbers
+    time:   shape (rows,), if the file has it; int64 or datetime64 where all of it is
     notes:  what the reader assumed or left aside, for stderr
     digest: SHA-256 of the file
     """

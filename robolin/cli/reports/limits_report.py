@@ -45,13 +45,15 @@ def _cells(margin: Margin, precision: int) -> tuple[str, ...]:
     def figure(value: float | None) -> str:
         if value is None:
             return ""
+        if isinstance(value, int):
+            return str(value)
         return ROUNDING if is_rounding(value, abs(margin.limit)) else f"{value:.{precision}g}"
 
     return (
         margin.joint,
         margin.quantity,
         str(margin.row + 1),
-        figure(margin.time),
+        margin.time if isinstance(margin.time, str) else figure(margin.time),
         figure(margin.value),
         figure(margin.limit),
         figure(margin.margin),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,10 +22,13 @@ from robolin.files.csv.csv_records import (
     records,
     table,
 )
-from robolin.files.csv.csv_whole import all_whole
+from robolin.files.csv.csv_whole import all_whole, unit_of_all
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
+from robolin.files.moments import moments_of
 from robolin.files.polars_room import polars_has_room
 from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource, raise_first
+
+T = TypeVar("T")
 
 # below this many bytes the time to import polars is longer than the time it saves
 _LARGE_FILE = 2_000_000
@@ -39,11 +43,19 @@ def csv_table(source: TableSource) -> TableFile:
     """Read the header at once and the numbers on request."""
     reader = LineReader(source.stream, max(_LARGE_FILE, 1), source.file)
     text = CsvText(reader, source)
+    size: int | None
+    most_rows: Callable[[], int | None]
     if not source.regular:
-        return TableFile(text.names, text.blocks, None, lambda: None, reader.digest, text.whole)
-    size = os.fstat(source.stream.fileno()).st_size
-    most_rows = partial(rows_at_most, source.path)
-    return TableFile(text.names, text.blocks, size, most_rows, reader.digest, text.whole)
+        size, most_rows = None, _unknown
+    else:
+        size = os.fstat(source.stream.fileno()).st_size
+        most_rows = partial(rows_at_most, source.path)
+    looks = (text.whole, text.moments)
+    return TableFile(text.names, text.blocks, size, most_rows, reader.digest, *looks)
+
+
+def _unknown() -> None:
+    """How many rows a pipe has is not known beforehand."""
 
 
 class CsvText:
@@ -67,16 +79,24 @@ class CsvText:
 
     def whole(self, column: int) -> bool:
         """Whether all rows have nothing but whole numbers there; of a pipe those read so far."""
+        return self._looked_through(lambda blocks: all_whole(blocks, column, self._file)) is True
+
+    def moments(self, column: int) -> str | None:
+        """The unit that holds all moments there, of a pipe those read so far; None without any."""
+        return self._looked_through(lambda blocks: unit_of_all(blocks, column, self._file))
+
+    def _looked_through(self, look: Callable[[Iterable[Lines]], T]) -> T:
+        """What all lines look like, before they are read; of most, the first ones tell enough."""
         if self._start.last or not self._source.regular:
-            return all_whole([self._start], column, self._file)
+            return look([self._start])
         first = Lines(self._start.data[:_LOOKED_AT].rpartition(b"\n")[0], 2, 0, False)
-        if not all_whole([first], column, self._file):
-            return False
+        if not (found := look([first])):
+            return found
         with open(self._source.path, "rb") as again:
             blocks = LineReader(again, self._reader.size, self._file, digested=False).lines()
             head = next(blocks)
             rest = Lines(head.data.partition(b"\n")[2], 2, head.reached, head.last)
-            return all_whole(chain([rest], blocks), column, self._file)
+            return look(chain([rest], blocks))
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
@@ -178,13 +198,20 @@ def _fast(
     if not body:
         return None
     read = [str(i) for i in request.indices]
-    kinds = dict.fromkeys(read, polars.Float64) | {str(i): polars.Int64 for i in request.whole}
+    kinds: dict[str, Any] = dict.fromkeys(read, polars.Float64)
+    kinds |= {str(i): polars.Int64 for i in request.whole}
+    kinds |= {str(i): polars.String for i in request.moments}
     schema = {str(i): kinds.get(str(i), polars.String) for i in range(width)}
     try:
         lazy = polars.scan_csv(body, has_header=False, schema=schema, quote_char=None)
         frame = lazy.select(read).collect()
         if any(frame[str(i)].null_count() for i in request.whole):
             return None
+        for i, unit in request.moments.items():
+            found = moments_of(frame[str(i)].to_list(), unit)
+            if found is None:
+                return None
+            frame = frame.with_columns(polars.Series(str(i), found))
         whole = {i: frame[str(i)].to_numpy() for i in request.whole}
         values = frame.cast(polars.Float64).to_numpy()
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException):

@@ -13,6 +13,7 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
+from robolin.files.moments import moments_of
 from robolin.files.table_file import ReadRequest
 
 Record = tuple[int, list[str]]
@@ -82,7 +83,14 @@ def table(
             continue
         for place, i in enumerate(request.indices):
             value = number(cells[i])
-            if i in whole and (exactly := whole_number(cells[i])) is not None:
+            if i in request.moments:
+                moment = moments_of([cells[i]], request.moments[i])
+                if moment is None:
+                    text = _complaint(cells[i], names[i], "a moment like those in other rows")
+                    problems.append(RobolinError(text, where=where))
+                else:
+                    values[row, place] = whole[i][row] = moment[0]
+            elif i in whole and (exactly := whole_number(cells[i])) is not None:
                 values[row, place] = whole[i][row] = exactly
             elif i in whole:
                 problems.append(RobolinError(_not_whole(cells[i], names[i]), where=where))

@@ -1,4 +1,4 @@
-"""Whether a column of a CSV text is whole numbers from the first row to the last."""
+"""Whether a column of a CSV text is whole numbers, or moments, from the first row to the last."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from robolin.errors import RobolinError
 from robolin.files.csv.csv_records import lines_of, records, whole_number
 from robolin.files.csv.line_reader import Lines
+from robolin.files.moments import decimals_of, unit_for
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -34,6 +35,22 @@ def all_whole(blocks: Iterable[Lines], column: int, file: str) -> bool:
         except RobolinError:
             continue
     return True
+
+
+def unit_of_all(blocks: Iterable[Lines], column: int, file: str) -> str | None:
+    """The unit that holds the moments of all rows there; None if a row has none there."""
+    texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in blocks)
+    decimals = -1
+    try:
+        for _, cells in records(texts, file):
+            if column < len(cells):
+                found = decimals_of(cells[column])
+                if found is None:
+                    return None
+                decimals = max(decimals, found)
+    except RobolinError:
+        pass
+    return None if decimals < 0 else unit_for(decimals)
 
 
 def _plainly_whole(data: bytes) -> bool:

@@ -14,6 +14,7 @@ from robolin.background import from_item, prefetch
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.csv.stored_csv import belongs, companion_of
 from robolin.files.json.json_writer import laid_out
+from robolin.files.moments import moment_texts
 from robolin.files.paired_files import replacing_pair
 from robolin.files.polars_room import polars_has_room
 from robolin.files.provenance_writer import Digests
@@ -72,20 +73,32 @@ def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
 def _by_polars(groups: Sequence[Columns], rows: slice) -> bytes:
     import polars
 
-    frames = [polars.from_numpy(g.values[rows], schema=g.names, orient="row") for g in groups]
+    frames = [
+        polars.DataFrame({g.names[0]: moment_texts(g.values[rows])})
+        if g.values.dtype.kind == "M"
+        else polars.from_numpy(g.values[rows], schema=g.names, orient="row")
+        for g in groups
+    ]
     text = io.BytesIO()
     polars.concat(frames, how="horizontal").write_csv(text, include_header=False)
     return text.getvalue()
 
 
 def _by_python(groups: Sequence[Columns], rows: slice) -> bytes:
-    lists = [group.values[rows].tolist() for group in groups]
+    lists = [
+        [[text] for text in moment_texts(group.values[rows])]
+        if group.values.dtype.kind == "M"
+        else group.values[rows].tolist()
+        for group in groups
+    ]
     return _lines(
         [_shown(value) for part in row for value in part] for row in zip(*lists, strict=True)
     )
 
 
-def _shown(value: float) -> str:
+def _shown(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
     # as polars writes it
     return repr(value) if value == value else "NaN"
 

@@ -16,6 +16,7 @@ from robolin.arrays import Numbers
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
 from robolin.files.atomic import replacing
+from robolin.files.moments import moment_texts
 from robolin.files.provenance_writer import Digests
 from robolin.results.number_kind import COMPLEX, NumberKind, kind_of, stored_values
 from robolin.results.result import ResultStream
@@ -99,7 +100,8 @@ def _list(
     for first in range(0, rows, at_once):
         count = min(at_once, rows - first)
         values = _read(spool, (count, *row_shape), kind, part)
-        texts = (deeper + laid_out(row, deeper) for row in values.tolist())
+        plain = moment_texts(values) if values.dtype.kind == "M" else values.tolist()
+        texts = (deeper + laid_out(row, deeper) for row in plain)
         yield (between if first else "") + between.join(texts)
     yield end
 

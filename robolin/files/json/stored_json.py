@@ -13,6 +13,7 @@ import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError
+from robolin.files.moments import moments_of
 from robolin.files.provenance_reader import (
     Blocks,
     Entry,
@@ -23,7 +24,7 @@ from robolin.files.provenance_reader import (
     require_intact,
 )
 from robolin.files.stored_file import StoredFile
-from robolin.results.number_kind import COMPLEX, INTEGER
+from robolin.results.number_kind import COMPLEX, INTEGER, MOMENTS
 
 _SECTIONS = {"joints", "results", "units", "meta"}
 
@@ -76,6 +77,9 @@ def _require_words(
 
 def _array(document: Mapping[str, Any], entry: Entry, where: str) -> Numbers:
     found = document["time"] if entry.name == "time" else document["results"][entry.name]
+    for unit, kind in MOMENTS.items():
+        if entry.numbers is kind:
+            return _moments(found, entry, unit, where)
     if entry.numbers is not COMPLEX:
         return _numbers(found, entry, where)
     if not isinstance(found, dict) or set(found) != {"re", "im"}:
@@ -83,6 +87,15 @@ def _array(document: Mapping[str, Any], entry: Entry, where: str) -> Numbers:
     values = np.empty(entry.shape, np.complex128)
     values.real, values.imag = (_numbers(found[part], entry, where) for part in ("re", "im"))
     return values
+
+
+def _moments(found: Any, entry: Entry, unit: str, where: str) -> Numbers:
+    texts = found if isinstance(found, list) else []
+    values = moments_of(texts, unit) if all(isinstance(each, str) for each in texts) else None
+    if values is None or values.shape != entry.shape:
+        message = f"the array '{entry.name}' has another shape than it was stored with"
+        raise damaged(where, message)
+    return values.view(entry.numbers.dtype)
 
 
 def _numbers(found: Any, entry: Entry, where: str) -> Numbers:

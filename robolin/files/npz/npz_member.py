@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
+from robolin.files.moments import unit_of_moments
 
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, MemoryError, OSError),
@@ -66,6 +67,11 @@ class NpzMember:
     @property
     def holds_integers(self) -> bool:
         return self.dtype.kind in "iu"
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of moments, None if it holds others or none."""
+        return unit_of_moments(np.empty(0, self.dtype))
 
     def integer_reader(self, opened: ExitStack) -> Callable[[int], Integers]:
         """A function that returns the next so many numbers of a vector as int64."""
@@ -139,6 +145,10 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _as_int64(values: npt.NDArray[Any]) -> Integers:
+    if values.dtype.kind == "M":
+        if np.isnat(values).any():
+            raise RobolinError("a moment in 'time' is missing", hint="leave out its row")
+        return values.astype(values.dtype.newbyteorder("=")).view(np.int64)
     if values.dtype.kind == "u" and values.max(initial=0) > np.iinfo(np.int64).max:
         raise ValueError("a number beyond those of 64 bits")
     return values.astype(np.int64, copy=False)

@@ -56,6 +56,7 @@ def npz_table(source: TableSource) -> TableFile:
         digest=lambda: digest_of(source.stream),
         # time alone is a vector, and nothing else has to stay whole
         whole=lambda i: names[i] == "time" and columns[i][0].holds_integers,
+        moments=lambda i: columns[i][0].unit if names[i] == "time" else None,
     )
 
 
@@ -135,7 +136,8 @@ def _require_shapes(parts: Mapping[str, NpzMember], width: int, file: str) -> No
 
 def _shape_problem(member: NpzMember, width: int) -> str:
     shape = member.shape
-    if member.dtype.kind not in "iuf":
+    moments = member.name == "time" and member.unit is not None
+    if member.dtype.kind not in "iuf" and not moments:
         return f"holds {member.dtype}, not real numbers"
     if member.name == "time" and member.dtype.itemsize > 8:
         return f"holds {member.dtype}, which has more digits than float64"

@@ -36,7 +36,8 @@ _DAMAGE = (
 )
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
-    r"\{'descr': '(<f8|<c16|<i8|<U\d{1,9})', 'fortran_order': False, 'shape': \(([\d, ]*)\), \}"
+    r"\{'descr': '(<f8|<c16|<i8|<M8\[(?:s|ms|us|ns)\]|<U\d{1,9})', "
+    r"'fortran_order': False, 'shape': \(([\d, ]*)\), \}"
 )
 
 

@@ -37,7 +37,7 @@ _LARGEST_RATIO = 1000
 _GROUP_ALWAYS_FINE, _LARGEST_GROUP_RATIO = 1 << 27, 16
 
 if TYPE_CHECKING:
-    from polars import DataFrame, LazyFrame, Schema
+    from polars import DataFrame, DataType, LazyFrame, Schema
 
 
 def parquet_table(source: TableSource) -> TableFile:
@@ -59,7 +59,7 @@ def parquet_table(source: TableSource) -> TableFile:
 
     def blocks(request: ReadRequest) -> Iterator[TableBlock]:
         chosen = [names[i] for i in request.indices]
-        _require_numbers(schema, chosen, file)
+        _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
         _require_float64(schema, [names[i] for i in request.unrounded], file)
         require_plausible(8 * rows * len(chosen), size, _LARGEST_RATIO, file)
         _require_groups(footer, set(chosen), file)
@@ -68,7 +68,9 @@ def parquet_table(source: TableSource) -> TableFile:
         first = 0
         for frame in _frames(lazy.select(chosen), request.rows, file):
             values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
-            whole = {i: _whole(frame, names[i], file) for i in request.whole}
+            whole = {
+                i: _whole(frame, names[i], request.moments.get(i), file) for i in request.whole
+            }
             block = TableBlock(values, counted_place(file, first), first + len(values), whole)
             if not request.gaps:
                 empty = frame.select(polars.all().is_null()).to_numpy()
@@ -86,17 +88,33 @@ def parquet_table(source: TableSource) -> TableFile:
         most_rows=lambda: rows,
         digest=lambda: digest_of(source.stream),
         whole=lambda i: schema[names[i]].is_integer(),
+        moments=lambda i: _unit(schema[names[i]]),
     )
 
 
-def _whole(frame: DataFrame, name: str, file: str) -> Integers:
-    """A column of whole numbers, every one of them there and within int64."""
+def _unit(kind: DataType) -> str | None:
+    """The unit of moments without a zone, None for any other type."""
+    import polars
+
+    if isinstance(kind, polars.Datetime) and kind.time_zone in (None, "UTC"):
+        return kind.time_unit
+    return None
+
+
+def _whole(frame: DataFrame, name: str, unit: str | None, file: str) -> Integers:
+    """A column of whole numbers or moments, every one of them there and within int64."""
     import polars
 
     if frame[name].null_count():
         raise RobolinError(f"a cell in column '{name}' is empty", where=file)
     try:
-        return frame[name].cast(polars.Int64).to_numpy()
+        found: Integers = frame[name].cast(polars.Int64).to_numpy()
+        held = _unit(frame.schema[name])
+        return (
+            found
+            if held in (unit, None)
+            else found.view(f"M8[{held}]").astype(f"M8[{unit}]").view(np.int64)
+        )
     except polars.exceptions.PolarsError as error:
         message = f"the column '{name}' has numbers beyond those of 64 bits"
         raise RobolinError(message, where=file) from error

@@ -16,13 +16,15 @@ from pathlib import Path
 from threading import Event
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from robolin.background import close, from_item, in_background, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.polars_room import require_polars_room
 from robolin.files.provenance_writer import Digests
 from robolin.results.result import Result, ResultStream
-from robolin.results.table_columns import table_columns
+from robolin.results.table_columns import Columns, table_columns
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -108,8 +110,19 @@ def _framed(part: Result) -> DataFrame:
     import polars
 
     groups = table_columns(part)
-    frames = [polars.from_numpy(g.values, schema=g.names, orient="row") for g in groups]
+    frames = [_columns(group) for group in groups]
     return frames[0] if len(frames) == 1 else polars.concat(frames, how="horizontal")
+
+
+def _columns(group: Columns) -> DataFrame:
+    import polars
+
+    if group.values.dtype.kind != "M":
+        return polars.from_numpy(group.values, schema=group.names, orient="row")
+    # Parquet knows no whole seconds
+    fine = np.dtype("M8[ms]") if group.values.dtype == "M8[s]" else group.values.dtype
+    columns = zip(group.names, group.values.T.astype(fine), strict=True)
+    return polars.DataFrame({name: polars.Series(values) for name, values in columns})
 
 
 def checksum_place(stream: IO[bytes]) -> int | None:

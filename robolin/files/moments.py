@@ -1,0 +1,61 @@
+"""Moments as dates and times of day, which tables and documents write as text: exact both ways.
+
+A moment is a whole number of seconds, milli-, micro- or nanoseconds since 1970, without a zone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from robolin.arrays import Integers, Numbers
+
+# as in 2026-05-01T12:30:00.125, with a space in place of the T, too
+MOMENT = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?\s*$"
+_MOMENT = re.compile(MOMENT)
+
+# units by how many decimals of a second they hold
+DECIMALS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+# nanoseconds since 1970 have 64 bits from and to these years
+_YEARS = {"ns": (1678, 2261)}
+
+
+def decimals_of(text: str) -> int | None:
+    """How many decimals the seconds of a moment have; None if the text is none."""
+    found = _MOMENT.match(text)
+    return None if found is None else len(found[1] or "")
+
+
+def unit_for(decimals: int) -> str:
+    """The coarsest unit that holds so many decimals."""
+    return next(unit for unit, most in DECIMALS.items() if decimals <= most)
+
+
+def moments_of(texts: Sequence[str], unit: str) -> Integers | None:
+    """The moments that these texts are, counted in the unit; None if one of them is none."""
+    first, last = _YEARS.get(unit, (0, 9999))
+    plain = [text.strip() for text in texts]
+    for text in plain:
+        decimals = decimals_of(text)
+        if decimals is None or decimals > DECIMALS[unit] or not first <= int(text[:4]) <= last:
+            return None
+    try:
+        return np.array(plain, dtype=f"M8[{unit}]").view(np.int64)
+    except ValueError:
+        # a thirteenth month, for example
+        return None
+
+
+def moment_texts(values: Numbers) -> list[str]:
+    """Moments as texts with all decimals of their unit."""
+    return [str(text) for text in np.datetime_as_string(values.reshape(-1)).tolist()]
+
+
+def unit_of_moments(values: Numbers) -> str | None:
+    """The unit that moments are counted in; None if these are no moments that we know."""
+    if values.dtype.kind != "M":
+        return None
+    unit, step = np.datetime_data(values.dtype)
+    return unit if unit in DECIMALS and step == 1 else None
