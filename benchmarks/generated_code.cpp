@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "panda.h"
@@ -14,7 +16,6 @@
 #include <pinocchio/algorithm/rnea-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 #include <pinocchio/multibody.hpp>
-#include <pinocchio/parsers/urdf.hpp>
 #endif
 
 static const int N = PANDA_JOINTS, STATES = 256, ROUNDS = 40, REPEATS = 4;
@@ -51,6 +52,29 @@ static void compare(
   std::printf("%s %.1f %.1f\n", verb, own, other);
 }
 
+#ifdef PINOCCHIO
+// each joint turns about z: rotation and translation of its placement, mass, lever, inertia
+static pinocchio::Model read(const char * name)
+{
+  pinocchio::Model model;
+  std::ifstream file(name);
+  for (int i = 0; i < N; ++i) {
+    double x[25];
+    for (double & each : x) {
+      file >> each;
+    }
+    const Eigen::Matrix3d turn = Eigen::Matrix3d(x).transpose(), inertia = Eigen::Matrix3d(x + 16);
+    const pinocchio::SE3 place(turn, Eigen::Vector3d(x[9], x[10], x[11]));
+    const auto joint =
+      model.addJoint(i, pinocchio::JointModelRZ(), place, "joint" + std::to_string(i));
+    const Eigen::Vector3d lever(x[13], x[14], x[15]);
+    const pinocchio::Inertia body(x[12], lever, inertia);
+    model.appendBodyToJoint(joint, body, pinocchio::SE3::Identity());
+  }
+  return model;
+}
+#endif
+
 int main(int, char ** arguments)
 {
   std::mt19937 random(1);
@@ -64,8 +88,7 @@ int main(int, char ** arguments)
   double a[N], A[N * N], B[N * N], C[N * N];
   (void)arguments;
 #ifdef PINOCCHIO
-  pinocchio::Model model;
-  pinocchio::urdf::buildModel(arguments[1], model);
+  const pinocchio::Model model = read(arguments[1]);
   pinocchio::Data data(model);
   using Vector = Eigen::Map<const Eigen::Matrix<double, Eigen::Dynamic, 1>>;
   Eigen::VectorXd q(N), qd(N), u(N);
