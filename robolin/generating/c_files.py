@@ -58,7 +58,7 @@ class CProgram:
 
     @property
     def contract(self) -> Mapping[str, Any]:
-        return self.arm.contract
+        return self.arm.contract or {"arm": self.arm.name}
 
     def declaration(self, function: CFunction) -> str:
         real, n = self.precision.real, self.arm.n

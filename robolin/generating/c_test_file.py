@@ -11,7 +11,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.evaluation.evaluate import evaluate_rows, why_unanswered
+from robolin.evaluation.evaluate import How, evaluate_rows, why_unanswered
 from robolin.evaluation.methods import Method
 from robolin.generating.c_files import CProgram
 from robolin.generating.c_function import CFunction
@@ -147,11 +147,13 @@ def _answered(
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """States that have an answer, and the answers; if too few have, why the first has none."""
     given = drawn_states(question.arm, question.algorithm.needs, 4 * states, precision)
-    results, unanswered = evaluate_rows(question.arm, question.verb, given, method=method)
+    # on arrays: a kernel would have to be compiled first, and gives the same bits
+    how: How = {"method": method, "engine": "python"}
+    results, unanswered = evaluate_rows(question.arm, question.verb, given, **how)
     fine = np.flatnonzero(np.asarray(unanswered) == 0)[:states]
     if len(fine) < states:
         row = int(np.flatnonzero(unanswered)[0])
-        error = why_unanswered(question.arm, question.verb, given, row, method=method)
+        error = why_unanswered(question.arm, question.verb, given, row, **how)
         if error is not None:
             raise error
     given = {name: values[fine] for name, values in given.items()}

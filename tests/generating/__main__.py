@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--compilers", default=",".join(RUNNING))
     parser.add_argument("--real", default="double")
     parser.add_argument("--verbs", default="")
+    parser.add_argument("--level", default="-O1")
     parser.add_argument("--states", type=int, default=200)
     given = parser.parse_args()
     for name in given.arms.split(","):
@@ -74,7 +75,7 @@ def main() -> None:
                         prefix="arm",
                     )
                     for label in given.compilers.split(","):
-                        said = RUNNING[label].checked(folder, "arm", ["-O1"])
+                        said = RUNNING[label].checked(folder, "arm", [given.level])
                         print(
                             f"{name}{what}, {layout}, {label}, {len(verbs)} verbs: {said}",
                             flush=True,

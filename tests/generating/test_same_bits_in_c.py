@@ -12,32 +12,34 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.errors import RobolinError
-from robolin.generating.questions import QUESTIONS
+from robolin.generating.questions import QUESTIONS, chosen
 from tests.generating.compilers import CORTEX_M7, GCC, RUNNING
 from tests.robots import random_arm, with_follower, with_wrench
 
 LAYOUTS = ("unrolled", "loops")
 
 
-def verbs_of(arm: Arm, tmp_path: Path) -> list[str]:
-    """The verbs that have an answer on the arm."""
+def verbs_of(arm: Arm) -> list[str]:
+    """The verbs that have an answer on the arm, which has no six joints to span a space with."""
     found = []
     for verb in QUESTIONS:
         try:
-            robolin.generate(arm, [verb], tmp_path / verb, frame=arm.links[-1].name, states=1)
+            chosen(arm, verb, frame=arm.links[-1].name)
             found.append(verb)
         except RobolinError:
             pass
-    return found
+    return [verb for verb in found if verb != "operational-space"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name", ["two-link", "cart-pole", "four-bar"])
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [("two-link", "unrolled"), ("cart-pole", "loops"), *(("four-bar", each) for each in LAYOUTS)],
+)
 def test_all_verbs_of_small_arms(name: str, layout: str, tmp_path: Path) -> None:
     """Every verb that the arm can answer, at 20 states, on this machine."""
     arm = robolin.load(name, friction_velocity=0.1)
-    verbs = verbs_of(arm, tmp_path)
+    verbs = verbs_of(arm)
     assert len(verbs) > 8
     made, frame = tmp_path / "made", arm.links[-1].name
     robolin.generate(arm, verbs, made, layout=layout, frame=frame, states=20, prefix="arm")
@@ -46,8 +48,10 @@ def test_all_verbs_of_small_arms(name: str, layout: str, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("compiler", RUNNING)
+@pytest.mark.parametrize(
+    ("compiler", "layout"),
+    [("gcc", "loops"), ("clang", "unrolled"), ("aarch64", "unrolled"), ("aarch64", "loops")],
+)
 def test_other_compilers_and_machines(compiler: str, layout: str, tmp_path: Path) -> None:
     """A tree with a follower and a wrench, at 200 states: the same bits on every machine."""
     arm = with_wrench(with_follower(random_arm(51, 3, tree=True, damping=True)), "follower")
