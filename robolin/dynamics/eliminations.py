@@ -12,12 +12,19 @@ from robolin.dynamics.diagonal.diagonalize_conventional import (
     undiagonalize_conventional,
     undiagonalize_unnormalized_conventional,
 )
+from robolin.dynamics.diagonal.forward_diagonalized_conventional import (
+    forward_diagonalized_conventional,
+    forward_diagonalized_unnormalized_conventional,
+    rate_control_conventional,
+)
+from robolin.dynamics.forward.conventional import factors_conventional
 from robolin.dynamics.frames.operational_space_conventional import (
     operational_space_conventional,
     operational_space_inverse_conventional,
 )
 
 _BY_VERB = {
+    "mass-matrix-factor": (factors_conventional, "elimination in the mass matrix, O(n³)"),
     "diagonalize": (
         diagonalize_conventional,
         "elimination in the mass matrix, C by ∂𝓜/∂q, O(n³)",
@@ -33,6 +40,18 @@ _BY_VERB = {
     "undiagonalize-unnormalized": (
         undiagonalize_unnormalized_conventional,
         "elimination in the mass matrix backwards without roots, O(n³)",
+    ),
+    "forward-diagonalized": (
+        forward_diagonalized_conventional,
+        "elimination in the mass matrix, C by ∂𝓜/∂q, with roots, O(n³)",
+    ),
+    "forward-diagonalized-unnormalized": (
+        forward_diagonalized_unnormalized_conventional,
+        "elimination in the mass matrix, C by ∂𝓜/∂q, without roots, O(n³)",
+    ),
+    "rate-control": (
+        rate_control_conventional,
+        "Control 8.1 by elimination in the mass matrix, O(n³)",
     ),
     "operational-space": (
         operational_space_conventional,

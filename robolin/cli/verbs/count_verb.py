@@ -76,7 +76,7 @@ def command(verb: str, model: ArmSource | None, report: Report, joints: int | No
         whose = f"'{arm.name}', {counted(arm.n, 'joint')}{tree}"
         rows = list(operation_counts(verb, parameters))
         if not rows:
-            raise _not_with_groups(verb, arm) if arm.groups else _not_with_mimic(verb, arm)
+            raise _not_with_groups(verb, arm)
     report.write(parts(verb, whose, parameters, rows), document(verb, whose, parameters, rows))
 
 
@@ -89,18 +89,6 @@ def _require_sense(verb: str, model: ArmSource | None, joints: int | None) -> No
             "count needs an ARM or --joints N, and not both",
             hint="for example: robolin count linearize-forward --joints 7",
         )
-
-
-def _not_with_mimic(verb: str, arm: Arm) -> RobolinError:
-    """The error where all algorithms need independent joints."""
-    rules = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
-    follower, rule = next(iter(rules.items()))
-    return RobolinError(
-        f"no algorithm for {verb} takes joints that follow others, "
-        f"and '{follower}' follows '{rule.leader}'",
-        where=arm.source,
-        hint=f"lock the joint that is followed: --lock {rule.leader}=0",
-    )
 
 
 def _not_with_groups(verb: str, arm: Arm) -> RobolinError:
