@@ -51,7 +51,7 @@ _BY_VERB = {
     ),
     "rate-control": (
         rate_control_conventional,
-        "Control 8.1 by elimination in the mass matrix, O(n³)",
+        "braking by elimination in the mass matrix, O(n³)",
     ),
     "operational-space": (
         operational_space_conventional,
