@@ -60,9 +60,6 @@ class Limits:
 
 UNLIMITED = Limits()
 
-# metres beyond which a link has slid far: the inertial frame then goes along
-FAR = 4.0
-
 
 @dataclass(frozen=True, slots=True)
 class Mimic:
@@ -109,12 +106,6 @@ class Joint:
     @property
     def turns(self) -> bool:
         return self.kind != "prismatic"
-
-    @property
-    def slides_far(self) -> bool:
-        """Whether it slides, and no limit keeps it within `FAR`."""
-        ends = self.limits.lower, self.limits.upper
-        return not (self.turns or all(end is not None and abs(end) <= FAR for end in ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,18 +321,6 @@ class Arm:
         """The independent joints in public order."""
         by_name = {link.joint.name: link.joint for link in self.links}
         return tuple(by_name[name] for name in self.joint_names)
-
-    @cached_property
-    def travelling(self) -> tuple[int, ...]:
-        """The links that may slide far, base to tip, up to a branch or the frame in question."""
-        carried: dict[int, list[int]] = {}
-        for k, link in enumerate(self.links, start=1):
-            carried.setdefault(link.parent, []).append(k)
-        stem, end = [self.base], self.tip.link if self.tip else 0
-        while stem[-1] != end and len(carried.get(stem[-1], ())) == 1:
-            stem += carried[stem[-1]]
-        found = tuple(k for k in stem[1:] if self.link(k).joint.slides_far)
-        return () if self.groups or self.loops else found
 
     @cached_property
     def has_mimic(self) -> bool:
