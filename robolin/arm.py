@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
-from robolin.arm_parts import FAR as FAR
 from robolin.arm_parts import HERE as HERE
 from robolin.arm_parts import IDENTITY as IDENTITY
 from robolin.arm_parts import ORIGIN as ORIGIN
@@ -174,18 +173,6 @@ class Arm:
         """The independent joints in public order."""
         by_name = {link.joint.name: link.joint for link in self.links}
         return tuple(by_name[name] for name in self.joint_names)
-
-    @cached_property
-    def travelling(self) -> tuple[int, ...]:
-        """The links that may slide far, base to tip, up to a branch or the frame in question."""
-        carried: dict[int, list[int]] = {}
-        for k, link in enumerate(self.links_tip_to_base, start=1):
-            carried.setdefault(link.parent, []).append(k)
-        stem, end = [self.base], self.tip.link if self.tip else 0
-        while stem[-1] != end and len(carried.get(stem[-1], ())) == 1:
-            stem += carried[stem[-1]]
-        found = tuple(k for k in stem[1:] if self.link(k).joint.slides_far)
-        return () if self.groups or self.loops else found
 
     @cached_property
     def has_mimic(self) -> bool:

@@ -51,9 +51,6 @@ class Limits:
 
 UNLIMITED = Limits()
 
-# metres beyond which a link has slid far: the inertial frame then goes along
-FAR = 4.0
-
 
 @dataclass(frozen=True, slots=True)
 class Mimic:
@@ -100,12 +97,6 @@ class Joint:
     @property
     def turns(self) -> bool:
         return self.kind != "prismatic"
-
-    @property
-    def slides_far(self) -> bool:
-        """Whether it slides, and no limit keeps it within `FAR`."""
-        ends = self.limits.lower, self.limits.upper
-        return not (self.turns or all(end is not None and abs(end) <= FAR for end in ends))
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,7 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
         _from_catalogue("inverse by innovations factors", "mass-matrix-inverse"),
         _from_catalogue("inverse by elimination", "mass-matrix-inverse-conventional"),
         _from_catalogue("innovations factors", "mass-matrix-factor"),
+        _from_catalogue("factors by elimination", "mass-matrix-factor-conventional"),
         _from_catalogue("derivative", "mass-matrix-derivative"),
         _from_catalogue("Coriolis matrix", "coriolis-matrix"),
     ),
@@ -154,11 +155,14 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
         _from_catalogue("derivatives of its motion", "frame-derivatives"),
         _from_catalogue("operational space", "operational-space"),
         _from_catalogue("operational space, inverse only", "operational-space-inverse"),
+        _from_catalogue("operational space by elimination", "operational-space-conventional"),
     ),
     "diagonalize": (
         _from_catalogue("Tables 1 and 2, Algorithm 7.1", "diagonalize"),
         _from_catalogue("un-normalized, recursion 7.10", "diagonalize-unnormalized"),
         _from_catalogue("back to the joints", "undiagonalize"),
+        _from_catalogue("elimination and ∂𝓜/∂q", "diagonalize-conventional"),
+        _from_catalogue("back to the joints by elimination", "undiagonalize-conventional"),
     ),
 }
 

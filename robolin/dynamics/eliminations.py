@@ -8,9 +8,14 @@ from dataclasses import replace
 from robolin.dynamics.algorithm import Algorithm
 
 _DIAGONAL = "diagonal.diagonalize_conventional"
+_FORWARD = "diagonal.forward_diagonalized_conventional"
 _OPERATIONAL = "frames.operational_space_conventional"
 
 _BY_VERB = {
+    "mass-matrix-factor": (
+        "forward.conventional:factors_conventional",
+        "elimination in the mass matrix, O(n³)",
+    ),
     "diagonalize": (
         f"{_DIAGONAL}:diagonalize_conventional",
         "elimination in the mass matrix, C by ∂𝓜/∂q, O(n³)",
@@ -26,6 +31,18 @@ _BY_VERB = {
     "undiagonalize-unnormalized": (
         f"{_DIAGONAL}:undiagonalize_unnormalized_conventional",
         "elimination in the mass matrix backwards without roots, O(n³)",
+    ),
+    "forward-diagonalized": (
+        f"{_FORWARD}:forward_diagonalized_conventional",
+        "elimination in the mass matrix, C by ∂𝓜/∂q, with roots, O(n³)",
+    ),
+    "forward-diagonalized-unnormalized": (
+        f"{_FORWARD}:forward_diagonalized_unnormalized_conventional",
+        "elimination in the mass matrix, C by ∂𝓜/∂q, without roots, O(n³)",
+    ),
+    "rate-control": (
+        f"{_FORWARD}:rate_control_conventional",
+        "braking by elimination in the mass matrix, O(n³)",
     ),
     "operational-space": (
         f"{_OPERATIONAL}:operational_space_conventional",

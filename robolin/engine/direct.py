@@ -15,7 +15,6 @@ from robolin.algebra.axes import Shape
 from robolin.algebra.chain import Chain
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, add, rotate, sub
-from robolin.arm import FAR
 from robolin.engine.direct_groups import DirectGroups
 from robolin.engine.direct_storage import (
     DirectCell,
@@ -34,6 +33,7 @@ from robolin.engine.parameters import (
     first_of_subtrees,
 )
 from robolin.engine.shortfall import NEGLIGIBLE, Shortfall, above
+from robolin.geometry.travelling import FAR
 
 
 class DirectChain:

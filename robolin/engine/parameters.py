@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from robolin.arm import IDENTITY, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
 from robolin.geometry.rotations import matmul, rotate, transpose, turned_rotary
+from robolin.geometry.travelling import travelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def parameters_of(arm: Arm) -> Parameters:
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         axes[k] = axis_to_z(link.joint.axis)
     origin = _origin(arm)
-    roaming = _roaming(arm)
+    roaming, along = _roaming(arm), travelling(arm)
     joined = {k: group for group in arm.groups for k in group.links}
 
     # coordinates are numbered from the tip like links, by the link their own joint moves
@@ -179,7 +180,7 @@ def parameters_of(arm: Arm) -> Parameters:
                 carrier=arm.link(inmost).parent,
                 direction=rotate(transpose(axes[outermost]), joint.axis),
                 rests=joint.turns or (roaming is not None and inmost == arm.base - 1),
-                travels=k in arm.travelling,
+                travels=k in along,
             )
         )
     loads = tuple(

@@ -100,9 +100,14 @@ class Foundation:
 
 
 def _not_with_mimic(parameters: Parameters, arm: Arm | None) -> RobolinError:
-    follower = next(row.name for row in parameters.links if row.follows)
+    follower = next(row for row in parameters.links if row.follows)
+    leader = next(
+        row.name
+        for row in parameters.links
+        if row.coordinate == follower.coordinate and not row.follows
+    )
     return RobolinError(
-        f"spatial operators need independent joints, but '{follower}' follows another",
+        f"spatial operators need independent joints, but '{follower.name}' follows '{leader}'",
         where=arm.source if arm else "",
-        hint="load the arm with the joint that is followed locked: lock={…}",
+        hint=f"load the arm with the joint that is followed locked: lock={{'{leader}': 0.0}}",
     )

@@ -211,7 +211,7 @@ def operators(
             raise UsageError(f"{name} has shape {array.shape}: operators are of one state")
     require_sound(arm, state)
     parameters = parameters_of(arm)
-    if arm.travelling:
+    if parameters.travelling:
         # operators are shown in one frame, whatever the state
         parameters = at_rest(parameters)
     numbers = {name: array.tolist() for name, array in state.items()}

@@ -86,7 +86,7 @@ class JointRates:
 
 @dataclass(frozen=True)
 class Diagonalizing:
-    """ξ or ν, by the two sweeps of algorithm 8.1."""
+    """ξ or ν, by the two sweeps of algorithm 8.1, or by elimination where joints follow others."""
 
     arm: Arm
     name: Form

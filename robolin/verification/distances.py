@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from robolin.arm import FAR, Arm
+from robolin.arm import Arm
 from robolin.engine.parameters import parameters_of
+from robolin.geometry.travelling import FAR
 from robolin.verification.checks import Array
 
 

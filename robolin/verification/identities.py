@@ -85,10 +85,11 @@ def _structure(on: Subject) -> Iterator[Check]:
         yield compared(FAMILY, title, N, -_T(N), SUM, on.heft * on.speed)
 
     title = "M = (I + HφK) D (I + HφK)*"
-    if reason := on.obstacle("mass-matrix-factor"):
+    name, reason = on.answering("mass-matrix-factor")
+    if reason:
         yield not_applicable(FAMILY, title, reason)
         return
-    factors = on.ran("mass-matrix-factor").arrays
+    factors = on.ran(name).arrays
     L, D, Linv = factors["factor"], factors["D"], factors["factor_inverse"]
     M = on.result("mass-matrix", "mass_matrix")
     yield compared(FAMILY, title, L @ (D[..., None] * _T(L)), M, SUM, on.heft)
@@ -120,10 +121,11 @@ def _diagonal(on: Subject) -> Iterator[Check]:
         "D ξ̇ + C(q, ξ) = κ",
         "undiagonalize undoes diagonalize",
     )
-    if reason := on.obstacle("diagonalize"):
+    name, reason = on.answering("diagonalize")
+    if reason:
         yield from (not_applicable(FAMILY, title, reason) for title in titles)
         return
-    state = on.ran("diagonalize").arrays
+    state = on.ran(name).arrays
     nu, epsilon, coriolis = state["nu"], state["epsilon"], state["coriolis"]
     M = on.result("mass-matrix", "mass_matrix")
     yield compared(FAMILY, titles[0], state["m"] @ _T(state["m"]), M, SUM, on.heft)
@@ -145,10 +147,11 @@ def _diagonal(on: Subject) -> Iterator[Check]:
 def _diagonal_motion(on: Subject, titles: tuple[str, ...]) -> Iterator[Check]:
     """The equations of motion, with rates by complex step along the motion, and the way back."""
     motion = {"q": on.qd, "qd": on.qdd}
-    for title, name, velocity, force in (
+    for title, verb, velocity, force in (
         (titles[0], "diagonalize", "nu", "epsilon"),
         (titles[1], "diagonalize-unnormalized", "xi", "kappa"),
     ):
+        name, _ = on.answering(verb)
         state = on.ran(name).arrays
         rate = complex_step_along(on.arm, name, on.given(name), motion)[velocity]
         inertia = state["D"] if velocity == "xi" else 1.0
@@ -158,7 +161,7 @@ def _diagonal_motion(on: Subject, titles: tuple[str, ...]) -> Iterator[Check]:
 
     yield worst(
         compared(FAMILY, titles[2], on.result(name, array), on.value(array), on.divided, terms)
-        for name in ("undiagonalize", "undiagonalize-unnormalized")
+        for name, _ in map(on.answering, ("undiagonalize", "undiagonalize-unnormalized"))
         for array, terms in (("qd", 0.0), ("tau", on.motion_terms))
     )
 

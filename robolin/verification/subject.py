@@ -82,7 +82,10 @@ class Subject:
         return {need: self.value(need) for need in ALGORITHMS[name].needs}
 
     def value(self, need: str) -> Array:
-        return self.states[need] if need in self.states else self.result(_MADE_BY[need], need)
+        if need in self.states:
+            return self.states[need]
+        maker, _ = self.answering(_MADE_BY[need])
+        return self.result(maker, need)
 
     def obstacle(self, name: str) -> str:
         """Why an algorithm does not apply to this arm, '' where it does."""
@@ -117,8 +120,7 @@ class Subject:
         return prod(sizes(shape, self.arm.n, len(self.arm.links)))
 
     def _can_make(self, need: str) -> bool:
-        maker = _MADE_BY.get(need)
-        return need in self.states or (maker is not None and not self.obstacle(maker))
+        return need in self.states or (need in _MADE_BY and not self.answering(_MADE_BY[need])[1])
 
     # what stands in the way
 
@@ -245,7 +247,8 @@ class Subject:
             # from ν or ξ: the velocities were divided by the factor m, cond(m) = √cond(M)
             light = self._lightness if array == "xid" else np.sqrt(self._lightness)
             return OF_ACCELERATIONS * self.motion_terms * light * np.sqrt(self.condition)
-        if array == "epsilon" or (array, algorithm) == ("coriolis", "diagonalize"):
+        with_roots = algorithm in ("diagonalize", "diagonalize-conventional")
+        if array == "epsilon" or (array == "coriolis" and with_roots):
             return self.motion_terms * np.sqrt(self._lightness)
         if array in _OF_TORQUES:
             return self.motion_terms

@@ -34,6 +34,14 @@ PLAIN, ROOTLESS = (
     ),
 )
 
+MORE = (
+    "mass-matrix-factor",
+    "forward-diagonalized",
+    "forward-diagonalized-unnormalized",
+    "rate-control",
+)
+GAINS = np.linspace(0.5, 3.0, 9)
+
 every = pytest.mark.parametrize("arm", [*FREE, *TIED], ids=named)
 tied = pytest.mark.parametrize("arm", TIED, ids=named)
 
@@ -49,10 +57,10 @@ def close(found: np.ndarray, true: np.ndarray, within: float = 1e-10) -> None:
 
 
 @pytest.mark.parametrize("arm", FREE, ids=named)
-@pytest.mark.parametrize("verb", [*PLAIN, *ROOTLESS])
+@pytest.mark.parametrize("verb", [*PLAIN, *ROOTLESS, *MORE])
 def test_elimination_gives_what_the_recursions_give(arm: Arm, verb: str) -> None:
     """Where both hold, every result is the same to rounding."""
-    given = {**state(arm)}
+    given = {**state(arm), "gain": GAINS[: arm.n]}
     for name, like in (("nu", "qd"), ("epsilon", "tau"), ("xi", "qd"), ("kappa", "tau")):
         given[name] = given[like]
     found = evaluate(arm, verb, given, method="conventional")
@@ -116,6 +124,45 @@ def test_the_way_back(arm: Arm) -> None:
 
 
 @every
+def test_the_factors_without_a_state_of_motion(arm: Arm) -> None:
+    """factor diag(D) factor* is 𝓜, and factor_inverse is the inverse of the factor."""
+    q = state(arm)["q"]
+    found = evaluate(arm, "mass-matrix-factor", {"q": q}, method="conventional")
+    L, D = found["factor"], found["D"]
+    close(L * D[:, None, :] @ L.swapaxes(-1, -2), robolin.mass_matrix(arm, q))
+    close(L @ found["factor_inverse"], np.broadcast_to(np.eye(arm.n), L.shape))
+
+
+@every
+def test_motion_in_the_new_velocities(arm: Arm) -> None:
+    """From ν and ξ come the velocities of the joints, ν̇ = ε - C(q, ν) and D ξ̇ = κ - C(q, ξ)."""
+    given = state(arm)
+    for verb, v, force, rate in (
+        ("diagonalize", "nu", "epsilon", "nud"),
+        ("diagonalize-unnormalized", "xi", "kappa", "xid"),
+    ):
+        at = evaluate(arm, verb, given, method="conventional")
+        name = "forward-diagonalized" + verb.removeprefix("diagonalize")
+        moved = {"q": given["q"], v: at[v], "tau": given["tau"]}
+        found = evaluate(arm, name, moved, method="conventional")
+        close(found["qd"], given["qd"])
+        inertia = at["D"] if v == "xi" else 1.0
+        close(inertia * found[rate], at[force] - at["coriolis"])
+
+
+@every
+def test_braking_in_the_new_velocities(arm: Arm) -> None:
+    """τ less what holds the arm is -m c ν, so that kinetic energy falls by ν·c ν."""
+    given, gain = state(arm), GAINS[: arm.n]
+    at = evaluate(arm, "diagonalize", given, method="conventional")
+    braked = {"q": given["q"], "qd": given["qd"], "gain": gain}
+    found = evaluate(arm, "rate-control", braked, method="conventional")
+    close(found["nu"], at["nu"])
+    spent = evaluate(arm, "diagonalize", {**given, "tau": found["tau"]}, method="conventional")
+    close(spent["epsilon"], -gain * at["nu"])
+
+
+@every
 def test_operational_space_is_that_of_the_jacobian(arm: Arm) -> None:
     """Λ⁻¹ is J 𝓜⁻¹ J*, the free acceleration J q̈ + J̇ q̇, and Λ a + μ = 0 for it."""
     frame = TOOL if TOOL in arm.frames else "panda_hand"
@@ -138,7 +185,7 @@ def test_operational_space_is_that_of_the_jacobian(arm: Arm) -> None:
 @tied
 def test_auto_takes_elimination_where_joints_follow_others(arm: Arm) -> None:
     """Arms with grippers are answered, and the contract says by what."""
-    for verb in (*PLAIN, *ROOTLESS, "operational-space", "operational-space-inverse"):
+    for verb in (*PLAIN, *ROOTLESS, *MORE, "operational-space", "operational-space-inverse"):
         assert algorithm_for(arm, verb) == f"{verb}-conventional"
         with pytest.raises(robolin.RobolinError, match="follows"):
             algorithm_for(arm, verb, "operator")

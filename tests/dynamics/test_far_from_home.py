@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import FAR, Arm, Inertia, Joint, Limits, Pose
+from robolin.arm import Arm, Inertia, Joint, Limits, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import Parameters, at_rest, parameters_of
+from robolin.geometry.travelling import FAR, slides_far, travelling
 from robolin.verification.exact_numbers import Exact, decimals, exact, fifty_digits
 from robolin.verification.pinocchio_peer import PinocchioPeer
 from tests.engine.on_lanes import on_lanes
@@ -175,29 +176,28 @@ def limited(arm: Arm, reach: float) -> Arm:
 
 
 def test_whoever_cannot_go_far_has_a_frame_that_stays() -> None:
-    """Limits, branches, frames inboard of a slide and joints with several freedoms settle that."""
-    arm = on_stem("x y yaw")
-    assert arm.travelling == (7, 6)
-    assert limited(arm, FAR).travelling == ()
-    assert limited(arm, FAR + 1.0).travelling == (7, 6)
-    assert on_stem("yaw x y").travelling == (6, 5)
-    assert robolin.load("panda-fingers").travelling == ()
-    assert robolin.load("panda", floating_base=True).travelling == ()
+    """Branches, frames inboard of a slide, several freedoms, and limits behind a turning joint."""
+    arm, turned = on_stem("x y yaw"), on_stem("yaw x y")
+    assert travelling(arm) == travelling(limited(arm, 1.0)) == (7, 6)
+    assert travelling(turned) == travelling(limited(turned, FAR + 1.0)) == (6, 5)
+    assert travelling(limited(turned, FAR)) == ()
+    assert travelling(robolin.load("panda-fingers")) == ()
+    assert travelling(robolin.load("panda", floating_base=True)) == ()
     on_base = replace(arm, tip=replace(arm.frames[TOOL], link=arm.base))
     on_slide = replace(arm, tip=replace(arm.frames[TOOL], link=7))
-    assert on_base.travelling == ()
-    assert on_slide.travelling == (7,)
-    assert robolin.load("cart-pole").travelling == (2,)
+    assert travelling(on_base) == ()
+    assert travelling(on_slide) == (7,)
+    assert travelling(robolin.load("cart-pole")) == (2,)
 
 
 def test_a_joint_slides_far_unless_both_limits_say_no() -> None:
     """One side without a limit is enough."""
     sliding = Joint("joint", "prismatic", Pose(), X)
-    assert sliding.slides_far
-    assert replace(sliding, limits=Limits(-1.0, None)).slides_far
-    assert replace(sliding, limits=Limits(-100.0, 1.0)).slides_far
-    assert not replace(sliding, limits=Limits(-1.0, 1.0)).slides_far
-    assert not replace(sliding, kind="revolute").slides_far
+    assert slides_far(sliding)
+    assert slides_far(replace(sliding, limits=Limits(-1.0, None)))
+    assert slides_far(replace(sliding, limits=Limits(-100.0, 1.0)))
+    assert not slides_far(replace(sliding, limits=Limits(-1.0, 1.0)))
+    assert not slides_far(replace(sliding, kind="revolute"))
 
 
 def test_the_contract_says_which_link_the_frame_goes_along_with() -> None:

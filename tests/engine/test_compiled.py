@@ -203,6 +203,8 @@ def test_every_engine_gives_the_same(arm: Arm, count: int | None) -> None:
     results += [robolin.linearize_inverse(fresh, **given, engine=engine) for engine in ENGINES]
     for other in results[1:]:
         for name, values in vars(results[0]).items():
+            if name == "arm":
+                continue
             assert getattr(other, name).shape == values.shape
             assert getattr(other, name).tobytes() == values.tobytes(), name
 

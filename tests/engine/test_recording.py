@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.algebra.scalar import sin_cos, sqrt, tanh
-from robolin.arm import Arm
+from robolin.arm import Arm, Inertia
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import parameters_of
 from robolin.engine.recorded_numbers import Recording, all_behind
@@ -106,9 +106,7 @@ def test_a_joint_that_never_has_inertia_is_found_at_once() -> None:
     """A constant that is divided by and is nothing is an error before any state is known."""
     algorithm = ALGORITHMS["forward"]
     arm = robolin.load("two-link")
-    light = tuple(
-        type(link)(link.name, link.joint, link.parent, type(link.inertia)()) for link in arm.links
-    )
-    bare = parameters_of(type(arm)(arm.name, light, arm.frames, arm.joint_names))
+    light = tuple(replace(link, inertia=Inertia()) for link in arm.links_tip_to_base)
+    bare = parameters_of(replace(arm, links_tip_to_base=light))
     with pytest.raises(RobolinError, match="moves nothing that has inertia"):
         record(bare, algorithm.run, algorithm.needs, algorithm.gives)

@@ -36,7 +36,7 @@ class Subject:
         self.dq, self.dqd, self.dtau = states.dq[0], states.dqd[0], states.dtau[0]
         read = parameters_of(arm)
         # operators are shown in one frame, whatever the state
-        self.parameters = at_rest(read) if arm.travelling else read
+        self.parameters = at_rest(read) if read.travelling else read
 
     def __str__(self) -> str:
         return self.arm.name

@@ -79,7 +79,7 @@ def command(
         whose = f"'{arm.name}', {counted(arm.n, 'joint')}{tree}"
         rows = list(operation_counts(verb, parameters, fold))
         if not rows:
-            raise _not_with_groups(verb, arm) if arm.groups else _not_with_mimic(verb, arm)
+            raise _not_with_groups(verb, arm)
     report.write(parts(verb, whose, parameters, rows), document(verb, whose, parameters, rows))
 
 
@@ -95,20 +95,6 @@ def _require_sense(verb: str, model: ArmSource | None, joints: int | None, fold:
     if fold and model is None:
         hint = "N joints stand for any arm; name one whose numbers are known"
         raise UsageError("--fold is for an ARM", where="robolin count", hint=hint)
-
-
-def _not_with_mimic(verb: str, arm: Arm) -> RobolinError:
-    """The error where all algorithms need independent joints."""
-    rules = {
-        link.joint.name: link.joint.mimic for link in arm.links_tip_to_base if link.joint.mimic
-    }
-    follower, rule = next(iter(rules.items()))
-    return RobolinError(
-        f"no algorithm for {verb} takes joints that follow others, "
-        f"and '{follower}' follows '{rule.leader}'",
-        where=arm.source,
-        hint=f"lock the joint that is followed: --lock {rule.leader}=0",
-    )
 
 
 def _not_with_groups(verb: str, arm: Arm) -> RobolinError:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from robolin.arm import FAR, Arm, Joint, Mimic, Wrench
+from robolin.arm import Arm, Joint, Mimic, Wrench
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.building.selection import Selection, stranding
 from robolin.description.model import JointEntry
 from robolin.description.tree import Tree
+from robolin.geometry.travelling import FAR, travelling
 from robolin.wording import counted, listed
 
 NAMED_AT_MOST = 8
@@ -205,8 +206,8 @@ def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
         world = "fixed" if floats else f"root link '{root}'"
         place = f"where link '{arm.link(arm.groups[0].body).name}' is"
         return f"world = {world}; computed about {place}, which changes no result"
-    if arm.travelling:
-        far = f"link '{arm.link(arm.travelling[-1]).name}' where it has slid over {FAR:g} m"
+    if along := travelling(arm):
+        far = f"link '{arm.link(along[-1]).name}' where it has slid over {FAR:g} m"
         place = f"the first joint, gone along with {far}"
         return f"world = root link '{root}'; computed about {place}, which changes no result"
     first = sum(link.parent == arm.base for link in arm.links)

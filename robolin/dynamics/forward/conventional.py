@@ -57,6 +57,27 @@ def inverse_conventional(chain: Chain) -> None:
     invert(chain, factors, chain.result("mass_matrix_inverse"))
 
 
+def factors_conventional(chain: Chain) -> None:
+    """L, D and L⁻¹ of 𝓜 = L D L*, a column of L⁻¹ at a time."""
+    L = factored_mass_matrix(chain, place_links(chain)).L
+    factor, D, inverse = (chain.result(name) for name in ("factor", "D", "factor_inverse"))
+    for c in chain.coordinates():
+        D[c] = L[c, c]
+        factor[c, c] = inverse[c, c] = 1.0
+        for r in chain.coordinates(after=c):
+            factor[r, c] = L[r, c]
+
+        # L x = the unit vector c: nothing above row c
+        x = chain.column()
+        x[c] = 1.0
+        for r in chain.coordinates(after=c):
+            entry = chain.cell((0.0,))
+            for j in chain.coordinates(start=c, before=r):
+                entry.value = (entry.value[0] - L[r, j] * x[j],)
+            x[r] = entry.value[0]
+            inverse[r, c] = x[r]
+
+
 def linearize_forward_conventional(chain: Chain) -> None:
     """q̈ at q, q̇, τ, and the model around it."""
     links, qdd, factors = nominal_conventional(chain)

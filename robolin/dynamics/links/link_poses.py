@@ -47,6 +47,7 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
     """
     q = chain.given("q")
     R, p, H, M = chain.slots(9), chain.slots(3), chain.slots(6), chain.slots(10)
+    R[chain.base], p[chain.base] = IDENTITY, ZERO3
 
     # sines and cosines wait for nobody, so a sweep of their own is the quickest way to them
     turn = chain.slots(2)
@@ -55,7 +56,8 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
 
     # where an arm has slid far away, it is the base that is far away from the inertial frame
     away = None if chain.far is None else slid_away(chain, turn, chain.far)
-    R[chain.base], p[chain.base] = IDENTITY, ZERO3 if away is None else sub(ZERO3, away)
+    if away is not None:
+        p[chain.base] = sub(ZERO3, away)
 
     for k in chain.base_to_tip():
         up, turns = chain.inboard(k), chain.turns(k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Sink
+from robolin.algebra.chain import Chain, Scalars, Sink
 from robolin.algebra.inertias import (
     gyroscopic,
     gyroscopic_times,
@@ -16,16 +16,17 @@ from robolin.dynamics.links.link_poses import Links, place_links
 
 def coriolis_matrix(chain: Chain) -> None:
     """C from q and q̇."""
-    coriolis_entries(chain, place_links(chain), chain.result("coriolis_matrix"))
+    qd, C = chain.given("qd"), chain.result("coriolis_matrix")
+    coriolis_entries(chain, place_links(chain), qd, C)
 
 
-def coriolis_entries(chain: Chain, links: Links, C: Sink) -> None:
+def coriolis_entries(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
     """The A_D of Algorithm 2 without its factor 2, from q and q̇ alone.
 
     X = R H*       X̂ = R̂* H*       X_C = R Ḣ* + R̂ H*
     C(j,k) = H(j) X_C              C(k,j) = X* Ḣ*(j) + X̂* H*(j)
     """
-    moving = velocities(chain, links, chain.given("qd"))
+    moving = velocities(chain, links, qd)
     R, Rhat = chain.sums(10), chain.sums(12)
     for k in chain.tip_to_base():
         # everything outboard of hinge k as one body, and its gyroscopic matrix

@@ -16,6 +16,17 @@ def times_transposed(chain: Chain, L: Table, x: Column) -> Column:
     return found
 
 
+def times(chain: Chain, L: Table, x: Column) -> Column:
+    """L x."""
+    found = chain.column()
+    for r in chain.coordinates():
+        entry = chain.cell((x[r],))
+        for j in chain.coordinates(before=r):
+            entry.value = (entry.value[0] + L[r, j] * x[j],)
+        found[r] = entry.value[0]
+    return found
+
+
 def solved(chain: Chain, L: Table, x: Column) -> Column:
     """L⁻¹ x."""
     found = chain.column()
@@ -24,6 +35,17 @@ def solved(chain: Chain, L: Table, x: Column) -> Column:
         for j in chain.coordinates(before=r):
             entry.value = (entry.value[0] - L[r, j] * found[j],)
         found[r] = entry.value[0]
+    return found
+
+
+def solved_transposed(chain: Chain, L: Table, x: Column) -> Column:
+    """L⁻* x, from the base outward."""
+    found = chain.column()
+    for j in chain.coordinates(step=-1):
+        entry = chain.cell((x[j],))
+        for r in chain.coordinates(after=j):
+            entry.value = (entry.value[0] - L[r, j] * found[r],)
+        found[j] = entry.value[0]
     return found
 
 

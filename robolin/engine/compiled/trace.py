@@ -14,7 +14,6 @@ from robolin.algebra.axes import Shape
 from robolin.algebra.chain import Chain
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO3, add, rotate, sub
-from robolin.arm import FAR
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.instructions import Instructions, Value
 from robolin.engine.compiled.lanes import Lane, Memory, as_value
@@ -32,6 +31,7 @@ from robolin.engine.compiled.trace_storage import (
     TreeSums,
 )
 from robolin.engine.shortfall import NEGLIGIBLE
+from robolin.geometry.travelling import FAR
 
 # links whose vectors fit in the nearest cache together, with room for what is done with them
 NEIGHBOURS = 16

@@ -1,0 +1,73 @@
+"""What diagonalized dynamics by elimination is made of, by coordinates of independent joints."""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Column, Scalars, Table
+from robolin.algebra.scalar import sqrt
+from robolin.dynamics.diagonal.diagonal_tables import standing_effort
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.mass_matrix.coriolis_matrix import coriolis_entries
+from robolin.dynamics.mass_matrix.elimination import gathered
+from robolin.dynamics.mass_matrix.triangular import congruent, solved
+
+
+def roots(chain: Chain, L: Table) -> Column:
+    """D^½, D being what elimination leaves on the diagonal."""
+    root = chain.column()
+    for j in chain.coordinates():
+        root[j] = sqrt(L[j, j])
+    return root
+
+
+def of_leaders(chain: Chain, values: Scalars) -> Column:
+    """The values of the joints that follow none, by coordinate."""
+    column = chain.column()
+    for j in chain.coordinates():
+        column[j] = values[chain.leader(j)]
+    return column
+
+
+def free_torque(chain: Chain, links: Links, qd: Scalars) -> Column:
+    """The torque that is left for motion: τ less weight, loads and friction."""
+    tau, standing = gathered(chain, chain.given("tau")), standing_effort(chain, links)
+    lost = losses(chain, qd)
+    for j in chain.coordinates():
+        tau[j] = tau[j] - standing[j] - lost[j]
+    return tau
+
+
+def losses(chain: Chain, qd: Scalars) -> Column:
+    """What friction takes of the torques."""
+    lost = chain.column()
+    for k in chain.tip_to_base():
+        lost.put((k,), friction_loss(chain, k, qd[k]))
+    return lost
+
+
+def coriolis_forces(
+    chain: Chain, links: Links, L: Table, xi: Column, qd: Scalars, *, normalized: bool
+) -> Column:
+    """C(q, ξ) = L⁻¹ c - D L̇* q̇, from 𝓜̇ = C + C* and c = C q̇ with the Coriolis matrix C.
+
+    W = L⁻¹ 𝓜̇ L⁻*  is  Y D + Ḋ + D Y*  with Y = L⁻¹ L̇:   D L̇* q̇ = Σ W(r,j) ξ(r) over r > j
+    With roots, half of Ḋ(j) ξ(j) comes in as well.
+    """
+    C, W, c = chain.table(), chain.table(), chain.column()
+    coriolis_entries(chain, links, qd, C)
+    rate = of_leaders(chain, qd)
+    for r in chain.coordinates():
+        torque = chain.cell((0.0,))
+        for s in chain.coordinates():
+            torque.value = (torque.value[0] + C[r, s] * rate[s],)
+            W[r, s] = C[r, s] + C[s, r]
+        c[r] = torque.value[0]
+    congruent(chain, L, W)
+
+    found, half = solved(chain, L, c), 0.5 if normalized else 0.0
+    for j in chain.coordinates():
+        felt = chain.cell((found[j] - W[j, j] * half * xi[j],))
+        for r in chain.coordinates(after=j):
+            felt.value = (felt.value[0] - W[r, j] * xi[r],)
+        found[j] = felt.value[0]
+    return found

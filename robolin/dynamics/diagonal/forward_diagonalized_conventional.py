@@ -1,0 +1,84 @@
+"""Motion and braking in diagonalizing velocities by elimination, also where joints follow others.
+
+𝓜 = L D L*        ξ = L* q̇        ν = D^½ ξ        D ξ̇ + C(q, ξ) = κ        ν̇ + C(q, ν) = ε
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain
+from robolin.dynamics.diagonal.diagonal_tables import standing_effort
+from robolin.dynamics.diagonal.elimination_terms import (
+    coriolis_forces,
+    free_torque,
+    losses,
+    of_leaders,
+    roots,
+)
+from robolin.dynamics.forward.conventional import factored_mass_matrix
+from robolin.dynamics.links.link_poses import place_links
+from robolin.dynamics.mass_matrix.triangular import (
+    solved,
+    solved_transposed,
+    times,
+    times_transposed,
+)
+
+
+def forward_diagonalized_conventional(chain: Chain) -> None:
+    """q̇ and ν̇ from q, ν and τ."""
+    _forward(chain, "nu", "nud", normalized=True)
+
+
+def forward_diagonalized_unnormalized_conventional(chain: Chain) -> None:
+    """q̇ and ξ̇ from q, ξ and τ."""
+    _forward(chain, "xi", "xid", normalized=False)
+
+
+def _forward(chain: Chain, given: str, gives: str, *, normalized: bool) -> None:
+    """q̇ = L⁻* ξ,   ξ̇ = D⁻¹ (L⁻¹ (τ - weight - loads - friction) - C(q, ξ))."""
+    links = place_links(chain)
+    factors = factored_mass_matrix(chain, links)
+    L, xi = factors.L, of_leaders(chain, chain.given(given))
+    root = roots(chain, L) if normalized else None
+    if root is not None:
+        for j in chain.coordinates():
+            xi[j] = xi[j] / root[j]
+
+    # the joints' own velocities, and what pushes them
+    qd = solved_transposed(chain, L, xi)
+    moving = qd.on_links()
+    kappa = solved(chain, L, free_torque(chain, links, moving))
+    felt = coriolis_forces(chain, links, L, xi, moving, normalized=normalized)
+
+    velocity, rate = chain.result("qd"), chain.result(gives)
+    for j in chain.coordinates():
+        push = kappa[j] - felt[j]
+        velocity[j] = qd[j]
+        rate[j] = push * factors.Dinv[j] if root is None else push / root[j]
+
+
+def rate_control_conventional(chain: Chain) -> None:
+    """Control law 8.1: τ, and ν itself, from q, q̇ and one gain c per joint.
+
+    ν = m* q̇        ε = -c ν        τ = m ε + weight + loads + losses
+    """
+    links, qd = place_links(chain), chain.given("qd")
+    L = factored_mass_matrix(chain, links).L
+
+    # brake every diagonalizing velocity by itself
+    root, gain = roots(chain, L), of_leaders(chain, chain.given("gain"))
+    xi, kappa = times_transposed(chain, L, of_leaders(chain, qd)), chain.column()
+    for j in chain.coordinates():
+        nu = xi[j] * root[j]
+        chain.result("nu")[j] = nu
+        kappa[j] = gain[j] * nu * -1.0 * root[j]
+
+    # as torques of the joints, and what keeps the arm up besides
+    effort, standing, lost = (
+        times(chain, L, kappa),
+        standing_effort(chain, links),
+        losses(chain, qd),
+    )
+    tau = chain.result("tau")
+    for j in chain.coordinates():
+        tau[j] = effort[j] + standing[j] + lost[j]

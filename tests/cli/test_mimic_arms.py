@@ -1,0 +1,85 @@
+"""Arms with grippers, whose fingers follow each other: every question is answered, or refused well.
+
+Recursions through articulated bodies need independent joints, so elimination in the reduced mass
+matrix answers, which the contract says; whoever insists on the recursions is told what else to ask.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import robolin as library
+from tests.cli.command import answered, robolin
+
+ARM = "panda-fingers"
+STATE = ("--q", "0,-0.8,0,-2.4,0,1.6,0.8,0.02", "--qd", "1,-0.5,0.3,0.2,-0.1,0.4,0.6,0.01")
+
+ANSWERED = [
+    ("mass-matrix --factor", "factor, D, factor_inverse: elimination in the mass matrix"),
+    ("mass-matrix --inverse", "mass_matrix_inverse: elimination"),
+    ("forward", "mass matrix and elimination"),
+    ("linearize-forward", "Algorithm 4"),
+    ("diagonalize", "elimination in the mass matrix"),
+    ("diagonalize --unnormalized", "elimination in the mass matrix without roots"),
+    ("jacobian --frame panda_hand --operational-space", "J 𝓜⁻¹ J* by elimination"),
+]
+
+
+@pytest.mark.parametrize(("words", "told"), ANSWERED)
+def test_elimination_answers_and_the_contract_says_so(words: str, told: str) -> None:
+    """Without a word about methods."""
+    verb, *flags = words.split()
+    state = STATE[:2] if verb == "mass-matrix" else STATE
+    found = json.loads(answered(verb, ARM, *state, *flags, "--format", "json").out)
+    assert told in found["meta"]["contract"]["algorithm"]
+
+
+RECURSIONS = [("linearize-forward", "operator")]
+RECURSIONS += [("forward", each) for each in ("operator", "a", "b", "c", "d", "three-sweeps")]
+
+
+@pytest.mark.parametrize(("verb", "method"), RECURSIONS)
+def test_recursions_are_refused_with_what_to_ask_instead(verb: str, method: str) -> None:
+    """No method is called by a name that is not its own."""
+    ran = robolin(verb, ARM, *STATE, "--method", method)
+    assert ran.code == 3
+    assert "'panda_finger_joint2' follows 'panda_finger_joint1'" in ran.err
+    assert "use the method 'auto' or 'conventional'" in ran.err
+    assert "--lock panda_finger_joint1=0" in ran.err
+
+
+@pytest.mark.parametrize("form", ["nu", "xi"])
+def test_motions_in_diagonalizing_velocities_are_those_of_the_joints(form: str) -> None:
+    """The integrator's own error apart, which falls with the fourth power of the step."""
+    q, qd = (np.array([float(x) for x in text.split(",")]) for text in (STATE[1], STATE[3]))
+    arm = library.load(ARM)
+    motions = [
+        library.simulate(arm, q, qd, duration=0.02, dt=2.5e-3, state=name, engine="python")
+        for name in ("rates", form)
+    ]
+    np.testing.assert_allclose(motions[1].q, motions[0].q, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(motions[1].qd, motions[0].qd, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["rates", "nu", "xi"])
+def test_the_contract_of_a_motion_says_by_what_it_was_found(form: str) -> None:
+    """Articulated bodies had no part in it."""
+    flags = ("--state", form, "--duration", "0.01", "--dt", "0.01", "--format", "json")
+    found = json.loads(answered("simulate", ARM, *STATE, *flags).out)
+    assert found["meta"]["contract"]["velocities"].endswith("by elimination in the mass matrix")
+
+
+@pytest.mark.parametrize("verb", ["diagonalize", "mass-matrix", "jacobian", "forward"])
+def test_what_elimination_costs_is_counted(verb: str) -> None:
+    """`count` lists what answers on such an arm."""
+    assert "elimination" in answered("count", verb, ARM).out
+
+
+def test_operators_are_refused_with_the_joint_to_lock() -> None:
+    """The hint is what has to be typed."""
+    with pytest.raises(library.RobolinError) as caught:
+        library.operators(library.load(ARM), np.zeros(8))
+    assert caught.value.hint.endswith("lock={'panda_finger_joint1': 0.0}")
