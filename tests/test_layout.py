@@ -62,8 +62,8 @@ ALLOWED = {
             "input_checks results wording"
         ),
         "control": (
-            "api arm description errors evaluation files geometry input_checks kinematics loops "
-            "quantities simulation wording"
+            "api arm description engine errors evaluation files geometry input_checks kinematics "
+            "loops quantities simulation wording"
         ),
         "verification": (
             "algebra arm arrays description dynamics engine errors evaluation geometry "

@@ -62,6 +62,8 @@ def negligible(tau: Array) -> Array:
 def require_no_passive_torque(arm: Arm, tau: Array, actuated: Sequence[int]) -> Array:
     """The torques with exact zeros at passive joints, which must not be asked for any."""
     without = passive_places(arm, actuated)
+    if not without:
+        return tau
     asked = np.abs(tau[..., without])
     if (asked > negligible(tau)).any():
         raise passive_torque(arm, tau, without)
