@@ -22,8 +22,8 @@ from robolin.results.result import Footer, Result, ResultStream
 from robolin.trajectory.read import pieces
 from robolin.trajectory.trajectory import Chunk
 
-# a model of seven joints has 600 numbers: these rows keep a part within a few megabytes
-ROWS_AT_ONCE = 2048
+# numbers of A and B in a part: few enough for the memory of one to be used for the next
+NUMBERS_AT_ONCE, FEWEST_ROWS = 1 << 20, 64
 
 
 def answer_models(posed: PosedQuestion, work: ModelWork) -> Result | ResultStream:
@@ -105,7 +105,9 @@ class ModelRows:
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, some at a time."""
-        at_once = self._posed.settings.chunk_rows or ROWS_AT_ONCE
+        n = self._posed.arm.n
+        usual = max(FEWEST_ROWS, NUMBERS_AT_ONCE // (6 * n * n))
+        at_once = self._posed.settings.chunk_rows or usual
         read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
         with closing(prefetch(read, from_item(3))) as chunks:
             for chunk in chunks:
