@@ -122,6 +122,7 @@ def test_poles_on_the_edge_are_stored(tmp_path: Path) -> None:
         assert (arrays["damping"][edge] == -1.0).all()
 
 
+@pytest.mark.slow
 def test_published_gains_come_from_one_command(tmp_path: Path) -> None:
     """`lqr` finds the equilibrium and the Acrobot's published gains, and its arm is brought up."""
     gains = tmp_path / "gains.npz"

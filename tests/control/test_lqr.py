@@ -61,7 +61,11 @@ def test_python_control_finds_the_same(model: robolin.StateSpace) -> None:
     assert found.poles.stable
 
 
-@pytest.mark.parametrize("seed", range(30))
+# a few of them are quick enough for every day
+SEEDS = [seed if seed < 4 else pytest.param(seed, marks=pytest.mark.slow) for seed in range(30)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_arms_are_regulated(seed: int) -> None:
     """The Riccati equation is met to 1e-10, the loop is stable, the nonlinear arm costs xᵀ P x."""
     arm = random_arm(100 + seed, 1 + seed % 7, seed % 2 == 1 and seed % 7 > 0, armature=True)
