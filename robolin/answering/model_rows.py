@@ -24,6 +24,8 @@ from robolin.trajectory.trajectory import Chunk
 
 # numbers of A and B in a part: few enough for the memory of one to be used for the next
 NUMBERS_AT_ONCE, FEWEST_ROWS = 1 << 20, 64
+# matrices of the size of A that an exponential has at hand at once
+MATRICES_AT_HAND = 4
 
 
 def answer_models(posed: PosedQuestion, work: ModelWork) -> Result | ResultStream:
@@ -106,7 +108,9 @@ class ModelRows:
     def chunks(self) -> Iterator[Chunk]:
         """The rows, some at a time."""
         n = self._posed.arm.n
-        usual = max(FEWEST_ROWS, NUMBERS_AT_ONCE // (6 * n * n))
+        sampled = self._work.wanted.dt is not None
+        numbers = 6 * n * n * (MATRICES_AT_HAND if sampled else 1)
+        usual = max(FEWEST_ROWS, NUMBERS_AT_ONCE // numbers)
         at_once = self._posed.settings.chunk_rows or usual
         read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
         with closing(prefetch(read, from_item(3))) as chunks:
