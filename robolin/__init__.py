@@ -130,6 +130,7 @@ if TYPE_CHECKING:
     from robolin.simulation.feedback_control import PDControl as PDControl
     from robolin.simulation.simulate import simulate as simulate
     from robolin.simulation.simulated_motion import Simulation as Simulation
+    from robolin.simulation.torques import Push as Push
     from robolin.simulation.torques import TorqueTable as TorqueTable
     from robolin.verification.verify import Verification as Verification
     from robolin.verification.verify import verify as verify
@@ -192,7 +193,7 @@ _PUBLIC = {
     "robolin.simulation.feedback_control": "ComputedTorque FeedbackControl PDControl",
     "robolin.simulation.simulate": "simulate",
     "robolin.simulation.simulated_motion": "Simulation",
-    "robolin.simulation.torques": "TorqueTable",
+    "robolin.simulation.torques": "Push TorqueTable",
     "robolin.verification.verify": "Verification verify",
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -219,6 +220,11 @@ def column_name(quantity: str, joint: str) -> str:
 
 def unit_of(quantity: str, kinds: Sequence[str]) -> str:
     """The unit of a named quantity of an arm whose joints have these kinds."""
+    return _unit_of(quantity, tuple(kinds))
+
+
+@cache
+def _unit_of(quantity: str, kinds: tuple[str, ...]) -> str:
     parts, words = QUANTITIES[quantity].parts, _words(kinds)
     if len(words) > 1 or any(part.startswith(SPATIAL) for part in parts):
         return _PER.join(_either(part, words) for part in parts)

@@ -64,8 +64,8 @@ ALLOWED = {
             "input_checks results wording"
         ),
         "control": (
-            "api arm arrays description errors evaluation files geometry input_checks kinematics "
-            "loops quantities simulation wording"
+            "api arm arrays description engine errors evaluation files geometry input_checks "
+            "kinematics loops quantities simulation wording"
         ),
         "generating": (
             "algebra arm arrays dynamics engine errors evaluation files input_checks kinematics "

@@ -10,29 +10,31 @@ from typing import Any
 import numpy as np
 
 from robolin.answering.answer import gathered
+from robolin.answering.feedback_arm import another_arm, differences, require_joints
 from robolin.answering.posed_question import file_label
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Numbers
 from robolin.errors import RobolinError
 from robolin.files.provenance_reader import open_bytes
-from robolin.files.provenance_writer import plain
 from robolin.files.stored import open_stored
 from robolin.input_checks import seconds_of
 from robolin.results.result import Result
 from robolin.simulation.feedback_control import FeedbackControl
+
+INTEGRAL = "/integral"
 
 
 @dataclass(frozen=True, eq=False)
 class StoredFeedback:
     """A control law from a file, its weights where they are there, and the file itself.
 
-    other_figures: whether the arm has changed since the gains were found
+    differ: what the arm has in other figures than the one that the gains were found for
     """
 
     law: FeedbackControl
     name: str
     digest: str
-    other_figures: bool
+    differ: list[str]
     Q: Floats | None = None
     R: Floats | None = None
 
@@ -45,21 +47,27 @@ class StoredFeedback:
     @property
     def line(self) -> str:
         """The control law in words."""
-        if self.law.time is None:
-            return f"τ₀ - K x, gains of {self.name}"
-        rows = np.size(self.law.time)
-        return f"τ₀ - K x, gains of {self.name} on straight lines between its {rows} rows"
+        parts = [f"τ₀ - K x, gains of {self.name}"]
+        if self.law.time is not None:
+            parts[0] += f" on straight lines between its {np.size(self.law.time)} rows"
+        if self.law.dt is not None:
+            parts.append(f"held for {self.law.dt:g} s")
+        return ", ".join(parts)
 
 
-def read_feedback(arm: Arm, path: str) -> StoredFeedback:
-    """The gains in a file, if they are for this arm."""
+def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedback:
+    """The gains in a file, if they are for this arm; with `any_figures`, for its joints."""
     name = file_label(path)
     with open_stored(path) as stored:
         found = gathered(stored.result_stream())
     with open_bytes(Path(path)) as stream:
         digest = hashlib.sha256(stream.read()).hexdigest()
-    _require_gains(arm, found, name)
-    changed = found.model is not None and plain(arm.figures) != found.model
+    _require_gains(found, name)
+    require_joints(arm, found, name)
+    differ = differences(arm, found)
+    if differ and not any_figures:
+        raise another_arm(differ, name)
+    _require_times(found, name)
     arrays = dict(found.stored())
     law = FeedbackControl(
         K=found["K"],
@@ -70,33 +78,61 @@ def read_feedback(arm: Arm, path: str) -> StoredFeedback:
         time=None if found.time is None else seconds_of(found.time, name),
         basis=arrays.get("basis"),
         P=found["P"],
+        integrals=_integral_rates(arm, found),
+        dt=_held_for(found),
     )
     weights: dict[str, Any] = {key: arrays[key] for key in ("Q", "R") if key in arrays}
-    return StoredFeedback(law, name, digest, changed, **weights)
+    return StoredFeedback(law, name, digest, differ, **weights)
 
 
-def _require_gains(arm: Arm, found: Result, name: str) -> None:
-    """Refuse what is no regulator, that of another arm, and one that cannot be run as it is."""
+def _require_gains(found: Result, name: str) -> None:
+    """Refuse what is no regulator, and one whose states an arm has not."""
     if found.verb != "lqr" or "K" not in found:
         hint = "`robolin lqr ARM -o gains.npz` stores gains"
         raise RobolinError(f"this is a result of {found.verb}, not of lqr", where=name, hint=hint)
-    if found.joints != arm.joint_names:
-        hint = f"'{arm.name}' has {', '.join(arm.joint_names)}"
-        message = f"the gains are for another arm, with the joints {', '.join(found.joints)}"
-        raise RobolinError(message, where=name, hint=hint)
-    states = _labels(found, "K")[1]
-    if any(label.endswith("/integral") for label in states):
-        message = "the gains have integrals among their states, which an arm has not"
-        raise RobolinError(message, where=name, hint="find them without --integral")
-    if "dt" in found.options and "time-varying" not in found.options:
-        message = "the gains are for torques held between samples"
-        raise RobolinError(message, where=name, hint="find them without --dt")
+    method = found.options.get("discretize", "zoh")
+    if method not in ("zoh", "euler"):
+        message = f"the states of a model by {method} are not those of the arm alone"
+        raise RobolinError(message, where=name, hint="find gains with --discretize zoh")
+
+
+def _require_times(found: Result, name: str) -> None:
+    """Refuse rows of gains that do not tell when they count, or in which coordinates."""
     if found.batch is not None and found.time is None:
         hint = "the motion they were found along needs a column 'time'"
         raise RobolinError("the gains do not tell when they count", where=name, hint=hint)
     if found.batch is not None and "basis" in found:
         message = "a motion with closed loops changes its coordinates from row to row"
         raise RobolinError(message, where=name, hint="find gains for one state")
+
+
+def _held_for(found: Result) -> float | None:
+    """The sample time of held torques; gains along a motion as a whole follow it at all times."""
+    if "dt" not in found.options or "time-varying" in found.options:
+        return None
+    return float(found.options["dt"])
+
+
+def _integral_rates(arm: Arm, found: Result) -> Numbers | None:
+    """How fast integrals grow with the states: C - D K of the outputs that are integrated."""
+    inputs, states = _labels(found, "K")
+    outputs = [label.removesuffix(INTEGRAL) for label in states if label.endswith(INTEGRAL)]
+    if not outputs:
+        return None
+    from robolin.control.linear_model import state_space
+
+    model = state_space(
+        arm,
+        found["q"],
+        found["qd"],
+        tau=found["tau"],
+        actuated=[label.removesuffix("/effort") for label in inputs],
+        outputs=outputs,
+        reference=str(found.options.get("reference", "world")),
+    )
+    whole = np.concatenate([model.C, np.zeros((*model.batch, len(outputs), len(outputs)))], axis=-1)
+    rates: Numbers = whole - model.D @ found["K"]
+    return rates
 
 
 def _labels(found: Result, name: str) -> tuple[tuple[str, ...], ...]:

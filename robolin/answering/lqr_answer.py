@@ -17,7 +17,8 @@ from robolin.answering.model_arrays import (
     model_point_arrays,
 )
 from robolin.answering.model_question import ModelQuestion, model_question, require_model_sense
-from robolin.answering.model_rows import Arrays, ModelWork, answer_models
+from robolin.answering.model_rows import answer_models
+from robolin.answering.model_work import Arrays, ModelWork
 from robolin.answering.poles_answer import pole_lines
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question

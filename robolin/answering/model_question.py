@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from robolin.answering.given_states import States
 from robolin.answering.loop_answer import closed_state
 from robolin.answering.loop_options import LoopOptions, loop_options
 from robolin.answering.question import Question
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Mask
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, number
 
@@ -57,6 +59,21 @@ class ModelQuestion:
             method=self.discretize,
             jobs=jobs,
         )
+
+    def bearable(self, values: Mapping[str, Floats]) -> Mask:
+        """(rows,): whether no passive joint would have to give a torque, as far as that is quick.
+
+        Closed loops are not looked at: motors may bear there what passive joints do not.
+        """
+        from robolin.control.actuation import actuated_places
+        from robolin.control.operating_point import passive_joints_rest
+
+        rows = len(values["q"])
+        if self.arm.loops:
+            return np.ones(rows, dtype=bool)
+        driven = actuated_places(self.arm, self.actuated, self.passive)
+        found: Mask = passive_joints_rest(self.arm, values, driven)
+        return found
 
     def trimmed(self, q: Floats) -> Trim:
         """The equilibrium near q."""
@@ -110,7 +127,7 @@ def seconds(question: Question, label: str) -> float | None:
     typed = FlagText(f"--{label}", text)
     value = number(typed, text)
     if not value > 0.0:
-        raise typed.wrong("a time of more than 0 s is needed")
+        raise typed.wrong("a time of more than 0 s is needed", f"for example --{label} 0.01")
     return value
 
 

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
-from robolin.answering.model_question import NEEDS, ModelQuestion
+from robolin.answering.model_question import NEEDS
+from robolin.answering.model_work import Arrays, ModelWork
 from robolin.answering.motion import NeededValues, one_state
 from robolin.answering.posed_question import PosedQuestion, arm_inputs
 from robolin.answering.row_source import RowSource
+from robolin.answering.tolerated_rows import answered_rows, blank_rows
 from robolin.arrays import Floats
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError, UsageError
-from robolin.results.result import Array, Footer, Result, ResultStream
+from robolin.results.result import Footer, Result, ResultStream
 from robolin.trajectory.read import pieces
 from robolin.trajectory.trajectory import Chunk
 
-Arrays = tuple[Array, ...]
-
-# a model of seven joints has 600 numbers: these rows keep a part within a few megabytes
-ROWS_AT_ONCE = 2048
-
-
-@dataclass(frozen=True)
-class ModelWork:
-    """What is made of a state (n,) or of states (rows, n), and what the contract tells of it."""
-
-    wanted: ModelQuestion
-    arrays: Callable[[Mapping[str, Floats]], Arrays]
-    lines: dict[str, Any] = field(default_factory=dict)
+# numbers of A and B in a part: few enough for the memory of one to be used for the next
+NUMBERS_AT_ONCE, FEWEST_ROWS = 1 << 20, 64
+# matrices of the size of A that an exponential has at hand at once
+MATRICES_AT_HAND = 4
 
 
 def answer_models(posed: PosedQuestion, work: ModelWork) -> Result | ResultStream:
@@ -79,6 +71,8 @@ class ModelRows:
         self._tolerant = posed.states.on_bad_row == NAN
         self._unanswered = 0
         self._doubtful = DoubtfulStates(posed, divides=True)
+        # an answer of some rows, as soon as there is one: others have its shape
+        self._like: Arrays | None = None
 
     def stream(self) -> ResultStream:
         """All parts, and after the last one what was noticed on the way."""
@@ -102,12 +96,28 @@ class ModelRows:
                 yield part
 
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
+        """Parts in order; rows before the first answer wait for it, since it tells their shape."""
+        waiting: list[Chunk] = []
         for chunk in self.chunks():
-            yield self.part(chunk, self._arrays(chunk)), chunk
+            arrays = self._tolerated(chunk) if self._tolerant else self._arrays(chunk)
+            if arrays is None:
+                waiting.append(replace(chunk, columns={}))
+                continue
+            for early in waiting:
+                yield self.part(early, blank_rows(arrays, early.rows)), early
+            waiting.clear()
+            yield self.part(chunk, arrays), chunk
+        if waiting:
+            hint = "the shape of an answer is not known without one"
+            raise RobolinError("no row has an answer", where=self._motion.file, hint=hint)
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, some at a time."""
-        at_once = self._posed.settings.chunk_rows or ROWS_AT_ONCE
+        n = self._posed.arm.n
+        sampled = self._work.wanted.dt is not None
+        numbers = 6 * n * n * (MATRICES_AT_HAND if sampled else 1)
+        usual = max(FEWEST_ROWS, NUMBERS_AT_ONCE // numbers)
+        at_once = self._posed.settings.chunk_rows or usual
         read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
         with closing(prefetch(read, from_item(3))) as chunks:
             for chunk in chunks:
@@ -129,18 +139,29 @@ class ModelRows:
         )
 
     def _arrays(self, chunk: Chunk) -> Arrays:
-        """The answers of some rows; NaN in those without one, where that was asked for."""
-        gaps = np.zeros(chunk.rows, bool) if chunk.gaps is None else np.array(chunk.gaps)
-        if gaps.any():
-            return self._with_gaps(chunk, gaps)
+        """The answers of some rows, each of which must have one."""
         try:
             return self._work.arrays(chunk.columns)
         except UsageError:
             raise
         except RobolinError:
-            if self._tolerant:
-                return self._with_gaps(chunk, gaps)
             raise self._complaint(chunk) from None
+
+    def _tolerated(self, chunk: Chunk) -> Arrays | None:
+        """The answers of some rows, NaN in those without one; None where no row had one so far."""
+        whole = np.ones(chunk.rows, bool) if chunk.gaps is None else ~np.array(chunk.gaps)
+        found = answered_rows(self._work, chunk.columns, whole)
+        answered = sum(len(rows) for rows, _ in found)
+        self._unanswered += chunk.rows - answered
+        if found:
+            self._like = found[0][1]
+        if self._like is None:
+            return None
+        arrays = blank_rows(self._like, chunk.rows)
+        for rows, some in found:
+            for array, values in zip(arrays, some, strict=True):
+                array.values[rows] = values.values
+        return arrays
 
     def _complaint(self, chunk: Chunk) -> RobolinError:
         """What is wrong with the first row that has no answer, and where it stands."""
@@ -152,26 +173,6 @@ class ModelRows:
             except RobolinError as error:
                 return located(error, chunk.place(row))
         return RobolinError("some rows have no answer together", where=chunk.place(0))
-
-    def _with_gaps(self, chunk: Chunk, gaps: Any) -> Arrays:
-        """Row by row: those without an answer are NaN."""
-        answers: list[Arrays | None] = []
-        for row in range(chunk.rows):
-            try:
-                answers.append(None if gaps[row] else self._work.arrays(_row(chunk, row)))
-            except UsageError:
-                raise
-            except RobolinError:
-                answers.append(None)
-        self._unanswered += sum(found is None for found in answers)
-        first = next((found for found in answers if found is not None), None)
-        if first is None:
-            hint = "the shape of an answer is not known without one"
-            raise RobolinError("no row has an answer", where=chunk.place(0), hint=hint)
-        return tuple(
-            replace(array, values=_stacked([found and found[i].values for found in answers], array))
-            for i, array in enumerate(first)
-        )
 
     def footer(self, rows: int) -> Footer:
         """What the result includes, and where it comes from."""
@@ -185,10 +186,3 @@ class ModelRows:
 
 def _row(chunk: Chunk, row: int) -> dict[str, Floats]:
     return {name: column[row] for name, column in chunk.columns.items()}
-
-
-def _stacked(rows: list[Any], like: Array) -> Any:
-    """Rows below each other; whole numbers become real where one is missing."""
-    kind = complex if np.iscomplexobj(like.values) else float
-    missing = np.full(like.values.shape, np.nan, dtype=kind)
-    return np.stack([missing if values is None else values for values in rows])

@@ -16,7 +16,8 @@ from robolin.answering.model_arrays import (
     model_point_arrays,
 )
 from robolin.answering.model_question import model_question, require_model_sense
-from robolin.answering.model_rows import Arrays, ModelWork, answer_models
+from robolin.answering.model_rows import answer_models
+from robolin.answering.model_work import Arrays, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.arrays import Floats
@@ -65,10 +66,15 @@ def pole_arrays(poles: Poles) -> Arrays:
         stability[poles.stability == word] = number
     # the time constant is infinite on the edge, its inverse is a number
     decay = np.where(poles.stability == "edge", 0.0, -poles.rates.real)
+    frequency = poles.frequency
+    if poles.model.dt is not None:
+        # a pole at 0 is gone after one sample; it is told like the smallest number there is
+        fastest = -np.log(np.finfo(float).tiny) / poles.model.dt
+        frequency, decay = np.minimum(frequency, fastest), np.minimum(decay, fastest)
     joints, modes = poles.model.arm.joint_names, mode_labels(poles.values.shape[-1])
     return (
         mode_array("poles", poles.values, "1/s" if poles.model.dt is None else "1"),
-        mode_array("frequency", poles.frequency, "rad/s"),
+        mode_array("frequency", frequency, "rad/s"),
         mode_array("damping", poles.damping, "1"),
         mode_array("decay", decay, "1/s"),
         mode_array("stability", stability, "1"),
@@ -90,6 +96,8 @@ def pole_lines(poles: Poles) -> dict[str, Any]:
 def _pace(poles: Poles, mode: int) -> str:
     """The time constant of a mode."""
     constant = float(poles.time_constant[mode])
+    if constant == 0.0:
+        return "gone after one sample"
     if not np.isfinite(constant):
         return f"neither decays nor grows within {poles.bound[mode]:.1g}/s"
     return f"{'decays' if constant > 0.0 else 'grows'} in {abs(constant):.4g} s"

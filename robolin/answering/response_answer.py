@@ -10,7 +10,8 @@ import numpy as np
 from robolin.answering.given_states import States
 from robolin.answering.model_arrays import INPUT, OUTPUT, either, model_lines, model_point_arrays
 from robolin.answering.model_question import model_question, require_model_sense, seconds
-from robolin.answering.model_rows import Arrays, ModelWork, answer_models
+from robolin.answering.model_rows import answer_models
+from robolin.answering.model_work import Arrays, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.arrays import Floats, Numbers

@@ -8,17 +8,19 @@ import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.feedback_file import StoredFeedback, read_feedback
+from robolin.answering.followed_motion import FollowedMotion, followed_motion, read_noted
 from robolin.answering.given_states import States
 from robolin.answering.joint_values import per_joint
 from robolin.answering.loop_answer import closed_state
 from robolin.answering.loop_options import loop_options
-from robolin.answering.posed_question import PosedQuestion, file_label
+from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.answering.simulate_result import SimulatedMotion, motion_result
 from robolin.answering.simulate_torque import (
     constant_torque,
     control_law,
     control_line,
+    disturbance,
     holds,
     require_one_drive,
 )
@@ -30,12 +32,10 @@ from robolin.number_texts import FlagText, number
 from robolin.results.result import Result
 from robolin.simulation.equations import Form
 from robolin.simulation.schedule import Integrator, Schedule, scheduled
-from robolin.simulation.simulate import SimulationTask
+from robolin.simulation.simulate import SimulationTask, with_samples_met
 from robolin.simulation.simulate import run as simulated
 from robolin.simulation.simulated_motion import Simulation
 from robolin.simulation.torques import AnyTorque, TorqueTable
-from robolin.trajectory.read import read_trajectory
-from robolin.trajectory.trajectory import Trajectory
 from robolin.wording import counted
 
 
@@ -46,8 +46,8 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     loops = loop_options(question)
     loops.require_useful(arm)
     files: dict[str, str] = {}
-    stored = _feedback(posed, files)
-    q, qd, begun = _beginning(posed, files, stored)
+    stored, followed = _feedback(posed, files), followed_motion(posed, files)
+    q, qd, begun = _beginning(posed, files, stored or followed)
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
@@ -61,12 +61,14 @@ def answer_simulate(posed: PosedQuestion) -> Result:
         arm,
         schedule,
         hold=holds(question),
-        control=stored.law if stored else control_law(question, arm),
+        control=stored.law if stored else control_law(question, arm, followed),
         form=cast(Form, question.text("state") or "rates"),
         limits=not question.asked("ignore-limits"),
         jobs=posed.settings.jobs,
         baumgarte=loops.baumgarte,
+        disturbance=disturbance(question, arm),
     )
+    task = with_samples_met(task)
     motion = simulated(task, q, qd, tau)
     ends_only = many and not _asks_for_rows(question, schedule)
     cost = _cost(posed, stored, motion)
@@ -79,10 +81,10 @@ def _feedback(posed: PosedQuestion, files: dict[str, str]) -> StoredFeedback | N
     path = posed.question.text("feedback")
     if path is None:
         return None
-    stored = read_feedback(posed.arm, path)
+    stored = read_feedback(posed.arm, path, posed.question.asked("other-figures"))
     files[stored.name] = stored.digest
-    if stored.other_figures:
-        posed.warn(f"{stored.name}: the gains were found for other figures of the arm")
+    if stored.differ:
+        posed.warn(f"{stored.name}: the gains are for another arm: {'; '.join(stored.differ[:3])}")
     return stored
 
 
@@ -92,7 +94,12 @@ def _cost(posed: PosedQuestion, stored: StoredFeedback | None, motion: Simulatio
         return ""
     from robolin.control.closed_loop import law_cost
 
-    found = law_cost(posed.arm, stored.law, stored.Q, stored.R, motion)
+    no_cross_term = np.zeros((len(stored.Q), len(stored.R)))
+    try:
+        found = law_cost(posed.arm, stored.law, (stored.Q, stored.R, no_cross_term), motion)
+    except UsageError as error:
+        posed.note(f"no cost is told: {error.message}")
+        return ""
     total = f"{float(found.spent + found.left):.8g}"
     told = f"{total}, of which {float(found.left):.3g} after its end; xᵀPx at the beginning"
     text = f"{told} is {float(found.predicted):.8g}"
@@ -150,7 +157,13 @@ def _asks_for_rows(question: Question, schedule: Schedule) -> bool:
 
 def _require_one_stdin(question: Question, arm: str) -> None:
     initial, trajectory = question.text("initial"), question.text("trajectory")
-    given = {"the arm": arm, "--initial": initial, "--trajectory": trajectory}
+    follow = question.text("follow")
+    given = {
+        "the arm": arm,
+        "--initial": initial,
+        "--trajectory": trajectory,
+        "--follow": follow,
+    }
     piped = [name for name, path in given.items() if path == "-"]
     if len(piped) > 1:
         message = f"{piped[0]} is read from standard input already"
@@ -158,18 +171,18 @@ def _require_one_stdin(question: Question, arm: str) -> None:
 
 
 def _beginning(
-    posed: PosedQuestion, files: dict[str, str], stored: StoredFeedback | None
+    posed: PosedQuestion, files: dict[str, str], way: StoredFeedback | FollowedMotion | None
 ) -> tuple[Floats, Floats, str]:
     """q and q̇ to start from, and where they come from in words."""
     initial = posed.question.text("initial")
-    if stored is not None and initial is None and not posed.states.typed:
-        return _near(posed, stored)
+    if way is not None and initial is None and not posed.states.typed:
+        return _near(posed, way)
     if initial is None:
         typed = posed.states.typed
         given = [f"--{name}" for name in ("q", "qd") if name in typed]
         q, qd = (np.array(_start(posed, name)) for name in ("q", "qd"))
         return q, qd, f"{' and '.join(given)} given" if given else "at rest at q = 0"
-    read, file = _read(posed, initial, ("q",), ("qd",), files)
+    read, file = read_noted(posed, initial, ("q",), ("qd",), files)
     assert read.q is not None, "positions are needed"
     rows = f"{counted(read.rows, 'row')} of {file}"
     if read.qd is None:
@@ -177,14 +190,15 @@ def _beginning(
     return read.q, read.qd, rows
 
 
-def _near(posed: PosedQuestion, stored: StoredFeedback) -> tuple[Floats, Floats, str]:
-    """Where the gains begin, or as far from there as was asked for."""
-    q, qd = stored.start
+def _near(posed: PosedQuestion, way: StoredFeedback | FollowedMotion) -> tuple[Floats, Floats, str]:
+    """Where gains or a motion to follow begin, or as far from there as was asked for."""
+    q, qd = way.start
     text = posed.question.text("offset")
     if text is None:
-        return q, qd, f"where the gains of {stored.name} begin"
+        what = "the gains of " if isinstance(way, StoredFeedback) else ""
+        return q, qd, f"where {what}{way.name} begin{'s' * (not what)}"
     offset = per_joint(FlagText("--offset", text), posed.arm, True)
-    return advanced(posed.arm, q, offset), qd, f"--offset from where {stored.name} begins"
+    return advanced(posed.arm, q, offset), qd, f"--offset from where {way.name} begins"
 
 
 def _start(posed: PosedQuestion, name: str) -> list[float]:
@@ -212,7 +226,7 @@ def _torque(posed: PosedQuestion, files: dict[str, str]) -> tuple[AnyTorque, str
 def _torque_table(
     posed: PosedQuestion, path: str, files: dict[str, str]
 ) -> tuple[TorqueTable, str]:
-    read, file = _read(posed, path, ("tau",), (), files)
+    read, file = read_noted(posed, path, ("tau",), (), files)
     if read.time is None:
         hint = "torques between rows need it"
         raise RobolinError("there is no column 'time'", where=file, hint=hint)
@@ -222,18 +236,3 @@ def _torque_table(
         span = f"{time[0]:g} s to {time[-1]:g} s"
         posed.note(f"{file}: it has torques from {span}; outside, its nearest row counts")
     return TorqueTable(time, read.tau), f"efforts of {file}, linear between rows"
-
-
-def _read(
-    posed: PosedQuestion,
-    path: str,
-    needs: tuple[str, ...],
-    optional: tuple[str, ...],
-    files: dict[str, str],
-) -> tuple[Trajectory, str]:
-    """A trajectory file, noted among the inputs, and its name."""
-    read = read_trajectory(path, posed.arm.joint_names, needs, optional)
-    file = file_label(path)
-    files[file] = read.digest
-    posed.note(*(f"{file}: {note}" for note in read.notes))
-    return read, file

@@ -16,6 +16,7 @@ from robolin.results.result import Array, Result
 from robolin.simulation.feedback_control import FeedbackControl
 from robolin.simulation.simulate import SimulationTask
 from robolin.simulation.simulated_motion import Simulation
+from robolin.simulation.torques import Push
 
 _NUMBERS = (
     *("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov"),
@@ -106,6 +107,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
         **_closures(task),
         "torque": simulated.driven,
         "torque limits": limits if task.limits else "ignored",
+        **_disturbance(task),
         **({"cost": simulated.cost} if simulated.cost else {}),
         "energy error": f"{motion.energy_drift.max():.3g} J at most, beside kinetic energies "
         f"up to {motion.kinetic_energy.max():.3g} J",
@@ -117,6 +119,18 @@ def _means(task: SimulationTask) -> str:
     if task.arm.has_mimic:
         return "elimination in the mass matrix"
     return "articulated bodies" if task.form == "rates" else "algorithm 8.1"
+
+
+def _disturbance(task: SimulationTask) -> dict[str, str]:
+    """What acts besides the motors, if anything does."""
+    push = task.disturbance
+    if not isinstance(push, Push):
+        return {}
+    always = push.start == 0.0 and not np.isfinite(push.stop)
+    when = "always" if always else f"from {push.start:g} to {push.stop:g} s"
+    pushed = zip(task.arm.joint_names, np.asarray(push.tau).tolist(), strict=True)
+    listed = ", ".join(f"{name} {value:g}" for name, value in pushed if value)
+    return {"disturbance": f"{listed or 'none'}, {when}; efforts are without it"}
 
 
 def _closures(task: SimulationTask) -> dict[str, str]:

@@ -12,9 +12,11 @@ from robolin.errors import UsageError
 from robolin.number_texts import FlagText, figure, number
 
 if TYPE_CHECKING:
+    from robolin.answering.followed_motion import FollowedMotion
     from robolin.arm import Arm
     from robolin.simulation.controllers import Law
     from robolin.simulation.feedback_control import ComputedTorque, PDControl
+    from robolin.simulation.torques import Push
 
 RATE, POSE, PD, COMPUTED = "rate", "pose", "pd", "computed-torque"
 TRACKING = (PD, COMPUTED)
@@ -33,7 +35,28 @@ def constant_torque(question: Question, arm: Arm) -> list[float]:
     return per_joint(FlagText("--tau", text), arm, False) if text else [0.0] * arm.n
 
 
-def control_law(question: Question, arm: Arm) -> Law | None:
+def disturbance(question: Question, arm: Arm) -> Push | None:
+    """The torque from elsewhere that was asked for, as VALUES or VALUES@FROM:TO."""
+    from robolin.simulation.torques import Push
+
+    text = question.text("disturb")
+    if text is None:
+        return None
+    values, at, window = text.partition("@")
+    tau = per_joint(FlagText("--disturb", values), arm, False)
+    if not at:
+        return Push(tau)
+    typed = FlagText("--disturb", text)
+    parts = window.split(":")
+    if len(parts) != 2:
+        raise typed.wrong("the time is not FROM:TO", "for example elbow=5@0.5:0.7, in s")
+    start, stop = (number(typed, part) for part in parts)
+    if not 0.0 <= start < stop:
+        raise typed.wrong("it ends before it begins", "for example elbow=5@0.5:0.7, in s")
+    return Push(tau, start, stop)
+
+
+def control_law(question: Question, arm: Arm, followed: FollowedMotion | None) -> Law | None:
     """The control law that was asked for, but for gains in a file."""
     from robolin.simulation.controllers import PoseControl, RateControl
 
@@ -41,7 +64,7 @@ def control_law(question: Question, arm: Arm) -> Law | None:
     if control is None:
         return None
     if control in TRACKING:
-        return _tracking(question, arm)
+        return _tracking(question, arm, followed)
     gain = 1.0 if gains is None else _one_or_per_joint(FlagText("--gain", gains), arm)
     if control == RATE:
         return RateControl(gain)
@@ -58,14 +81,21 @@ def control_law(question: Question, arm: Arm) -> Law | None:
     return PoseControl(frame, position, rotation, gain, **stiffness)
 
 
-def _tracking(question: Question, arm: Arm) -> PDControl | ComputedTorque:
+def _tracking(
+    question: Question, arm: Arm, followed: FollowedMotion | None
+) -> PDControl | ComputedTorque:
     from robolin.simulation.feedback_control import ComputedTorque, PDControl
 
+    kp, kd = (_gain(question, label, usual, arm) for label, usual in (("kp", 100.0), ("kd", 20.0)))
+    pd = question.text("control") == PD
+    if followed is not None:
+        motion, time = (followed.q, followed.qd), followed.time
+        if pd:
+            return PDControl(*motion, kp=kp, kd=kd, time=time)
+        return ComputedTorque(*motion, followed.qdd, kp=kp, kd=kd, time=time)
     goal = question.text("goal")
     q = [0.0] * arm.n if goal is None else per_joint(FlagText("--goal", goal), arm, True, True)
-    kp, kd = (_gain(question, label, usual, arm) for label, usual in (("kp", 100.0), ("kd", 20.0)))
-    law = PDControl if question.text("control") == PD else ComputedTorque
-    return law(q, kp=kp, kd=kd)
+    return (PDControl if pd else ComputedTorque)(q, kp=kp, kd=kd)
 
 
 def _gain(question: Question, label: str, usual: float, arm: Arm) -> float | list[float]:
@@ -77,10 +107,13 @@ def control_line(question: Question) -> str:
     """The control law in words."""
     if question.text("control") in TRACKING:
         kp, kd = (question.text(label) or usual for label, usual in (("kp", "100"), ("kd", "20")))
-        to = f"kp = {kp}, kd = {kd}, to {question.text('goal') or '0'}"
+        follow = question.options.get("follow")
+        goal = f"along {follow}" if follow else f"to {question.text('goal') or '0'}"
+        to = f"kp = {kp}, kd = {kd}, {goal}"
+        law = "kp (q₀ - q) + kd (q̇₀ - q̇)" if follow else "kp (q₀ - q) - kd q̇"
         if question.text("control") == PD:
-            return f"kp (q₀ - q) - kd q̇ and what carries weight and loads; {to}"
-        return f"inverse dynamics of kp (q₀ - q) - kd q̇; {to}"
+            return f"{law} and what carries weight and loads; {to}"
+        return f"inverse dynamics of {'q̈₀ + ' if follow else ''}{law}; {to}"
     more = "weight, loads and losses made up for"
     gain = f"c = {question.text('gain') or '1'}"
     if question.text("control") == RATE:
@@ -98,9 +131,14 @@ def require_one_drive(question: Question) -> None:
     if len(chosen) > 1:
         hint = "the torque comes from one of them"
         raise UsageError(f"cannot go together with {chosen[1]}", where=chosen[0], hint=hint)
-    if "offset" in question.asks and "feedback" not in question.asks:
-        raise UsageError("has no effect here", where="--offset", hint="it is for --feedback")
-    _require_control(question, ("goal", "kp", "kd"), TRACKING)
+    for name, others in (("offset", ("feedback", "follow")), ("other-figures", ("feedback",))):
+        if name in question.asks and not set(others) & set(question.asks):
+            hint = f"it is for {' and '.join(f'--{other}' for other in others)}"
+            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+    if "goal" in question.asks and "follow" in question.asks:
+        hint = "the arm goes to one pose, or along a motion"
+        raise UsageError("cannot go together with --follow", where="--goal", hint=hint)
+    _require_control(question, ("goal", "follow", "kp", "kd"), TRACKING)
     _require_control(question, ("gain",), (RATE, POSE))
     _require_control(question, ("target", "position-gain", "orientation-gain"), (POSE,))
 

@@ -12,7 +12,8 @@ from robolin.answering.model_arrays import (
     units_line,
 )
 from robolin.answering.model_question import model_question, require_model_sense
-from robolin.answering.model_rows import Arrays, ModelWork, answer_models
+from robolin.answering.model_rows import answer_models
+from robolin.answering.model_work import Arrays, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.arrays import Floats

@@ -11,7 +11,8 @@ import numpy as np
 from robolin.answering.lqr_answer import gain_arrays
 from robolin.answering.model_arrays import model_lines, model_point_arrays
 from robolin.answering.model_question import NEEDS, ModelQuestion
-from robolin.answering.model_rows import Arrays, ModelRows, ModelWork
+from robolin.answering.model_rows import ModelRows
+from robolin.answering.model_work import Arrays, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.regulator_weights import effort_weights, state_weights
 from robolin.answering.trajectory_answer import opened_rows

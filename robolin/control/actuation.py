@@ -28,7 +28,9 @@ def actuated_places(arm: Arm, actuated: JointNames, passive: JointNames) -> tupl
         without = joint_places(arm, "passive", passive or ())
         places = tuple(i for i in range(arm.n) if i not in without)
     if not places:
-        raise UsageError("no joint has a motor", where="actuated", hint="name one joint at least")
+        raise UsageError(
+            "no joint has a motor", where="actuated", hint="one at least has to have one"
+        )
     return places
 
 
@@ -62,6 +64,8 @@ def negligible(tau: Array) -> Array:
 def require_no_passive_torque(arm: Arm, tau: Array, actuated: Sequence[int]) -> Array:
     """The torques with exact zeros at passive joints, which must not be asked for any."""
     without = passive_places(arm, actuated)
+    if not without:
+        return tau
     asked = np.abs(tau[..., without])
     if (asked > negligible(tau)).any():
         raise passive_torque(arm, tau, without)
@@ -80,5 +84,5 @@ def passive_torque(arm: Arm, tau: Array, without: Sequence[int]) -> RobolinError
     return RobolinError(
         f"{state}joint '{joint.name}' is passive and would have to give {size} here",
         where=arm.source,
-        hint="robolin.trim finds an equilibrium nearby; or let the joint be actuated",
+        hint="trim (--trim) finds an equilibrium nearby; or let the joint be actuated",
     )

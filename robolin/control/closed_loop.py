@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import JointValues
 from robolin.control.regulator import Regulator
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.time_varying import TimeVaryingRegulator
 from robolin.errors import UsageError
 from robolin.geometry.configuration import difference
-from robolin.input_checks import Array, array_of
+from robolin.input_checks import Array
 from robolin.simulation.feedback_control import FeedbackControl
 from robolin.simulation.simulated_motion import Simulation
+
+# discretizations whose states are the arm's; those of the others have torques in them
+OWN_STATES = (None, "zoh", "euler")
+# how far a row may be from a sample, beside the sample time
+ON_TIME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +49,12 @@ class FeedbackCost:
 
 def feedback(regulator: Regulator) -> FeedbackControl:
     """The regulator as a control law for `simulate`: τ = τ₀ - K x at the joints with a motor."""
-    require_plain(regulator)
     model = regulator.model
-    if model.dt is not None:
-        hint = "regulator.sampled_motion(q, qd, samples=…) holds them"
-        raise UsageError("the gains are for torques held between samples", where="dt", hint=hint)
+    if model.batch:
+        raise UsageError(f"there are {model.batch} regulators", hint="take one point, or tvlqr")
+    if model.method not in OWN_STATES:
+        message = f"the states of a model by {model.method} are not those of the arm alone"
+        raise UsageError(message, where="method", hint="zoh and euler keep them")
     return FeedbackControl(
         K=regulator.K,
         q=model.q,
@@ -59,17 +63,22 @@ def feedback(regulator: Regulator) -> FeedbackControl:
         actuated=[model.arm.joint_names[i] for i in model.actuated],
         basis=model.basis,
         P=regulator.P,
+        integrals=_integral_rates(regulator),
+        dt=model.dt,
     )
 
 
-def require_plain(regulator: Regulator) -> None:
-    """One regulator, whose state is that of the arm."""
-    model = regulator.model
-    if model.batch:
-        raise UsageError(f"there are {model.batch} regulators", hint="take one point, or tvlqr")
-    if len(model.states) > 2 * model.freedoms:
-        hint = "leave out the integrals, or integrate them in a torque function of your own"
-        raise UsageError("integral action has states of its own, which an arm has not", hint=hint)
+def _integral_rates(regulator: Regulator) -> Array | None:
+    """(i, N): how fast integrals grow with the states of the closed loop; None without any."""
+    model, own = regulator.model, 2 * regulator.model.freedoms
+    more = len(model.states) - own
+    if not more:
+        return None
+    grown = model.A[own:] - model.B[own:] @ regulator.K
+    if model.dt is None:
+        return grown
+    grown[:, own:] -= np.eye(more)
+    return grown / model.dt
 
 
 def feedback_along(regulator: TimeVaryingRegulator, start: float = 0.0) -> FeedbackControl:
@@ -92,31 +101,42 @@ def feedback_along(regulator: TimeVaryingRegulator, start: float = 0.0) -> Feedb
 def feedback_cost(regulator: Regulator, motion: Simulation) -> FeedbackCost:
     """The cost of a simulated motion, and xᵀ P x beside it.
 
-    By Simpson's rule over its rows; of a discrete regulator, the sum over all rows but the last.
+    By Simpson's rule over its rows; of a discrete regulator, the sum over all samples but the last.
     """
-    model = regulator.model
-    x = states_of(regulator, motion.q, motion.qd)
-    u = (motion.tau - model.tau)[..., list(model.actuated)]
-    rate = _rate(x, u, regulator.Q, regulator.R)
-    rate = rate + 2.0 * np.einsum("...i,ij,...j->...", x, regulator.N, u)
-    spent = _integral(motion, rate) if model.dt is None else rate[..., :-1].sum(axis=-1)
-    return FeedbackCost(spent, regulator.cost(x[..., -1, :]), regulator.cost(x[..., 0, :]))
+    law, N = feedback(regulator), regulator.N
+    return law_cost(regulator.model.arm, law, (regulator.Q, regulator.R, N), motion)
 
 
 def law_cost(
-    arm: Arm, law: FeedbackControl, Q: Array, R: Array, motion: Simulation
+    arm: Arm, law: FeedbackControl, weights: tuple[Array, Array, Array], motion: Simulation
 ) -> FeedbackCost:
-    """The same for a control law about one point that says P, without a cross term."""
+    """The same for a control law about one point that says P."""
     driven = [arm.joint_names.index(name) for name in law.actuated or arm.joint_names]
-    x = _states(arm, law.q, law.qd, law.basis, motion.q, motion.qd)
+    x = _states(arm, law, motion)
     u = (motion.tau - np.asarray(law.tau, dtype=float))[..., driven]
+    Q, R, N = weights
+    rate = sum(
+        factor * np.einsum("...i,ij,...j->...", left, matrix, right)
+        for factor, left, matrix, right in ((1.0, x, Q, x), (1.0, u, R, u), (2.0, x, N, u))
+        if matrix.any()
+    )
     to_go = np.einsum("...i,ij,...j->...", x, np.asarray(law.P, dtype=float), x)
-    return FeedbackCost(_integral(motion, _rate(x, u, Q, R)), to_go[..., -1], to_go[..., 0])
+    if law.dt is None:
+        return FeedbackCost(_integral(motion, rate), to_go[..., -1], to_go[..., 0])
+    rows = _samples(motion, law.dt)
+    spent = np.take(rate, rows[:-1], axis=-1).sum(axis=-1)
+    return FeedbackCost(spent, to_go[..., rows[-1]], to_go[..., 0])
 
 
-def _rate(x: Array, u: Array, Q: Array, R: Array) -> Array:
-    """xᵀQx + uᵀRu."""
-    return np.einsum("...i,ij,...j->...", x, Q, x) + np.einsum("...i,ij,...j->...", u, R, u)
+def _samples(motion: Simulation, dt: float) -> list[int]:
+    """The rows at samples, every one of which must be there."""
+    count = int(motion.time[-1] / dt + ON_TIME) + 1
+    rows = np.searchsorted(motion.time, dt * np.arange(count) - ON_TIME * dt)
+    if (np.abs(motion.time[rows] - dt * np.arange(count)) > ON_TIME * dt).any():
+        hint = "keep a row at every sample"
+        raise UsageError("a cost by samples needs the motion at all of them", hint=hint)
+    found: list[int] = rows.tolist()
+    return found
 
 
 def _integral(motion: Simulation, rate: Array) -> Array:
@@ -125,21 +145,11 @@ def _integral(motion: Simulation, rate: Array) -> Array:
     return found
 
 
-def states_of(regulator: Regulator, q: JointValues, qd: JointValues) -> Array:
-    """x (..., N) of states of the arm, as the regulator sees them."""
-    model = regulator.model
-    return _states(model.arm, model.q, model.qd, model.basis, q, qd)
-
-
-def _states(
-    arm: Arm,
-    q0: JointValues,
-    qd0: JointValues,
-    basis: ArrayLike | None,
-    q: JointValues,
-    qd: JointValues,
-) -> Array:
-    dq, dqd = difference(arm, q0, q), array_of(arm, "qd", qd) - array_of(arm, "qd", qd0)
-    if basis is not None:
-        dq, dqd = dq @ np.asarray(basis), dqd @ np.asarray(basis)
-    return np.concatenate([dq, dqd], axis=-1)
+def _states(arm: Arm, law: FeedbackControl, motion: Simulation) -> Array:
+    """x (..., rows, N) along a motion, as the control law sees it."""
+    dq = difference(arm, law.q, motion.q)
+    dqd = motion.qd - np.asarray(law.qd, dtype=float)
+    if law.basis is not None:
+        dq, dqd = dq @ np.asarray(law.basis), dqd @ np.asarray(law.basis)
+    more = () if motion.integrals is None else (motion.integrals,)
+    return np.concatenate([dq, dqd, *more], axis=-1)

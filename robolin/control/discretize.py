@@ -41,7 +41,8 @@ def discretized(model: StateSpace, dt: float, method: Discretization = "zoh") ->
     if method not in METHODS:
         hint = f"methods are {', '.join(METHODS)}"
         raise UsageError(f"there is no discretization '{method}'", where="method", hint=hint)
-    return replace(model, **METHODS[method](model, float(dt))._asdict(), dt=float(dt))
+    sampled = METHODS[method](model, float(dt))
+    return replace(model, **sampled._asdict(), dt=float(dt), method=method)
 
 
 def by_zero_order_hold(model: StateSpace, dt: float) -> Sampled:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from math import prod
 
 import numpy as np
 
@@ -12,10 +14,16 @@ from robolin.control.actuation import JointNames, actuated_places
 from robolin.control.model_outputs import Rows, output_rows
 from robolin.control.operating_point import HOLD, OperatingPoint, Running, operating_point
 from robolin.control.state_space import Discretization, StateSpace
+from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.evaluation.evaluate import Engine
 from robolin.geometry.configuration import kinematic_block
 from robolin.input_checks import Array, require_arm
 from robolin.quantities import unit_of
+
+# numbers of A and B together whose memory is used again: below, new memory costs nothing, and
+# above, it would be kept for too long
+LEAST_POOLED, MOST_POOLED = 1 << 14, 1 << 20
+_pool = BufferPool()
 
 
 def state_space(
@@ -81,7 +89,7 @@ def state_space(
 
 def _free(arm: Arm, point: OperatingPoint, rows: Rows, driven: Sequence[int]) -> StateSpace:
     """x = [δq; δq̇] of all joints."""
-    to_input = point.dqdd_dtau[..., list(driven)]
+    to_input = _columns(point.dqdd_dtau, driven)
     block = kinematic_block(arm, point.qd) if arm.groups else None
     A, B = _matrices(block, point.dqdd_dq, point.dqdd_dqd, to_input)
     C, D = _output_matrices(rows, point.dqdd_dq, point.dqdd_dqd, to_input, driven)
@@ -100,7 +108,7 @@ def _on_closures(arm: Arm, point: OperatingPoint, rows: Rows, driven: Sequence[i
     assert N is not None
     across = np.moveaxis(N, -1, -2)
     along_q = point.dqdd_dq @ N + point.dqdd_dqd @ G
-    along_qd, to_input = point.dqdd_dqd @ N, point.dqdd_dtau[..., list(driven)]
+    along_qd, to_input = point.dqdd_dqd @ N, _columns(point.dqdd_dtau, driven)
     A, B = _matrices(None, across @ along_q, across @ along_qd, across @ to_input)
     projected = Rows(
         rows.names,
@@ -127,7 +135,8 @@ def _matrices(
 ) -> tuple[Array, Array]:
     """A = [[K, 1], [∂q̈/∂q, ∂q̈/∂q̇]] and B = [0; ∂q̈/∂u]."""
     *batch, n, inputs = to_input.shape
-    A, B = np.zeros((*batch, 2 * n, 2 * n)), np.zeros((*batch, 2 * n, inputs))
+    A, B = _room_for((*batch, 2 * n, 2 * n), (*batch, 2 * n, inputs))
+    A[..., :n, :], B[..., :n, :] = 0.0, 0.0
     if block is not None:
         A[..., :n, :n] = block
     np.einsum("...ii->...i", A[..., :n, n:])[...] = 1.0
@@ -136,11 +145,25 @@ def _matrices(
     return A, B
 
 
+def _room_for(*shapes: tuple[int, ...]) -> list[Array]:
+    """Memory for arrays of these shapes, side by side; parts of a long motion use it in turns."""
+    ends = [0, *accumulate(map(prod, shapes))]
+    pooled = LEAST_POOLED <= ends[-1] <= MOST_POOLED
+    block = _pool.take(ends[-1]) if pooled else np.empty(ends[-1])
+    parts = zip(ends, ends[1:], shapes, strict=False)
+    return [block[start:stop].reshape(shape) for start, stop, shape in parts]
+
+
+def _columns(matrix: Array, places: Sequence[int]) -> Array:
+    """The columns at these places; the matrix itself where that is all of them."""
+    return matrix if len(places) == matrix.shape[-1] else matrix[..., list(places)]
+
+
 def _output_matrices(
     rows: Rows, along_q: Array, along_qd: Array, to_input: Array, driven: Sequence[int]
 ) -> tuple[Array, Array]:
     """C = [∂y/∂q, ∂y/∂q̇] and D = ∂y/∂u, q̈ being what the arm does."""
-    of_q, of_qd, D = rows.of_q, rows.of_qd, rows.of_tau[..., list(driven)]
+    of_q, of_qd, D = rows.of_q, rows.of_qd, _columns(rows.of_tau, driven)
     if rows.of_qdd.any():
         of_q, of_qd = of_q + rows.of_qdd @ along_q, of_qd + rows.of_qdd @ along_qd
         D = D + rows.of_qdd @ to_input

@@ -8,6 +8,7 @@ import numpy as np
 
 from robolin.control.regulator import Regulator
 from robolin.control.state_space import StateSpace
+from robolin.files.mat.mat_words import discretization, sampling_grid
 from robolin.input_checks import Array
 
 
@@ -16,11 +17,15 @@ def model_variables(model: StateSpace) -> dict[str, Any]:
 
     The axes of a batch come last, as MATLAB counts an array of models.  `Offsets` is the operating
     point: dx (drift), x, u and y; `OperatingPoint` has q, qd, qdd and tau of every joint.
+    `Discretization` has method and dt; `SamplingGrid` the row of each model of an array.
     """
     dt = 0.0 if model.dt is None else model.dt
     names = {"State": model.states, "Input": model.inputs, "Output": model.outputs}
     found: dict[str, Any] = {name: _batch_last(getattr(model, name), 2) for name in "ABCD"}
     found |= {"Ts": dt, "dt": dt, "Name": model.arm.name}
+    found |= discretization(dt, model.method or "")
+    if len(model.batch) == 1:
+        found |= sampling_grid(model.batch[0])
     for kind, own in names.items():
         found[f"{kind}Name"] = list(own)
         found[f"{kind}Unit"] = [model.units[name] for name in own]

@@ -116,7 +116,9 @@ def _joint_rows(arm: Arm, point: OperatingPoint, quantity: str, places: Sequence
     joints = [arm.joints[i] for i in places]
     names = tuple(f"{joint.name}/{WORDS[quantity]}" for joint in joints)
     units = tuple(unit_of(quantity, [joint.kind]) for joint in joints)
-    return Rows(names, units, getattr(point, quantity)[..., list(places)], **matrices)
+    values = getattr(point, quantity)
+    chosen_values = values if len(joints) == arm.n else values[..., list(places)]
+    return Rows(names, units, chosen_values, **matrices)
 
 
 def _frame_rows(arm: Arm, point: OperatingPoint, frame: str, word: str, reference: str) -> Rows:

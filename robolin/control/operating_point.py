@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
@@ -20,7 +20,7 @@ from robolin.control.actuation import (
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, How
 from robolin.input_checks import Array, array_of, batch_of
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate, evaluate_rows
 from robolin.loops.loop_dynamics import opened
 from robolin.loops.rank import RELATIVE_TOLERANCE
 
@@ -98,6 +98,18 @@ def _of_tree(
     # what was asked for is exact, its way back through the torques is not
     qdd = state["qdd"] if held else found["qdd"]
     return OperatingPoint(q, qd, qdd, tau, found["dqdd_dq"], found["dqdd_dqd"], found["dqdd_dtau"])
+
+
+def passive_joints_rest(arm: Arm, values: Mapping[str, Array], actuated: Sequence[int]) -> Array:
+    """(rows,): whether a tree needs no torque of passive joints; True also where it is unknown."""
+    rows = len(values["q"])
+    without = passive_places(arm, actuated)
+    tau = values.get("tau")
+    if tau is None:
+        given = {name: values.get(name, 0.0) for name in ("q", "qd", "qdd")}
+        tau = evaluate_rows(arm, "inverse", given)[0]["tau"]
+    asked = np.abs(np.broadcast_to(tau, (rows, arm.n))[:, without])
+    return ~(asked > negligible(tau)).any(axis=-1)
 
 
 def _with_loops(

@@ -47,6 +47,7 @@ class StateSpace:
         freedoms: how many positions there are among the states
         basis: (..., n, freedoms) with δq = basis x on arms with closed loops, else None
         dt: the sample time in s, or None
+        method: how a model with a dt was made discrete: 'zoh', 'foh', 'tustin' or 'euler'
 
     Example:
         >>> model = robolin.state_space(robolin.load("acrobot"), [np.pi, 0.0], passive="shoulder")
@@ -75,6 +76,7 @@ class StateSpace:
     freedoms: int
     basis: Array | None = None
     dt: float | None = None
+    method: Discretization | None = None
 
     @property
     def batch(self) -> tuple[int, ...]:

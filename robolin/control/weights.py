@@ -166,4 +166,7 @@ def require_weights(name: str, matrix: Array, positive: bool) -> None:
 def _number(name: str, value: object) -> float:
     if not isinstance(value, Real) or not np.isfinite(float(value)):
         raise UsageError(f"the weight of '{name}' is {value!r}", hint="a finite number is needed")
+    if value < 0.0:
+        hint = "weights are 0 or more"
+        raise UsageError(f"the weight of '{name}' is negative: {value:g}", hint=hint)
     return float(value)

@@ -18,6 +18,9 @@ from robolin.files.part_files import new_name, sweep
 # how often a file that takes long to write is brought to the disk
 _SECONDS_BETWEEN = 0.25
 
+# of a file with more bytes than this, what has reached the disk need not stay in memory
+_TOO_LARGE_TO_KEEP = 1 << 30
+
 _HINTS = {
     errno.EACCES: "you may not write there; choose another folder with -o",
     errno.EPERM: "you may not write there; choose another folder with -o",
@@ -163,6 +166,7 @@ def _reaching_the_disk(streams: Sequence[BinaryIO]) -> Iterator[None]:
                 # a pipe has no disk, and what is wrong with a disk is told at the end
                 with suppress(OSError, ValueError):
                     sync(stream.fileno())
+                    _let_go(stream.fileno())
 
     thread = Thread(target=push, name="robolin-disk", daemon=True)
     thread.start()
@@ -171,6 +175,16 @@ def _reaching_the_disk(streams: Sequence[BinaryIO]) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
+
+
+def _let_go(file: int) -> None:
+    """Give back the memory of what is on the disk already, where a file takes much of it.
+
+    The system would look for more and more new memory, which takes longer than writing, and
+    forget what other programs will read again.
+    """
+    if hasattr(os, "posix_fadvise") and 512 * os.fstat(file).st_blocks > _TOO_LARGE_TO_KEEP:
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 @contextmanager

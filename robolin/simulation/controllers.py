@@ -109,7 +109,7 @@ class Braking:
     def error(self, q: Array) -> PoseError | None:
         return None
 
-    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array) -> Array:
+    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array, memory: Array) -> Array:
         """The kinetic energy."""
         return kinetic
 
@@ -149,7 +149,7 @@ class Steering:
         energy = 0.5 * ((self._k * way).sum(axis=-1) + (self._k_axes * turn).sum(axis=-1))
         return PoseError(np.sqrt(way.sum(axis=-1)), angle, energy)
 
-    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array) -> Array:
+    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array, memory: Array) -> Array:
         """The kinetic energy, and ½ e* k e of the pose."""
         return kinetic + self.error(q).energy
 

@@ -15,6 +15,7 @@ from robolin.evaluation.evaluate import How, evaluate
 from robolin.evaluation.quick_calls import quick_call
 from robolin.geometry.configuration import coordinates_of, embedded, embedded_rates, grouped
 from robolin.input_checks import Array
+from robolin.simulation.drive import Drive
 from robolin.simulation.torques import Torque
 
 Form = Literal["rates", "xi", "nu"]
@@ -122,35 +123,48 @@ def velocities_of(
 
 
 class Equations:
-    """dy/dt of y, which holds positions, then velocities, then the work done so far.
+    """dy/dt of y: positions, velocities, the work done so far, and integrals of a control law.
 
-    Each of the three is one unbroken block for all states, so that kernels read it as it lies.
+    Each of them is one unbroken block for all states, so that kernels read it as it lies.
     """
 
     def __init__(
-        self, arm: Arm, batch: tuple[int, ...], velocities: VelocityChoice, torque: Torque, how: How
+        self,
+        arm: Arm,
+        batch: tuple[int, ...],
+        velocities: VelocityChoice,
+        torque: Drive,
+        accelerations: Accelerations,
+        how: How,
     ) -> None:
-        self._arm, self._batch, self._how = arm, batch, how
-        self.velocities, self.torque = velocities, torque
+        self.arm, self.how, self._batch = arm, how, batch
+        self.velocities, self.torque, self.accelerations = velocities, torque, accelerations
         self._curved = grouped(arm)
         self._size = 0
 
     def start(self, q: Array, qd: Array) -> Array:
         """y at the beginning."""
-        x = embedded(self._arm, q) if self._curved else q
+        x = embedded(self.arm, q) if self._curved else q
         self._size = x.shape[-1]
         v = self.velocities.of(q, qd)
-        return np.concatenate([x.ravel(), v.ravel(), np.zeros(prod(self._batch))])
+        more = prod(self._batch) * (1 + self.torque.integrals)
+        return np.concatenate([x.ravel(), v.ravel(), np.zeros(more)])
 
     def parts(self, y: Array) -> tuple[Array, Array, Array]:
         """Positions, velocities and work as views; y may have leading axes of its own."""
         count, lead = prod(self._batch), (*y.shape[:-1], *self._batch)
-        first, second = count * self._size, count * (self._size + self._arm.n)
+        first, second = count * self._size, count * (self._size + self.arm.n)
         return (
             y[..., :first].reshape(*lead, self._size),
-            y[..., first:second].reshape(*lead, self._arm.n),
-            y[..., second:].reshape(lead),
+            y[..., first:second].reshape(*lead, self.arm.n),
+            y[..., second : second + count].reshape(lead),
         )
+
+    def integrals(self, y: Array) -> Array:
+        """Integrals of a control law (..., i), as a view."""
+        count = prod(self._batch)
+        start = count * (self._size + self.arm.n + 1)
+        return y[..., start:].reshape(*y.shape[:-1], *self._batch, self.torque.integrals)
 
     def state(self, y: Array) -> tuple[Array, Array]:
         """q and q̇ of y."""
@@ -159,27 +173,29 @@ class Equations:
         return q, self.velocities.qd(q, v)
 
     def positions(self, x: Array) -> Array:
-        return coordinates_of(self._arm, x) if self._curved else x
+        return coordinates_of(self.arm, x) if self._curved else x
 
     def rate(self, t: float, y: Array, out: Array) -> None:
         """dy/dt, written into `out`."""
         x, v, _ = self.parts(y)
         dx, dv, work = self.parts(out)
-        q = self.positions(x)
-        qd, dv[...], tau = self.velocities.rates(t, q, v, self.torque)
-        dx[...] = embedded_rates(self._arm, x, qd) if self._curved else qd
+        q, z = self.positions(x), self.integrals(y)
+        qd, dv[...], tau = self.velocities.rates(t, q, v, self.torque.with_integrals(z))
+        dx[...] = embedded_rates(self.arm, x, qd) if self._curved else qd
         work[...] = self._power(q, qd, tau)
+        if self.torque.integrals:
+            self.integrals(out)[...] = self.torque.integral_rates(t, q, qd, z)
 
     def _power(self, q: Array, qd: Array, tau: Array) -> Array:
         """What torques and loads do, in W."""
-        found = quick_call(self._arm, "power", self._how.get("engine", "auto"))(q, qd, tau)
+        found = quick_call(self.arm, "power", self.how.get("engine", "auto"))(q, qd, tau)
         if found is not None:
             return found
         driven = {"q": q, "qd": qd, "tau": tau}
-        return evaluate(self._arm, "power", driven, **self._how)["power"]
+        return evaluate(self.arm, "power", driven, **self.how)["power"]
 
     def replace(self, y: Array, q: Array, qd: Array) -> None:
         """Write another state into y, in place; the work stays."""
         x, v, _ = self.parts(y)
-        x[...] = embedded(self._arm, q) if self._curved else q
+        x[...] = embedded(self.arm, q) if self._curved else q
         v[...] = self.velocities.of(q, qd)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,15 +23,21 @@ from robolin.simulation.reference import reference_of
 class FeedbackControl:
     """τ = τ₀ - K x at the joints with a motor, x the change of q, then of q̇, from q₀ and q̇₀.
 
+    With integral action, integrals z follow in x; they are 0 at first.
+
     Fields:
-        K: gains (m, 2 n), or (rows, m, 2 n) at times (rows,), on straight lines between them
+        K: gains (m, N), or (rows, m, N) at times (rows,), on straight lines between them; N is
+            2 n, and one more for every integral
         q: positions of the operating point (n,) or (rows, n), in rad or m
         qd: its velocities (n,) or (rows, n), in rad/s or m/s
         tau: its torques (n,) or (rows, n), in N·m or N
         actuated: the names of the m joints with a motor; None for all
         time: when each row counts (rows,), in s; None for one operating point
         basis: (n, d) on arms with closed loops, where x = [basisᵀ δq; basisᵀ δq̇]
-        P: (2 n, 2 n) or (rows, 2 n, 2 n); with it, xᵀ P x is told along with the motion
+        P: (N, N) or (rows, N, N); with it, xᵀ P x is told along with the motion
+        integrals: (i, N) or (rows, i, N), ż = integrals x; None without integral action
+        dt: the sample time in s of torques that are held from sample to sample, where z grows by
+            dt integrals x; None for torques that always follow
 
     Example:
         >>> arm = robolin.load("acrobot")
@@ -48,6 +56,8 @@ class FeedbackControl:
     time: ArrayLike | None = None
     basis: ArrayLike | None = None
     P: ArrayLike | None = None
+    integrals: ArrayLike | None = None
+    dt: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +117,11 @@ class ComputedTorque:
 
 
 class StateFeedback:
-    """Torques of a FeedbackControl."""
+    """Torques of a FeedbackControl.
+
+    memory: how many integrals there are
+    dt:     the sample time of torques that are held
+    """
 
     of_state = True
 
@@ -116,43 +130,80 @@ class StateFeedback:
         if unknown := [name for name in names if name not in arm.joint_names]:
             hint = f"the joints are {', '.join(arm.joint_names)}"
             raise UsageError(f"'{arm.name}' has no joint '{unknown[0]}' to feed back to", hint=hint)
+        if law.dt is not None and not (isfinite(law.dt) and law.dt > 0.0):
+            raise UsageError(f"dt is {law.dt!r}", hint="a positive number of seconds is needed")
+        self.dt, self._arm = law.dt, arm
         self._driven = [arm.joint_names.index(name) for name in names]
         self._basis = None if law.basis is None else np.asarray(law.basis, dtype=float)
         freedoms = arm.n if self._basis is None else self._basis.shape[-1]
-        matrices = {"K": _matrix("K", law.K, (len(self._driven), 2 * freedoms))}
+        self.memory = 0 if law.integrals is None else int(np.shape(law.integrals)[-2])
+        size = 2 * freedoms + self.memory
+        matrices = {"K": _matrix("K", law.K, (len(self._driven), size))}
         if law.P is not None:
-            matrices["P"] = _matrix("P", law.P, (2 * freedoms, 2 * freedoms))
+            matrices["P"] = _matrix("P", law.P, (size, size))
+        if law.integrals is not None:
+            matrices["integrals"] = _matrix("integrals", law.integrals, (self.memory, size))
         motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
-        self._arm, self._reference = arm, reference_of(arm, law.time, motion, matrices)
+        self._reference = reference_of(arm, law.time, motion, matrices)
 
-    def _state(self, at: dict[str, Array], q: Array, qd: Array) -> Array:
+    def _state(self, at: dict[str, Array], q: Array, qd: Array, integrals: Array) -> Array:
         dq, dqd = difference(self._arm, at["q"], q), qd - at["qd"]
         if self._basis is not None:
             dq, dqd = dq @ self._basis, dqd @ self._basis
-        return np.concatenate([dq, dqd], axis=-1)
+        return np.concatenate([dq, dqd, integrals], axis=-1)
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def given(self, integrals: Array) -> GivenIntegrals:
+        """The torque as long as the integrals (..., i) are these."""
+        return GivenIntegrals(self, integrals)
+
+    def memory_rate(self, t: float, q: Array, qd: Array, integrals: Array) -> Array:
+        """How fast the integrals (..., i) grow."""
+        if not self.memory:
+            return np.zeros_like(integrals)
         at = self._reference.at(t)
-        x = self._state(at, q, qd)
+        x = self._state(at, q, qd, integrals)
+        rate = np.zeros_like(integrals)
+        for i in range(x.shape[-1]):
+            rate += at["integrals"][:, i] * x[..., i, None]
+        return rate
+
+    def torque(self, t: float, q: Array, qd: Array, integrals: Array) -> Array:
+        at = self._reference.at(t)
+        x = self._state(at, q, qd, integrals)
         tau = np.array(np.broadcast_to(at["tau"], q.shape))
         # sums in a fixed order: a state's bits do not depend on its neighbours
         for i in range(x.shape[-1]):
             tau[..., self._driven] -= at["K"][:, i] * x[..., i, None]
         return tau
 
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        return self.torque(t, q, qd, np.zeros((*q.shape[:-1], self.memory)))
+
     def error(self, q: Array) -> None:
         return None
 
-    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array) -> Array | None:
+    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array, memory: Array) -> Any:
         """xᵀ P x in every row."""
         if "P" not in self._reference.arrays:
             return None
         found = np.empty_like(kinetic)
         for row, t in enumerate(time.tolist()):
             at = self._reference.at(t)
-            x = self._state(at, q[row], qd[row])
+            x = self._state(at, q[row], qd[row], memory[row])
             found[row] = np.einsum("...i,ij,...j->...", x, at["P"], x)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class GivenIntegrals:
+    """A regulator's torque while its integrals stay what they are."""
+
+    law: StateFeedback
+    integrals: Array
+    of_state: bool = True
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        return self.law.torque(t, q, qd, self.integrals)
 
 
 class Tracking:
@@ -184,7 +235,7 @@ class Tracking:
     def error(self, q: Array) -> None:
         return None
 
-    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array) -> None:
+    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array, memory: Array) -> None:
         return None
 
 

@@ -18,9 +18,17 @@ METHODS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
 Rate = Callable[[float, Array, Array], None]
 # changes y in place after a step, as a constraint may ask
 Repair = Callable[[Array], None]
+# looks at (t, y) before the step of a number, counted from 0
+Look = Callable[[int, float, Array], None]
 
 
-def fixed_steps(rate: Rate, y: Array, schedule: Schedule, repair: Repair | None = None) -> Array:
+def fixed_steps(
+    rate: Rate,
+    y: Array,
+    schedule: Schedule,
+    repair: Repair | None = None,
+    look: Look | None = None,
+) -> Array:
     """y at every moment that the schedule keeps, (rows, …), by the classical method of order 4.
 
     k₁ = f(t, y)                      k₂ = f(t + h/2, y + h k₁/2)
@@ -33,6 +41,8 @@ def fixed_steps(rate: Rate, y: Array, schedule: Schedule, repair: Repair | None 
         for step, (t, h) in enumerate(schedule.stretches()):
             if schedule.keeps(step):
                 kept[row], row = y, row + 1
+            if look is not None:
+                look(step, t, y)
             _at(rate, t, y, k)
             total[...] = k
             for share, weight in ((0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):

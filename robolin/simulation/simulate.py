@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from math import prod
 
 import numpy as np
@@ -12,11 +11,12 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import FEW_STATES, Engine, How, evaluate
+from robolin.evaluation.evaluate import FEW_STATES, Engine, How
 from robolin.evaluation.unanswered import unsound_rows
 from robolin.input_checks import Array, array_of, batch_of, require_arm, require_sound
 from robolin.loops.loop_simulation import driven
-from robolin.simulation.controllers import Controller, Law, controller_of
+from robolin.simulation.controllers import Law, controller_of
+from robolin.simulation.drive import Drive
 from robolin.simulation.equations import (
     Accelerations,
     Equations,
@@ -24,13 +24,15 @@ from robolin.simulation.equations import (
     FreeMotion,
     velocities_of,
 )
+from robolin.simulation.feedback_control import FeedbackControl, StateFeedback
+from robolin.simulation.held_torque import HeldTorque, fitting_schedule, steps_between
 from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
+from robolin.simulation.observation import observed
 from robolin.simulation.schedule import Integrator, Schedule, scheduled
 from robolin.simulation.simulated_motion import Simulation, stacked
 from robolin.simulation.torques import (
     AnyTorque,
     Holding,
-    Limited,
     TorqueTable,
     effort_limits,
     torque_of,
@@ -55,6 +57,7 @@ class SimulationTask:
     engine: Engine = "auto"
     jobs: int | None = None
     baumgarte: tuple[float, float] | None = None
+    disturbance: AnyTorque | None = None
 
 
 def simulate(
@@ -79,6 +82,7 @@ def simulate(
     engine: Engine = "auto",
     jobs: int | None = None,
     baumgarte: tuple[float, float] | None = None,
+    disturbance: AnyTorque | None = None,
 ) -> Simulation:
     """The motion of an arm from a state, or from many at once.
 
@@ -95,7 +99,8 @@ def simulate(
         tau: one torque (..., n) for all times in N·m or N, a `TorqueTable`, or a function of t, q
             and q̇
         hold: add the torque that carries weight and loads
-        control: a `RateControl` or `PoseControl` in place of tau and hold
+        control: a `RateControl`, `PoseControl`, `PDControl`, `ComputedTorque` or
+            `FeedbackControl` in place of tau and hold
         state: the velocities that are integrated: q̇ ("rates"), "xi" or "nu"
         limits: cut torques off at what the description allows
         accelerations: q̈ of t, q, q̇ and τ where something else constrains the arm
@@ -104,6 +109,8 @@ def simulate(
         jobs: threads for many states; None takes one per processor
         baumgarte: alpha and beta in 1/s that draw the closures of loops shut, in place of
             bringing every step back onto them
+        disturbance: torques as for tau, or a `Push`, that act besides and are no motor's: limits
+            do not cut them off, and `.tau` is without them
 
     Returns:
         a `Simulation`
@@ -124,15 +131,23 @@ def simulate(
     require_arm(arm)
     schedule = scheduled(duration, integrator, dt, rtol, atol, every, rows)
     constraint = (accelerations, project)
-    task = SimulationTask(
-        arm, schedule, hold, control, state, limits, *constraint, engine, jobs, baumgarte
-    )
+    options = (*constraint, engine, jobs, baumgarte, disturbance)
+    task = SimulationTask(arm, schedule, hold, control, state, limits, *options)
     return run(task, q, qd, tau)
+
+
+def with_samples_met(task: SimulationTask) -> SimulationTask:
+    """The task with steps that end where held torques change, unless it says which to take."""
+    law = task.control
+    if not isinstance(law, FeedbackControl) or law.dt is None:
+        return task
+    return replace(task, schedule=fitting_schedule(task.schedule, law.dt))
 
 
 def run(task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque) -> Simulation:
     """The motion that a task asks for, from these states."""
     _require_one_drive(task, tau)
+    task = with_samples_met(task)
     q, qd, tau = _together(task.arm, q, qd, tau)
     if task.arm.loops:
         task = _on_closures(task, q, qd)
@@ -197,16 +212,50 @@ def _motion(task: SimulationTask, q: Array, qd: Array, tau: AnyTorque) -> Simula
     arm, how = task.arm, _how(task, prod(q.shape[:-1]))
     controller = None if task.control is None else controller_of(arm, task.control, how)
     given = torque_of(arm, tau)
-    torque = controller or (Holding(arm, given, how) if task.hold else given)
-    limited = Limited(torque, effort_limits(arm) if task.limits else np.full(arm.n, np.inf))
-    velocities = velocities_of(arm, task.form, task.accelerations, how)
-    equations = Equations(arm, q.shape[:-1], velocities, limited, how)
+    wanted = controller or (Holding(arm, given, how) if task.hold else given)
+    drive = Drive(
+        wanted,
+        effort_limits(arm) if task.limits else np.full(arm.n, np.inf),
+        None if task.disturbance is None else torque_of(arm, task.disturbance),
+    )
+    if isinstance(controller, StateFeedback) and controller.dt is not None:
+        return _sampled(task, q, qd, drive, controller, how)
+    if isinstance(controller, StateFeedback) and controller.memory:
+        drive = replace(drive, law=controller)
+    equations = _equations(task, q.shape[:-1], drive, how)
     y = equations.start(q, qd)
     if task.schedule.fixed:
         kept = fixed_steps(equations.rate, y, task.schedule, _repair(equations, task.project))
     else:
         kept = adapted_steps(equations.rate, y, task.schedule)
-    return _observed(task, kept, equations, limited, controller, how)
+    return observed(task.schedule, kept, equations, equations.integrals(kept), controller)
+
+
+def _sampled(
+    task: SimulationTask, q: Array, qd: Array, drive: Drive, law: StateFeedback, how: How
+) -> Simulation:
+    """The motion under torques that are held from sample to sample."""
+    assert law.dt is not None, "only laws with a sample time hold their torques"
+    batch, between = q.shape[:-1], steps_between(task.schedule, law.dt)
+    held = HeldTorque(law, law.dt, batch)
+    equations = _equations(task, batch, replace(drive, wanted=held), how)
+
+    def look(step: int, t: float, y: Array) -> None:
+        if step % between == 0:
+            held.sample(t, *equations.state(y))
+
+    repair = _repair(equations, task.project)
+    kept = fixed_steps(equations.rate, equations.start(q, qd), task.schedule, repair, look)
+    taken = held.taken()
+    equations.torque = replace(drive, wanted=taken)
+    integrals = taken.integrals_at(task.schedule.moments())
+    return observed(task.schedule, kept, equations, integrals, law)
+
+
+def _equations(task: SimulationTask, batch: tuple[int, ...], drive: Drive, how: How) -> Equations:
+    velocities = velocities_of(task.arm, task.form, task.accelerations, how)
+    free = task.accelerations or FreeMotion(task.arm, how)
+    return Equations(task.arm, batch, velocities, drive, free, how)
 
 
 def _repair(equations: Equations, project: Project | None) -> Repair | None:
@@ -217,45 +266,3 @@ def _repair(equations: Equations, project: Project | None) -> Repair | None:
         equations.replace(y, *project(*equations.state(y)))
 
     return repair
-
-
-def _observed(
-    task: SimulationTask,
-    kept: Array,
-    equations: Equations,
-    limited: Limited,
-    controller: Controller | None,
-    how: How,
-) -> Simulation:
-    """Everything there is to say about the states that were kept."""
-    arm, time = task.arm, task.schedule.moments()
-    q, qd = equations.state(kept)
-    work = equations.parts(kept)[2]
-    accelerations = task.accelerations or FreeMotion(arm, how)
-    tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
-    for row, t in enumerate(time.tolist()):
-        wanted = limited.wanted(t, q[row], qd[row])
-        tau[row] = limited.cut(wanted)
-        saturated[row] = tau[row] != wanted
-        qdd[row] = accelerations(t, q[row], qd[row], tau[row])
-    energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **how)
-    total = energies["kinetic_energy"] + energies["potential_energy"]
-    error = None if controller is None else controller.error(q)
-    kinetic = energies["kinetic_energy"]
-    falling = None if controller is None else controller.lyapunov(time, q, qd, kinetic)
-    # rows were the first axis so far: they go behind the batch
-    placed = partial(np.moveaxis, source=0, destination=q.ndim - 2)
-    return Simulation(
-        time=time,
-        **{name: placed(values) for name, values in energies.items()},
-        q=placed(q),
-        qd=placed(qd),
-        qdd=placed(qdd),
-        tau=placed(tau),
-        work=placed(work),
-        energy_error=placed(total - total[0] - work),
-        saturated=placed(saturated),
-        lyapunov=None if falling is None else placed(falling),
-        position_error=None if error is None else placed(error.position),
-        orientation_error=None if error is None else placed(error.orientation),
-    )

@@ -31,6 +31,7 @@ class Simulation:
             pose, in J; xᵀ P x of a regulator; None without one
         position_error: distance of a frame to its target (..., rows) in m; None without one
         orientation_error: angle of a frame to its target (..., rows) in rad; None without one
+        integrals: of a regulator with integral action (..., rows, i); None without
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -54,6 +55,7 @@ class Simulation:
     lyapunov: Floats | None = None
     position_error: Floats | None = None
     orientation_error: Floats | None = None
+    integrals: Floats | None = None
 
     @property
     def energy_drift(self) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol
 
 import numpy as np
@@ -106,21 +107,28 @@ class Holding:
 
 
 @dataclass(frozen=True, eq=False)
-class Limited:
-    """A torque cut off at what each joint can give."""
+class Push:
+    """A torque from one moment on until another, and none before and after.
 
-    wanted: Torque
-    most: Array
+    Fields:
+        tau: torques (n,) in N·m or N
+        start: when it begins, in s
+        stop: when it is over, in s
 
-    @property
-    def of_state(self) -> bool:
-        return self.wanted.of_state
+    Example:
+        >>> push = robolin.Push([5.0, 0.0], start=0.1, stop=0.2)
+        >>> arm = robolin.load("two-link")
+        >>> pushed = robolin.simulate(arm, [0.0, 0.0], duration=0.3, hold=True, disturbance=push)
+        >>> (np.abs(pushed.qd[[50, 150]]).max(axis=1) > 1e-3).tolist()
+        [False, True]
+    """
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
-        return self.cut(self.wanted(t, q, qd))
+    tau: ArrayLike
+    start: float = 0.0
+    stop: float = inf
 
-    def cut(self, tau: Array) -> Array:
-        return np.clip(tau, -self.most, self.most)
+    def __call__(self, t: float, q: Array, qd: Array) -> ArrayLike:
+        return self.tau if self.start <= t < self.stop else 0.0
 
 
 def torque_of(arm: Arm, tau: AnyTorque) -> Torque:

@@ -12,7 +12,11 @@ from scipy.io import loadmat
 
 import robolin
 from robolin.files.mat.mat_writer import mat_bytes
+from tests.cli.command import answered
+from tests.cli.command import robolin as command_line
 from tests.control.octave import octave
+
+JOINTS = ("shoulder", "elbow")
 
 WRITE = (
     "import numpy, robolin, sys; arm = robolin.load('acrobot'); "
@@ -66,6 +70,52 @@ def test_octave_opens_them(tmp_path: Path) -> None:
     assert list(found["outputs"]) == list(model.outputs)
     assert np.ravel(found["inputs"]).tolist() == ["elbow/effort"]
     assert found["unit"] == "rad/s"
+
+
+def test_octave_opens_models_along_a_motion(tmp_path: Path) -> None:
+    """`-o FILE.mat` along a motion has one model per row with its time, offsets and method."""
+    t = np.arange(3) * 0.1
+    rows = np.column_stack([t, np.sin(t), np.cos(t), np.cos(t), -np.sin(t)])
+    words = [f"{joint}/{word}" for word in ("position", "velocity") for joint in JOINTS]
+    header = ",".join(["time", *words])
+    np.savetxt(tmp_path / "way.csv", rows, delimiter=",", header=header, comments="")
+    ask = ("state-space", "two-link", "--trajectory", tmp_path / "way.csv", "--dt", "0.01")
+    path = tmp_path / "way.mat"
+    answered(*ask, "--discretize", "tustin", "--joints", "elbow,shoulder", "-o", path)
+    model = robolin.state_space(
+        robolin.load("two-link"), rows[:, 1:3], rows[:, 3:], dt=0.01, method="tustin"
+    )
+    script = (
+        f"m = load('{tmp_path}/way.mat'); k = 2; "
+        "sys = ss(m.A(:,:,k), m.B(:,:,k), m.C(:,:,k), m.D(:,:,k), m.Ts, "
+        "'inputname', m.InputName, 'outputname', m.OutputName); "
+        "r.A = sys.a; r.grid = m.SamplingGrid; r.how = m.Discretization; r.u = m.Offsets.u; "
+        "r.x = m.Offsets.x(:, k); r.ts = get(sys, 'tsam')"
+    )
+    found = octave(script, tmp_path)
+    back = [1, 0, 3, 2]
+    assert np.allclose(found["A"][np.ix_(back, back)], model.A[1], rtol=1e-12, atol=1e-14)
+    assert found["grid"]["time"].tolist() == t.tolist()
+    assert found["grid"]["row"].tolist() == [1, 2, 3]
+    assert found["how"] == {"method": "tustin", "dt": 0.01}
+    assert found["ts"] == 0.01
+    assert np.allclose(found["x"][back], rows[1, 1:], atol=1e-15)
+    assert np.allclose(found["u"][::-1].T, model.tau, rtol=1e-12)
+
+
+def test_results_too_large_for_memory_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More rows than a MAT-file is made for are refused with what helps, and nothing is written."""
+    monkeypatch.setattr("robolin.files.mat.mat_results.LARGEST_RESULT", 1 << 20)
+    np.savez(tmp_path / "way.npz", q=np.zeros((4000, 2)))
+    ask = ("state-space", "two-link", "--trajectory", tmp_path / "way.npz")
+    ran = command_line(*ask, "-o", tmp_path / "way.mat")
+    assert ran.code == 4
+    assert "more than 1 MB" in ran.err
+    assert "NPZ" in ran.err
+    assert not (tmp_path / "way.mat").exists()
+    answered(*ask, "--only", "D", "-o", tmp_path / "way.mat")
 
 
 def test_variables_that_do_not_fit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 from scipy.linalg import eigh
 
 import robolin
+from tests.cli.command import answered
 from tests.control.octave import octave
 
 
@@ -87,3 +88,27 @@ def test_a_pole_at_the_origin_of_z_is_as_fast_as_can_be() -> None:
     assert gone.damping[-1] == 1.0
     assert gone.stability[-1] == "stable"
     assert gone.stability[0] == "edge"
+
+
+ONE_HINGE = """
+robolin: 1
+name: one
+joints:
+  - {name: hinge, type: continuous, parent: base, child: bar, axis: [0, 0, 1], damping: 1}
+links:
+  - {name: bar, mass: 1, com: [0, 0, 0], inertia: {ixx: 1, iyy: 1, izz: 1}}
+"""
+
+
+def test_files_hold_deadbeat_poles(tmp_path: Path) -> None:
+    """A hinge whose pole -1/s is sampled to 0 by Euler's rule has finite figures in a file."""
+    (tmp_path / "one.yaml").write_text(ONE_HINGE)
+    path = tmp_path / "poles.json"
+    answered("poles", tmp_path / "one.yaml", "--dt", "1", "--discretize", "euler", "-o", path)
+    found = robolin.read_result(path)
+    assert found.arrays["poles"].tolist() == [1.0, 0.0]
+    assert found.arrays["damping"].tolist() == [-1.0, 1.0]
+    assert found.arrays["stability"].tolist() == [0, 1]
+    assert found.arrays["frequency"].tolist() == [0.0, -np.log(np.finfo(float).tiny)]
+    assert found.arrays["decay"].tolist() == found.arrays["frequency"].tolist()
+    assert "2 stable, gone after one sample: hinge" in found.meta["contract"]["modes"]

@@ -22,11 +22,12 @@ def driven_by(model: robolin.StateSpace, motors: tuple[int, ...]) -> robolin.Sta
     return replace(model, B=model.B[..., list(motors)], D=model.D[..., list(motors)])
 
 
+@pytest.mark.parametrize("poses", [20, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SERIAL)
-def test_fully_actuated_arms_are_controllable(name: str) -> None:
+def test_fully_actuated_arms_are_controllable(name: str, poses: int) -> None:
     """With a motor at every joint, all 2n states are reached in each of 1000 poses."""
     arm = robolin.load(name)
-    q = np.random.default_rng(0).uniform(-1.5, 1.5, (1000, arm.n))
+    q = np.random.default_rng(0).uniform(-1.5, 1.5, (poses, arm.n))
     model = robolin.state_space(arm, q)
     assert (model.controllability().dimension == 2 * arm.n).all()
     assert model[:20].controllability().complete.all()

@@ -169,7 +169,7 @@ def test_kernels_have_the_same_bits(arm: Arm) -> None:
 def limited(arm: Arm, reach: float) -> Arm:
     """The same arm with a limit to every joint."""
     limits = Limits(-reach, reach)
-    links = (
+    links = tuple(
         replace(link, joint=replace(link.joint, limits=limits)) for link in arm.links_tip_to_base
     )
     return replace(arm, links_tip_to_base=links)

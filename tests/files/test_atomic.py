@@ -148,3 +148,18 @@ def test_a_full_disk_is_a_file_error():
     with pytest.raises(FileError, match="No space") as caught, replacing("/dev/full") as stream:
         stream.write(b"x" * 100_000)
     assert "full" in caught.value.hint
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system takes no such advice")
+@pytest.mark.parametrize("limit, asked", [(1 << 30, False), (1 << 12, True)])
+def test_large_files_do_not_stay_in_memory(limit, asked, tmp_path, monkeypatch):
+    """What a large file has brought to the disk is given back on the way, a small one's is not."""
+    given_back = threading.Event()
+    monkeypatch.setattr("robolin.files.atomic._TOO_LARGE_TO_KEEP", limit)
+    monkeypatch.setattr("robolin.files.atomic._SECONDS_BETWEEN", 0.001)
+    monkeypatch.setattr(os, "posix_fadvise", lambda *_: given_back.set())
+    with replacing(tmp_path / "large") as stream:
+        stream.write(b"x" * 100_000)
+        stream.flush()
+        assert given_back.wait(10.0 if asked else 0.05) is asked
+    assert (tmp_path / "large").read_bytes() == b"x" * 100_000

@@ -130,11 +130,102 @@ def test_wrong_controllers_are_told(law: object, message: str) -> None:
 
 
 def test_regulators_that_cannot_be_simulated_are_told() -> None:
-    """Integrals and gains for held torques are refused, because the arm would not obey them."""
+    """Gains of several models, and of states that have torques in them, are refused."""
     model = robolin.state_space(ARM, 0.0)
-    with pytest.raises(robolin.UsageError, match="integral action has states of its own"):
-        robolin.lqr(model, integral="elbow/position").feedback()
-    with pytest.raises(robolin.UsageError, match="held between samples"):
-        robolin.lqr(model.discretize(0.01)).feedback()
+    for method in ("foh", "tustin"):
+        with pytest.raises(robolin.UsageError, match=f"by {method} are not those of the arm"):
+            robolin.lqr(model.discretize(0.01, method)).feedback()
     with pytest.raises(robolin.UsageError, match="there are"):
         robolin.lqr(robolin.state_space(ARM, np.zeros((2, 2)))).feedback()
+    held = robolin.lqr(model.discretize(0.01)).feedback()
+    with pytest.raises(robolin.UsageError, match="do not divide the time between samples"):
+        robolin.simulate(ARM, 0.0, duration=0.1, dt=0.003, control=held)
+    with pytest.raises(robolin.UsageError, match="need steps of fixed size"):
+        robolin.simulate(ARM, 0.0, duration=0.1, rtol=1e-6, control=held)
+    motion = robolin.simulate(ARM, 0.0, duration=0.1, dt=0.005, every=3, control=held)
+    with pytest.raises(robolin.UsageError, match="needs the motion at all of them"):
+        robolin.lqr(model.discretize(0.01)).motion_cost(motion)
+
+
+def _linear_steps(regulator: robolin.Regulator, x: np.ndarray, count: int) -> np.ndarray:
+    """States of the sampled linear loop from x, one after the other."""
+    rows = [x]
+    for _ in range(count):
+        rows.append(regulator.closed_loop.A @ rows[-1])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("integral", [(), ("elbow/position",)], ids=["plain", "integral"])
+def test_held_torques_follow_the_sampled_loop(integral: tuple[str, ...]) -> None:
+    """Near its point the arm under held torques is where (A - B K)ᵏ x says, integrals included."""
+    model = robolin.state_space(ARM, [0.3, -0.7], dt=0.02)
+    regulator = robolin.lqr(model, {"q": 100.0}, 0.1, integral=integral)
+    offset = np.array([1e-4, -2e-4])
+    motion = robolin.simulate(
+        ARM, model.q + offset, duration=1.0, dt=0.004, every=5, control=regulator.feedback()
+    )
+    x = np.concatenate([offset, np.zeros(2 + len(integral))])
+    wanted = _linear_steps(regulator, x, 50)
+
+    # what is left is quadratic in the offset
+    assert np.abs(motion.q - model.q - wanted[:, :2]).max() < 1e-6
+    if integral:
+        assert motion.integrals is not None
+        assert np.abs(motion.integrals - wanted[:, 4:]).max() < 1e-7
+    # a torque stays until the next sample
+    fine = robolin.simulate(
+        ARM, model.q + offset, duration=0.1, dt=0.004, control=regulator.feedback()
+    )
+    torques = fine.tau[:-1].reshape(5, 5, 2)
+    assert (torques == torques[:, :1]).all()
+    assert (np.diff(torques[:, 0], axis=0) != 0.0).any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dt", [None, 0.01], ids=["continuous", "sampled"])
+def test_integral_action_leaves_no_error(dt: float | None) -> None:
+    """A lasting push moves the arm under plain gains for good, and under integrals not at all."""
+    model = robolin.state_space(ARM, [0.3, -0.7], dt=dt)
+    push = robolin.Push([2.0, 1.0])
+    lasting = []
+    for integral in ((), ("shoulder/position", "elbow/position")):
+        weights = {"q": 100.0, "integral": 1e3} if integral else {"q": 100.0}
+        law = robolin.lqr(model, weights, 0.1, integral=integral).feedback()
+        motion = robolin.simulate(
+            ARM, model.q, duration=5.0, dt=5e-3, every=None, control=law, disturbance=push
+        )
+        lasting.append(np.abs(motion.q[-1] - model.q).max())
+    assert lasting[0] > 1e-2
+    assert lasting[1] < 1e-5
+
+
+def test_integral_action_costs_what_it_says() -> None:
+    """With integrals among the states the motion costs xᵀ P x as well."""
+    model = robolin.state_space(ARM, [0.3, -0.7])
+    regulator = robolin.lqr(model, {"q": 100.0}, 0.1, integral="elbow/position")
+    start = model.q + np.array([1e-3, 0.0])
+    motion = robolin.simulate(ARM, start, duration=4.0, dt=4e-3, control=regulator.feedback())
+    cost = regulator.motion_cost(motion)
+    assert abs(cost.spent + cost.left - cost.predicted) < 1e-3 * cost.predicted
+    assert motion.lyapunov is not None
+    assert motion.lyapunov[0] == pytest.approx(cost.predicted, rel=1e-12)
+
+
+def test_pushes_do_work_and_are_no_motors() -> None:
+    """A push beyond a motor's limit moves the arm all the same, and its work is accounted for."""
+    arm = robolin.load("panda")
+    q = np.array([0.0, 0.3, 0.0, -1.8, 0.0, 2.1, 0.7])
+    most = arm.joints[6].limits.effort
+    assert most is not None
+    tau = np.zeros(7)
+    tau[6] = 2.0 * most
+    push = robolin.Push(tau, start=0.01, stop=0.02)
+    motion = robolin.simulate(arm, q, duration=0.03, dt=1e-4, hold=True, disturbance=push)
+    gained = robolin.forward(arm, motion.q, motion.qd, motion.tau) - motion.qdd
+    pushed = (motion.time >= 0.01) & (motion.time < 0.02)
+
+    assert np.abs(motion.tau[:, 6]).max() < most
+    assert np.abs(gained[~pushed]).max() < 1e-9
+    assert (np.abs(gained[pushed]).max(axis=-1) > 1.0).all()
+    # rounding of the step at which it begins and ends aside
+    assert motion.energy_drift < 1e-3 * motion.kinetic_energy.max()

@@ -18,7 +18,7 @@ START = [
         "--offset",
         section=STATE,
         metavar="VALUES",
-        help="With --feedback: start so far from where its gains begin.",
+        help="With --feedback or --follow: start so far from where its gains or motion begin.",
     ),
     flag(
         "--initial",
@@ -112,6 +112,14 @@ DRIVE = [
         help="Positions to go to, for --control pd and computed-torque.  [default: 0]",
     ),
     flag(
+        "--follow",
+        section=TORQUE,
+        metavar="FILE",
+        help="Go along the motion of a file in place of --goal: time, positions, and velocities "
+        "and accelerations where it has them, on straight lines between its rows.  The motion "
+        "starts where the file does, unless --q says otherwise.",
+    ),
+    flag(
         "--kp",
         section=TORQUE,
         metavar="K|VALUES",
@@ -128,7 +136,21 @@ DRIVE = [
         section=TORQUE,
         metavar="FILE",
         help="Torques tau - K x with the gains that `robolin lqr` has stored; the contract has "
-        "what the motion cost.  It starts where the gains begin, unless --q says otherwise.",
+        "what the motion cost.  It starts where the gains begin, unless --q says otherwise.  "
+        "Gains found with --dt hold their torques from sample to sample.",
+    ),
+    flag(
+        "--other-figures",
+        section=TORQUE,
+        is_flag=True,
+        help="Run gains that were found for other figures of the arm, such as another payload.",
+    ),
+    flag(
+        "--disturb",
+        section=TORQUE,
+        metavar="VALUES[@FROM:TO]",
+        help="Torques that act besides those of the motors, always or between two moments in s; "
+        "no limit cuts them off, and efforts are without them.",
     ),
     flag(
         "--gain",

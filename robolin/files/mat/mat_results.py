@@ -11,46 +11,50 @@ from typing import Any
 import numpy as np
 
 from robolin.arrays import Numbers
-from robolin.errors import RobolinError
+from robolin.errors import FileError, RobolinError
+from robolin.files.mat.mat_words import model_words
 from robolin.files.mat.mat_writer import HEADER, HEADER_TEXT, header, write_mat
 from robolin.files.provenance_reader import Blocks, Entry, damaged, open_bytes, provenance
 from robolin.files.provenance_writer import Digests
 from robolin.files.stored_file import StoredFile
 from robolin.results.number_kind import stored_values
-from robolin.results.result import Result, ResultStream
+from robolin.results.result import ResultStream
 
 META = "meta"
-# MATLAB's own words for the names along an axis
-NAMES = {"state": "StateName", "input": "InputName", "output": "OutputName"}
+# bytes of all arrays together; writing them takes about three times as much memory
+LARGEST_RESULT = 1 << 29
 
 
 def write_mat_result(result: ResultStream, path: str | Path) -> None:
-    """Write every array, `JointName` and `meta`; of a model also its names and `Ts`.
+    """Write every array, `JointName` and `meta`; of a model also what MATLAB has words for.
 
-    All rows are held in memory: a variable of such a file must not have more than 2 GB anyway.
+    All rows are held in memory, so there may not be too many of them.
     """
     digests = Digests()
     parts: dict[str, list[Numbers]] = {}
+    size = 0
     for part in digests.passing(result.parts):
         for name, values in part.stored():
             parts.setdefault(name, []).append(stored_values(values))
+            size += values.nbytes
+        if size > LARGEST_RESULT:
+            raise _too_large(str(path))
     variables: dict[str, Any] = {}
-    for name, pieces in parts.items():
+    for name in list(parts):
+        pieces = parts.pop(name)
         whole = pieces[0] if digests.rows is None else np.concatenate(pieces)
         variables[name] = whole if digests.rows is None else np.moveaxis(whole, 0, -1)
-    write_mat(path, {**variables, **_words(digests.last), META: digests.meta_text(result)})
+    words = model_words(digests.last, variables, digests.rows)
+    write_mat(path, {**variables, **words, META: digests.meta_text(result)})
 
 
-def _words(part: Result) -> dict[str, Any]:
-    """Names along axes in MATLAB's words, and the sample time of a model."""
-    found: dict[str, Any] = {"JointName": list(part.joints)}
-    for array in part.arrays:
-        for axis, labels in enumerate(array.labels):
-            if array.axis_kind(axis) in NAMES:
-                found[NAMES[array.axis_kind(axis)]] = list(labels)
-    if "StateName" in found:
-        found["Ts"] = float(part.options.get("dt", 0.0))
-    return found
+def _too_large(path: str) -> FileError:
+    return FileError(
+        f"a MAT-file of more than {LARGEST_RESULT >> 20} MB would not fit in memory well",
+        where=path,
+        hint="write fewer rows, fewer matrices with --only, or an NPZ file, which may be of any "
+        "size",
+    )
 
 
 @contextmanager

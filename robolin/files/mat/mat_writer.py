@@ -30,7 +30,7 @@ def write_mat(target: str | Path, variables: Mapping[str, Any]) -> None:
         stream.write(content)
 
 
-def mat_bytes(variables: Mapping[str, Any]) -> bytes:
+def mat_bytes(variables: Mapping[str, Any]) -> memoryview:
     """The bytes of the file."""
     try:
         from scipy.io import savemat
@@ -40,11 +40,12 @@ def mat_bytes(variables: Mapping[str, Any]) -> bytes:
     stream = BytesIO()
     converted = {name: _value(name, value) for name, value in variables.items()}
     savemat(stream, converted, format="5", long_field_names=True, oned_as="column")
-    body = stream.getvalue()[HEADER_TEXT:]
-    return header(body) + body
+    content = stream.getbuffer()
+    content[:HEADER_TEXT] = header(content[HEADER_TEXT:])
+    return content
 
 
-def header(body: bytes) -> bytes:
+def header(body: bytes | memoryview) -> bytes:
     """The first bytes of a file whose others are these."""
     return f"{HEADER} {sha256(body).hexdigest()}".encode().ljust(HEADER_TEXT)
 

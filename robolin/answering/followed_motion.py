@@ -1,0 +1,70 @@
+"""A motion in a file that a controller follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robolin.answering.posed_question import PosedQuestion, file_label
+from robolin.arrays import Floats
+from robolin.errors import RobolinError
+from robolin.quantities import COLUMN_WORDS
+from robolin.trajectory.read import read_trajectory
+from robolin.trajectory.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class FollowedMotion:
+    """Positions at times, and velocities and accelerations where the file has them."""
+
+    name: str
+    time: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
+
+    @property
+    def start(self) -> tuple[Floats, Floats]:
+        """Where the motion begins."""
+        return self.q[0], self.qd[0]
+
+
+def followed_motion(posed: PosedQuestion, files: dict[str, str]) -> FollowedMotion | None:
+    """The motion in the file that was given, noted among the inputs; None without one."""
+    path = posed.question.text("follow")
+    if path is None:
+        return None
+    wanted = ("qd", "qdd") if posed.question.text("control") == "computed-torque" else ("qd",)
+    read, name = read_noted(posed, path, ("q",), wanted, files)
+    if read.time is None:
+        hint = "a controller has to know when to be where"
+        raise RobolinError("there is no column 'time'", where=name, hint=hint)
+    time = np.asarray(read.time, dtype=np.float64)
+    if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
+        row = int(falls[0])
+        message = f"time does not rise from row {row + 1} to row {row + 2}"
+        raise RobolinError(message, where=name)
+    assert read.q is not None, "positions are needed"
+    still = np.zeros_like(read.q)
+    for quantity in wanted:
+        if getattr(read, quantity) is None:
+            posed.warn(f"{name}: no {COLUMN_WORDS[quantity]} columns, so they are taken as 0")
+    qd, qdd = (still if each is None else each for each in (read.qd, read.qdd))
+    return FollowedMotion(name, time, read.q, qd, qdd)
+
+
+def read_noted(
+    posed: PosedQuestion,
+    path: str,
+    needs: Sequence[str],
+    optional: Sequence[str],
+    files: dict[str, str],
+) -> tuple[Trajectory, str]:
+    """A trajectory file, noted among the inputs, and its name."""
+    read = read_trajectory(path, posed.arm.joint_names, tuple(needs), tuple(optional))
+    name = file_label(path)
+    files[name] = read.digest
+    posed.note(*(f"{name}: {note}" for note in read.notes))
+    return read, name

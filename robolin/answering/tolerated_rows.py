@@ -1,0 +1,58 @@
+"""Which rows of a motion have an answer, where those without one are let through as NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from robolin.answering.model_work import Arrays, ModelWork, Values
+from robolin.arrays import Floats, Integers, Mask
+from robolin.errors import RobolinError, UsageError
+from robolin.results.result import Array
+
+
+def answered_rows(work: ModelWork, values: Values, whole: Mask) -> list[tuple[Integers, Arrays]]:
+    """The answers of rows that have one, each with the rows it is of."""
+    rows = np.flatnonzero(whole)
+    if not len(rows):
+        return []
+    try:
+        return [(rows, work.arrays(_some(values, rows)))]
+    except UsageError:
+        raise
+    except RobolinError:
+        rows = rows[work.wanted.bearable(_some(values, rows))]
+        return list(_halved(work, values, rows))
+
+
+def _halved(work: ModelWork, values: Values, rows: Integers) -> Iterator[tuple[Integers, Arrays]]:
+    """The same by halves, down to rows that have no answer even by themselves."""
+    if not len(rows):
+        return
+    try:
+        yield rows, work.arrays(_some(values, rows))
+    except UsageError:
+        raise
+    except RobolinError:
+        middle = len(rows) // 2
+        if middle:
+            yield from _halved(work, values, rows[:middle])
+            yield from _halved(work, values, rows[middle:])
+
+
+def blank_rows(like: Arrays, rows: int) -> Arrays:
+    """As many rows of NaN, of the shape and kind of others; whole numbers become real ones."""
+    return tuple(
+        replace(array, values=np.full((rows, *array.values.shape[1:]), np.nan, dtype=_kind(array)))
+        for array in like
+    )
+
+
+def _kind(array: Array) -> type:
+    return complex if np.iscomplexobj(array.values) else float
+
+
+def _some(values: Values, rows: Integers) -> dict[str, Floats]:
+    return {name: each[rows] for name, each in values.items()}

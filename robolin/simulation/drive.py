@@ -1,0 +1,58 @@
+"""Everything that acts on the joints: what motors are asked for and give, and disturbances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robolin.input_checks import Array
+from robolin.simulation.feedback_control import StateFeedback
+from robolin.simulation.torques import Torque
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """The torque on every joint.
+
+    wanted:      what motors are asked for
+    most:        what each of them can give, (n,)
+    disturbance: what comes from elsewhere, which no motor's limit cuts off
+    law:         the control law whose integrals grow along with the motion
+    """
+
+    wanted: Torque
+    most: Array
+    disturbance: Torque | None = None
+    law: StateFeedback | None = None
+
+    @property
+    def of_state(self) -> bool:
+        """Whether the state matters."""
+        more = self.disturbance is not None and self.disturbance.of_state
+        return self.wanted.of_state or more
+
+    @property
+    def integrals(self) -> int:
+        """How many integrals grow along with the motion."""
+        return 0 if self.law is None else self.law.memory
+
+    def with_integrals(self, values: Array) -> Drive:
+        """The torque as long as these integrals (..., i) stay what they are."""
+        return self if self.law is None else replace(self, wanted=self.law.given(values), law=None)
+
+    def integral_rates(self, t: float, q: Array, qd: Array, values: Array) -> Array:
+        """How fast the integrals (..., i) grow."""
+        assert self.law is not None, "only laws with integrals are asked"
+        return self.law.memory_rate(t, q, qd, values)
+
+    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+        return self.in_all(t, q, qd, self.cut(self.wanted(t, q, qd)))
+
+    def cut(self, tau: Array) -> Array:
+        """What motors give of a torque."""
+        return np.clip(tau, -self.most, self.most)
+
+    def in_all(self, t: float, q: Array, qd: Array, given: Array) -> Array:
+        """What motors give, and with it the disturbance."""
+        return given if self.disturbance is None else given + self.disturbance(t, q, qd)

@@ -1,0 +1,59 @@
+"""A motion that was integrated, looked at row by row: torques, accelerations, energies, errors."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from robolin.evaluation.evaluate import evaluate
+from robolin.input_checks import Array
+from robolin.simulation.controllers import Controller
+from robolin.simulation.equations import Equations
+from robolin.simulation.schedule import Schedule
+from robolin.simulation.simulated_motion import Simulation
+
+
+def observed(
+    schedule: Schedule,
+    kept: Array,
+    equations: Equations,
+    integrals: Array,
+    controller: Controller | None,
+) -> Simulation:
+    """Everything there is to say about the states that were kept."""
+    arm, how, time = equations.arm, equations.how, schedule.moments()
+    q, qd = equations.state(kept)
+    work = equations.parts(kept)[2]
+    accelerations = equations.accelerations
+    tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
+    for row, t in enumerate(time.tolist()):
+        drive, state = equations.torque.with_integrals(integrals[row]), (t, q[row], qd[row])
+        wanted = drive.wanted(*state)
+        tau[row] = drive.cut(wanted)
+        saturated[row] = tau[row] != wanted
+        qdd[row] = accelerations(*state, drive.in_all(*state, tau[row]))
+    energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **how)
+    total = energies["kinetic_energy"] + energies["potential_energy"]
+    error = None if controller is None else controller.error(q)
+    kinetic = energies["kinetic_energy"]
+    falling = None
+    if controller is not None:
+        falling = controller.lyapunov(time, q, qd, kinetic, integrals)
+    # rows were the first axis so far: they go behind the batch
+    placed = partial(np.moveaxis, source=0, destination=q.ndim - 2)
+    return Simulation(
+        time=time,
+        **{name: placed(values) for name, values in energies.items()},
+        q=placed(q),
+        qd=placed(qd),
+        qdd=placed(qdd),
+        tau=placed(tau),
+        work=placed(work),
+        energy_error=placed(total - total[0] - work),
+        saturated=placed(saturated),
+        lyapunov=None if falling is None else placed(falling),
+        position_error=None if error is None else placed(error.position),
+        orientation_error=None if error is None else placed(error.orientation),
+        integrals=placed(integrals) if integrals.shape[-1] else None,
+    )

@@ -1,0 +1,198 @@
+"""Every wrong wish about models and controllers is told: what is wrong, and what helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin import Question, States
+from tests.cli.command import answered
+from tests.cli.command import robolin as command_line
+
+USAGE, REJECTED, UNREADABLE = 2, 3, 4
+
+# what was typed, how it ends, what is told, and what helps
+WRONG = [
+    ("state-space two-link --actuated elbwo", USAGE, "no joint 'elbwo'", "did you mean 'elbow'"),
+    ("state-space two-link --passive sholder", USAGE, "no joint 'sholder'", "'shoulder'"),
+    ("poles two-link --trim --passive elbow --keep elbwo", USAGE, "no joint 'elbwo'", "'elbow'"),
+    ("state-space two-link --outputs tool9", USAGE, "there is no 'tool9'", "known here"),
+    ("state-space two-link --outputs elbow", USAGE, "what of 'elbow'?", "position, velocity"),
+    ("lqr two-link --integral nose", USAGE, "no output 'nose'", "'elbow/position'"),
+    ("lqr two-link --weight nose=1", USAGE, "there is no 'nose'", "'elbow/q'"),
+    ("lqr two-link --effort nose=1", USAGE, "no motor 'nose'", "'elbow'"),
+    ("simulate two-link --duration 1 --disturb nose=1", USAGE, "joint 'nose'", "'elbow'"),
+    ("state-space two-link --passive elbow --q 0.3,0.2", REJECTED, "4.305 N·m", "--trim"),
+    ("state-space two-link --passive shoulder,elbow", USAGE, "no joint has a motor", "one"),
+    ("poles two-link --passive shoulder --trim --keep shoulder,elbow", REJECTED,
+     "no equilibrium was found near this pose: at the best one, passive joint 'shoulder' would",
+     "actuate more"),
+    ("lqr cart-pole --actuated pivot", REJECTED,
+     "the mode at 0 (joints 'slide', 'pivot') is out of reach", "actuate more joints"),
+    ("lqr two-link --gravity 0,0,0 --weight q=0,qd=0", REJECTED,
+     "the mode at 0 (joint 'elbow') is on the edge", "a weight above 0"),
+    ("lqr two-link --weight q=-1", USAGE, "'q' is negative: -1", "0 or more"),
+    ("lqr two-link --weight elbow/qd=-2", USAGE, "'elbow' is negative: -2", "0 or more"),
+    ("lqr two-link --weight q=1,q=2", USAGE, "there twice", "keep one"),
+    ("lqr two-link --weight q=much", USAGE, "'much' is not a number", "0.5"),
+    ("lqr two-link --effort 0", USAGE, "not positive", "above 0"),
+    ("lqr two-link --effort -1", USAGE, "'shoulder' is negative: -1", "0 or more"),
+    ("lqr two-link --effort 1,2", USAGE, "'1,2' is not a number", "0.5"),
+    ("lqr two-link --bryson", REJECTED, "the position limit of joint 'shoulder'", "weights"),
+    ("state-space two-link --dt 0", USAGE, "more than 0 s", "--dt 0.01"),
+    ("poles two-link --dt -0.01", USAGE, "more than 0 s", "--dt 0.01"),
+    ("lqr two-link --dt nan", USAGE, "'nan' is not a number", "0.5"),
+    ("state-space two-link --discretize foh", USAGE, "no effect", "it is for --dt"),
+    ("state-space two-link --keep elbow", USAGE, "no effect", "it is for --trim"),
+    ("state-space two-link --trim --qd 1,0", USAGE, "together with --qd", "at rest"),
+    ("poles two-link --actuated elbow --passive elbow", USAGE, "together with --passive", "motor"),
+    ("state-space two-link --only E", USAGE, "a model has no 'E'", "'drift'"),
+    ("lqr two-link --time-varying", USAGE, "needs a --trajectory", "one state that stays"),
+    ("response two-link", USAGE, "one of --frequencies and --duration", "0.1:100:200"),
+    ("response two-link --frequencies 1:0.1:5", USAGE, "rise", "FIRST:LAST:COUNT"),
+    ("response two-link --duration 0", USAGE, "more than 0 s", "--duration"),
+    ("simulate two-link --duration 1 --goal 0,0", USAGE, "no effect", "--control pd"),
+    ("simulate two-link --duration 1 --offset 0,0", USAGE, "no effect", "--feedback and --follow"),
+    ("simulate two-link --duration 1 --other-figures", USAGE, "no effect", "--feedback"),
+    ("simulate two-link --duration 1 --follow a.csv", USAGE, "no effect", "--control pd"),
+    ("simulate two-link --duration 1 --control pd --goal 0,0 --follow a.csv", USAGE,
+     "together with --follow", "one pose"),
+    ("simulate two-link --duration 1 --control pd --follow none.csv", UNREADABLE,
+     "no such file", "path"),
+    ("simulate two-link --duration 1 --feedback none.npz", UNREADABLE, "no such file", "path"),
+    ("simulate two-link --duration 1 --disturb 1,2@3:1", USAGE, "ends before", "@0.5:0.7"),
+    ("simulate two-link --duration 1 --disturb 1,2@3", USAGE, "not FROM:TO", "@0.5:0.7"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("typed, code, told, helps", WRONG, ids=[row[0] for row in WRONG])
+def test_wrong_wishes_are_told(typed: str, code: int, told: str, helps: str) -> None:
+    """What makes no sense ends with its exit code, what is wrong, and a hint; never with a bug."""
+    ran = command_line(*typed.split())
+    error, _, hint = ran.err.rpartition("hint: ")
+    assert ran.code == code, ran
+    assert told in error
+    assert helps in hint
+
+
+TWO = robolin.load("two-link")
+MODEL = robolin.state_space(TWO, [0.3, -0.7])
+WRONG_CALLS = [
+    (lambda: robolin.state_space(TWO, 0.0, actuated="elbwo"), "no joint 'elbwo'"),
+    (lambda: robolin.state_space(TWO, [0.3, 0.2], passive="elbow"), "4.305 N·m"),
+    (lambda: robolin.state_space(TWO, 0.0, dt=0.0), "dt is 0.0"),
+    (lambda: robolin.state_space(TWO, 0.0, dt=-0.01), "dt is -0.01"),
+    (lambda: MODEL.discretize(float("nan")), "dt is nan"),
+    (lambda: MODEL.discretize(0.01, "zho"), "no discretization 'zho'"),
+    (lambda: robolin.lqr(MODEL, np.eye(3)), "Q has the shape (3, 3)"),
+    (lambda: robolin.lqr(MODEL, [1.0, 1.0]), "Q has the shape (2,)"),
+    (lambda: robolin.lqr(MODEL, -np.eye(4)), "Q is negative"),
+    (lambda: robolin.lqr(MODEL, np.triu(np.ones((4, 4)))), "Q is not symmetric"),
+    (lambda: robolin.lqr(MODEL, R=np.eye(3)), "R has the shape (3, 3)"),
+    (lambda: robolin.lqr(MODEL, R=0.0), "R is not positive"),
+    (lambda: robolin.lqr(MODEL, N=np.zeros((2, 4))), "not (2, 4)"),
+    (lambda: robolin.lqr(MODEL, N=10.0 * np.ones((4, 2))), "[[Q, N], [Nᵀ, R]] is negative"),
+    (lambda: robolin.tvlqr(MODEL, dt=0.01), "a motion is a row of models"),
+    (lambda: robolin.kalman(MODEL, measurement=-1.0), "measurement is not positive"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, told", WRONG_CALLS, ids=[row[1] for row in WRONG_CALLS])
+def test_wrong_calls_are_told(call: object, told: str) -> None:
+    """The same holds in Python: joints, motors, sample times, weights of wrong sign or shape."""
+    assert callable(call)
+    with pytest.raises(robolin.RobolinError) as caught:
+        call()
+    assert told in str(caught.value)
+
+
+def test_gains_of_another_arm_are_refused(tmp_path: Path) -> None:
+    """Other joints, other figures and other loads are refused and named; insisting runs them."""
+    gains, model = tmp_path / "gains.npz", tmp_path / "model.npz"
+    answered("lqr", "two-link", "-o", gains)
+    answered("state-space", "two-link", "-o", model)
+    for arm, path, told in (
+        (("cart-pole",), gains, "with the joints shoulder, elbow"),
+        (("acrobot",), gains, "links upper com: ("),
+        (("two-link", "--payload", "lower:0.1"), gains, "payload: none there, 0.1 kg on link"),
+        (("two-link", "--gravity", "0,0,0"), gains, "gravity: 0, -9.81, 0 m/s²"),
+        (("two-link",), model, "a result of state-space, not of lqr"),
+    ):
+        ran = command_line("simulate", *arm, "--feedback", path, "--duration", "0.002")
+        assert ran.code == REJECTED
+        assert told in ran.err
+    insisted = ("--feedback", gains, "--duration", "0.002", "--other-figures")
+    ran = answered("simulate", "two-link", "--payload", "lower:0.1", *insisted)
+    assert "payload: none there" in ran.err
+    assert command_line("simulate", "cart-pole", *insisted).code == REJECTED
+
+
+def test_gains_whose_states_are_not_the_arms_are_refused(tmp_path: Path) -> None:
+    """Gains of a model by foh or tustin are no feedback of positions and velocities."""
+    gains = tmp_path / "gains.npz"
+    for method in ("foh", "tustin"):
+        answered("lqr", "two-link", "--dt", "0.01", "--discretize", method, "-o", gains)
+        ran = command_line("simulate", "two-link", "--feedback", gains, "--duration", "1")
+        assert ran.code == REJECTED
+        assert f"by {method}" in ran.err
+
+
+@pytest.mark.parametrize("verb", ["state-space", "poles", "lqr"])
+def test_rows_without_an_answer_are_nan(verb: str, tmp_path: Path) -> None:
+    """With nan, rows that passive joints cannot hold are NaN, also where a whole part of them is.
+
+    The others are what they are without them, and whole numbers are real ones in all parts.
+    """
+    good = np.array([np.pi, 0.0])
+    q = np.array([good + 0.1] * 4 + [good, good + 0.1, good, good + 0.2] + [good + 0.1] * 3)
+    bad = np.any(q != good, axis=1)
+    arm, question = robolin.load("acrobot"), Question(verb, passive="shoulder")
+    with pytest.warns(UserWarning, match="9 rows without an answer"):
+        found = robolin.answer(arm, question, States(q=q, on_bad_row="nan"), chunk_rows=2)
+    alone = robolin.answer(arm, question, States(q=q[~bad]))
+    for array, other in zip(found.arrays, alone.arrays, strict=True):
+        assert array.values.dtype.kind in "fc"
+        assert np.isnan(array.values[bad]).all()
+        assert np.array_equal(array.values[~bad], other.values)
+    path = tmp_path / "rows.npz"
+    with robolin.answer_stream(
+        arm, question, States(q=q, on_bad_row="nan"), chunk_rows=2, notify=lambda *_: None
+    ) as stream:
+        from robolin.files.npz.npz_writer import write_npz
+
+        write_npz(stream, path)
+    stored = robolin.read_result(path)
+    assert all(np.isnan(values[bad]).all() for values in stored.arrays.values())
+
+
+def test_a_motion_without_any_answer_is_told() -> None:
+    """Where no row has an answer there is nothing to write, and that is an error."""
+    states = States(q=np.full((5, 2), 1.0), on_bad_row="nan")
+    question = Question("state-space", passive="shoulder")
+    with pytest.raises(robolin.RobolinError, match="no row has an answer"):
+        robolin.answer(robolin.load("acrobot"), question, states)
+
+
+def test_many_rows_without_an_answer_are_found_in_few_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows that a passive joint cannot hold are told apart at once, not one by one."""
+    from robolin.answering.model_question import ModelQuestion
+
+    looks = []
+    ask = ModelQuestion.model
+
+    def counted(self: ModelQuestion, *args: object) -> object:
+        looks.append(args)
+        return ask(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ModelQuestion, "model", counted)
+    q = np.tile([np.pi, 0.0], (100, 1))
+    q[::3] += 0.1
+    states = States(q=q, on_bad_row="nan")
+    with pytest.warns(UserWarning, match="34 rows"):
+        robolin.answer(robolin.load("acrobot"), Question("state-space", passive="shoulder"), states)
+    assert len(looks) <= 2
