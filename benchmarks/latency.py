@@ -53,8 +53,8 @@ def _figures(times: Mapping[str, Sequence[float]], name: str) -> dict[str, Any]:
 
 
 def _middle(values: np.ndarray) -> dict[str, float]:
-    """The median, and between what nine in ten turns lie."""
-    low, median, high = np.percentile(values, (5, 50, 95))
+    """The median, and between what half of the turns lie."""
+    low, median, high = np.percentile(values, (25, 50, 75))
     return {"median": float(median), "low": float(low), "high": float(high)}
 
 
