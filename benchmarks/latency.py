@@ -1,47 +1,88 @@
-"""How long one call on one state takes from Python, once the kernel is in memory."""
+"""How long one call on one state takes from Python: compiled, as a function, and by the peers.
+
+All take turns.  Pinocchio's figure is its own call with results in its data, nothing copied out:
+the quickest that its users can have.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 import robolin
+from benchmarks.machine import described
 from benchmarks.peers import installed
-from benchmarks.subjects import panda
-from benchmarks.timing import Effort, progress
+from benchmarks.subjects import Subject, panda
+from benchmarks.timing import Contestant, Effort, interleaved, progress
 from benchmarks.verbs import VERBS
+from robolin.engine.calls.interpreter import why_plain
+
+# states that are gone through again and again
+STATES = 100
 
 
 def measured(effort: Effort) -> dict[str, Any]:
-    """µs of one call: the middle, the quickest, and what nineteen in twenty stay below."""
-    calls = 300 if effort.quick else 3_000
+    """µs of one call, and how many times as long as Pinocchio's it takes."""
+    # short turns, and many: what else the machine does then slows few of them
+    rounds = 20 if effort.quick else 400
     subject = panda()
-    states = subject.states(100)
     peers = installed(subject)
     report: dict[str, Any] = {}
-    for verb, (needs, _) in VERBS.items():
+    for verb in VERBS:
         progress(f"{subject.title}: one state, {verb}")
-        function = getattr(robolin, verb.replace("-", "_"))
-        function(subject.arm, *(states[name] for name in needs), engine="compiled")
-        rows = [tuple(states[name][i] for name in needs) for i in range(len(states["q"]))]
-        report[verb] = {"robolin": _times(partial(function, subject.arm), rows, calls)}
-        for name, peer in peers.items():
-            method = getattr(peer, verb.replace("-", "_"), None)
-            if method is not None:
-                report[verb][name] = _times(partial(method, states, 1), [()], calls)
-    return {"arm": subject.title, "verbs": report}
+        runs = _contestants(subject, verb, peers)
+        times = interleaved({name: Contestant(run, STATES) for name, run in runs.items()}, rounds)
+        report[verb] = {name: _figures(times, name) for name in times}
+    return {
+        "arm": subject.title,
+        "processor": described()["processor"],
+        "entry": why_plain() or "built-in",
+        "verbs": report,
+    }
 
 
-def _times(call: Callable[..., Any], rows: list[tuple[Any, ...]], calls: int) -> dict[str, float]:
-    times = []
-    for i in range(calls):
-        row = rows[i % len(rows)]
-        start = time.perf_counter()
-        call(*row)
-        times.append(1e6 * (time.perf_counter() - start))
-    low, middle, high = np.percentile(times, (0, 50, 95))
-    return {"median": float(middle), "low": float(low), "high": float(high)}
+def _figures(times: Mapping[str, Sequence[float]], name: str) -> dict[str, Any]:
+    """µs per call, and how many times as long as Pinocchio's it took in the same turn."""
+    figures = {"us": _middle(1e6 * np.array(times[name]))}
+    if "Pinocchio" in times and name != "Pinocchio":
+        figures["ratio"] = _middle(np.array(times[name]) / np.array(times["Pinocchio"]))
+    return figures
+
+
+def _middle(values: np.ndarray) -> dict[str, float]:
+    """The median, and between what half of the turns lie."""
+    low, median, high = np.percentile(values, (25, 50, 75))
+    return {"median": float(median), "low": float(low), "high": float(high)}
+
+
+def _contestants(
+    subject: Subject, verb: str, peers: dict[str, Any]
+) -> dict[str, Callable[[int], None]]:
+    """Everyone who can answer, as something that answers so many times."""
+    states, (needs, _) = subject.states(STATES), VERBS[verb]
+    rows = [tuple(states[name][i] for name in needs) for i in range(STATES)]
+    call = None if verb == "perturb-forward" else robolin.compile(subject.arm, verb)
+    function = partial(getattr(robolin, verb.replace("-", "_")), subject.arm)
+    function(*(states[name] for name in needs), engine="compiled")
+    found: dict[str, Callable[[int], None]] = {"function": _repeated(function, rows)}
+    if call is not None:
+        into = call(*rows[0])
+        found["compiled"] = _repeated(call, [(*row, into) for row in rows])
+    if "Pinocchio" in peers and (own := peers["Pinocchio"].own_call(verb)) is not None:
+        found["Pinocchio"] = _repeated(own, rows)
+    if "MuJoCo" in peers and hasattr(peers["MuJoCo"], verb.replace("-", "_")):
+        answer = partial(getattr(peers["MuJoCo"], verb.replace("-", "_")), states, 1)
+        found["MuJoCo"] = _repeated(answer, [()])
+    return found
+
+
+def _repeated(call: Callable[..., Any], rows: list[tuple[np.ndarray, ...]]) -> Callable[[int], Any]:
+    def run(count: int) -> None:
+        for _ in range(-(-count // len(rows))):
+            for row in rows:
+                call(*row)
+
+    return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pinocchio as pin
@@ -93,6 +94,17 @@ class Pinocchio:
             by_q, by_qd, inverse = pin.computeABADerivatives(model, data, q[i], qd[i], tau[i])
             dqdd[i] = by_q @ dq[i] + by_qd @ dqd[i] + inverse @ dtau[i]
         return {"dqdd": dqdd}
+
+    def own_call(self, verb: str) -> Callable[..., object] | None:
+        """Its function of one state as it is, results left in its data; None if it has none."""
+        run = {
+            "inverse": pin.rnea,
+            "forward": pin.aba,
+            "mass-matrix": pin.crba,
+            "linearize-inverse": pin.computeRNEADerivatives,
+            "linearize-forward": pin.computeABADerivatives,
+        }.get(verb)
+        return None if run is None else partial(run, self.model, self.data)
 
     def batch(self, verb: str, threads: int) -> Answer | None:
         """Its own call for many states at once, where it has one; states come in columns."""

@@ -226,12 +226,26 @@ def _kernel_rows(part: Figures) -> Iterator[tuple[str, ...]]:
 
 
 def latency(figures: Figures) -> Lines:
-    header = ("verb", "robolin, µs", "Pinocchio, µs", "MuJoCo, µs")
+    """One call on one state: µs, and how many times as long as Pinocchio's own call it takes."""
+    found = figures["latency"]
+    header = (
+        "verb", "compiled call, µs", "/ Pinocchio", "function, µs", "/ Pinocchio",
+        "Pinocchio, µs", "MuJoCo, µs",
+    )  # fmt: skip
     cells = (
-        (f"`{verb}`", *(with_spread(entry.get(who)) for who in ("robolin", "Pinocchio", "MuJoCo")))
-        for verb, entry in figures["latency"]["verbs"].items()
+        (
+            f"`{verb}`",
+            *_beside_pinocchio(entry.get("compiled", {})),
+            *_beside_pinocchio(entry.get("function", {})),
+            *(with_spread(entry.get(who, {}).get("us")) for who in ("Pinocchio", "MuJoCo")),
+        )
+        for verb, entry in found["verbs"].items()
     )
     return rows_of(header, cells)
+
+
+def _beside_pinocchio(entry: Figures) -> tuple[str, str]:
+    return with_spread(entry.get("us")), with_spread(entry.get("ratio"), " ×")
 
 
 def simulation(figures: Figures) -> Lines:

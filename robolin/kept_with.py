@@ -1,4 +1,4 @@
-"""What is worked out of an arm once, and kept with it: a dict by name, which no copy of it has."""
+"""What is worked out of an arm once, and kept with it."""
 
 from __future__ import annotations
 

@@ -28,9 +28,7 @@ def quick_call_of(plan: Plan) -> QuickCall:
     kernel = plan.single_call()
     if not fits(kernel):
         return no_answer
-    table = CallTable()
-    table.fill(kernel, no_answer)
-    return table.function("quick_call", "The results of one state, or None.")
+    return CallTable(kernel, no_answer, "The results of one state, or None.").call
 
 
 def quick_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:

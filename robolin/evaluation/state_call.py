@@ -102,22 +102,19 @@ class PlainCall:
 
 
 class CallObject(CallTable):
-    """What a built-in function of an arm belongs to: pickled with it, and made again elsewhere."""
+    """What a built-in function of an arm belongs to.
+
+    Built-in functions are pickled as what they belong to and their name; this is made again.
+    """
 
     def __init__(self, plain: PlainCall) -> None:
-        super().__init__()
+        head = f"call({', '.join(plain.needs)}, out=None)\n--\n\n"
+        doc = f"{head}{plain.verb} on the arm '{plain.arm.name}', for one state."
+        super().__init__(plain.kernel, plain, doc, plain.result_type)
         self._plain = plain
-        self.fill(plain.kernel, plain, plain.result_type)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CallObject, (self._plain,)
-
-    @property
-    def call(self) -> Callable[..., Any]:
-        """The function, by the name that pickles ask for."""
-        plain = self._plain
-        head = f"call({', '.join(plain.needs)}, out=None)\n--\n\n"
-        return self.function("call", f"{head}{plain.verb} on the arm '{plain.arm.name}'.")
 
 
 def compiled_call(arm: Arm, verb: str, method: Method = "auto") -> Callable[..., Any]:

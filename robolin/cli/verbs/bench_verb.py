@@ -48,13 +48,15 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
     """States per second of every verb, on this machine.
 
     Runs each verb from Python on random states of ARM, on one core and on all of them, and shows
-    the middle of several runs.  Kernels are compiled before the clock starts.
+    the middle of several runs.  Kernels are compiled before the clock starts.  Also says how
+    robolin.compile and the functions of Python call kernels for one state.
 
     \b
     Example:
       robolin bench panda
       robolin bench arm.urdf --rows 100000 --format json
     """
+    from robolin.engine.calls.interpreter import why_plain
     from robolin.engine.compiled.plan import cores
     from robolin.input_checks import require_tree
 
@@ -63,7 +65,9 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
     require_tree(arm, "bench")
     rows = rows or max(1, min(MOST_ROWS, MOST_BYTES // (8 * (3 * arm.n**2 + arm.n))))
     verbs = _measured(arm, rows, cores())
-    document = {"arm": arm.name, "joints": arm.n, "rows": rows, "cores": cores(), "verbs": verbs}
+    entry = {"entry": "plain" if why_plain() else "built-in", "why_plain": why_plain()}
+    sizes = {"joints": arm.n, "rows": rows, "cores": cores()}
+    document = {"arm": arm.name, **sizes, "one_state": entry, "verbs": verbs}
     report.write(_parts(document), document)
 
 
@@ -143,7 +147,10 @@ def _parts(document: Mapping[str, Any]) -> Sequence[Part]:
         for verb, figures in document["verbs"].items()
     ]
     head = f"{document['arm']}: {document['joints']} joints, {document['rows']:,} states per call"
-    return [TextLines([head]), ReportTable(("verb", *columns), rows, frozenset(columns))]
+    why = document["one_state"]["why_plain"]
+    calls = f"by the plain path, since {why}" if why else "by built-in functions"
+    entry = f"one state from Python is computed {calls}"
+    return [TextLines([head, entry]), ReportTable(("verb", *columns), rows, frozenset(columns))]
 
 
 def _cells(figures: Mapping[str, float], who: str) -> tuple[str, str]:

@@ -50,14 +50,20 @@ class CallTable(ctypes.Structure):
         ("shapes", _OBJECT * MOST_RESULTS),
     )
 
-    def fill(
-        self, kernel: KernelCall, plain: Callable[..., Any], result_type: type | None = None
+    def __init__(
+        self,
+        kernel: KernelCall,
+        plain: Callable[..., Any],
+        doc: str,
+        result_type: type | None = None,
     ) -> None:
         """Lay the table out for a kernel.
 
         plain:       is called with the same arguments wherever the function has doubts
+        doc:         what `help` says of the function
         result_type: the named tuple that several results are handed out as; None for a tuple
         """
+        super().__init__()
         self.plain, self.array_type, self.none = plain, np.ndarray, None
         self.out_name, self.empty = sys.intern("out"), np.empty
         self.result_type = result_type or tuple
@@ -73,16 +79,16 @@ class CallTable(ctypes.Structure):
         if result_type is not None:
             # without a function of Python's in between
             self.name_them = partial(tuple.__new__, result_type)
-        self._kernel = kernel
-
-    def function(self, name: str, doc: str) -> Callable[..., Any]:
-        """The built-in function, which keeps this table alive and everything in it."""
         address, engine = _entry()
-        definition = _Definition(name.encode(), address, _FAST_WITH_KEYWORDS, doc.encode())
-        self._definition = definition, engine
-        new = ctypes.pythonapi.PyCFunction_NewEx
-        new.restype, new.argtypes = _OBJECT, (_POINTER, _OBJECT, _POINTER)
-        made: Callable[..., Any] = new(ctypes.addressof(definition), self, None)
+        # one for all functions of this table: they read it for as long as they live
+        self._definition = _Definition(b"call", address, _FAST_WITH_KEYWORDS, doc.encode())
+        self._keep_alive = kernel, engine
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The built-in function, which keeps this table alive and everything in it."""
+        new = ctypes.PYFUNCTYPE(_OBJECT, _POINTER, _OBJECT, _POINTER)(addresses()["new_function"])
+        made: Callable[..., Any] = new(ctypes.addressof(self._definition), self, None)
         return made
 
 

@@ -14,7 +14,8 @@ from functools import cache
 
 import numpy as np
 
-from robolin.engine.calls import call_text
+from robolin.engine.calls import array_text
+from robolin.engine.calls.call_text import TABLE
 
 # minor versions of CPython 3 on which the tests of this folder passed
 TESTED = (11, 12, 13)
@@ -73,14 +74,14 @@ def _arrays_are_as_expected() -> bool:
     for array in (np.zeros(3), np.zeros((2, 5)), np.zeros((4, 6))[:, ::2], np.zeros(5)[1:]):
         array.flags.writeable = array.ndim == 1
         found = (
-            _pointer(id(array) + call_text.TYPE),
-            _pointer(id(array) + call_text.DATA),
-            _whole(id(array) + call_text.RANK),
-            *((ctypes.c_int64 * array.ndim).from_address(_pointer(id(array) + call_text.LENGTHS))),
-            _pointer(id(array) + call_text.ITEM_KIND),
-            _whole(id(array) + call_text.FLAGS) & call_text.WRITABLE,
+            _pointer(id(array) + array_text.TYPE),
+            _pointer(id(array) + array_text.DATA),
+            _whole(id(array) + array_text.RANK),
+            *((ctypes.c_int64 * array.ndim).from_address(_pointer(id(array) + array_text.LENGTHS))),
+            _pointer(id(array) + array_text.ITEM_KIND),
+            _whole(id(array) + array_text.FLAGS) & array_text.WRITABLE,
         )
-        flags = array.flags.num & call_text.WRITABLE
+        flags = array.flags.num & array_text.WRITABLE
         expected = (
             id(np.ndarray),
             array.ctypes.data,
@@ -91,9 +92,9 @@ def _arrays_are_as_expected() -> bool:
         )
         if found != expected:
             return False
-    order = ctypes.c_char.from_address(id(kind) + call_text.BYTE_ORDER).value
-    number = _whole(id(kind) + call_text.ITEM_NUMBER)
-    return (order, number) == (b"=", kind.num) and ord(order) == call_text.NATIVE
+    order = ctypes.c_char.from_address(id(kind) + array_text.BYTE_ORDER).value
+    number = _whole(id(kind) + array_text.ITEM_NUMBER)
+    return (order, number) == (b"=", kind.num) and ord(order) == array_text.NATIVE
 
 
 def _structures_are_as_expected() -> bool:
@@ -103,7 +104,7 @@ def _structures_are_as_expected() -> bool:
         _fields_ = (("number", ctypes.c_int64),)
 
     probe = Probe(7)
-    return _pointer(id(probe) + call_text.TABLE) == ctypes.addressof(probe)
+    return _pointer(id(probe) + TABLE) == ctypes.addressof(probe)
 
 
 def _pointer(place: int) -> int:
