@@ -41,9 +41,16 @@ def cases(test: Test, most: int | None = None) -> list[dict[str, Any]]:
 
 def _arguments(names: Any, values: Any) -> list[dict[str, Any]]:
     names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
-    return [
-        dict(zip(names, value if len(names) > 1 else (value,), strict=True)) for value in values
-    ]
+    plain = (_plain(value, len(names)) for value in values)
+    return [dict(zip(names, each, strict=True)) for each in plain]
+
+
+def _plain(value: Any, count: int) -> tuple[Any, ...]:
+    """The values of one case, whether or not it is a pytest.param."""
+    marked: tuple[Any, ...] | None = (
+        getattr(value, "values", None) if hasattr(value, "marks") else None
+    )
+    return marked or (tuple(value) if count > 1 else (value,))
 
 
 @contextmanager
