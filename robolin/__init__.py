@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from robolin.answering.answer import answer_stream as answer_stream
     from robolin.answering.given_states import States as States
     from robolin.answering.question import Question as Question
+    from robolin.api.centre_of_mass import Momentum as Momentum
+    from robolin.api.centre_of_mass import momentum as momentum
     from robolin.api.closed_loops import close as close
     from robolin.api.closed_loops import close_change as close_change
     from robolin.api.closed_loops import linearize_loops as linearize_loops
@@ -139,6 +141,7 @@ _PUBLIC = {
     "robolin.answering.answer": "answer answer_stream",
     "robolin.answering.given_states": "States",
     "robolin.answering.question": "Question",
+    "robolin.api.centre_of_mass": "Momentum momentum",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
     "robolin.api.diagonal_coordinates": (
         "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "

@@ -38,6 +38,7 @@ from robolin.dynamics.inverse.linearize_inverse import linearize_inverse
 from robolin.dynamics.inverse.perturb_inverse import perturb_inverse
 from robolin.dynamics.inverse.regressor import COLUMNS, regressor
 from robolin.dynamics.links.energy import energy, power
+from robolin.dynamics.links.momentum import momentum
 from robolin.dynamics.loops.closing_step import closing_step
 from robolin.dynamics.loops.closures import closures
 from robolin.dynamics.loops.forward_closed import forward_closed
@@ -394,6 +395,21 @@ _BY_NAME: Mapping[str, Algorithm] = {
         ("q", "qd"),
         {"kinetic_energy": NUMBER, "potential_energy": NUMBER},
         "sums over the links, O(n)",
+    ),
+    "momentum": Algorithm(
+        momentum,
+        ("q", "qd"),
+        {
+            "mass": NUMBER,
+            "com": (3,),
+            "com_velocity": (3,),
+            "com_jacobian": (3, "joint"),
+            "com_jacobian_rate_qd": (3,),
+            "momentum": (6,),
+            "momentum_matrix": (6, "joint"),
+            "momentum_matrix_rate_qd": (6,),
+        },
+        "composite bodies, O(n)",
     ),
     "closures": Algorithm(
         closures,

@@ -14,6 +14,7 @@ from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import dot, scale, sub
 from robolin.dynamics.inverse.inverse_dynamics import torques
+from robolin.dynamics.links.link_motion import coasting
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.loops.closures import (
     by_coordinates,
@@ -21,7 +22,6 @@ from robolin.dynamics.loops.closures import (
     closure_columns,
     closure_ends,
     closure_velocity,
-    coasting,
     out_gaps,
     out_rows,
     row_count,
