@@ -21,8 +21,13 @@ from robolin.dynamics.forward.conventional import (
     linearize_forward_conventional,
 )
 from robolin.dynamics.forward.forward_bias_free import forward_bias_free, forward_bias_free_links
+from robolin.dynamics.forward.forward_delayed import forward_delayed
 from robolin.dynamics.forward.forward_dynamics import forward_dynamics
-from robolin.dynamics.forward.forward_three_sweeps import forward_three_sweeps
+from robolin.dynamics.forward.forward_three_sweeps import (
+    forward_three_sweeps,
+    forward_three_sweeps_links,
+)
+from robolin.dynamics.forward.forward_two_sweeps import forward_two_sweeps
 from robolin.dynamics.forward.linearize_forward import linearize_forward
 from robolin.dynamics.forward.linearize_forward_columns import linearize_forward_columns
 from robolin.dynamics.forward.linearize_forward_tree import linearize_forward_tree
@@ -106,6 +111,34 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] Algorithm 3",
         verb="forward",
         method="three-sweeps",
+    ),
+    "forward-three-sweeps-links": Algorithm(
+        forward_three_sweeps_links,
+        _STATE,
+        {"qdd": VECTOR, "link_acceleration": ("link", 6), "tip_acceleration": (6,)},
+        "bias forces of the links first, with their accelerations, three sweeps, O(n)",
+        "independent",
+        paper="[F] section VII.C",
+        verb="forward",
+        method="three-sweeps-links",
+    ),
+    "forward-two-sweeps": Algorithm(
+        forward_two_sweeps,
+        _STATE,
+        {"qdd": VECTOR},
+        "biases as polynomials of velocities, two sweeps, O(n)",
+        "independent",
+        paper="[F] section VII.D, two sweeps",
+        verb="forward",
+        method="two-sweeps",
+    ),
+    "forward-delayed": Algorithm(
+        forward_delayed,
+        (*_STATE, "dqd"),
+        {"qdd": VECTOR},
+        "biases of velocities a little old, two sweeps, O(n)",
+        "independent",
+        paper="[F] section VII.D, two sweeps",
     ),
     "forward-conventional": Algorithm(
         forward_conventional,

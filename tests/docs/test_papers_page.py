@@ -44,7 +44,7 @@ NAMED = {
     "F": {
         "Identity": "1 2 3 4 5 6",
         "Algorithm": "1 2 3",
-        "section": "V.A V.C VI.A IX X.A",
+        "section": "V.A V.C VI.A VII.C VII.D IX X.A",
     },
     "O": {"method": "1 2 3", "section": "2 3.1 3.2 3.3 3.5", "footnote": "3"},
     "D": {
