@@ -28,6 +28,7 @@ class Algorithm:
     one_freedom: whether it is shown only for joints with one freedom each: Coriolis terms that fit
             ∂𝓜/∂q, and all that is made of them; where velocities are not rates of positions,
             other terms come in
+    independent: whether joints may not follow others, where `kind` does not say so already
     """
 
     run: Callable[[Chain], None]
@@ -39,3 +40,4 @@ class Algorithm:
     verb: str = ""
     method: str = "operator"
     one_freedom: bool = False
+    independent: bool = False

@@ -20,6 +20,7 @@ from robolin.dynamics.forward.conventional import (
     inverse_conventional,
     linearize_forward_conventional,
 )
+from robolin.dynamics.forward.forward_all_bodies import forward_all_bodies
 from robolin.dynamics.forward.forward_bias_free import forward_bias_free, forward_bias_free_links
 from robolin.dynamics.forward.forward_delayed import forward_delayed
 from robolin.dynamics.forward.forward_dynamics import forward_dynamics
@@ -47,6 +48,7 @@ from robolin.dynamics.links.momentum import momentum
 from robolin.dynamics.loops.closing_step import closing_step
 from robolin.dynamics.loops.closures import closures
 from robolin.dynamics.loops.forward_closed import forward_closed
+from robolin.dynamics.loops.forward_closed_recursive import forward_closed_recursive
 from robolin.dynamics.loops.linearize_closures import linearize_closures
 from robolin.dynamics.mass_matrix.coriolis_matrix import coriolis_matrix
 from robolin.dynamics.mass_matrix.innovations_factors import innovations_factors, inverse_by_factors
@@ -139,6 +141,15 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "biases of velocities a little old, two sweeps, O(n)",
         "independent",
         paper="[F] section VII.D, two sweeps",
+    ),
+    "forward-all-bodies": Algorithm(
+        forward_all_bodies,
+        _STATE,
+        {"qdd": VECTOR},
+        "all bodies and the forces in their joints, sparse elimination, O(n)",
+        "independent",
+        paper="[O] section 3.5, sparse elimination",
+        one_freedom=True,
     ),
     "forward-conventional": Algorithm(
         forward_conventional,
@@ -474,6 +485,15 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"qdd": VECTOR, "lam": _ROWS, "kept": _ROWS, **_GAPS, "closure_velocity": _ROWS},
         "motions that the closures leave free first, O(n³)",
         "closed",
+    ),
+    "forward-closed-recursive": Algorithm(
+        forward_closed_recursive,
+        _STATE,
+        {"qdd": VECTOR, "lam": _ROWS},
+        "forces of the closures first, by recursions, O(n)",
+        "closed",
+        paper="[O] (21), method 2",
+        independent=True,
     ),
     "closing-step": Algorithm(
         closing_step,

@@ -90,7 +90,7 @@ def _in_turn(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
 
 
 def _holds_on(arm: Arm, algorithm: Algorithm) -> bool:
-    if algorithm.kind in ("any", "reaching", "closed"):
+    if algorithm.kind in ("any", "reaching", "closed") and not algorithm.independent:
         return True
     return not arm.has_mimic and (algorithm.kind != "serial" or arm.serial)
 
