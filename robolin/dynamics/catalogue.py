@@ -22,6 +22,7 @@ from robolin.dynamics.forward.conventional import (
 )
 from robolin.dynamics.forward.forward_all_bodies import forward_all_bodies
 from robolin.dynamics.forward.forward_bias_free import forward_bias_free, forward_bias_free_links
+from robolin.dynamics.forward.forward_constraint_forces import forward_constraint_forces
 from robolin.dynamics.forward.forward_delayed import forward_delayed
 from robolin.dynamics.forward.forward_dynamics import forward_dynamics
 from robolin.dynamics.forward.forward_three_sweeps import (
@@ -149,6 +150,15 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "all bodies and the forces in their joints, sparse elimination, O(n)",
         "independent",
         paper="[O] section 3.5, sparse elimination",
+        one_freedom=True,
+    ),
+    "forward-constraint-forces": Algorithm(
+        forward_constraint_forces,
+        _STATE,
+        {"qdd": VECTOR},
+        "the forces in the joints alone, block-tridiagonal, O(n)",
+        "serial",
+        paper="[O] section 3.5, constraint forces",
         one_freedom=True,
     ),
     "forward-conventional": Algorithm(

@@ -24,7 +24,14 @@ from robolin.engine.compiled.trace import NEIGHBOURS
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run_on
 from tests.engine.on_lanes import WIDTHS, on_lanes, plan_for
-from tests.robots import TOOL, WRENCH_MODELS, named, random_arm, with_follower
+from tests.robots import (
+    TOOL,
+    WRENCH_MODELS,
+    named,
+    random_arm,
+    resists_everywhere,
+    with_follower,
+)
 
 STATES = 1000
 ON_FLOATS = 20
@@ -76,6 +83,9 @@ def kernel_mates() -> list[list[Arm]]:
 ON_ALL_WIDTHS = {"panda", "panda-fingers", "tree-7-36-loaded"}
 
 
+# they invert every body's inertia about the base, which a slide of 2 km leaves without a digit
+OF_ALL_BODIES = {"forward-all-bodies", "forward-constraint-forces"}
+
 # what a quick run tries
 QUICK = {"inverse", "forward", "mass-matrix", "linearize-inverse"}
 
@@ -88,6 +98,10 @@ def cases() -> Iterator[Any]:
         if algorithm.kind == "closed":
             continue  # these answer on arms with loops; their own tests have some
         for mates in kernel_mates():
+            if name == "forward-constraint-forces":
+                mates = [arm for arm in mates if resists_everywhere(arm)]
+            if not mates:
+                continue
             arm = mates[0]
             independent = algorithm.kind == "any" or not arm.has_mimic
             if independent and (algorithm.kind != "serial" or arm.serial):
@@ -102,7 +116,8 @@ def on_arrays(name: str, arm: Arm) -> tuple[Mapping[str, np.ndarray], dict[str, 
     rng = np.random.default_rng([arm.n, len(algorithm.needs)])
     given = {each: rng.uniform(-2.0, 2.0, (STATES, arm.n)) for each in algorithm.needs}
     # angles of many turns, joints at rest and zeros of both signs are states too
-    given["q"][1::7] *= 1000.0
+    if name not in OF_ALL_BODIES:
+        given["q"][1::7] *= 1000.0
     for values in given.values():
         values[2::9] = np.where(rng.random(values[2::9].shape) < 0.5, 0.0, -0.0)
     return given, run_on(parameters(arm), algorithm.run, algorithm.gives, given)[0]
