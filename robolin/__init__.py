@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from robolin.api.closed_loops import linearize_loops as linearize_loops
     from robolin.api.closed_loops import loop_constraints as loop_constraints
     from robolin.api.closed_loops import loop_forces as loop_forces
+    from robolin.api.closing_drives import closing_torques as closing_torques
     from robolin.api.diagonal_coordinates import Diagonalized as Diagonalized
     from robolin.api.diagonal_coordinates import (
         DiagonalizedUnnormalized as DiagonalizedUnnormalized,
@@ -143,6 +144,7 @@ _PUBLIC = {
     "robolin.answering.question": "Question",
     "robolin.api.centre_of_mass": "Momentum momentum",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
+    "robolin.api.closing_drives": "closing_torques",
     "robolin.api.diagonal_coordinates": (
         "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "
         "undiagonalize undiagonalize_unnormalized"
