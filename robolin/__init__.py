@@ -36,11 +36,14 @@ if TYPE_CHECKING:
     from robolin.answering.given_states import States as States
     from robolin.answering.question import Question as Question
     from robolin.answering.state_warnings import state_warnings as state_warnings
+    from robolin.api.centre_of_mass import Momentum as Momentum
+    from robolin.api.centre_of_mass import momentum as momentum
     from robolin.api.closed_loops import close as close
     from robolin.api.closed_loops import close_change as close_change
     from robolin.api.closed_loops import linearize_loops as linearize_loops
     from robolin.api.closed_loops import loop_constraints as loop_constraints
     from robolin.api.closed_loops import loop_forces as loop_forces
+    from robolin.api.closing_drives import closing_torques as closing_torques
     from robolin.api.compiled_calls import compile as compile  # noqa: A004
     from robolin.api.diagonal_coordinates import Diagonalized as Diagonalized
     from robolin.api.diagonal_coordinates import (
@@ -149,6 +152,8 @@ _PUBLIC = {
     "robolin.answering.state_warnings": "state_warnings",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
     "robolin.api.compiled_calls": "compile",
+    "robolin.api.centre_of_mass": "Momentum momentum",
+    "robolin.api.closing_drives": "closing_torques",
     "robolin.api.diagonal_coordinates": (
         "Diagonalized DiagonalizedUnnormalized diagonalize diagonalize_unnormalized "
         "undiagonalize undiagonalize_unnormalized"

@@ -106,6 +106,14 @@ QUANTITIES: Mapping[str, Quantity] = {
     "operational_inertia": Quantity(("spatial effort", _ACC), "Λ", (6, 6)),
     "operational_inertia_inverse": Quantity((_ACC, "spatial effort"), "Λ⁻¹", (6, 6)),
     "bias_wrench": Quantity(("spatial effort",), "μ", (6,)),
+    "mass": Quantity(("mass",), "m"),
+    "com": Quantity(("length",), "c", (3,)),
+    "com_velocity": Quantity(("speed",), "ċ", (3,)),
+    "com_jacobian": Quantity(("speed", "velocity"), "J_c", (3, "joint")),
+    "com_jacobian_rate_qd": Quantity(("point acceleration",), "J̇_c q̇", (3,)),
+    "momentum": Quantity(("spatial momentum",), "h", (6,)),
+    "momentum_matrix": Quantity(("spatial momentum", "velocity"), "A", _6N),
+    "momentum_matrix_rate_qd": Quantity(("spatial effort",), "Ȧ q̇", (6,)),
     "regressor": Quantity(("effort", "parameter"), "Y", ("joint", "parameter")),
     "parameters": Quantity(("parameter",), "π", ("parameter",)),
     "share": Quantity(("number",), "share", ("parameter",)),
@@ -198,6 +206,10 @@ _BASE: dict[str, dict[str, int]] = {
     "angle": {"rad": 1},
     "time": {"s": 1},
     "rate": {"s": -1},
+    "mass": {"kg": 1},
+    "speed": {"m": 1, "s": -1},
+    "point acceleration": {"m": 1, "s": -2},
+    "momentum": {"effort": 1, "s": 1},
 }
 
 # what has an angular and a linear half, whatever the joints do
@@ -209,7 +221,7 @@ _FORMERLY = "SI"
 
 _TURNING = {"effort": "N·m", "position": "rad"}
 _SLIDING = {"effort": "N", "position": "m"}
-_ORDER = ("effort", "J", "W", "√J", "position", "rad", "m", "s")
+_ORDER = ("kg", "effort", "J", "W", "√J", "position", "rad", "m", "s")
 _OR, _PER = " or ", " per "
 
 

@@ -188,6 +188,17 @@ def on_each(arms: Sequence[Arm]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("arm", cases)
 
 
+def resists_everywhere(arm: Arm) -> bool:
+    """Whether every body has inertia in all directions, as those of planar arms have not."""
+    for link in arm.links:
+        full = np.zeros((3, 3))
+        full[np.triu_indices(3)] = link.inertia.rotary
+        smallest = np.linalg.eigvalsh(full + np.triu(full, 1).T)[0]
+        if link.inertia.mass <= 0.0 or smallest <= 1e-9:
+            return False
+    return True
+
+
 def with_wrench(arm: Arm, model: str, seed: int = 0, frame: str = TOOL) -> Arm:
     """The arm with about 10 N and 10 Nm pulling at a frame, fixed to what the model says."""
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import count
 from math import isnan
 from typing import Any
 
@@ -16,6 +17,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.operator_algebra.robot import Operators
 from tools.markdown import DOCS
 from tools.papers_measure import differences
+from tools.papers_trace import entered_in, is_entered
 
 PAGE = DOCS / "papers.md"
 
@@ -95,6 +97,17 @@ def off_by(row: Row, most: int | None = None) -> float | None:
     if row.cells["off by"] in UNMEASURED:
         return None
     return min(differences(row.tests[0], most))
+
+
+def not_run(row: Row) -> set[str]:
+    """The places of a row that none of its tests enters, whatever arm they are called with."""
+    left = set(row.places)
+    for case in count():
+        entered = [codes for name in row.tests if (codes := entered_in(name, case)) is not None]
+        left -= {place for place in left for codes in entered if is_entered(resolved(place), codes)}
+        if not left or not entered:
+            break
+    return left
 
 
 def written(figure: float) -> str:

@@ -124,6 +124,8 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
         _from_catalogue("bias torques first", "forward-bias-free"),
         _from_catalogue("the same with the links", "forward-bias-free-links"),
         _from_catalogue("bias forces first", "forward-three-sweeps"),
+        _from_catalogue("the same with links and tip", "forward-three-sweeps-links"),
+        _from_catalogue("two sweeps", "forward-two-sweeps"),
         _from_catalogue("mass matrix and elimination", "forward-conventional"),
     ),
     "mass-matrix": (

@@ -196,6 +196,14 @@ _DYNAMICS = (
         costs=True,
     ),
     Verb(
+        "momentum",
+        "Dynamics",
+        "Centre of mass, its Jacobian, and the momentum of the arm.",
+        states=("q", "qd"),
+        states_from=TRAJECTORY,
+        answers="robolin.answering.momentum_answer:answer_momentum",
+    ),
+    Verb(
         "diagonalize",
         "Dynamics",
         "State and torques in coordinates that make the mass matrix diagonal.",

@@ -27,7 +27,7 @@ PAPERS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Algorithm:
     """An algorithm with the names of its inputs and the axes of each result.
 
@@ -45,6 +45,9 @@ class Algorithm:
     one_freedom: whether it is shown only for joints with one freedom each: Coriolis terms that fit
             ∂𝓜/∂q, and all that is made of them; where velocities are not rates of positions,
             other terms come in
+    inverts_bodies: whether it divides by every body's own inertia about the base, of which bodies
+            that are flat, light or far away leave few digits or none
+    independent: whether joints may not follow others, where `kind` does not say so already
     """
 
     function: str | Callable[[Chain], None]
@@ -56,6 +59,8 @@ class Algorithm:
     verb: str = ""
     method: str = "operator"
     one_freedom: bool = False
+    independent: bool = False
+    inverts_bodies: bool = False
 
     @cached_property
     def run(self) -> Callable[[Chain], None]:

@@ -46,7 +46,10 @@ ENGINES = ("auto", "python", "compiled")
 
 # what follows from q, q̇ and q̈ alone, whether or not loops are closed
 KINEMATIC = frozenset(
-    {"jacobian", "frame-motion", "frame-derivatives", "link-accelerations", "tip-acceleration"}
+    {
+        *("jacobian", "frame-motion", "frame-derivatives"),
+        *("link-accelerations", "tip-acceleration", "momentum"),
+    }
 )
 
 # below this many states a kernel that is not in memory yet is not worth loading

@@ -21,6 +21,8 @@ Method = Literal[
     "bias-free",
     "bias-free-links",
     "three-sweeps",
+    "three-sweeps-links",
+    "two-sweeps",
     "a",
     "b",
     "c",
@@ -38,7 +40,11 @@ LETTERS: Mapping[str, str] = {
 
 # what every verb with several algorithms can be asked for, and what forward dynamics can besides
 COMMON_METHODS = ("auto", "operator", "conventional")
-FORWARD_METHODS = (*LETTERS, *(name for name in LETTERS.values() if name not in COMMON_METHODS))
+FORWARD_METHODS = (
+    *LETTERS,
+    *(name for name in LETTERS.values() if name not in COMMON_METHODS),
+    *("three-sweeps-links", "two-sweeps"),
+)
 
 # joints up to which elimination beats the recursions on the compiled engine, as measured in
 # docs/performance.md; one state on floats follows the same rule so that its bits are the same
@@ -84,7 +90,7 @@ def _in_turn(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
 
 
 def _holds_on(arm: Arm, algorithm: Algorithm) -> bool:
-    if algorithm.kind in ("any", "reaching", "closed"):
+    if algorithm.kind in ("any", "reaching", "closed") and not algorithm.independent:
         return True
     return not arm.has_mimic and (algorithm.kind != "serial" or arm.serial)
 

@@ -103,6 +103,8 @@ class Subject:
             return self.followers
         if algorithm.kind == "serial" and not self.arm.serial:
             return "the arm branches"
+        if algorithm.inverts_bodies:
+            return "it divides by every body's inertia, which need not have an inverse"
         if self.no_inertia and self.ran(name).divides:
             return self.no_inertia
         return ""

@@ -108,3 +108,15 @@ def test_a_poor_motion_tells_less() -> None:
     assert (
         robolin.identifiable(arm, q).rank < robolin.identifiable(arm, *random_motions(arm, 40)).rank
     )
+
+
+@pytest.mark.parametrize("slower", [1.0, 0.1, 0.02])
+def test_slow_motions_tell_inertias_too(slower: float) -> None:
+    """Run slower, a motion excites inertias less than weights, by the square, yet tells as much."""
+    arm = robolin.load("two-link", damping=False)
+    q, qd, qdd = random_motions(arm, 40)
+    found = robolin.identifiable(arm, q, slower * qd, slower**2 * qdd)
+    everything = robolin.identifiable(arm, q, qd, qdd)
+
+    assert found.rank == everything.rank
+    assert found.condition * slower**2 < 10.0 * everything.condition

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -16,6 +17,7 @@ from tools.papers import (
     Row,
     error,
     misprints,
+    not_run,
     off_by,
     resolved,
     results,
@@ -37,9 +39,14 @@ NAMED = {
     "L": {
         "Algorithm": "1 2 3 4 5 6",
         "Lemma": "3.1 3.2 4.1 4.2 4.3 4.4 4.5 4.6 4.7 4.8 4.9 A.1 A.2",
+        "section": "3.1",
     },
-    "F": {"Identity": "1 2 3 4 5 6", "Algorithm": "1 2 3"},
-    "O": {"method": "1 2 3"},
+    "F": {
+        "Identity": "1 2 3 4 5 6",
+        "Algorithm": "1 2 3",
+        "section": "V.A V.C VI.A VII.C VII.D IX X.A",
+    },
+    "O": {"method": "1 2 3", "section": "2 3.1 3.2 3.3 3.5", "footnote": "3"},
     "D": {
         "Assumption": "2.1 3.1",
         "Lemma": "2.1 2.2 3.1 7.1 7.2 7.3 A.1 A.2 A.3 A.4 A.5 A.6 B.1 B.2",
@@ -47,6 +54,7 @@ NAMED = {
         "Algorithm": "4.1 6.1 7.1 8.1",
         "Table": "1 2 3",
         "Control": "8.1 8.2",
+        "section": "4 7",
     },
 }
 MISPRINTS = {"L": 11, "F": 7, "O": 3, "D": 23}
@@ -158,6 +166,22 @@ def test_errors_are_allowed(paper: str) -> None:
     """Every error on the page is within what its row allows."""
     for row in of(paper, results(TEXT)):
         assert float(row.cells["error"]) <= float(row.cells["allowed"]), row
+
+
+@pytest.mark.slow
+@every_paper
+def test_every_place_is_run(paper: str) -> None:
+    """Whatever a row says is in robolin is run by one of its tests."""
+    for row in of(paper, results(TEXT)):
+        assert not not_run(row), row
+
+
+def test_places_that_are_not_run_are_noticed() -> None:
+    """A row that names what its test never enters is told so, and nothing else."""
+    row = next(row for row in results(TEXT) if row.label == "(1.6)")
+    longer = {**row.cells, "in robolin": f"{row.cells['in robolin']}, `op.lambda_dot`, `forward`"}
+    assert not_run(row) == set()
+    assert not_run(replace(row, cells=longer)) == {"op.lambda_dot", "forward"}
 
 
 @pytest.mark.slow

@@ -16,7 +16,8 @@ from robolin.engine.parameters import parameters_of
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.loops.loop_dynamics import Mechanism, loop_solution
 from tests.dynamics.running import complex_step, run_on
-from tests.loops.closed_arms import Closed, closed, relative, sample
+from tests.loops.closed_arms import Closed, closed, looped, relative, sample
+from tests.robots import random_arm
 
 # measured at 2e-14; the equations have condition numbers up to 1e4
 AGREE = 1e-12
@@ -100,3 +101,41 @@ def test_arms_without_loops_have_no_closures() -> None:
     """What is about closures is refused where there are none."""
     with pytest.raises(robolin.RobolinError, match="no closed loops"):
         evaluate_rows(robolin.load("two-link"), "closures", {"q": 0.0, "qd": 0.0})
+
+
+INDEPENDENT = [each for each in sample() if not each.arm.has_mimic]
+
+
+@pytest.mark.parametrize("closed", INDEPENDENT, ids=lambda closed: closed.arm.name)
+def test_recursions_find_the_same_motion(closed: Closed) -> None:
+    """Method 2 without a mass matrix gives accelerations and forces of QR and LU."""
+    state = {"q": closed.q, "qd": closed.qd, "tau": closed.tau}
+    found = run_on(closed.arm, "forward-closed-recursive", state)
+    true = Mechanism(closed.arm, **state).solution()
+
+    assert relative(found["qdd"], true.qdd) < AGREE
+    assert relative(found["lam"], true.lam) < AGREE
+
+
+def test_recursions_cost_a_line_in_n() -> None:
+    """Each joint more costs the same for a given closure; elimination costs more for each."""
+
+    def total(name: str, joints: int) -> int:
+        arm = random_arm(0, joints, prismatic=False)
+        arm = looped(arm, np.full(joints, 0.3), (("point", 1, 0),), 0)
+        algorithm = ALGORITHMS[name]
+        counted = count(parameters_of(arm), algorithm.run, algorithm.needs, algorithm.gives)
+        return sum(counted.total.values())
+
+    line = np.diff([total("forward-closed-recursive", n) for n in (5, 6, 7)], 2)
+    curve = np.diff([total("forward-closed", n) for n in (5, 6, 7)], 2)
+    assert line == 0
+    assert curve > 0
+    assert total("forward-closed-recursive", 14) < total("forward-closed", 14)
+
+
+def test_recursions_refuse_joints_that_follow() -> None:
+    """Articulated bodies need independent joints, and say so."""
+    at = sample()[5]
+    with pytest.raises(robolin.RobolinError, match="independent joints"):
+        evaluate_rows(at.arm, "forward-closed-recursive", {"q": at.q, "qd": 0.0, "tau": 0.0})

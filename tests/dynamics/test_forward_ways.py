@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.analysis.operation_counts import operation_counts
 from robolin.arm import Arm
+from robolin.engine.generic_chain import generic_chain
 from robolin.evaluation.methods import LETTERS, algorithm_for
-from tests.dynamics.running import gap, gap_by_state, run_on
+from tests.dynamics.running import complex_step_along, gap, gap_by_state, run_on
 from tests.dynamics.world import STEP, placed
 from tests.robots import (
     WRENCH_MODELS,
@@ -27,7 +29,7 @@ from tests.robots import (
     with_wrench,
 )
 
-WAYS = ("a", "b", "c", "d", "conventional")
+WAYS = ("a", "b", "c", "d", "three-sweeps-links", "two-sweeps", "conventional")
 
 
 def rough(seed: int, joints: int, tree: bool, model: str) -> Arm:
@@ -59,7 +61,8 @@ def test_the_ways_are_different_computations() -> None:
     """No two of them round alike, so that each is a check of the others."""
     arm = random_arm(730, 8, armature=True)
     s = random_states(arm, 5)
-    found = [robolin.forward(arm, s.q, s.qd, s.qdd, method=way).tobytes() for way in "acd"]
+    ways = ("a", "c", "d", "two-sweeps")
+    found = [robolin.forward(arm, s.q, s.qd, s.qdd, method=way).tobytes() for way in ways]
     found.append(robolin.forward(arm, s.q, s.qd, s.qdd, method="conventional").tobytes())
 
     assert len(set(found)) == len(found)
@@ -106,6 +109,59 @@ def test_b_gives_the_links_accelerations_too(arm: Arm) -> None:
     condition = np.linalg.cond(robolin.mass_matrix(arm, s.q)).max()
 
     assert gap(found["link_acceleration"], true) <= 10.0 * (1e-12 + 1e-15 * condition)
+
+
+@pytest.mark.parametrize("arm", ROUGH + PLAIN[:2], ids=named)
+def test_c_gives_accelerations_of_links_and_tip(arm: Arm) -> None:
+    """λ + ζ of the three-sweep recursion is what kinematics gives, at every link and at the tip."""
+    s = random_states(arm, 10)
+    motion = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
+    tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
+    found = run_on(arm, "forward-three-sweeps-links", {"q": s.q, "qd": s.qd, "tau": tau})
+    links, tip = (run_on(arm, name, motion) for name in ("link-accelerations", "tip-acceleration"))
+    condition = np.linalg.cond(robolin.mass_matrix(arm, s.q)).max()
+    tolerance = 10.0 * (1e-12 + 1e-15 * condition)
+
+    assert gap(found["link_acceleration"], links["link_acceleration"]) <= tolerance
+    assert gap(found["tip_acceleration"], tip["tip_acceleration"]) <= tolerance
+
+
+@pytest.mark.parametrize("arm", ROUGH[1:3] + PLAIN[:2], ids=named)
+def test_old_velocities_miss_by_how_old_they_are(arm: Arm) -> None:
+    """With velocities of now nothing is missed; else as much as ∂q̈/∂q̇ of the biases says.
+
+    The error is that of the first order, and what is left beyond it falls with the square.
+    """
+    s = random_states(arm, 3)
+    state = {"q": s.q, "qd": s.qd, "tau": robolin.inverse(arm, s.q, s.qd, s.qdd)}
+
+    def missed(share: float) -> np.ndarray:
+        found = run_on(arm, "forward-delayed", {**state, "dqd": share * s.dqd})["qdd"]
+        return found - s.qdd
+
+    condition = np.linalg.cond(robolin.mass_matrix(arm, s.q)).max()
+    first = complex_step_along(
+        arm, "forward-delayed", {**state, "dqd": np.zeros_like(s.qd)}, {"dqd": s.dqd}
+    )["qdd"]
+    size = float(np.abs(s.qdd).max())
+    beyond = [np.abs(missed(share) - share * first).max() for share in (1e-2, 1e-3)]
+
+    assert np.abs(missed(0.0)).max() <= 10.0 * (1e-12 + 1e-15 * condition) * size
+    assert np.abs(first).max() > 1e-2 * size
+    assert beyond[1] < 0.02 * beyond[0]
+
+
+def test_two_sweeps_cost_a_line_in_n() -> None:
+    """Every link costs the same, though more than in the other ways: the price that [F] names."""
+    costs = {}
+    for n in (4, 5, 6):
+        rows = operation_counts("forward", generic_chain(n))
+        costs[n] = {row.algorithm: sum(row.cost.algorithm.values()) for row in rows}
+    assert (
+        costs[6]["two sweeps"] - costs[5]["two sweeps"]
+        == costs[5]["two sweeps"] - costs[4]["two sweeps"]
+    )
+    assert costs[6]["two sweeps"] > costs[6]["articulated bodies"]
 
 
 @pytest.mark.parametrize("arm", ROUGH + PLAIN[:3], ids=named)

@@ -39,7 +39,7 @@ FORWARD = [
     name
     for name, algorithm in ALGORITHMS.items()
     if name.startswith("forward") and name not in ONE_FREEDOM and "qdd" in algorithm.gives
-    if algorithm.kind != "closed"
+    if algorithm.kind != "closed" and "dqd" not in algorithm.needs
 ]
 
 
@@ -260,6 +260,7 @@ COMPILED = (
     "perturb-forward-conventional",
     "forward-bias-free-links",
     "forward-three-sweeps",
+    "forward-two-sweeps",
     "link-accelerations",
     "jacobian",
     "frame-motion",

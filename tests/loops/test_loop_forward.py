@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Frame, Inertia, Loop, Pose, Wrench
+from robolin.arm import Frame, Inertia, Link, Loop, Pose, Wrench
 from robolin.loops.loop_simulation import LoopMotion
+from tests.dynamics.running import run_on
 from tests.loops.closed_arms import METHODS, Closed, relative, sample
 from tests.loops.reduced import FIVE_BAR, FOUR_BAR, Linkage, reduced, reduced_change
 
@@ -290,3 +292,56 @@ def test_motion_that_meets_no_inertia_is_refused() -> None:
                 replace(arm, links_tip_to_base=tuple(light)), 0.0, loop_method=method
             )
         assert "armature" in caught.value.hint
+
+
+def on_a_swivel(arm: robolin.Arm) -> robolin.Arm:
+    """The four-bar with a second hinge on the axis of its drive, and nothing between the two."""
+    swivel = replace(arm.links_tip_to_base[2].joint, name="swivel")
+    rocker = replace(arm.links_tip_to_base[0], parent=5)
+    links = (rocker, *arm.links_tip_to_base[1:], Link("swivel", swivel, 5, Inertia()))
+    names = ("swivel", *arm.joint_names)
+    return replace(arm, links_tip_to_base=links, joint_names=names, frames={})
+
+
+@every_method
+def test_motion_that_meets_rounding_alone_is_refused(method: str) -> None:
+    """Two hinges on one axis turn against each other freely, wherever the linkage stands."""
+    pinned = robolin.load("four-bar")
+    true = robolin.close(pinned, [[x, 0.0, 0.0] for x in (-0.4, 0.1, 0.5)], hold="drive")
+    arm = on_a_swivel(pinned)
+    for q in true.q:
+        state = np.array([0.7, q[0] - 0.7, *q[1:]])
+        with pytest.raises(robolin.RobolinError, match="nothing"):
+            robolin.loop_forces(arm, state, loop_method=method)
+    moved = robolin.forward(pinned, true.q)
+    assert np.isfinite(moved).all()
+
+
+def pinned_at_the_tip(bent: float) -> robolin.Arm:
+    """Two rods, the first at 0.3 rad and the second bent off its line, held at their end."""
+    tip = tuple(math.fsum(f(angle) for angle in (0.3, 0.3 + bent)) for f in (math.cos, math.sin))
+    ends = (
+        Frame("a", 1, Pose(translation=(1.0, 0.0, 0.0))),
+        Frame("b", 3, Pose(translation=(*tip, 0.0))),
+    )
+    rods = robolin.load("two-link", damping=False)
+    return replace(rods, loops=(Loop("pin", "point", *ends),))
+
+
+@pytest.mark.parametrize("bent", [1e-4, 1e-5, 1e-6])
+@every_method
+def test_nearly_in_line_is_not_in_line(method: str, bent: float) -> None:
+    """An arm pinned at its tip stands still however little it is bent."""
+    arm, q = pinned_at_the_tip(bent), np.array([0.3, bent])
+    found = robolin.loop_forces(arm, q, 0.0, [5.0, -2.0], loop_method=method)
+
+    assert found.rank == 2
+    np.testing.assert_allclose(found.qdd, 0.0, atol=1e-14 / bent**2)
+
+
+@pytest.mark.parametrize("bent", [1e-4, 1e-5])
+def test_the_kernel_keeps_both_rows_as_well(bent: float) -> None:
+    """Equations that differ by 1e-5 of their size are two, without a second look by LAPACK."""
+    state = {"q": [0.3, bent], "qd": [0.0, 0.0], "tau": [5.0, -2.0]}
+    found = run_on(pinned_at_the_tip(bent), "forward-closed", state)
+    assert found["kept"].sum() == 2.0

@@ -14,6 +14,7 @@ import numpy as np
 
 import robolin
 from tests.dynamics.loop_free import S, crm
+from tests.dynamics.running import complex_step_along, run_on
 from tests.operator_algebra.subjects import (
     EXACT,
     Subject,
@@ -77,6 +78,8 @@ def test_D_eq_2_3(at: Subject) -> None:
     nu = m(op).T @ at.qd
     assert apart(m(op) @ m(op).T, op.mass_matrix) <= EXACT
     assert apart(nu @ nu, at.qd @ (op.mass_matrix @ at.qd)) <= EXACT
+    energy = run_on(at.arm, "energy", {"q": at.q, "qd": at.qd})["kinetic_energy"]
+    assert apart(0.5 * nu @ nu, energy) <= EXACT
 
 
 def test_D_lemma_2_1() -> None:
@@ -84,6 +87,8 @@ def test_D_lemma_2_1() -> None:
     arm = random_arm(3, 4)
     sliding = Subject(_all_prismatic(arm))
     assert np.abs(coriolis(sliding)).max() <= EXACT
+    found = robolin.diagonalize(sliding.arm, sliding.q, sliding.qd).coriolis
+    assert np.abs(found).max() <= EXACT
     assert np.abs(sliding.rate(m)).max() <= EXACT
     turning = Subject(random_arm(3, 4, prismatic=False))
     assert np.abs(coriolis(turning)).max() > 1e-2
@@ -128,6 +133,11 @@ def test_D_identity_4_1(at: Subject) -> None:
     assert apart(np.linalg.inv(factor.dense()), back) <= divided(at)
     assert apart(back.T @ op.Dinv @ back, np.linalg.inv(mass)) <= divided(at)
 
+    assert apart(op.mass_matrix, mass) <= EXACT
+    assert apart(op.factor, robolin.mass_matrix_factor(at.arm, at.q).factor) <= EXACT
+    assert apart(op.factor_inverse, back) == 0.0
+    assert apart(op.mass_matrix_inverse, np.linalg.inv(mass)) <= divided(at)
+
 
 @any_arm
 def test_D_eq_4_4_and_4_5(at: Subject) -> None:
@@ -139,6 +149,7 @@ def test_D_eq_4_4_and_4_5(at: Subject) -> None:
     C = op.H @ op.phi @ (op.M @ op.phi.T @ a + b)
 
     assert apart(op.V, op.phi.T @ op.H.T @ at.qd) <= EXACT
+    assert apart(op.phi @ (op.M @ alpha + b), op.f) <= EXACT
     assert apart(op.H @ op.phi @ (op.M @ alpha + b) + op.rotors @ at.qdd, at.tau) <= EXACT
     assert apart(op.mass_matrix @ at.qdd + C, at.tau) <= EXACT
 
@@ -183,6 +194,21 @@ def test_D_eq_4_10(at: Subject) -> None:
 
 
 @any_arm
+def test_D_assumption_3_1(at: Subject) -> None:
+    """m of `diagonalize` has an inverse and a rate: ṁm* + mṁ* = 𝓜̇, and det² m = det 𝓜."""
+    along = {"q": at.qd, "qd": at.qdd}
+    state = {"q": at.q, "qd": at.qd, "tau": at.tau}
+    factor = robolin.diagonalize(at.arm, at.q, at.qd).m
+    rate = complex_step_along(at.arm, "diagonalize", state, along)["m"]
+    mass_rate = np.einsum("ijk,k", robolin.mass_matrix_derivative(at.arm, at.q), at.qd)
+    mass = robolin.mass_matrix(at.arm, at.q)
+
+    assert apart(m(at.op), factor) <= EXACT
+    assert apart(rate @ factor.T + factor @ rate.T, mass_rate) <= divided(at)
+    assert apart(np.linalg.det(factor) ** 2, np.linalg.det(mass)) <= divided(at)
+
+
+@any_arm
 def test_D_eq_5_1_and_5_2(at: Subject) -> None:
     """ℓ = m⁻¹, 𝓜 = m m* and 𝓜⁻¹ = ℓ*ℓ."""
     op = at.op
@@ -214,18 +240,40 @@ def test_D_table_2(at: Subject) -> None:
 
 @any_arm
 def test_D_eq_5_3(at: Subject) -> None:
-    """D^-½ν = θ̇ + δ with δ = G*V⁺, V⁺ the velocity of the link inboard."""
-    op = at.op
-    nu = m(op).T @ at.qd
-    assert apart(op.D_half_inv @ nu, at.qd + op.G.T @ op.E_phi.T @ op.V) <= EXACT
+    """D^-½ν = θ̇ + δ with δ = G*V⁺, V⁺ the velocity of the link inboard.
+
+    -δ(k) is how hinge k would turn if it and all outboard of it were free: of all motions with
+    the same hinges inboard, that has the least kinetic energy.
+    """
+    op, order = at.op, at.op.paper_order
+    mass, rates = robolin.mass_matrix(at.arm, at.q)[np.ix_(order, order)], at.qd[order]
+    delta = np.zeros(op.n)
+    for k in at.links():
+        free = [j - 1 for j in at.links() if at.outboard(j, k)]
+        held = [j - 1 for j in at.links() if j - 1 not in free]
+        pull = mass[np.ix_(free, held)] @ rates[held]
+        delta[order[k - 1]] = np.linalg.solve(mass[np.ix_(free, free)], pull)[free.index(k - 1)]
+
+    assert apart(op.G.T @ op.E_phi.T @ op.V, delta, made_of=1.0) <= divided(at)
+    found = robolin.diagonalize_unnormalized(at.arm, at.q, at.qd)
+    assert apart(found.xi, at.qd + delta) <= divided(at)
+    nu = robolin.diagonalize(at.arm, at.q, at.qd).nu
+    assert apart(nu / np.sqrt(found.D), at.qd + delta) <= divided(at)
 
 
 @any_arm
 def test_D_eq_5_4(at: Subject) -> None:
-    """T = D^½ε + Hz with z = φKD^½ε."""
-    op, epsilon = at.op, at.dq
+    """T = D^½ε + Hz with z = φKD^½ε, which is Cholesky's factor of 𝓜, tip first, times ε."""
+    op, epsilon, order = at.op, at.dq, at.op.paper_order
+    factor = np.linalg.cholesky(robolin.mass_matrix(at.arm, at.q)[np.ix_(order, order)])
+    true = np.zeros(op.n)
+    true[order] = factor @ epsilon[order]
+
     z = op.phi @ op.K @ op.D_half @ epsilon
-    assert apart(m(op) @ epsilon, op.D_half @ epsilon + op.H @ z) <= EXACT
+    assert apart(op.D_half @ epsilon + op.H @ z, true) <= divided(at)
+    given = {"q": at.q, "nu": np.zeros(op.n), "epsilon": epsilon}
+    found = run_on(at.weightless.arm, "undiagonalize", given)["tau"]
+    assert apart(found, true) <= divided(at)
 
 
 @any_arm
@@ -380,6 +428,8 @@ def test_D_identity_7_1(at: Subject) -> None:
     assert apart(velocity @ nu, op.V) <= divided(at)
     assert apart(front @ velocity @ nu, coriolis(at), made_of=inertia(at)) <= divided(at)
     assert apart(front @ op.V, coriolis(at), made_of=inertia(at)) <= divided(at)
+    found = robolin.diagonalize(at.arm, at.q, at.qd).coriolis
+    assert apart(front @ op.V, found, made_of=inertia(at)) <= divided(at)
 
 
 @any_arm
@@ -403,6 +453,8 @@ def test_D_lemma_7_2(at: Subject) -> None:
     power = nu @ (ell(op) @ at.tau)
     size = float(np.abs(at.tau * at.qd).sum())
     assert apart(energy_rate, power, made_of=size) <= divided(at)
+    fed = run_on(at.arm, "power", {"q": at.q, "qd": at.qd, "tau": at.tau})["power"]
+    assert apart(energy_rate, fed, made_of=size) <= divided(at)
 
 
 @any_arm
@@ -411,6 +463,7 @@ def test_D_eq_7_7_and_7_8(at: Subject) -> None:
     op = at.op
     xi = op.factor.T @ at.qd
     assert apart(op.D_half_inv @ m(op).T @ at.qd, xi) <= EXACT
+    assert apart(robolin.diagonalize_unnormalized(at.arm, at.q, at.qd).xi, xi) <= EXACT
     assert apart(xi @ (op.D @ xi), at.qd @ (op.mass_matrix @ at.qd)) <= EXACT
 
 
@@ -463,6 +516,10 @@ def test_D_eq_8_1_and_8_2(at: Subject) -> None:
     xi_rate = at.rate(lambda o: o.factor.T @ np.array(_rates(o)))
     assert apart(op.Dinv @ (at.tau - op.H @ op.psi @ zeta), xi_rate) <= divided(at)
 
+    given = {"q": at.q, "xi": xi, "tau": at.tau}
+    found = run_on(at.arm, "forward-diagonalized-unnormalized", given)["xid"]
+    assert apart(found, xi_rate) <= divided(at)
+
 
 @any_arm
 def test_D_eq_8_5(at: Subject) -> None:
@@ -471,6 +528,8 @@ def test_D_eq_8_5(at: Subject) -> None:
     B = op.pick_off(frame)
     place = at.rate(lambda o: np.array(next(r for r in o.pick_off(frame).values if r)))
     assert apart((B.T @ op.phi.T @ op.H.T @ at.qd)[3:], place) <= EXACT
+    J = robolin.jacobian(at.arm, at.q, frame=frame).jacobian
+    assert apart(B.T @ op.phi.T @ op.H.T, J) <= EXACT
 
 
 @any_arm

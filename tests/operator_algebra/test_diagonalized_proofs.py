@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from robolin.algebra.vectors import motion_cross
 from tests.dynamics.loop_free import S, crm
 from tests.operator_algebra.subjects import (
     EXACT,
@@ -95,6 +96,7 @@ def test_D_eq_A_11(at: Subject) -> None:
     op = at.op
     assert apart(op.E_phi @ op.phi, op.phi - op.I) == 0.0
     assert apart(op.phi @ op.E_phi, op.phi - op.I) == 0.0
+    assert apart(op.phi_tilde, op.phi - op.I) == 0.0
 
 
 @papers
@@ -146,6 +148,7 @@ def test_D_eq_A_15(at: Subject) -> None:
     for k in at.links():
         V, h = op.V[6 * k - 6 : 6 * k], at.column(k)
         assert np.abs(V @ S(h) - h @ crm(V).T).max() <= EXACT * np.abs(V).max()
+    assert apart(-(op.H @ op.diagonal(S(op.V.reshape(-1, 6)))), op.H @ op.V_tilde.T) <= EXACT
 
 
 @cache
@@ -308,6 +311,9 @@ def test_D_eq_B_8() -> None:
     rng = np.random.default_rng(0)
     shift, X = from_point(rng.normal(size=3)), rng.normal(size=6)
     assert apart(crm(shift.T @ X), shift.T @ crm(X) @ np.linalg.inv(shift).T) <= EXACT
+    Y = rng.normal(size=6)
+    found = motion_cross(tuple(shift.T @ X), tuple(shift.T @ Y))
+    assert apart(found, shift.T @ np.array(motion_cross(tuple(X), tuple(Y)))) <= EXACT
 
 
 @any_arm

@@ -6,10 +6,14 @@ inertial frame, and the first test shows that this is a change of reference and 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import robolin
+from robolin.arm import Wrench
 from tests.dynamics.loop_free import tilde
+from tests.dynamics.running import run_on
 from tests.operator_algebra.subjects import (
     EXACT,
     Subject,
@@ -66,6 +70,10 @@ def test_F_eq_20(at: Subject) -> None:
         assert apart(J @ at.qd, B.T @ op.V) <= EXACT
         assert apart(J.dense()[3:], origin_gradient(at, name)) <= EXACT
 
+    tipped = replace(at.arm, tip=at.arm.frames[list(at.arm.frames)[-1]])
+    J = robolin.operators(tipped, at.q).B.T @ op.phi.T @ op.H.T
+    assert apart(J, robolin.jacobian(tipped, at.q).jacobian) <= EXACT
+
 
 def origin_gradient(at: Subject, frame: str) -> np.ndarray:
     """∂(origin of a frame)/∂θ by complex steps."""
@@ -95,20 +103,28 @@ def test_F_eq_22(at: Subject) -> None:
     rigid = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T
     mass = robolin.mass_matrix(at.arm, at.q)
     assert apart(rigid, mass - op.rotors.dense()) <= EXACT
+    assert apart(op.mass_matrix, mass) <= EXACT
 
 
 class Biased:
-    """a, b, a tip force and joint torques, with everything that (23) is made of."""
+    """a, b, a tip force and joint torques, with everything that (23) is made of.
+
+    `arm` is without weight, and its surroundings push back at the tip; `qdd` is how it accelerates
+    by elimination in its mass matrix, which knows nothing of operators.
+    """
 
     def __init__(self, at: Subject) -> None:
-        op = at.op
-        self.op, self.B = op, op.pick_off(list(at.arm.frames)[-1])
+        op, frame = at.op, list(at.arm.frames)[-1]
+        self.op, self.B = op, op.pick_off(frame)
         rng = np.random.default_rng(op.n)
         self.T, self.tip = rng.normal(size=op.n), rng.normal(size=6)
         self.a = op.Hd.T @ at.qd
         self.b = op.Mhat @ op.V
         self.load = self.b + self.B @ self.tip
-        self.qdd = np.linalg.solve(op.mass_matrix.dense(), self.T - self.bias)
+        moment, force = (tuple(-half) for half in np.split(self.tip, 2))
+        pushed = (Wrench(frame, "dead", force, moment),)
+        self.arm = replace(at.arm, gravity=(0.0, 0.0, 0.0), wrenches=pushed)
+        self.qdd = robolin.forward(self.arm, at.q, at.qd, self.T, method="conventional")
 
     @property
     def bias(self) -> np.ndarray:
@@ -135,6 +151,7 @@ def test_F_eq_24_and_25(at: Subject) -> None:
     alpha = op.phi.T @ (op.H.T @ d.qdd + d.a)
     f = op.phi @ (op.M @ alpha + d.load)
     assert apart(op.H @ f + op.rotors @ d.qdd, d.T) <= divided(at)
+    assert apart(robolin.operators(d.arm, at.q, at.qd, d.qdd).f, f) <= EXACT
 
 
 @any_arm
@@ -144,7 +161,10 @@ def test_F_eq_26_and_27(at: Subject) -> None:
     C = op.H @ op.phi @ (op.M @ op.phi.T @ d.a + d.b)
     J = d.B.T @ op.phi.T @ op.H.T
     assert apart(d.bias, C + J.T @ d.tip) <= EXACT
-    assert apart(op.mass_matrix @ d.qdd, d.T - d.bias) <= divided(at)
+    assert apart(d.bias, robolin.inverse(d.arm, at.q, at.qd)) <= EXACT
+
+    qdd = robolin.forward(d.arm, at.q, at.qd, d.T, method="bias-free")
+    assert apart(op.mass_matrix @ qdd, d.T - d.bias) <= divided(at)
 
 
 @any_arm
@@ -198,7 +218,8 @@ def test_F_identity_3(at: Subject) -> None:
     """𝓜 = (I + HΦG) D (I + HΦG)* (43)."""
     op = at.op
     factor = op.I + op.H @ op.phi_tilde @ op.G
-    assert apart(factor @ op.D @ factor.T, op.mass_matrix) <= EXACT
+    assert apart(factor @ op.D @ factor.T, robolin.mass_matrix(at.arm, at.q)) <= EXACT
+    assert apart(factor, op.factor) <= EXACT
 
 
 @any_arm
@@ -215,6 +236,11 @@ def test_F_identity_5(at: Subject) -> None:
     factor, back = op.I + op.H @ op.phi_tilde @ op.G, op.I - op.H @ op.PSI @ op.G
     assert apart(factor @ back, np.eye(op.n)) <= divided(at)
     assert apart(np.linalg.inv(factor.dense()), back) <= divided(at)
+    assert apart(op.factor_inverse, back) <= divided(at)
+
+    found = robolin.mass_matrix_factor(at.arm, at.q)
+    assert apart(found.factor, factor) <= EXACT
+    assert apart(found.factor_inverse, back) <= divided(at)
 
 
 @any_arm
@@ -223,6 +249,7 @@ def test_F_identity_6(at: Subject) -> None:
     op = at.op
     back = op.I - op.H @ op.PSI @ op.G
     assert apart(np.linalg.inv(op.mass_matrix.dense()), back.T @ op.Dinv @ back) <= divided(at)
+    assert apart(op.mass_matrix_inverse, back.T @ op.Dinv @ back) <= divided(at)
 
 
 @any_arm
@@ -243,6 +270,9 @@ def test_F_algorithm_2(at: Subject) -> None:
 
     assert apart(alpha, true) <= divided(at)
     assert apart(d.B.T @ alpha, d.B.T @ true) <= divided(at)
+    tip = replace(d.arm, tip=d.arm.frames[list(d.arm.frames)[-1]])
+    seen = run_on(tip, "tip-acceleration", {"q": at.q, "qd": at.qd, "qdd": d.qdd})
+    assert apart(d.B.T @ alpha, seen["tip_acceleration"]) <= divided(at)
 
 
 @any_arm

@@ -60,6 +60,7 @@ def test_O_eq_26(at: Subject) -> None:
     a0 = op.phi.T @ op.Hd.T @ at.qd + weight(at)
     right = at.tau - op.rotors @ at.qdd - S.T @ (op.M @ a0 + gyroscopic(at))
     assert apart(S.T @ op.M @ S @ at.qdd, right) <= EXACT
+    assert apart(S.T @ op.M @ S + op.rotors, op.mass_matrix) <= EXACT
 
 
 class Constrained:
@@ -115,3 +116,4 @@ def test_O_mass_matrix(at: Subject) -> None:
     P = op.I - op.E_phi.T
     S = P.inv @ op.H.T
     assert apart(S.T @ op.M @ S + op.rotors, robolin.mass_matrix(at.arm, at.q)) <= EXACT
+    assert apart(S.T @ op.M @ S + op.rotors, op.mass_matrix) <= EXACT

@@ -10,7 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 import robolin
+from robolin.algebra.vectors import force_cross, motion_cross
+from robolin.dynamics.forward.articulated_gyroscopics import articulated_gyroscopics
+from robolin.dynamics.frames.tip_frame import at_point
+from robolin.dynamics.links.link_motion import motion
+from robolin.engine.direct import DirectChain
 from tests.dynamics.loop_free import Q, S
+from tests.dynamics.running import run_on
 from tests.operator_algebra.subjects import (
     EXACT,
     Subject,
@@ -45,6 +51,11 @@ def accelerations(at: Subject) -> np.ndarray:
     return op.phi.T @ (op.H.T @ at.qdd + op.Hd.T @ at.qd) + weight(at)
 
 
+def each(stacked: np.ndarray) -> np.ndarray:
+    """A stacked vector link by link."""
+    return stacked.reshape(-1, 6)
+
+
 # section 2: equations of motion
 
 
@@ -57,6 +68,14 @@ def test_L_eq_1_6(at: Subject) -> None:
     assert apart(QX @ Y.ravel(), -SY @ X.ravel()) <= EXACT
     assert np.abs(SX.T @ X.ravel()).max() <= EXACT
     assert apart(SX.T @ Y.ravel(), -SY.T @ X.ravel()) <= EXACT
+    assert (
+        apart([force_cross(y, x) for y, x in zip(Y, X, strict=True)], -each(QX @ Y.ravel()))
+        <= EXACT
+    )
+    assert (
+        apart([motion_cross(x, y) for x, y in zip(X, Y, strict=True)], each(SY.T @ X.ravel()))
+        <= EXACT
+    )
 
 
 @any_arm
@@ -96,6 +115,16 @@ def test_L_eq_2_12(at: Subject) -> None:
     op = at.op
     alpha = op.phi.T @ (op.H.T @ at.qdd + op.Hd.T @ at.qd)
     assert apart(at.rate(lambda o: o.V), alpha) <= EXACT
+
+    chain = DirectChain(at.parameters, {"q": list(at.q)})
+    qd, qdd = (dict(zip(at.links(), x[op.paper_order], strict=True)) for x in (at.qd, at.qdd))
+    moving = motion(chain, op._links, qd, qdd)
+    assert apart([moving.alpha[k] for k in at.links()], each(alpha + weight(at))) <= EXACT
+
+    # at the links' own origins, as users see them
+    seen = robolin.link_accelerations(at.arm, at.q, at.qd, at.qdd).link_acceleration
+    own = [at_point(tuple(a), op._links.p[k]) for k, a in zip(at.links(), each(alpha), strict=True)]
+    assert apart(seen[::-1], own) <= EXACT
 
 
 @any_arm
@@ -150,6 +179,7 @@ def test_L_eq_2_19(at: Subject) -> None:
 
     assert apart(op.V, op.phi.T @ op.H.T @ at.qd) <= EXACT
     assert apart(momentum_rate, op.M @ accelerations(at) + op.Mhat @ op.V) <= EXACT
+    assert apart(op.phi @ momentum_rate, op.f) <= EXACT
     assert apart(op.H @ op.phi @ momentum_rate + op.rotors @ at.qdd, at.tau) <= EXACT
 
 
@@ -161,6 +191,7 @@ def test_L_eq_2_20(at: Subject) -> None:
 
     mass = op.H @ op.phi @ op.M @ op.phi.T @ op.H.T + op.rotors
     assert apart(mass, robolin.mass_matrix(at.arm, at.q)) <= EXACT
+    assert apart(mass, op.mass_matrix) <= EXACT
     assert apart(coriolis, robolin.inverse(still.arm, at.q, at.qd)) <= EXACT
 
 
@@ -209,7 +240,7 @@ def test_L_lemma_3_2(at: Subject) -> None:
     op, H, phi, over = at.op, at.op.H, at.op.phi, at.op.phi_tilde.T
     R = op.diagonal(composite(at, diagonal_blocks(op.M)), "R")
     Rhat = op.diagonal(composite(at, diagonal_blocks(op.Mhat)), "R̂")
-    A, B = inverse_model(at)
+    model = robolin.linearize_inverse(at.arm, at.q, at.qd, at.qdd)
 
     split_mass = H @ (phi @ R + R @ over) @ H.T + op.rotors
     split_A = 2 * H @ phi @ (R @ op.Hd.T + Rhat @ H.T)
@@ -217,9 +248,9 @@ def test_L_lemma_3_2(at: Subject) -> None:
     split_B = H @ phi @ (op.Hf + 2 * Rhat @ op.Hd.T + R @ op.Hdd.T)
     split_B += H @ (2 * Rhat @ over @ op.Hd.T + R @ over @ op.Hdd.T)
 
-    assert apart(split_mass, op.mass_matrix) <= EXACT
-    assert apart(split_A, A) <= EXACT
-    assert apart(split_B, B) <= EXACT
+    assert apart(split_mass, model.mass_matrix) <= EXACT
+    assert apart(split_A, model.dtau_dqd) <= EXACT
+    assert apart(split_B, model.dtau_dq) <= EXACT
 
 
 # section 4: factors, inverses, the linearized forward model
@@ -277,7 +308,8 @@ def test_L_lemma_4_2(at: Subject) -> None:
     """𝓜 = [I + HφK] D [I + HφK]*."""
     op = at.op
     factor = op.I + op.H @ op.phi @ op.K
-    assert apart(factor @ op.D @ factor.T, op.mass_matrix) <= EXACT
+    assert apart(factor @ op.D @ factor.T, robolin.mass_matrix(at.arm, at.q)) <= EXACT
+    assert apart(factor, op.factor) == 0.0
 
 
 @any_arm
@@ -287,6 +319,7 @@ def test_L_lemma_4_3(at: Subject) -> None:
     factor, back = op.I + op.H @ op.phi @ op.K, op.I - op.H @ op.psi @ op.K
     assert apart(factor @ back, np.eye(op.n)) <= divided(at)
     assert apart(back @ factor, np.eye(op.n)) <= divided(at)
+    assert apart(back, op.factor_inverse) == 0.0
 
 
 @any_arm
@@ -297,6 +330,7 @@ def test_L_lemma_4_4(at: Subject) -> None:
     inverse = back.T @ op.Dinv @ back
     assert apart(inverse @ op.mass_matrix, np.eye(op.n), made_of=1.0) <= divided(at)
     assert apart(inverse, np.linalg.inv(op.mass_matrix.dense())) <= divided(at)
+    assert apart(inverse, op.mass_matrix_inverse) == 0.0
 
 
 @any_arm
@@ -323,8 +357,8 @@ def test_L_eq_4_10(at: Subject) -> None:
 
 
 def forward_model(at: Subject) -> tuple[np.ndarray, np.ndarray]:
-    """A_C and B_C by the conventional route."""
-    model = robolin.linearize_forward(at.arm, at.q, at.qd, at.tau, method="conventional")
+    """A_C and B_C by Algorithm 6."""
+    model = robolin.linearize_forward(at.arm, at.q, at.qd, at.tau, method="operator")
     return -model.dqdd_dqd, -model.dqdd_dq
 
 
@@ -341,6 +375,11 @@ def test_L_lemma_4_6(at: Subject) -> None:
     assert apart(found_A, A) <= divided(at)
     assert apart(found_B, B) <= divided(at)
 
+    change = robolin.perturb_forward(
+        at.arm, at.q, at.qd, at.tau, at.dq, at.dqd, 0.0, method="operator"
+    )
+    assert apart(-(found_A @ at.dqd + found_B @ at.dq), change) <= divided(at)
+
 
 @any_arm
 def test_L_eq_4_12(at: Subject) -> None:
@@ -349,6 +388,14 @@ def test_L_eq_4_12(at: Subject) -> None:
     assert apart(op.Phat, op.E_psi @ op.Phat @ op.E_phi.T + op.Mhat) <= EXACT
     assert apart(op.Ghat, op.Phat.T @ op.H.T @ op.Dinv) <= EXACT
     assert apart(op.Khat, op.E_phi @ op.Ghat) == 0.0
+
+    gyros = articulated_gyroscopics(op._chain, op._links, op._one, op._articulated)
+    assert apart([gyros.Ghat[k] for k in at.links()], _top_halves(at)) <= EXACT
+
+
+def _top_halves(at: Subject) -> np.ndarray:
+    """Ĝ(k) without its lower half, which is zero."""
+    return np.array([at.op.Ghat.values[k][:3] for k in at.links()])
 
 
 def Y(at: Subject):
@@ -383,6 +430,8 @@ def test_L_eq_4_15(at: Subject) -> None:
     dqdd = op.factor_inverse.T @ e
     dqdd -= op.K.T @ op.psi.T @ (2 * op.Hd.T @ dqd + op.Hdd.T @ dq)
 
+    given = {"q": at.q, "qd": at.qd, "qdd": at.qdd, "dq": dq, "dqd": dqd, "dtau": dtau}
+    assert apart(dqdd, run_on(at.arm, "perturb-forward-articulated", given)["dqdd"]) <= divided(at)
     true = robolin.perturb_forward(at.arm, at.q, at.qd, at.tau, dq, dqd, dtau)
     assert apart(dqdd, true) <= divided(at)
 
@@ -409,6 +458,10 @@ def test_L_lemma_4_8(at: Subject) -> None:
     lam = op.diagonal(Lambda(at), "Λ")
     whole = op.psi.T @ op.H.T @ op.Dinv @ op.H @ op.psi
     assert apart(whole, lam + op.psi_tilde.T @ lam + lam @ op.psi_tilde) <= divided(at)
+
+    given = {"q": at.q, "qd": at.qd, "tau": at.tau}
+    found = run_on(at.arm, "operational-space-inverse", given)["operational_inertia_inverse"]
+    assert apart(op.B.T @ whole @ op.B, found) <= divided(at)
 
 
 class Decomposed:
@@ -455,7 +508,8 @@ def test_L_eq_4_23(at: Subject) -> None:
     """𝓜⁻¹(k,j) = -U(k)ψ(k,j+1)G(j) for k > j, and L(k) on the diagonal."""
     op, d = at.op, Decomposed(at)
     order = op.paper_order
-    inverse = op.mass_matrix.inv.dense()[np.ix_(order, order)]
+    model = robolin.linearize_forward(at.arm, at.q, at.qd, at.tau, method="operator")
+    inverse = model.dqdd_dtau[np.ix_(order, order)]
     U, psi = d.U.dense()[order], blocks(op.psi)
     for k in at.links():
         assert apart(inverse[k - 1, k - 1], d.L.dense()[order[k - 1], order[k - 1]]) <= divided(at)

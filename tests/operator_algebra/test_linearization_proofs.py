@@ -10,8 +10,10 @@ import numpy as np
 
 import robolin
 from tests.dynamics.loop_free import Q, S
+from tests.dynamics.running import complex_step
 from tests.operator_algebra.subjects import (
     EXACT,
+    STEP,
     Subject,
     any_arm,
     apart,
@@ -146,10 +148,13 @@ def test_L_eq_A_10(at: Subject) -> None:
 @any_arm
 def test_L_eq_A_11(at: Subject) -> None:
     """∇θ̈ T = Hφ∇θ̇[Mφ*H*θ̇] = 𝓜."""
-    op = at.op
-    columns = [op.M @ op.phi.T @ op.H.T @ unit for unit in np.eye(op.n)]
-    mass = op.H @ op.phi @ np.array(columns).T + op.rotors.dense()
-    assert apart(mass, robolin.mass_matrix(at.arm, at.q)) <= EXACT
+    op, motion = at.op, {"q": at.q, "qd": at.qd, "qdd": at.qdd}
+    torques = complex_step(at.arm, "inverse", motion, "qdd")["tau"]
+    steps = [at.at(at.q, at.qd + 1j * STEP * unit) for unit in np.eye(op.n)]
+    momenta = np.array([(o.M @ o.V).imag / STEP for o in steps]).T
+
+    assert apart(op.mass_matrix, torques) <= EXACT
+    assert apart(op.H @ op.phi @ momenta + op.rotors.dense(), torques) <= EXACT
 
 
 @any_arm

@@ -1,7 +1,7 @@
 """Closed loops in Featherstone and Orin's review [O], equations 15 to 22, solved by NumPy.
 
-M and C are those of the spanning tree.  Rows are the independent ones that robolin keeps; joints
-of closures are passive, so that τ_a = 0.
+M and C are those of the spanning tree.  Rows are the independent ones that robolin keeps.
+Joints of closures are passive here; for drives in them see tests/loops/test_closing_drives.py.
 """
 
 from __future__ import annotations

@@ -42,6 +42,11 @@ def test_D_eq_2_2_to_2_4(at: Subject) -> None:
     assert apart(m(op).T @ at.qdd, ell(op) @ at.tau) <= EXACT
     assert apart(m(op) @ m(op).T, robolin.mass_matrix(at.arm, at.q)) <= EXACT
 
+    found = robolin.diagonalize(at.arm, at.q, at.qd, at.tau)
+    assert apart(found.m, m(elsewhere)) <= EXACT
+    assert apart(found.m.T @ at.qdd, found.epsilon) <= EXACT
+    assert robolin.curvature(at.arm, at.q).flat
+
 
 def test_D_lemma_2_2() -> None:
     """R₁₂₁₂ of two rods in closed form; no symbol at all for an arm that slides."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from math import factorial
 
+import numpy as np
 import pytest
 
-from robolin.analysis.operation_counts import PUBLISHED, operation_counts, value_at
+from robolin.analysis.operation_counts import PUBLISHED, Polynomial, operation_counts, value_at
 from robolin.engine.generic_chain import generic_chain
-from tests.operator_algebra.subjects import apart
+from tests.operator_algebra.subjects import EXACT, apart
 
 WRONG = 1e-3
 
@@ -35,22 +37,38 @@ def printed(algorithm: str, n: int) -> tuple[int, int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", PUBLISHED)
 def test_L_operation_counts(algorithm: str) -> None:
-    """Counts are polynomials of the printed degree: four of them give the count at n = 20."""
-    degree = len(PUBLISHED[algorithm].multiplications) - 1
-    for kind in range(2):
-        known = {n: counted(n)[algorithm][kind] for n in range(2, 3 + degree)}
-        assert apart(float(_through(known, 20)), float(counted(20)[algorithm][kind])) == 0.0
+    """Counts have the printed degree, and where the print can hold at most its highest term."""
+    for kind, paper in enumerate(_printed_terms(algorithm)):
+        degree = len(paper) - 1
+        counts = np.array([counted(n)[algorithm][kind] for n in range(2, 5 + degree)])
+        highest = np.diff(counts, degree) / factorial(degree)
+
+        assert apart(highest[1:], highest[:-1]) == 0.0
+        assert highest[0] > 0
+        if algorithm != "Algorithm 5":
+            assert highest[0] <= float(paper[-1])
 
 
-def _through(known: dict[int, int], x: int) -> Fraction:
-    """The value at x of the polynomial of least degree through these points."""
-    total = Fraction(0)
-    for n, value in known.items():
-        term = Fraction(value)
-        for other in known:
-            term *= Fraction(x - other, n - other) if other != n else 1
-        total += term
-    return total
+def _printed_terms(algorithm: str) -> tuple[Polynomial, Polynomial]:
+    return PUBLISHED[algorithm].multiplications, PUBLISHED[algorithm].additions
+
+
+def test_L_highest_term_of_algorithm_3() -> None:
+    """A solve with 𝓜 takes n³/6 multiplications and as many additions, as printed."""
+    for kind, paper in enumerate(_printed_terms("Algorithm 3")):
+        counts = [counted(n)["Algorithm 3"][kind] for n in range(2, 6)]
+        assert apart(np.diff(counts, 3)[0] / 6, float(paper[3])) <= EXACT
+
+
+def test_O_articulated_bodies_pay_off_beyond_nine_joints() -> None:
+    """[O] section 2: of the recursions the cheapest beats elimination for N > 9, not before."""
+    for n in (6, 9, 10, 11):
+        costs = {
+            row.algorithm: sum(row.cost.algorithm[kind] for kind in KINDS)
+            for row in operation_counts("forward", generic_chain(n))
+        }
+        elimination = costs.pop("mass matrix and elimination")
+        assert apart(float(min(costs.values()) < elimination), float(n > 9)) == 0.0
 
 
 @pytest.mark.parametrize("algorithm", ["Algorithm 1", "Algorithm 2", "Algorithm 4", "Algorithm 6"])

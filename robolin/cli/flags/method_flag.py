@@ -15,11 +15,12 @@ _TEXT = (
 )
 
 
-def _method(methods: Sequence[str], text: str) -> click.Option:
+def _method(methods: Sequence[str], text: str, metavar: str | None = None) -> click.Option:
     return flag(
         "--method",
         section=METHOD,
         type=click.Choice(methods),
+        metavar=metavar,
         default="auto",
         show_default=True,
         help=text,
@@ -31,5 +32,8 @@ FORWARD_METHOD_FLAG = _method(
     COMMON_METHODS + FORWARD_METHODS,
     f"{_TEXT}{about_auto('forward')}  The recursions come in four ways that agree: "
     "bias torques first (a, bias-free), with the links' accelerations (b, bias-free-links), "
-    "bias forces of the links first (c, three-sweeps), and all biases on the way (d, operator).",
+    "bias forces of the links first (c, three-sweeps), and all biases on the way (d, operator); "
+    "and in two more: c with the accelerations of links and tip (three-sweeps-links), and biases "
+    "gathered before velocities are known (two-sweeps).",
+    metavar="METHOD",
 )

@@ -4,25 +4,52 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain, Slots
 from robolin.algebra.inertias import rigid_times
-from robolin.algebra.vectors import ZERO6, add, dot, force_cross, scale
+from robolin.algebra.vectors import ZERO6, add, dot, force_cross, scale, sub
+from robolin.dynamics.frames.tip_frame import at_point, out_spatial, tip_frame
 from robolin.dynamics.links.joint_friction import friction_loss
-from robolin.dynamics.links.link_motion import motion
+from robolin.dynamics.links.link_motion import Motion, base_acceleration, motion
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 
 
 def forward_three_sweeps(chain: Chain) -> None:
-    """C: q̈ from q, q̇ and τ.
+    """C: q̈ from q, q̇ and τ."""
+    links = place_links(chain)
+    three_sweeps(chain, links, motion(chain, links, chain.given("qd"), chain.zeros()))
+
+
+def forward_three_sweeps_links(chain: Chain) -> None:
+    """C: q̈, and the spatial accelerations of every link at its own origin and of the tip at its.
+
+    base to tip   a(k) = λ(k) + ζ(k)                          with ζ as a is for q̈ = 0
+
+    The base stands still, so that these are the accelerations seen from it; weight is in ζ.
+    """
+    links = place_links(chain)
+    moving = motion(chain, links, chain.given("qd"), chain.zeros())
+    lam, weight = three_sweeps(chain, links, moving), base_acceleration(chain)
+
+    # what the links accelerate by without the joints doing so, less what stands for weight
+    for k in chain.base_to_tip():
+        a = at_point(add(lam[k], sub(moving.alpha[k], weight)), links.p[k])
+        for i in range(6):
+            chain.out("link_acceleration", (k, i), a[i])
+    tip = tip_frame(chain, links)
+    seen = sub(add(lam[tip.link], moving.alpha[tip.link]), weight)
+    out_spatial(chain, "tip_acceleration", at_point(seen, tip.r))
+
+
+def three_sweeps(chain: Chain, links: Links, moving: Motion) -> Slots:
+    """q̈ as a result, and λ, what the links accelerate by on account of it.
 
     base to tip   ζ(k) = M a + S[V] M V + f0                  with a as it is for q̈ = 0
     tip to base   y(k) = z(k) + ζ(k)                          ε = τ - H y
                   z(k+1) = τ̄ y + G τ = y + G ε
     base to tip   q̈(k) = ε/D - G* λ(k+1)                      λ(k) = λ(k+1) + H* q̈
     """
-    links = place_links(chain)
     art = articulated_bodies(chain, links)
-    qd, tau, zeta = chain.given("qd"), chain.given("tau"), bias_forces(chain, links)
+    qd, tau, zeta = chain.given("qd"), chain.given("tau"), bias_forces(chain, links, moving)
     epsilon, z, lam = chain.scalars(), chain.sums(6), chain.slots(6)
 
     # innovations: the torque left over once everything outboard has taken its share
@@ -38,12 +65,12 @@ def forward_three_sweeps(chain: Chain) -> None:
         qdd = art.Dinv[k] * epsilon[k] - dot(art.G[k], lam[up])
         lam[k] = add(lam[up], scale(links.H[k], qdd))
         chain.out("qdd", (k,), qdd)
+    return lam
 
 
-def bias_forces(chain: Chain, links: Links) -> Slots:
+def bias_forces(chain: Chain, links: Links, moving: Motion) -> Slots:
     """The force each link needs to move on while no joint accelerates."""
     zeta = chain.slots(6)
-    moving = motion(chain, links, chain.given("qd"), chain.zeros())
     f0 = outside_forces(chain, links)
     for k in chain.base_to_tip():
         M, V = links.M[k], moving.V[k]

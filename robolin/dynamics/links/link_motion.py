@@ -71,6 +71,15 @@ def _motion_of_groups(chain: Chain, links: Links, qd: Scalars, qdd: Scalars) -> 
     return Motion(V, Hd, alpha)
 
 
+def coasting(chain: Chain, links: Links, qd: Scalars) -> Motion:
+    """V, Ḣ* and a of every link without q̈ and weight: a(k) = a(k+1) + Ḣ*(k) q̇(k)."""
+    moving, a = velocities(chain, links, qd), chain.slots(6)
+    a[chain.base] = ZERO6
+    for k in chain.base_to_tip():
+        a[k] = add(a[chain.inboard(k)], scale(moving.Hd[k], qd[k]))
+    return Motion(moving.V, moving.Hd, a)
+
+
 def base_acceleration(chain: Chain) -> Vector:
     """[0; -g]: weight is felt as if the base accelerated upward."""
     return ZERO3 + tuple(-g for g in chain.gravity)

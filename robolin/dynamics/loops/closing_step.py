@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain
 from robolin.algebra.vectors import dot
+from robolin.dynamics.links.link_motion import coasting
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.loops.closures import (
     by_coordinates,
     closure_columns,
     closure_ends,
     closure_velocity,
-    coasting,
     gaps,
     out_gaps,
     row_count,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Closure, Scalars, Slots
+from robolin.algebra.chain import Chain, Closure, Slots
 from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import ZERO3, ZERO6, add, rotate_rotation, scale, sub
+from robolin.algebra.vectors import ZERO3, add, rotate_rotation, scale, sub
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point, classical, placed_frame
-from robolin.dynamics.links.link_motion import Motion, velocities
+from robolin.dynamics.links.link_motion import Motion, coasting
 from robolin.dynamics.links.link_poses import Links, place_links
 
 
@@ -76,15 +76,6 @@ def by_coordinates(chain: Chain, L: Slots, count: int) -> Slots:
     for j in chain.coordinates():
         reduced[j] = tuple(column[j] for column in columns)
     return reduced
-
-
-def coasting(chain: Chain, links: Links, qd: Scalars) -> Motion:
-    """V, Ḣ* and a of every link without q̈ and weight: a(k) = a(k+1) + Ḣ*(k) q̇(k)."""
-    moving, a = velocities(chain, links, qd), chain.slots(6)
-    a[chain.base] = ZERO6
-    for k in chain.base_to_tip():
-        a[k] = add(a[chain.inboard(k)], scale(moving.Hd[k], qd[k]))
-    return Motion(moving.V, moving.Hd, a)
 
 
 def closure_velocity(chain: Chain, ends: list[Ends], moving: Motion) -> Vector:

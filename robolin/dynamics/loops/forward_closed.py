@@ -14,6 +14,7 @@ from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots, Table
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import dot, scale, sub
 from robolin.dynamics.inverse.inverse_dynamics import torques
+from robolin.dynamics.links.link_motion import coasting
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.loops.closures import (
     by_coordinates,
@@ -21,7 +22,6 @@ from robolin.dynamics.loops.closures import (
     closure_columns,
     closure_ends,
     closure_velocity,
-    coasting,
     out_gaps,
     out_rows,
     row_count,
@@ -69,7 +69,8 @@ def forward_closed(chain: Chain) -> None:
     pulled = summed(
         chain, count, lambda j: sub(scale(spread.U[j], qdd[j]), scale(basis.Q[j], top[j]))
     )
-    _require_agreement(chain, L, qdd, c, top)
+    driven = summed(chain, 1, lambda j: (top[j] * top[j],))[0]
+    require_agreement(chain, L, qdd, c, driven)
     out = chain.result("qdd")
     for j in chain.coordinates():
         out[j] = qdd[j]
@@ -142,11 +143,13 @@ def _leave_free(chain: Chain, Q: Slots, x: Slots, count: int) -> None:
         x[j] = (x[j][0] - dot(along, Q[j]),)
 
 
-def _require_agreement(chain: Chain, L: Slots, qdd: Scalars, c: Vector, top: Scalars) -> None:
-    """Rows that were left out ask for no other accelerations than those kept allow, or hardly."""
+def require_agreement(chain: Chain, L: Slots, qdd: Scalars, c: Vector, driven: Scalar) -> None:
+    """Rows that were left out ask for no other accelerations than those kept allow, or hardly.
+
+    driven: the square of what drives the arm, which its rounding follows
+    """
     moved = summed(chain, len(c), lambda j: scale(L[j], qdd[j]))
     size = summed(chain, 1, lambda j: (total(_squares(scale(L[j], qdd[j]))),))[0]
-    driven = summed(chain, 1, lambda j: (top[j] * top[j],))[0]
     allowed = AGREE_WITHIN**2 * (size + total(_squares(c))) + NOISE**2 * (1.0 + driven)
     chain.regular("qdd", allowed - total(_squares(sub(moved, c))), 0.0)
 

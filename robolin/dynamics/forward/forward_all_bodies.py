@@ -1,0 +1,161 @@
+"""Forward dynamics of all bodies at once, and of the forces in their joints, O(n).
+
+    [[M, T], [T*, 0]] [a; -β] = [f; T* a₀]
+
+has six unknowns for every body and five for every joint.  Eliminated from the tips, a body and its
+joint leave nothing behind but at the link they sit on, so that the elimination stays sparse.
+
+A body may have no inertia in directions that its joint holds, as a point mass has none.  So what
+a joint holds is made stiff: T*(a - u) = 0 with u = a⁺ + c, and W (a - u) may be added anywhere, W
+any matrix T κ T*.  Rotors, which [O] does not have, are the sixth entry of W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, LinkNumber, Slots
+from robolin.algebra.inertias import (
+    PLACE,
+    articulated_from,
+    articulated_times,
+    rank_one,
+    rigid_times,
+)
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.symmetric_systems import SystemFactors, factored, solved
+from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.forward.constraint_forces import transmitted
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_motion import Velocities, base_acceleration, velocities
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import outside_forces, with_outside
+
+Columns = Sequence[Vector]
+
+# κ beside the inertia that is felt: more cancels away digits, less leaves pivots small
+STIFF = 0.03
+
+
+class Eliminated(NamedTuple):
+    """A body and its joint as functions of u = a⁺ + c, where a⁺ is how the link inboard moves.
+
+    β = β₀ + Y u      a = a₀ + K (W E* u + β)
+    """
+
+    c: Slots
+    beta: Slots
+    Y: Slots
+    a: Slots
+    K: Slots
+    E: Slots
+    W: Slots
+
+
+def forward_all_bodies(chain: Chain) -> None:
+    """q̈ from q, q̇ and τ."""
+    links = place_links(chain)
+    done = eliminated(chain, links, velocities(chain, links, chain.given("qd")))
+
+    a = chain.slots(6)
+    a[chain.base] = base_acceleration(chain)
+    for k in chain.base_to_tip():
+        u, E, K = add(a[chain.inboard(k)], done.c[k]), _parts(done.E[k]), _parts(done.K[k])
+        forces = tuple(b + dot(y, u) for b, y in zip(done.beta[k], _parts(done.Y[k]), strict=True))
+        found = done.a[k]
+        for e, column, w, force in zip(E, K, done.W[k], (0.0, *forces), strict=True):
+            found = add(found, scale(column, w * dot(e, u) + force))
+        a[k] = found
+        chain.out("qdd", (k,), dot(E[0], sub(found, u)))
+
+
+def eliminated(chain: Chain, links: Links, moving: Velocities) -> Eliminated:
+    """From tip to base, with A all that link k is felt as and r all that acts on it:
+
+    E = [drive, T]     W = diag(rotor, κ, …, κ)
+    A = M + Σ F + E W E*                  r = drive τ - S[V] M V - f0 - Σ g
+    K = A⁻¹ E          X = E - E W E* K    S = T* K_T
+    Y = S⁻¹ X_T*       β₀ = -S⁻¹ T* A⁻¹ r
+    F = E W X* + X_T Y                    g = F c + drive τ - E W E* A⁻¹ r + X_T β₀
+    """
+    qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
+    done = Eliminated(*(chain.slots(size) for size in (6, 5, 30, 6, 36, 36, 6)))
+    F, g = chain.sums(21), chain.sums(6)
+    for k in chain.tip_to_base():
+        # the body, and what its joint transmits
+        M, V, E = links.M[k], moving.V[k], transmitted(chain, links, k)
+        felt = add(F[k], articulated_from(M))
+        W = (chain.armature(k), *(_size(felt) * STIFF,) * 5)
+        drive = scale(E[0], tau[k] - friction_loss(chain, k, qd[k]))
+        r = sub(drive, add(with_outside(f0, k, force_cross(V, rigid_times(M, V))), g[k]))
+        body = _factored(chain, k, _stiffened(felt, E, W))
+        a, K = solved(body, r), [solved(body, e) for e in E]
+
+        # the joint
+        X = [_held(e, column, E, W) for e, column in zip(E, K, strict=True)]
+        joint = _factored(chain, k, [tuple(dot(t, x) for x in K[1:]) for t in E[1:]])
+        columns = [solved(joint, tuple(x[i] for x in X[1:])) for i in range(6)]
+        Y = [tuple(column[i] for column in columns) for i in range(5)]
+        beta = tuple(-b for b in solved(joint, tuple(dot(t, a) for t in E[1:])))
+
+        # what both leave at the link inboard
+        c, stiff = scale(moving.Hd[k], qd[k]), _stiffness(E, W, X, Y)
+        F.hand_inboard(k, stiff)
+        force = add(drive, _left_of_forces(E, W, X, a, beta))
+        g.hand_inboard(k, add(articulated_times(stiff, c), force))
+        known = (c, beta, _whole(Y), a, _whole(K), _whole(E), W)
+        for slots, value in zip(done, known, strict=True):
+            slots[k] = value
+    return done
+
+
+def _size(felt: Vector) -> Scalar:
+    """About how much there is of an inertia: the sum of its diagonal."""
+    total = felt[PLACE[0][0]]
+    for i in range(1, 6):
+        total = total + felt[PLACE[i][i]]
+    return total
+
+
+def _stiffened(felt: Vector, E: Columns, W: Vector) -> list[Vector]:
+    """The rows of felt + E W E*."""
+    for e, w in zip(E, W, strict=True):
+        felt = add(felt, rank_one(e, scale(e, w)))
+    return [tuple(felt[place] for place in row) for row in PLACE]
+
+
+def _held(e: Vector, column: Vector, E: Columns, W: Vector) -> Vector:
+    """A column of E - E W E* K."""
+    for other, w in zip(E, W, strict=True):
+        e = sub(e, scale(other, w * dot(other, column)))
+    return e
+
+
+def _stiffness(E: Columns, W: Vector, X: Columns, Y: Columns) -> Vector:
+    """E W X* + X_T Y."""
+    stiff = rank_one(E[0], scale(X[0], W[0]))
+    for t, x, y, w in zip(E[1:], X[1:], Y, W[1:], strict=True):
+        stiff = add(stiff, add(rank_one(t, scale(x, w)), rank_one(x, y)))
+    return stiff
+
+
+def _left_of_forces(E: Columns, W: Vector, X: Columns, a: Vector, beta: Vector) -> Vector:
+    """X_T β₀ - E W E* a."""
+    left = scale(E[0], -(W[0] * dot(E[0], a)))
+    for t, x, b, w in zip(E[1:], X[1:], beta, W[1:], strict=True):
+        left = add(left, sub(scale(x, b), scale(t, w * dot(t, a))))
+    return left
+
+
+def _factored(chain: Chain, k: LinkNumber, rows: list[Vector]) -> SystemFactors:
+    """A pivot that is only rounding is complained of as that of joint k."""
+    return factored(rows, lambda i, pivot: chain.positive(k, pivot, lambda: rows[i][i]))
+
+
+def _whole(parts: Columns) -> Vector:
+    return tuple(x for part in parts for x in part)
+
+
+def _parts(whole: Vector) -> list[Vector]:
+    return [whole[i : i + 6] for i in range(0, len(whole), 6)]

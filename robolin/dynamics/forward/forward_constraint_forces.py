@@ -1,0 +1,161 @@
+"""Forward dynamics of a chain by the forces in its joints alone: block-tridiagonal, O(n).
+
+    T* M⁻¹ T β = T* a₀ - T* M⁻¹ f
+
+Each joint acts on two bodies, so that the row of joint k knows of joints k-1, k and k+1 only.  Its
+six unknowns φ are what the drive transmits, τ less what its rotor takes, and five forces β.  Every
+body needs an inertia in all directions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.block_tridiagonal import BlockRow, by_cyclic_reduction
+from robolin.algebra.chain import Chain, LinkNumber, Slots
+from robolin.algebra.inertias import PLACE, articulated_from, rigid_times
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.small_matrices import (
+    Matrix,
+    divided,
+    flat,
+    minus,
+    plus,
+    rows_of,
+    times,
+    times_vector,
+    transposed,
+)
+from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.forward.constraint_forces import transmitted
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_motion import base_acceleration, velocities
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import outside_forces, with_outside
+
+UNIT = [tuple(float(i == j) for j in range(6)) for i in range(6)]
+NOTHING: Vector = (0.0,) * 36
+
+
+class Bodies(NamedTuple):
+    """M⁻¹ (36), free acceleration a₀ = -M⁻¹ b (6), E* (36) and c (6); the base never gives way."""
+
+    N: Slots
+    free: Slots
+    E: Slots
+    c: Slots
+
+
+def forward_constraint_forces(chain: Chain) -> None:
+    """q̈ from q, q̇ and τ, joints eliminated one after the other.
+
+    tip to base   φ(k) = x(k) - Y(k) φ(k+1)
+                  a(k) = a₀ - M⁻¹ E x(k-1) + M⁻¹ (E + E Y(k-1)) φ(k)
+    base to tip   q̈(k) = drive · (a(k) - a(k+1) - c)
+    """
+    bodies = _bodies(chain, place_links(chain))
+    x, Y, own, give = chain.slots(6), chain.slots(36), chain.slots(6), chain.slots(36)
+    pull, passed = chain.sums(6), chain.sums(36)
+    for k in chain.tip_to_base():
+        E, N, row = rows_of(bodies.E[k], 6), rows_of(bodies.N[k], 6), block_row(chain, bodies, k)
+
+        # what the joint outboard does to link k, now that it follows from φ(k)
+        moved, more = times_vector(N, pull[k]), times(N, rows_of(passed[k], 6))
+        own[k] = sub(bodies.free[k], moved)
+        give[k] = flat(plus(times(N, transposed(E)), more))
+        D = plus(row.D, _weighed(chain, k, times(E, more)))
+        r = add(row.r, flat(_weighed(chain, k, [(y,) for y in times_vector(E, moved)])))
+        found = divided(D, [(*u, y) for u, y in zip(row.U, r, strict=True)])
+        x[k], Y[k] = tuple(line[6] for line in found), flat([line[:6] for line in found])
+        pull.hand_inboard(k, times_vector(transposed(E), x[k]))
+        passed.hand_inboard(k, flat(times(transposed(E), rows_of(Y[k], 6))))
+    _go_back(chain, bodies, (x, Y, own, give))
+
+
+def _go_back(chain: Chain, bodies: Bodies, known: tuple[Slots, Slots, Slots, Slots]) -> None:
+    """q̈ as a result, from base to tip."""
+    x, Y, own, give = known
+    phi, a = chain.slots(6), chain.slots(6)
+    phi[chain.base], a[chain.base] = (0.0,) * 6, base_acceleration(chain)
+    for k in chain.base_to_tip():
+        up = chain.inboard(k)
+        phi[k] = sub(x[k], times_vector(rows_of(Y[k], 6), phi[up]))
+        a[k] = add(own[k], times_vector(rows_of(give[k], 6), phi[k]))
+        drive = bodies.E[k][:6]
+        chain.out("qdd", (k,), dot(drive, sub(a[k], add(a[up], bodies.c[k]))))
+
+
+def forward_by_reduction(chain: Chain) -> int:
+    """The same by cyclic reduction; how many steps it takes on as many processors as joints.
+
+    Blocks far from each other meet, which no loop over neighbours can say; so there is no kernel.
+    """
+    bodies = _bodies(chain, place_links(chain))
+    links = list(chain.tip_to_base())
+    rows = [block_row(chain, bodies, k, k - 1 if k > 1 else None) for k in links]
+    found, steps = by_cyclic_reduction(rows)
+    phi = dict(zip(links, found, strict=True))
+    a = {chain.base: base_acceleration(chain)}
+    for k in chain.base_to_tip():
+        force = times_vector(transposed(rows_of(bodies.E[k], 6)), phi[k])
+        if k > 1:
+            force = sub(force, times_vector(transposed(rows_of(bodies.E[k - 1], 6)), phi[k - 1]))
+        a[k] = add(bodies.free[k], times_vector(rows_of(bodies.N[k], 6), force))
+        inboard = add(a[chain.inboard(k)], bodies.c[k])
+        chain.out("qdd", (k,), dot(bodies.E[k][:6], sub(a[k], inboard)))
+    return steps
+
+
+def block_row(
+    chain: Chain, bodies: Bodies, k: LinkNumber, outboard: LinkNumber | None = None
+) -> BlockRow:
+    """W E* (a(k) - a(k+1) - c) + e₀ (φ₀ - τ) = 0 with W = diag(rotor, 1, …, 1), in terms of φ."""
+    up, E = chain.inboard(k), rows_of(bodies.E[k], 6)
+    here, there = rows_of(bodies.N[k], 6), rows_of(bodies.N[up], 6)
+    effort = chain.given("tau")[k] - friction_loss(chain, k, chain.given("qd")[k])
+    D = _weighed(chain, k, times(E, times(plus(here, there), transposed(E))))
+    D[0] = (D[0][0] + 1.0, *D[0][1:])
+    U = times(E, times(there, transposed(rows_of(bodies.E[up], 6))))
+    L = rows_of(NOTHING, 6)
+    if outboard is not None:
+        L = times(E, times(here, transposed(rows_of(bodies.E[outboard], 6))))
+    wanted = add(bodies.c[k], sub(bodies.free[up], bodies.free[k]))
+    r = flat(_weighed(chain, k, [(y,) for y in times_vector(E, wanted)]))
+    zero = rows_of(NOTHING, 6)
+    return BlockRow(
+        minus(zero, _weighed(chain, k, L)),
+        D,
+        minus(zero, _weighed(chain, k, U)),
+        (r[0] + effort, *r[1:]),
+    )
+
+
+def _weighed(chain: Chain, k: LinkNumber, rows: Matrix) -> list[Vector]:
+    """W rows."""
+    return [scale(rows[0], chain.armature(k)), *rows[1:]]
+
+
+def _bodies(chain: Chain, links: Links) -> Bodies:
+    qd, f0 = chain.given("qd"), outside_forces(chain, links)
+    moving = velocities(chain, links, qd)
+    bodies = Bodies(chain.slots(36), chain.slots(6), chain.slots(36), chain.slots(6))
+    base = chain.base
+    bodies.N[base], bodies.E[base], bodies.free[base] = NOTHING, NOTHING, base_acceleration(chain)
+    for k in chain.tip_to_base():
+        M, V = links.M[k], moving.V[k]
+        own = with_outside(f0, k, force_cross(V, rigid_times(M, V)))
+        N = _inverse(chain, k, articulated_from(M))
+        bodies.N[k], bodies.E[k] = flat(N), flat(transmitted(chain, links, k))
+        bodies.free[k] = tuple(-x for x in times_vector(N, own))
+        bodies.c[k] = scale(moving.Hd[k], qd[k])
+    return bodies
+
+
+def _inverse(chain: Chain, k: LinkNumber, M: Vector) -> list[Vector]:
+    """M⁻¹; a body without inertia in some direction is complained of as that of joint k."""
+    rows = [tuple(M[place] for place in row) for row in PLACE]
+
+    def positive(i: int, pivot: Scalar) -> Scalar:
+        return chain.positive(k, pivot, lambda: rows[i][i])
+
+    return divided(rows, UNIT, positive)

@@ -1,0 +1,63 @@
+"""Forward dynamics in two sweeps with velocities that are a little old, O(n).
+
+Whoever simulates has the velocities V that the last sweep from base to tip left behind.  Taken for
+those of now they save a sweep, at the price of an error that grows with how much has changed.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Slots
+from robolin.algebra.inertias import articulated_times, rigid_times
+from robolin.algebra.vectors import ZERO6, add, dot, force_cross, motion_cross, scale
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_motion import base_acceleration, velocities
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
+
+
+def forward_delayed(chain: Chain) -> None:
+    """q̈ from q, q̇, τ, and δq̇: by how much q̇ has changed since V was swept.
+
+    V here stands for what a simulation keeps; in it nothing is computed twice.
+    """
+    links, qd, change = place_links(chain), chain.given("qd"), chain.given("dqd")
+    before = chain.scalars()
+    for k in chain.tip_to_base():
+        before[k] = qd[k] - change[k]
+    old = velocities(chain, links, before).V
+    two_sweeps(chain, links, articulated_bodies(chain, links), old)
+
+
+def two_sweeps(chain: Chain, links: Links, art: Articulated, old: Slots) -> Slots:
+    """q̈ as a result with the biases of old velocities, and V for the next time.
+
+    tip to base   z(k) = z⁺(k-1) + S[V] M V + f0        ε = τ - H z       V as it was
+                  z⁺(k) = z + P c + G (ε - H P c)       with c = V x H* q̇
+    base to tip   V(k) = V(k+1) + H* q̇                  for the next time
+                  q̈(k) = ε/D - G* (λ(k+1) + c)          λ(k) = λ(k+1) + H* q̈ + c
+    """
+    qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
+    epsilon, c, z_plus = chain.scalars(), chain.slots(6), chain.sums(6)
+
+    # innovations: the torque left over once everything outboard has taken its share
+    for k in chain.tip_to_base():
+        H, body = links.H[k], chain.groups.outermost(k) if chain.groups else k
+        c[k] = scale(motion_cross(old[body], H), qd[k])
+        gyro = force_cross(old[k], rigid_times(links.M[k], old[k]))
+        z = add(z_plus[k], with_outside(f0, k, gyro))
+        epsilon[k] = tau[k] - friction_loss(chain, k, qd[k]) - dot(H, z)
+        share = scale(art.G[k], epsilon[k] - dot(art.PH[k], c[k]))
+        z_plus.hand_inboard(k, add(add(z, articulated_times(art.P[k], c[k])), share))
+
+    # velocities and accelerations in one go
+    V, lam = chain.slots(6), chain.slots(6)
+    V[chain.base], lam[chain.base] = ZERO6, base_acceleration(chain)
+    for k in chain.base_to_tip():
+        up = chain.inboard(k)
+        V[k] = add(V[up], scale(links.H[k], qd[k]))
+        carried = add(lam[up], c[k])
+        qdd = art.Dinv[k] * epsilon[k] - dot(art.G[k], carried)
+        lam[k] = add(carried, scale(links.H[k], qdd))
+        chain.out("qdd", (k,), qdd)
+    return V

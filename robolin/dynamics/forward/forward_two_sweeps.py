@@ -1,0 +1,107 @@
+"""Forward dynamics in two sweeps: in with biases for any velocity, out with the velocity, O(n).
+
+Other ways go out once to find velocities, before articulated bodies are gathered on the way in.
+Bias forces are polynomials of the second degree in the velocity of their link, and stay so when
+they pass a hinge; their 28 coefficients can be gathered before any velocity is known.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, LinkNumber, Slots
+from robolin.algebra.inertias import articulated_times
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import ZERO6, add, dot, motion_cross, scale
+from robolin.algebra.velocity_polynomials import (
+    COUNT,
+    Columns,
+    columns_of,
+    gyroscopic_force,
+    shifted,
+    stored,
+    unit_cross,
+    value_at,
+)
+from robolin.dynamics.links.joint_friction import friction_loss
+from robolin.dynamics.links.link_motion import base_acceleration
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import outside_forces, with_outside
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
+
+
+def forward_two_sweeps(chain: Chain) -> None:
+    """q̈ from q, q̇ and τ.
+
+    tip to base, of V(k)   z(k) = z⁺(k-1) + S[V] M V + f0       ε = τ - H z
+                           z⁺(k) = z + P c + G (ε - H P c)      with c = V x H* q̇
+                           z⁺ of V(k+1) = V(k) - H* q̇
+    base to tip            V(k) = V(k+1) + H* q̇
+                           q̈(k) = ε/D - G* (λ(k+1) + c)         λ(k) = λ(k+1) + H* q̈ + c
+    """
+    links, qd = place_links(chain), chain.given("qd")
+    art = articulated_bodies(chain, links)
+    left = left_over(chain, links, art)
+
+    V, lam = chain.slots(6), chain.slots(6)
+    V[chain.base], lam[chain.base] = ZERO6, base_acceleration(chain)
+    for k in chain.base_to_tip():
+        up, H = chain.inboard(k), links.H[k]
+        V[k] = add(V[up], scale(H, qd[k]))
+        c = scale(motion_cross(add(V[k], _beyond(chain, links, k)), H), qd[k])
+
+        # the torque left over, now that the velocity is known, accelerates the hinge
+        carried = add(lam[up], c)
+        qdd = art.Dinv[k] * value_at(left[k], V[k]) - dot(art.G[k], carried)
+        lam[k] = add(carried, scale(H, qdd))
+        chain.out("qdd", (k,), qdd)
+
+
+def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
+    """ε of every link for any velocity of it."""
+    qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
+    left, handed = chain.slots(COUNT), chain.sums(6 * COUNT)
+    for k in chain.tip_to_base():
+        H = links.H[k]
+        own = gyroscopic_force(links.M[k])
+        own[0] = with_outside(f0, k, own[0])
+        z = [add(a, b) for a, b in zip(columns_of(handed[k]), own, strict=True)]
+
+        # the torque that is left once everything outboard has taken its share
+        felt = tuple(dot(H, column) for column in z)
+        driven = tau[k] - friction_loss(chain, k, qd[k])
+        left[k] = (driven - felt[0], *(-x for x in felt[1:]))
+
+        # through the hinge, and seen from the link inboard
+        z_plus = _through(z, left[k], _drift(chain, links, k), art.P[k], art.G[k], art.PH[k])
+        handed.hand_inboard(k, stored(shifted(z_plus, scale(H, qd[k]))))
+    return left
+
+
+def _through(
+    z: Columns, left: Vector, c: Columns, P: Vector, G: Vector, PH: Vector
+) -> list[Vector]:
+    """z + P c + G (ε - H P c), column by column; c has a constant and a linear part only."""
+    drifting = [
+        add(add(column, articulated_times(P, move)), scale(G, e - dot(PH, move)))
+        for column, e, move in zip(z, left, c, strict=False)
+    ]
+    rest = len(drifting)
+    return drifting + [add(x, scale(G, e)) for x, e in zip(z[rest:], left[rest:], strict=True)]
+
+
+def _drift(chain: Chain, links: Links, k: LinkNumber) -> Columns:
+    """c = V x H* q̇ in powers of V; e(i) x H* takes no multiplication."""
+    h, u = links.H[k][:3], links.H[k][3:]
+    qd = chain.given("qd")[k]
+    turned = [unit_cross(i, h) + unit_cross(i, u) for i in range(3)]
+    moved = [(0.0,) * 3 + unit_cross(i, h) for i in range(3)]
+    beyond = motion_cross(_beyond(chain, links, k), links.H[k]) if chain.groups else ZERO6
+    return [scale(x, qd) for x in (beyond, *turned, *moved)]
+
+
+def _beyond(chain: Chain, links: Links, k: LinkNumber) -> Vector:
+    """How much faster the body of a joint with several freedoms is than the link of freedom k."""
+    twist = chain.cell(ZERO6)
+    if chain.groups:
+        for c in chain.groups.partners_outboard_of(k):
+            twist.value = add(twist.value, scale(links.H[c], chain.given("qd")[c]))
+    return twist.value

@@ -1,0 +1,80 @@
+"""Centre of mass and momentum of everything that moves, and how joints move them, O(n)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain
+from robolin.algebra.inertias import rigid_times
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.vectors import ZERO6, add, cross, force_cross, scale, sub
+from robolin.dynamics.links.link_motion import coasting
+from robolin.dynamics.links.link_poses import Links, place_links
+
+
+class Whole(NamedTuple):
+    """Mass and centre c of all links as one body, its momentum h and the rate of h for q̈ = 0.
+
+    Both are [angular; linear], the angular part about c.
+    """
+
+    mass: Scalar
+    c: Vector
+    h: Vector
+    rate: Vector
+
+
+def momentum(chain: Chain) -> None:
+    """Centre of mass c, momentum h, and their columns per unit q̇, from q and q̇.
+
+    m = Σ m(k)    c = Σ m(k) c(k) / m
+    h = Σ M V     ḣ = Σ M a + S[V] M V,  a = Σ Ḣ* q̇         both brought to c: [N - c x F; F]
+    R(k) = R(k-1) + M(k)                                      all that hinge k carries
+    A(k) = R(k) H*(k) brought to c,  J_c(k) = F(k) / m        so that h = A q̇ and ċ = J_c q̇
+    """
+    links = place_links(chain)
+    whole = _whole(chain, links)
+    shrink = 1.0 / whole.mass
+    chain.out("mass", (), whole.mass)
+    _out(chain, "com", add(whole.c, chain.origin))
+    _out(chain, "com_velocity", scale(whole.h[3:], shrink))
+    _out(chain, "com_jacobian_rate_qd", scale(whole.rate[3:], shrink))
+    _out(chain, "momentum", whole.h)
+    _out(chain, "momentum_matrix_rate_qd", whole.rate)
+
+    # what a unit rate of each hinge gives to all that it carries
+    R = chain.sums(10)
+    for k in chain.tip_to_base():
+        carried = add(R[k], links.M[k])
+        R.hand_inboard(k, carried)
+        A = _about(rigid_times(carried, links.H[k]), whole.c)
+        for i in range(6):
+            chain.out("momentum_matrix", (i, k), A[i])
+        for i in range(3):
+            chain.out("com_jacobian", (i, k), A[3 + i] * shrink)
+
+
+def _whole(chain: Chain, links: Links) -> Whole:
+    """All links added up."""
+    moving = coasting(chain, links, chain.given("qd"))
+    first, h, rate = chain.cell((0.0,) * 4), chain.cell(ZERO6), chain.cell(ZERO6)
+    for k in chain.tip_to_base():
+        M, V = links.M[k], moving.V[k]
+        MV = rigid_times(M, V)
+        first.value = add(first.value, M[:4])
+        h.value = add(h.value, MV)
+        rate.value = add(rate.value, add(rigid_times(M, moving.alpha[k]), force_cross(V, MV)))
+    mass, c = first.value[0], scale(first.value[1:], 1.0 / first.value[0])
+
+    # c moves along its momentum, so that its own motion adds nothing to the rate about it
+    return Whole(mass, c, _about(h.value, c), _about(rate.value, c))
+
+
+def _about(f: Vector, c: Vector) -> Vector:
+    """[N - c x F; F]: a momentum or a force, its moment about c."""
+    return sub(f[:3], cross(c, f[3:])) + f[3:]
+
+
+def _out(chain: Chain, name: str, values: Vector) -> None:
+    for i, value in enumerate(values):
+        chain.out(name, (i,), value)

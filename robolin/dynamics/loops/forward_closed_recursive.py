@@ -1,0 +1,95 @@
+"""Forward dynamics with closed loops: forces of the closures first, by recursions, O(n r² + r³).
+
+    L 𝓜⁻¹ L* λ = c - L 𝓜⁻¹ (τ - C)          q̈ = 𝓜⁻¹ (τ - C + L* λ)
+
+No mass matrix is formed: 𝓜⁻¹ times a vector is two sweeps through articulated bodies.  In place of
+the rows of L stand the directions Q that they are made of, as many as there are rows.
+"""
+
+from __future__ import annotations
+
+from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.scalar import Vector
+from robolin.algebra.symmetric_systems import factored, solved
+from robolin.algebra.vectors import dot, scale
+from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
+from robolin.dynamics.links.link_motion import coasting
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.loops.closures import (
+    by_coordinates,
+    closure_acceleration,
+    closure_columns,
+    closure_ends,
+    row_count,
+)
+from robolin.dynamics.loops.forward_closed import require_agreement
+from robolin.dynamics.loops.independent_rows import (
+    Basis,
+    forces,
+    independent_rows,
+    least_solution,
+    summed,
+    total,
+)
+from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
+
+# how little closures may give way, beside all they do, before that is rounding
+SMALL_COMPLIANCE = 1e-12
+
+
+def forward_closed_recursive(chain: Chain) -> None:
+    """q̈ and λ from q, q̇ and τ.
+
+    u(s)  = 𝓜⁻¹ q(s)                                   two sweeps for each direction
+    S     = Q 𝓜⁻¹ Q*,  S μ = y - Q q̈₀                  q̈₀ as it would be with the loops open
+    q̈     = q̈₀ + Σ u(s) μ(s)                           λ from (L* λ) · q(s) = μ(s)
+    """
+    links, count = place_links(chain), row_count(chain)
+    ends, moving = closure_ends(chain, links), coasting(chain, links, chain.given("qd"))
+    c = tuple(-x for x in closure_acceleration(chain, ends, moving))
+    L = by_coordinates(chain, closure_columns(chain, links, ends), count)
+    basis = independent_rows(chain, L, count)
+
+    # the tree by itself, and how it answers to each direction
+    art = articulated_bodies(chain, links)
+    free = hinge_accelerations(chain, links, art)
+    answers = [_answer(chain, links, art, basis, s) for s in range(count)]
+
+    # what keeps the closures
+    along = _along(chain, basis, free, count)
+    wanted = tuple(a - b for a, b in zip(least_solution(basis, c), along, strict=True))
+    S = _compliance(chain, basis, answers)
+    least = total(tuple(S[s][s] for s in range(count))) * SMALL_COMPLIANCE
+    mu = solved(factored(S, lambda _, pivot: chain.regular("qdd", pivot, least)), wanted)
+    qdd, out = chain.scalars(), chain.result("qdd")
+    for j in chain.coordinates():
+        qdd[j] = free[j] + dot(tuple(answer[j] for answer in answers), mu)
+        out[j] = qdd[j]
+    for row, force in enumerate(forces(basis, mu)):
+        chain.out("lam", (row,), force)
+    driven = summed(chain, 1, lambda j: (free[j] * free[j],))[0]
+    require_agreement(chain, L, qdd, c, driven)
+
+
+def _answer(chain: Chain, links: Links, art: Articulated, basis: Basis, s: int) -> Scalars:
+    """𝓜⁻¹ q(s)."""
+    push = chain.scalars()
+    for j in chain.coordinates():
+        push[j] = basis.Q[j][s]
+    return apply_inverse_mass(chain, links, art, push)
+
+
+def _compliance(chain: Chain, basis: Basis, answers: list[Scalars]) -> list[Vector]:
+    """Rows of Q 𝓜⁻¹ Q*, with 1 on the diagonal where no direction was found."""
+    count = len(answers)
+    rows = [_along(chain, basis, answer, count) for answer in answers]
+    return [
+        (*row[:s], row[s] + (1.0 - total(basis.picks[s])), *row[s + 1 :])
+        for s, row in enumerate(rows)
+    ]
+
+
+def _along(chain: Chain, basis: Basis, answer: Scalars, count: int) -> Vector:
+    """Q times an answer."""
+    return summed(chain, count, lambda j: scale(basis.Q[j], answer[j]))
