@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, Never
 
+from robolin.answering.asks import RECORDING, SAMPLES, TRAJECTORY
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
-from robolin.answering.verbs import RECORDING, SAMPLES, TRAJECTORY, Verb
+from robolin.answering.verbs import Verb
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.labelled_values import labelled

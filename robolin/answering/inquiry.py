@@ -12,9 +12,10 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from robolin.answering.asks import MODEL, RECORDING
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
-from robolin.answering.verbs import MODEL, RECORDING, VERBS, Verb, answering_verb
+from robolin.answering.verbs import VERBS, Verb, answering_verb
 from robolin.errors import UsageError
 from robolin.wording import did_you_mean
 

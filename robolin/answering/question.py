@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from robolin.answering.verbs import VERBS, Ask, Verb, answering_verb, unknown_verb
+from robolin.answering.asks import Ask
+from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
 from robolin.errors import UsageError
 from robolin.number_texts import text_of
 from robolin.wording import did_you_mean

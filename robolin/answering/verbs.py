@@ -8,68 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from robolin.answering.asks import (
+    CONTROL_LAWS,
+    FILE,
+    LINEAR_MODEL,
+    LOOP_METHOD,
+    METHOD,
+    MODEL,
+    SAMPLES,
+    SWITCH,
+    TEXT,
+    TEXTS,
+    TRAJECTORY,
+    Ask,
+)
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.wording import did_you_mean
-
-LOOP_METHODS = ("kkt", "schur", "null-space")
-WRENCH_MODELS = ("follower", "dead", "world")
-ON_BAD_ROW = ("error", "nan")
-CONTROL_LAWS = ("rate", "pose", "pd", "computed-torque")
-DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
-
-
-@dataclass(frozen=True)
-class Ask:
-    """Something that can be asked: a flag on the command line, a keyword in Python.
-
-    kind:    a switch that is on or off, a text, one of some choices, a count, or a file
-    least:   the smallest count
-    repeats: whether there may be several texts
-    needed:  whether the question makes no sense without it
-    bare:    whether it may stand without its text, as True in Python
-    """
-
-    kind: Literal["switch", "text", "choice", "count", "file"] = "text"
-    choices: tuple[str, ...] = ()
-    least: int = 1
-    repeats: bool = False
-    needed: bool = False
-    bare: bool = False
-
-
-SWITCH, TEXT, TEXTS, FILE = Ask("switch"), Ask(), Ask(repeats=True), Ask("file")
-_METHOD, _LOOP_METHOD = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHODS)
-
-# what can be asked of every arm, whatever the verb
-MODEL: Mapping[str, Ask] = {
-    **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
-    **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
-    **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
-    "wrench-frame": Ask("choice", WRENCH_MODELS),
-}
-# how a recording is meant
-RECORDING: Mapping[str, Ask] = {
-    "columns": TEXTS,
-    "time": TEXT,
-    "degrees": SWITCH,
-}
-TRAJECTORY: Mapping[str, Ask] = {
-    "trajectory": FILE,
-    "on-bad-row": Ask("choice", ON_BAD_ROW),
-    **RECORDING,
-}
-SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
-
-# which linear model of an arm is meant
-LINEAR_MODEL: Mapping[str, Ask] = {
-    **dict.fromkeys(("actuated", "passive", "outputs", "keep", "dt", "close"), TEXT),
-    "reference": Ask("choice", ("world", "frame")),
-    "discretize": Ask("choice", DISCRETIZATIONS),
-    "trim": SWITCH,
-}
 
 
 def never(_: Mapping[str, Any]) -> bool:
@@ -140,7 +97,7 @@ _DYNAMICS = (
             "links": SWITCH,
             "tip-acceleration": Ask(bare=True),
             "close": TEXT,
-            "loop-method": _LOOP_METHOD,
+            "loop-method": LOOP_METHOD,
         },
         answers="robolin.answering.dynamics_answers:answer_forward",
         costs=True,
@@ -174,7 +131,7 @@ _DYNAMICS = (
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
-        asks={"perturb": TEXTS, "method": _METHOD, "close": TEXT, "loop-method": _LOOP_METHOD},
+        asks={"perturb": TEXTS, "method": METHOD, "close": TEXT, "loop-method": LOOP_METHOD},
         answers="robolin.answering.dynamics_answers:answer_linearize_forward",
         costs=True,
         linear=True,

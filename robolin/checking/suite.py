@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robolin.answering.verbs import Ask, answering_verb
+from robolin.answering.asks import Ask
+from robolin.answering.verbs import answering_verb
 from robolin.checking.recorded_question import RecordedQuestion
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.checking.toml_lines import line_of

@@ -11,8 +11,9 @@ import pytest
 
 import robolin
 from robolin import Question, RobolinError, States, UsageError
+from robolin.answering.asks import Ask
 from robolin.answering.inquiry import inquiry_of
-from robolin.answering.verbs import VERBS, Ask, answering_verb
+from robolin.answering.verbs import VERBS, answering_verb
 from robolin.cli.flags.flag import OUTPUT, label_of
 from robolin.cli.group import group
 from tests.cli.command import answered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robolin.answering.verbs import DISCRETIZATIONS
+from robolin.answering.asks import DISCRETIZATIONS
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.loop_flags import CLOSE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robolin.answering.verbs import CONTROL_LAWS
+from robolin.answering.asks import CONTROL_LAWS
 from robolin.cli.flags.flag import STATE, TIME, TORQUE, flag
 from robolin.files.formats import extensions, trajectory_formats
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from robolin.answering.verbs import ON_BAD_ROW, Verb
+from robolin.answering.asks import ON_BAD_ROW
+from robolin.answering.verbs import Verb
 from robolin.cli.flags.flag import STATE, flag
 from robolin.files.formats import extensions, trajectory_formats
 

@@ -1,0 +1,66 @@
+"""What can be asked: of every arm, of recordings, of linear models; verbs are made of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from robolin.evaluation.methods import COMMON_METHODS
+
+LOOP_METHODS = ("kkt", "schur", "null-space")
+WRENCH_MODELS = ("follower", "dead", "world")
+ON_BAD_ROW = ("error", "nan")
+CONTROL_LAWS = ("rate", "pose", "pd", "computed-torque")
+DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Something that can be asked: a flag on the command line, a keyword in Python.
+
+    kind:    a switch that is on or off, a text, one of some choices, a count, or a file
+    least:   the smallest count
+    repeats: whether there may be several texts
+    needed:  whether the question makes no sense without it
+    bare:    whether it may stand without its text, as True in Python
+    """
+
+    kind: Literal["switch", "text", "choice", "count", "file"] = "text"
+    choices: tuple[str, ...] = ()
+    least: int = 1
+    repeats: bool = False
+    needed: bool = False
+    bare: bool = False
+
+
+SWITCH, TEXT, TEXTS, FILE = Ask("switch"), Ask(), Ask(repeats=True), Ask("file")
+METHOD, LOOP_METHOD = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHODS)
+
+# what can be asked of every arm, whatever the verb
+MODEL: Mapping[str, Ask] = {
+    **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
+    **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
+    **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
+    "wrench-frame": Ask("choice", WRENCH_MODELS),
+}
+# how a recording is meant
+RECORDING: Mapping[str, Ask] = {
+    "columns": TEXTS,
+    "time": TEXT,
+    "degrees": SWITCH,
+}
+TRAJECTORY: Mapping[str, Ask] = {
+    "trajectory": FILE,
+    "on-bad-row": Ask("choice", ON_BAD_ROW),
+    **RECORDING,
+}
+SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
+
+# which linear model of an arm is meant
+LINEAR_MODEL: Mapping[str, Ask] = {
+    **dict.fromkeys(("actuated", "passive", "outputs", "keep", "dt", "close"), TEXT),
+    "reference": Ask("choice", ("world", "frame")),
+    "discretize": Ask("choice", DISCRETIZATIONS),
+    "trim": SWITCH,
+}
