@@ -54,6 +54,7 @@ def test_kernels_run_wherever_the_stack_lies(width: int) -> None:
     assert (ran.code, ran.out, ran.err) == (0, "True\n", "")
 
 
+@pytest.mark.slow
 def test_the_guard_would_notice() -> None:
     """Reading one number beyond guarded memory ends the process; writing before it shows."""
     beyond = python(

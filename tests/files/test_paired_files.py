@@ -199,6 +199,7 @@ def test_of_two_writers_each_puts_both_halves_in_place(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["r.csv", "r.csv.meta.json"]
 
 
+@pytest.mark.slow
 def test_whoever_reads_while_others_write_finds_a_pair(tmp_path: Path) -> None:
     """Every reading meets one pair or the other, and never halves of two."""
     path = tmp_path / "r.csv"

@@ -166,6 +166,7 @@ def test_a_limit_on_memory(project: Path, size: int, line: str) -> None:
     assert _left(project) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["forward two-link", "inverse two-link --trajectory t.csv"])
 def test_no_home_and_no_account(line: str) -> None:
     """Somebody whom the system does not know gets answers as well."""
