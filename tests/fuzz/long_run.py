@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import resource
@@ -12,12 +13,35 @@ import time
 import traceback
 import warnings
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
+import robolin
 from tests.fuzz.campaign import Failure, Tally, TooLongError, files, tried
 
 MOST_SECONDS = 5.0
 MOST_BYTES = 1 << 30
+
+
+def ready() -> None:
+    """Import what every process would import again; threads, which no fork may have, start none."""
+    for module in walk_packages(robolin.__path__, "robolin."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    for name in (
+        "pinocchio",
+        "rich.console",
+        "rich.table",
+        "llvmlite.binding",
+        "mujoco",
+        "xacro",
+        "yaml",
+    ):
+        with suppress(ImportError):
+            import_module(name)
+    gc.collect()
+    gc.freeze()
 
 
 def apart(kind: str, folder: Path, seed: int, count: int) -> Tally:

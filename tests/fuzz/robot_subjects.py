@@ -103,7 +103,7 @@ def _unusual(arm: Arm) -> bool:
 
 
 def _same(matrix: np.ndarray, other: np.ndarray | None) -> None:
-    if other is None:
+    if other is None or not np.isfinite(other).all():
         return
     largest = np.abs(matrix).max()
     # far arms of small bodies lose digits by their nature, in both programs
