@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from robolin.analysis.cost_gradient import CostGradient as CostGradient
+    from robolin.analysis.cost_gradient import cost_gradient as cost_gradient
     from robolin.analysis.curvature import Curvature as Curvature
     from robolin.analysis.curvature import curvature as curvature
     from robolin.analysis.identification import Identifiable as Identifiable
@@ -140,6 +142,7 @@ if TYPE_CHECKING:
 
 # where each public name lives; type checkers read the same from the imports above
 _PUBLIC = {
+    "robolin.analysis.cost_gradient": "CostGradient cost_gradient",
     "robolin.analysis.curvature": "Curvature curvature",
     "robolin.analysis.identification": "Identifiable Regressor identifiable regressor",
     "robolin.analysis.limits": "JointLimits limits",

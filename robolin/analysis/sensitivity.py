@@ -144,13 +144,13 @@ def sensitivity(
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
     change = changes(arm, parameters or {}, payload)
     states = [np.concatenate([first_row(arm, "dq", dq), first_row(arm, "dqd", dqd)])[:, None]]
-    for steps in _parts(nominal, len(change)):
+    for steps in parts_of(nominal, len(change)):
         part, effort = nominal.some(steps), pushes[steps]
         model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
         if change.any():
             effort = effort - regressor(arm, part.q, part.qd, model.qdd, **how).matrix @ change
         forced = np.einsum("stij,stj->sti", model.dqdd_dtau, effort)[..., None]
-        for step, more in _steps(model, kinematic_block(arm, part.qd), forced, part.step):
+        for step, more in step_matrices(model, kinematic_block(arm, part.qd), forced, part.step):
             states.append(step @ states[-1] + more)
     found = np.array(states)[..., 0]
     return Sensitivity(nominal.time, found[:, : arm.n], found[:, arm.n :])
@@ -207,13 +207,13 @@ def sensitivity_matrices(
     names, natural = natural_names(arm), natural_map(arm)
     n = arm.n
     states = [np.eye(2 * n, 3 * n + len(names))]
-    for steps in _parts(nominal, n + len(names)):
+    for steps in parts_of(nominal, n + len(names)):
         part = nominal.some(steps)
         model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
         Y = regressor(arm, part.q, part.qd, model.qdd, **how).matrix
         inverse = model.dqdd_dtau
         forced = np.concatenate([inverse, -inverse @ (Y @ natural)], axis=-1)
-        for step, more in _steps(model, kinematic_block(arm, part.qd), forced, part.step):
+        for step, more in step_matrices(model, kinematic_block(arm, part.qd), forced, part.step):
             state = step @ states[-1]
             state[:, 2 * n :] += more
             states.append(state)
@@ -247,7 +247,7 @@ def parameter_names(arm: Arm) -> tuple[str, ...]:
     return natural_names(arm)
 
 
-def _parts(nominal: Nominal, columns: int) -> Iterator[slice]:
+def parts_of(nominal: Nominal, columns: int) -> Iterator[slice]:
     """Steps of the motion, so many at a time as fit into a fair share of memory."""
     n = nominal.q.shape[-1]
     size = max(1, _AT_ONCE // (8 * 12 * n * (2 * n + columns)))
@@ -255,7 +255,7 @@ def _parts(nominal: Nominal, columns: int) -> Iterator[slice]:
         yield slice(first, first + size)
 
 
-def _steps(
+def step_matrices(
     model: LinearizedForward, block: Floats, forced: Floats, step: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """[Φ Γ] of every step: x(next) = Φ x + Γ u for ẋ = A x + B u at its begin, middle and end.
