@@ -1,29 +1,33 @@
 """The gradient of a cost along a motion, by the adjoint of the linearized model.
 
-A cost that depends on the states x = [q; q̇] of all rows changes by δJ = Σ c(k)* δx(k).  With
-x(k+1) = Φ(k) x(k) + Γ(k) u from step to step, one sweep backward in time,
+A cost of the states x = [q; q̇] of all rows changes by δJ = Σ c(k)* δx(k).  From row to row
+x(k+1) = Φ(k) x(k) + Γ(k) u, so one sweep backward in time,
 
-    λ(k) = c(k) + Φ(k)* λ(k+1)          ∂J/∂x(0) = λ(0)          ∂J/∂u = Σ Γ(k)* λ(k+1)
+    λ(k) = c(k) + Φ(k)* λ(k+1)          ∂J/∂x(k) = λ(k)          ∂J/∂u = Σ Γ(k)* λ(k+1)
 
-gives all of the gradient for little more than the motion itself: what torques of any row and every
-parameter would do.  Φ and Γ are those of `sensitivity`, so that both agree to rounding.
+gives the whole gradient for little more than the motion itself: by the torques of every row and by
+every parameter.  Φ and Γ are those of `sensitivity`, so both agree to rounding.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.analysis.identification import regressor
-from robolin.analysis.link_parameters import natural_map, natural_names
 from robolin.analysis.nominal_motion import Nominal, Torques, nominal_motion, per_row
-from robolin.analysis.sensitivity import parts_of, step_matrices
+from robolin.analysis.sensitivity import (
+    all_parameter_names,
+    parameter_columns,
+    parts_of,
+    step_matrices,
+)
 from robolin.api.linear_models import linearize_forward
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
@@ -37,14 +41,19 @@ _SHARES = {
 
 @dataclass(frozen=True)
 class CostGradient:
-    """How a cost changes with everything that makes a motion, to first order.
+    """How a cost changes, to first order, with everything that makes a motion.
+
+    The first row of `q`, `qd` and `parameter` is the gradient by the beginning and the arm; row k
+    is what changes that happen only there would do.
 
     Fields:
-        q: by the positions of the first row (n,), per rad or m
-        qd: by the velocities of the first row (n,), per rad/s or m/s
-        tau: by the torques of every row (rows, n), per N·m or N
-        parameter: by the parameters in `names` (p,), per unit of each
-        names: of the parameters, as `parameter_names` gives them
+        time: (rows,) in s
+        q: by the positions of each row (rows, n), per rad or m
+        qd: by the velocities of each row (rows, n), per rad/s or m/s
+        tau: by the torques of each row (rows, n), per N·m or N
+        parameter: by the parameters in `names`, changed from each row on (rows, p), per unit of
+            each
+        names: of the parameters, as `parameter_names` and then `geometry_names` give them
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -54,6 +63,7 @@ class CostGradient:
         (11, 2)
     """
 
+    time: Floats
     q: Floats
     qd: Floats
     tau: Floats
@@ -64,22 +74,22 @@ class CostGradient:
 def cost_gradient(
     arm: Arm,
     time: ArrayLike,
-    q: ArrayLike,
-    qd: ArrayLike,
-    tau: ArrayLike | None = None,
-    qdd: ArrayLike | None = None,
+    q: JointValues,
+    qd: JointValues,
+    tau: JointValues | None = None,
+    qdd: JointValues | None = None,
     *,
-    dcost_dq: ArrayLike = 0.0,
-    dcost_dqd: ArrayLike = 0.0,
+    dcost_dq: JointValues = 0.0,
+    dcost_dqd: JointValues = 0.0,
     torques: Torques = "continuous",
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
 ) -> CostGradient:
-    """The gradient of a cost of the states of a motion, by its beginning, its torques and the arm.
+    """The gradient of a cost of a motion's states, by its beginning, its torques and the arm.
 
-    What the cost owes to torques directly is not in it; add that row by row.
+    What the cost owes to torques directly is not in it; that is added row by row.
 
     Args:
         arm: the arm, from `robolin.load`
@@ -111,35 +121,39 @@ def cost_gradient(
         >>> given = (motion.time, motion.q, motion.qd, motion.tau)
         >>> miss = np.zeros_like(motion.q)
         >>> miss[-1] = motion.q[-1] - [0.9, -0.4]
-        >>> robolin.cost_gradient(arm, *given, dcost_dq=miss).q.round(4)
+        >>> robolin.cost_gradient(arm, *given, dcost_dq=miss).q[0].round(4)
         array([0.    , 0.    ])
     """
     how = run_options(method, engine, jobs, loop_method)
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
     slopes = (("dcost_dq", dcost_dq), ("dcost_dqd", dcost_dqd))
-    by_row = (_slope(arm, name, value, nominal.rows) for name, value in slopes)
-    cost, n = np.concatenate([*by_row], axis=-1), arm.n
-    names, effort = natural_names(arm), np.zeros((nominal.rows, n))
-    adjoint, parameter = cost[-1], np.zeros(len(names))
-    for steps in reversed(list(parts_of(nominal, 2 * n + len(names)))):
-        first, matrices = steps.start, _matrices(arm, nominal.some(steps), torques, how)
-        for k, (step, forced) in reversed([*enumerate(matrices, start=first)]):
-            pulled = forced.T @ adjoint
-            effort[k], effort[k + 1] = effort[k] + pulled[:n], effort[k + 1] + pulled[n : 2 * n]
-            parameter = parameter + pulled[2 * n :]
-            adjoint = cost[k] + step.T @ adjoint
-    return CostGradient(adjoint[:n], adjoint[n:], effort, parameter, names)
+    cost = np.concatenate([per_row(arm, *slope, nominal.rows) for slope in slopes], axis=-1)
+    names, n = all_parameter_names(arm, geometry=True), arm.n
+    adjoint, effort = cost.copy(), np.zeros((nominal.rows, n))
+    parameter = np.zeros((nominal.rows, len(names)))
+    for k, step, forced in _backward(arm, nominal, torques, how):
+        pulled = forced.T @ adjoint[k + 1]
+        adjoint[k] += step.T @ adjoint[k + 1]
+        effort[k] += pulled[:n]
+        effort[k + 1] += pulled[n : 2 * n]
+        parameter[k] = parameter[k + 1] + pulled[2 * n :]
+    return CostGradient(nominal.time, adjoint[:, :n], adjoint[:, n:], effort, parameter, names)
 
 
-def _matrices(arm: Arm, part: Nominal, torques: Torques, how: How) -> list[tuple[Floats, Floats]]:
-    """Φ and Γ of every step; Γ by the torques at its begin and its end, and by parameters."""
-    model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
-    Y = regressor(arm, part.q, part.qd, model.qdd, **how).matrix
-    inverse = model.dqdd_dtau
-    shared = [inverse * share[:, None, None] for share in _SHARES[torques]]
-    forced = np.concatenate([*shared, -inverse @ (Y @ natural_map(arm))], axis=-1)
-    return list(step_matrices(model, kinematic_block(arm, part.qd), forced, part.step))
+def _backward(
+    arm: Arm, nominal: Nominal, torques: Torques, how: How
+) -> Iterator[tuple[int, Floats, Floats]]:
+    """Each step from the last to the first, its Φ, and its Γ by everything that forces it.
 
-
-def _slope(arm: Arm, name: str, value: ArrayLike, rows: int) -> Floats:
-    return per_row(arm, name, value, rows)
+    Columns of Γ are the torques of the row it begins with, those of the next, and parameters.
+    """
+    columns = 2 * arm.n + len(all_parameter_names(arm, geometry=True))
+    for steps in reversed(list(parts_of(nominal, columns))):
+        part = nominal.some(steps)
+        model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
+        inverse = model.dqdd_dtau
+        shared = [inverse * share[:, None, None] for share in _SHARES[torques]]
+        by_parameter = -inverse @ parameter_columns(arm, part, model.qdd, True, how)
+        forced = np.concatenate([*shared, by_parameter], axis=-1)
+        found = step_matrices(model, kinematic_block(arm, part.qd), forced, part.step)
+        yield from reversed([(k, *each) for k, each in enumerate(found, start=steps.start)])
