@@ -122,7 +122,7 @@ def cost_gradient(
         >>> miss = np.zeros_like(motion.q)
         >>> miss[-1] = motion.q[-1] - [0.9, -0.4]
         >>> robolin.cost_gradient(arm, *given, dcost_dq=miss).q[0].round(4)
-        array([0.    , 0.    ])
+        array([ 0.1398, -0.2664])
     """
     how = run_options(method, engine, jobs, loop_method)
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)

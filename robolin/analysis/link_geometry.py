@@ -31,6 +31,8 @@ from robolin.geometry.rotations import compose, inverse
 from robolin.input_checks import require_arm
 
 _AXES = ("x", "y", "z")
+# the figures that may be told in degrees
+ANGLES = ("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta")
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,7 @@ def geometry_derivative(
     how = run_options(method, engine, jobs, loop_method)
     require_arm(arm)
     found = evaluate(arm, "geometry-derivative", {"q": q, "qd": qd, "qdd": qdd}, **how)
-    flat = found["dtau_dgeometry"]
-    matrix = flat.reshape(*flat.shape[:-2], -1) @ geometry_map(arm)
-    return GeometryDerivative(matrix, geometry_names(arm))
+    return GeometryDerivative(public_geometry(arm, found["dtau_dgeometry"]), geometry_names(arm))
 
 
 def geometry_names(arm: Arm) -> tuple[str, ...]:
@@ -125,7 +125,13 @@ def geometry_changes(arm: Arm, named: Mapping[str, float]) -> tuple[Floats, dict
     return change, {name: value for name, value in named.items() if name not in places}
 
 
-def geometry_map(arm: Arm) -> Floats:
+def public_geometry(arm: Arm, found: Floats) -> Floats:
+    """What the algorithm gives, (..., n, links, 12), as columns of the figures, (..., n, g)."""
+    columns: Floats = found.reshape(*found.shape[:-2], -1) @ _figures_as_twists(arm)
+    return columns
+
+
+def _figures_as_twists(arm: Arm) -> Floats:
     """∂(twists of joints and links)/∂(figures), (links · 12, g)."""
     listed = list(_figures(arm))
     change = np.zeros((len(arm.links), GEOMETRY_COLUMNS, len(listed)))

@@ -181,7 +181,8 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "inverse.geometry_derivative:geometry_derivative",
         _MOTION,
         {"dtau_dgeometry": ("joint", "link", GEOMETRY_COLUMNS)},
-        "Algorithm 2 for hinges that stay where they are, O(n²)",
+        "the linear model for hinges that stay where they are, O(n²)",
+        paper="[L] section 1, sensitivity",
     ),
     "coriolis-matrix": Algorithm(
         "mass_matrix.coriolis_matrix:coriolis_matrix",
