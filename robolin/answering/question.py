@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from robolin.answering.asks import Ask
+from robolin.answering.told_in_files import column_rules_told
 from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
 from robolin.errors import UsageError
 from robolin.number_texts import text_of
@@ -121,6 +122,8 @@ def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | No
     if ask.kind == "count":
         return _count(verb, label, ask, value)
     try:
+        if ask.kind == "columns":
+            return column_rules_told(_texts(value)) or None
         if ask.repeats:
             return _texts(value) or None
         text = text_of(value if ask.kind != "file" else _path(value))
