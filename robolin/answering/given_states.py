@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, Never
 
 from robolin.answering.asks import RECORDING, SAMPLES, TRAJECTORY
@@ -14,6 +13,7 @@ from robolin.answering.recording_rules import require_files, rules_from
 from robolin.answering.told_in_files import state_told
 from robolin.answering.verbs import Verb
 from robolin.errors import UsageError
+from robolin.files.file_parts import last_name
 from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
@@ -174,7 +174,7 @@ class States:
         }
         options: dict[str, Any] = {
             **self.typed,
-            **{name: PurePath(path).name for name, path in self.files.items()},
+            **{name: last_name(path) for name, path in self.files.items()},
             **{name: value for name, value in flags.items() if value is not None},
         }
         return {**options, ARRAYS: "arrays"} if self.arrays else options

@@ -16,6 +16,7 @@ from robolin.answering.recording_rules import rules_from
 from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
+from robolin.files.file_parts import last_name
 from robolin.results.result import Array, Result
 from robolin.trajectory.column_rules import RecordingRules
 
@@ -149,4 +150,4 @@ def arm_inputs(arm: Arm) -> dict[str, str]:
 
 def file_label(path: str) -> str:
     """What messages and results call a file."""
-    return "stdin" if path == "-" else PurePath(path).name
+    return "stdin" if path == "-" else last_name(path)

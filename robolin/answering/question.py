@@ -11,6 +11,7 @@ from robolin.answering.asks import Ask
 from robolin.answering.told_in_files import column_rules_told
 from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
 from robolin.errors import UsageError
+from robolin.files.file_parts import last_name
 from robolin.number_texts import text_of
 from robolin.wording import did_you_mean
 
@@ -93,7 +94,7 @@ class Question:
     @property
     def options(self) -> dict[str, PlainValue]:
         """What a result records of the question: files by their last name, the rest as it is."""
-        return {**self.asks, **{name: PurePath(path).name for name, path in self.files.items()}}
+        return {**self.asks, **{name: last_name(path) for name, path in self.files.items()}}
 
 
 def _answering(verb: str) -> Verb:

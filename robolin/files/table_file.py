@@ -82,6 +82,7 @@ class TableFile:
     moments:   the unit that a column's moments are counted in; None if it has none
     notes:     what the reader assumed or left aside
     time_unit: what its time counts, 'ns' for example, where the format says so
+    units_known: whether angles are in rad unless somebody says otherwise
     """
 
     names: Sequence[str]
@@ -93,6 +94,7 @@ class TableFile:
     moments: Callable[[int], str | None] = lambda _: None
     notes: tuple[str, ...] = ()
     time_unit: str | None = None
+    units_known: bool = True
 
 
 def raise_first(problems: Iterable[RobolinError], file: str, read_so_far: str = "") -> None:

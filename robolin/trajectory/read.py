@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import numpy as np
 
 from robolin.arrays import Floats, Mask, Numbers
-from robolin.errors import FileError, RobolinError
-from robolin.files.compressed import compression, opened_compressed, uncompressed_name
-from robolin.files.csv.delimiters import WithCommas
-from robolin.files.formats import FORMATS, PIPED, extensions, require_known, trajectory_formats
-from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource
+from robolin.errors import RobolinError
+from robolin.files.table_file import ReadRequest, TableBlock, TableFile
 from robolin.trajectory.column_rules import AS_IT_IS, RecordingRules, native_columns
 from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.differentiate import (
@@ -27,18 +20,14 @@ from robolin.trajectory.differentiate import (
     require_no_jumps,
     with_derivatives,
 )
+from robolin.trajectory.opened_table import opened_table, read_errors
 from robolin.trajectory.orientation import angles
 from robolin.trajectory.time_units import rising_seconds
-from robolin.trajectory.told_columns import carried_columns, derivable
+from robolin.trajectory.told_columns import carried_columns, derivable, require_units
 from robolin.trajectory.trajectory import Chunk, Trajectory, joined, pieces
 
 # how many rows are read at once: many, unless they are wide
 MOST_ROWS, FEWEST_ROWS, NUMBERS_AT_ONCE = 16384, 64, 1 << 19
-
-_BUFFER = 1 << 20
-
-# what a table of numbers in text may be called besides .csv
-TEXT_ENDINGS = (".tsv", ".txt", ".tab")
 
 _ANGULAR = frozenset({"q", "qd", "qdd"})
 _DEGREE = np.pi / 180.0
@@ -112,7 +101,7 @@ class TrajectoryStream:
     def _read(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
         """What the file itself has."""
         empty, before = True, 0
-        with _read_errors(self.file):
+        with read_errors(self.file):
             request = self._request(read, most, gaps)
             for block in self.table.blocks(request):
                 for chunk in pieces(self._chunk(block, request, before), lambda: most):
@@ -209,8 +198,9 @@ def open_trajectory(
     rules:    how the recording is meant
     """
     file = "<stdin>" if str(path) == "-" else str(path)
-    with _opened_table(str(path), file, joints) as table:
+    with opened_table(str(path), file, joints) as table:
         native = native_columns(table.names, joints, rules, file)
+        require_units(table, rules, file)
         carried = carried_columns(table.names, rules, file)
         wanted = (*needs, *optional)
         derived = () if rules.differentiate is None else derivable(native.names, wanted, rules)
@@ -221,13 +211,6 @@ def open_trajectory(
         yield TrajectoryStream(
             table, matched, file, native.notes, rules, tuple(joints), carried, derived
         )
-
-
-@contextmanager
-def _opened_table(path: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
-    form = _format(path)
-    with _opened(path, file, form) as (stream, regular):
-        yield _table(form, TableSource(stream, path, file, regular, joints))
 
 
 def read_trajectory(
@@ -254,60 +237,3 @@ def read_trajectory(
         time_unit=stream.time_unit,
         lines=stream.lines,
     )
-
-
-def _format(path: str) -> str:
-    if path == "-":
-        return PIPED
-    known = trajectory_formats()
-    hint = f"use one of {extensions(known, ', ')}, or - for {PIPED.upper()} on stdin"
-    name = uncompressed_name(path)
-    if name.lower().endswith(TEXT_ENDINGS):
-        return "csv"
-    return require_known(name, known, "trajectory format", hint)
-
-
-@contextmanager
-def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
-    """The bytes of a file from their beginning, and whether it can be read again as they are."""
-    if path == "-":
-        held = sys.stdin.buffer
-        # without a buffer, so that nothing is locked while a thread waits for more to come
-        yield getattr(held, "raw", held), False
-        return
-    with ExitStack() as stack:
-        try:
-            packed = bool(compression(path))
-            if packed:
-                stream = stack.enter_context(opened_compressed(path))
-            else:
-                stream = stack.enter_context(open(path, "rb", buffering=_BUFFER))
-            regular = not packed and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-        except FileNotFoundError as error:
-            raise FileError("no such file", where=file, hint="check the path") from error
-        except OSError as error:
-            raise FileError(f"could not read: {error.strerror or error}", where=file) from error
-        if form == "csv" and (regular or packed):
-            commas = WithCommas(stream, file)
-            if regular and not commas.translates:
-                stream.seek(0)
-            else:
-                stream, regular = cast(BinaryIO, commas), False
-        yield stream, regular
-
-
-def _table(form: str, source: TableSource) -> TableFile:
-    with _read_errors(source.file):
-        if not (source.regular or FORMATS[form].read_piped):
-            piped = " and ".join(n.upper() for n, each in FORMATS.items() if each.read_piped)
-            hint = f"only {piped} can be piped or compressed"
-            raise FileError("this is a pipe or a device", where=source.file, hint=hint)
-        return FORMATS[form].open_table(source)
-
-
-@contextmanager
-def _read_errors(file: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"could not read: {error.strerror or error}", where=file) from error

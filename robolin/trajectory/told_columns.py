@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robolin.errors import RobolinError, UsageError
+from robolin.files.table_file import TableFile
 from robolin.quantities import COLUMN_WORDS
 from robolin.trajectory.column_rules import RecordingRules
 from robolin.wording import did_you_mean
@@ -22,6 +23,14 @@ def carried_columns(names: Sequence[str], rules: RecordingRules, where: str) -> 
             raise RobolinError(message, where=where, hint="keep one of them")
         found[name] = names.index(name)
     return found
+
+
+def require_units(table: TableFile, rules: RecordingRules, where: str) -> None:
+    """Refuse angles in a unit that nobody said."""
+    if not (table.units_known or rules.degrees or rules.radians):
+        message = "the dataset does not say in which unit its angles are"
+        hint = "--degrees or --radians; what was normalized has to be brought back first"
+        raise UsageError(message, where=where, hint=hint)
 
 
 def derivable(
