@@ -40,6 +40,7 @@ ALLOWED = {
         "results": "arrays errors",
         "terminal": "arrays background errors files quantities results wording",
         "files": "arrays background errors quantities results version wording",
+        "pictures": "arrays errors files quantities results wording",
         "trajectory": "arm arrays background errors files geometry quantities wording",
         # the library behind the verbs: it knows of no command line, no terminal and no writer
         "answering": (
