@@ -186,6 +186,13 @@ def test_no_two_modules_have_one_name() -> None:
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
+def test_no_two_classes_have_one_name() -> None:
+    """A class is found by its name, whatever the room."""
+    trees = (ast.parse(module.read_text("utf-8")).body for module in MODULES)
+    names = [node.name for body in trees for node in body if isinstance(node, ast.ClassDef)]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
 def test_modules_stay_readable() -> None:
     """An algorithm fits on about two screens, any other module on a few."""
     lines = {m: len(m.read_text("utf-8").splitlines()) for m in MODULES if _name(m) != CATALOGUE}

@@ -55,7 +55,7 @@ _WORTH_A_THREAD = 1 << 17
 def answer_rows(posed: PosedQuestion, algorithms: Algorithms) -> ResultStream:
     """The answer for every row, computed as its parts are asked for."""
     motion, source = opened_rows(posed, algorithms.needs, algorithms.torque)
-    return Rows(posed, algorithms, motion, source).stream()
+    return TrajectoryRows(posed, algorithms, motion, source).stream()
 
 
 def opened_rows(
@@ -77,7 +77,7 @@ def opened_rows(
     return motion, source
 
 
-class Rows:
+class TrajectoryRows:
     """The rows of one trajectory on their way through a verb."""
 
     def __init__(
