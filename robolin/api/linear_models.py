@@ -13,12 +13,13 @@ from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.input_checks import point_values, require_arm
 from robolin.loops.any_arm import evaluate
+from robolin.shown import Shown
 
 HOLD = "hold"
 
 
 @dataclass(frozen=True)
-class LinearizedInverse:
+class LinearizedInverse(Shown):
     """δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq around a motion.
 
     Where a joint slides, m stands for rad and N for N·m.
@@ -57,7 +58,7 @@ class LinearizedInverse:
 
 
 @dataclass(frozen=True)
-class LinearizedForward:
+class LinearizedForward(Shown):
     """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq around a state and its torques.
 
     Where a joint slides, m stands for rad and N for N·m.
