@@ -40,6 +40,7 @@ ALLOWED = {
         "results": "arrays errors",
         "terminal": "arrays background errors files quantities results wording",
         "files": "arrays background errors quantities results version wording",
+        "pictures": "arrays errors files quantities results wording",
         "trajectory": "arm arrays background errors files geometry quantities wording",
         # the library behind the verbs: it knows of no command line, no terminal and no writer
         "answering": (
@@ -52,6 +53,11 @@ ALLOWED = {
         "checking": (
             "answering arrays background description errors files number_texts quantities "
             "results wording"
+        ),
+        # a page of everything that is told about an arm and its motion
+        "report": (
+            "analysis answering api arm arrays checking control description errors evaluation "
+            "files geometry kinematics pictures results trajectory verification version wording"
         ),
         "loops": "arm arrays engine errors evaluation input_checks kept_with",
         "simulation": "arm arrays errors evaluation geometry input_checks loops wording",
