@@ -63,7 +63,6 @@ class Curves {
       const index = plot.cursor.idx;
       if (index !== null && index !== undefined) this.onPick(columns[0][index]);
     });
-    if (this.time !== null) this.point(plot, this.time);
   }
 
   options(told, limits, place) {
@@ -76,7 +75,8 @@ class Curves {
       height: 190,
       scales: { x: { time: false }, y: told.log ? { distr: 3, log: 10 } : {} },
       axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: told.unit, labelSize: 16 }],
-      cursor: { drag: { x: true, y: false } },
+      cursor: { drag: { x: true, y: false }, y: false },
+      hooks: { ready: [(plot) => { if (this.time !== null) this.point(plot, this.time); }] },
       legend: { live: true },
       series: [
         { label: this.data.clock, value: number },
@@ -89,7 +89,7 @@ class Curves {
           paths: told.points ? () => null : undefined,
           value: number,
         })),
-        ...limits.map(() => ({ label: "limit", stroke: color("limit"), width: 1, dash: [2, 3], points: { show: false }, value: number })),
+        ...limits.map(() => ({ label: "limit", class: "limit", stroke: color("limit"), width: 1, dash: [2, 3], points: { show: false }, value: number })),
       ],
     };
   }
