@@ -56,8 +56,8 @@ ALLOWED = {
         ),
         # a page of everything that is told about an arm and its motion
         "report": (
-            "analysis answering api arm arrays checking control description errors evaluation "
-            "files geometry kinematics pictures results trajectory verification version wording"
+            "analysis answering api arm arm_parts arrays checking control description errors "
+            "files geometry pictures quantities results verification version wording"
         ),
         "loops": "arm arrays engine errors evaluation input_checks kept_with",
         "simulation": "arm arrays errors evaluation geometry input_checks loops wording",

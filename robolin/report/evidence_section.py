@@ -8,24 +8,18 @@ from xml.etree.ElementTree import Element
 
 from robolin.description.model import Finding
 from robolin.errors import RobolinError
+from robolin.report.contract_table import contract_table, said
 from robolin.report.page_markup import PageTable, element, markup, paragraph, shown_name, table
 from robolin.report.reported_arm import ReportedArm
 from robolin.verification.verify import Verification
-from robolin.wording import counted, printable
+from robolin.wording import counted
 
-# a contract may list hundreds of ignored tags
-_LONGEST = 400
 _MOST_FINDINGS = 200
 
 
 def contract_section(arms: Sequence[ReportedArm]) -> str:
     """What every result on the page includes, side by side."""
-    contracts = [_contract(each) for each in arms]
-    keys = list(dict.fromkeys(key for each in contracts for key in each))
-    names = [shown_name(each.name) for each in arms]
-    header = ("", *names) if len(names) > 1 else ("", "says")
-    rows = [(key, *(_said(each.get(key)) for each in contracts)) for key in keys]
-    return markup(table(PageTable("Contract", header, rows)))
+    return markup(contract_table([each.name for each in arms], [_contract(a) for a in arms]))
 
 
 def findings_section(arms: Sequence[ReportedArm]) -> str:
@@ -45,14 +39,6 @@ def _contract(told: ReportedArm) -> dict[str, Any]:
     return {**told.arm.contract, **motion, **files}
 
 
-def _said(value: Any) -> str:
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else ", ".join(map(str, value)) or "none"
-    shown = printable(text[: 2 * _LONGEST])
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
-
-
 def _findings(told: ReportedArm) -> Iterator[Element]:
     name = shown_name(told.name)
     if told.findings is None:
@@ -70,7 +56,7 @@ def _findings(told: ReportedArm) -> Iterator[Element]:
 
 
 def _finding(found: Finding) -> tuple[str, ...]:
-    return found.id, found.level, _said(str(found.place)), _said(found.message), _said(found.hint)
+    return found.id, found.level, said(str(found.place)), said(found.message), said(found.hint)
 
 
 def _verified(told: ReportedArm) -> Iterator[Element]:
@@ -82,7 +68,7 @@ def _verified(told: ReportedArm) -> Iterator[Element]:
     word = element("span", verdict, class_="good" if found.passed else "bad")
     states = counted(len(found.condition), "state")
     yield element("p", f"{name}: ", word, f" in {states} between the joints' limits.")
-    yield from (paragraph(_said(defect), "bad") for defect in found.defects)
+    yield from (paragraph(said(defect), "bad") for defect in found.defects)
     header = ("check", "family", "verdict", "error", "bound")
     rows = list(_checks(found))
     title = f"Checks of {name}, the nearest to their bounds first"

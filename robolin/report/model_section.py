@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.control.poles import UNSTABLE
 from robolin.errors import RobolinError
-from robolin.report.motion_section import PageFigures
+from robolin.report.page_figures import PageFigures
 from robolin.report.page_files import filled
 from robolin.report.page_markup import (
     PageTable,

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 from xml.etree.ElementTree import Element
-
-import numpy as np
 
 from robolin.analysis.limits import Margin
 from robolin.arm_parts import Joint
-from robolin.arrays import Floats
 from robolin.errors import RobolinError
-from robolin.pictures.kept_rows import kept_rows
+from robolin.report.page_figures import PageFigures, curve_figure
 from robolin.report.page_markup import (
     PageTable,
     element,
@@ -23,25 +18,10 @@ from robolin.report.page_markup import (
     shown_name,
     table,
 )
-from robolin.report.page_numbers import PageNumbers
 from robolin.report.reported_arm import ReportedArm
 from robolin.report.reported_motion import ReportedMotion
 
 _MARGIN = ("joint", "quantity", "row", "value", "limit", "margin", "unit", "margin %", "")
-
-
-@dataclass
-class PageFigures:
-    """The curves of a page: what the program draws, and what stands where they will be."""
-
-    numbers: PageNumbers
-    told: list[dict[str, Any]] = field(default_factory=list)
-
-    def add(self, x: Floats, series: dict[str, Floats], **more: Any) -> int:
-        """Keep curves over one axis, and tell their place."""
-        curves = [{"label": label, "y": self.numbers.add(y)} for label, y in series.items()]
-        self.told.append({"x": self.numbers.add(x), "series": curves, **more})
-        return len(self.told) - 1
 
 
 def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
@@ -51,9 +31,13 @@ def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
     for each in arms:
         if isinstance(each.motion, RobolinError):
             parts.append(paragraph(f"{shown_name(each.name)}: {shown_name(each.motion.message)}"))
-    for number, each in enumerate(arms):
-        if each in known:
-            parts += _tables(each, number, len(arms) > 1)
+    several = len(arms) > 1
+    tables = [
+        element("div", *_tables(each, number, several))
+        for number, each in enumerate(arms)
+        if each in known
+    ]
+    parts.append(element("div", *tables, class_="side"))
     curves = list(_torques(known, figures)) + list(_conditions(known, figures))
     if curves:
         parts.append(element("div", *curves, class_="plots"))
@@ -111,13 +95,12 @@ def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Elem
             if joint.name in other.arm.joint_names:
                 column = other.arm.joint_names.index(joint.name)
                 curves[_label(arms, i)] = _motion_of(other).values["tau"][:, column]
-        effort = joint.limits.effort
-        limits = [] if effort is None else [-effort, effort]
+        limits = _efforts(arms, joint.name)
         caption: list[Element | str] = [
             element("bdi", shown_name(joint.name)),
             f": torque in {_unit(joint)}; ",
         ]
-        yield _figure(motion, curves, caption, figures, unit=_unit(joint), limits=limits)
+        yield curve_figure(motion.time, curves, caption, figures, unit=_unit(joint), limits=limits)
 
 
 def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
@@ -126,7 +109,18 @@ def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[E
         return
     curves = {_label(arms, i): _motion_of(each).condition for i, each in enumerate(arms)}
     caption: list[Element | str] = ["Condition of the mass matrix; "]
-    yield _figure(_motion_of(arms[0]), curves, caption, figures, unit="1", log=True)
+    yield curve_figure(_motion_of(arms[0]).time, curves, caption, figures, unit="1", log=True)
+
+
+def _efforts(arms: Sequence[ReportedArm], name: str) -> list[float]:
+    """The limits of a joint's torque in both directions, those of all arms."""
+    found = {
+        joint.limits.effort
+        for each in arms
+        for joint in each.arm.joints
+        if joint.name == name and joint.limits.effort is not None
+    }
+    return sorted({-effort for effort in found} | found)
 
 
 def _label(arms: Sequence[ReportedArm], number: int) -> str:
@@ -135,33 +129,3 @@ def _label(arms: Sequence[ReportedArm], number: int) -> str:
 
 def _unit(joint: Joint) -> str:
     return "N·m" if joint.turns else "N"
-
-
-def _figure(
-    motion: ReportedMotion,
-    curves: dict[str, Floats],
-    caption: Sequence[Element | str],
-    figures: PageFigures,
-    **more: Any,
-) -> Element:
-    """Curves with as many rows as can be seen, and their extremes in words."""
-    rows = kept_rows(np.stack(list(curves.values()), axis=1))
-    number = figures.add(motion.time[rows], {k: y[rows] for k, y in curves.items()}, **more)
-    told = "; ".join(_extremes(label, y) for label, y in curves.items())
-    return element(
-        "figure",
-        element("figcaption", *caption, told),
-        element("div", class_="curves"),
-        class_="plot",
-        data_figure=str(number),
-    )
-
-
-def _extremes(label: str, values: Floats) -> str:
-    fine = np.where(np.isfinite(values), values, np.nan)
-    if np.isnan(fine).all():
-        return f"{label}: no numbers"
-    low, high = int(np.nanargmin(fine)), int(np.nanargmax(fine))
-    name = "" if label == "value" else f"{label} "
-    ends = [f"{figure(float(values[row]))} in row {row + 1}" for row in (low, high)]
-    return f"{name}from {ends[0]} to {ends[1]}"

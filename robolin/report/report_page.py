@@ -16,7 +16,8 @@ from robolin.report.arm_shape import shape
 from robolin.report.changes_section import changes_section
 from robolin.report.evidence_section import contract_section, findings_section, verify_section
 from robolin.report.model_section import model_section
-from robolin.report.motion_section import PageFigures, motion_section
+from robolin.report.motion_section import motion_section
+from robolin.report.page_figures import PageFigures
 from robolin.report.page_files import drawing, filled, policy, program, style
 from robolin.report.page_markup import element, markup, paragraph, shown_name
 from robolin.report.page_numbers import PageNumbers

@@ -66,14 +66,14 @@ def reported_motion(arm: Arm, states: States, notify: Notify) -> ReportedMotion:
         ending = stream.ending(sum(len(values["tau"]) for values, _ in parts))
     values = {name: np.concatenate([each[name] for each, _ in parts]) for name in parts[0][0]}
     times = [time for _, time in parts if time is not None]
-    time, clock = _seconds(np.concatenate(times) if times else None, len(values["tau"]))
+    time, clock = seconds_from_first(np.concatenate(times) if times else None, len(values["tau"]))
     condition = _conditions(arm, values["q"])
     return ReportedMotion(
         time, clock, values, condition, approach.found(), ending.contract, ending.inputs
     )
 
 
-def _seconds(time: Numbers | None, rows: int) -> tuple[Floats, str]:
+def seconds_from_first(time: Numbers | None, rows: int) -> tuple[Floats, str]:
     """Times from the first one on, so that float32 tells neighbours apart, and their name."""
     if time is None:
         return np.arange(1.0, rows + 1.0), "row"

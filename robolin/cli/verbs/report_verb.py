@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _VERB = VERBS["report"]
 
 _FLAGS = [
-    RobotFile(["subjects"], nargs=-1, required=True, metavar="ARM [ARM2]"),
+    RobotFile(["subjects"], nargs=-1, required=True, metavar="ARM [ARM]"),
     *MODEL_PARAMS[1:],
     *state_flags(_VERB, "", {}),
     flag(
@@ -59,7 +60,10 @@ _FLAGS = [
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """Which arms, which states, and where the page goes."""
+    """Which arms or stored results, which states, and where the page goes.
+
+    sources: the arms; none where stored results are shown
+    """
 
     subjects: tuple[str, ...]
     sources: tuple[ArmSource, ...]
@@ -67,6 +71,11 @@ class ReportRequest:
     verify_states: int
     path: str
     quiet: bool
+
+    @property
+    def stored(self) -> bool:
+        """Whether the page is about stored results."""
+        return not self.sources
 
     def notify(self, kind: str, text: str) -> None:
         """Say a note or a warning, unless asked to be quiet."""
@@ -80,11 +89,13 @@ def _request(
     from robolin.answering.given_states import States
 
     if len(subjects) > 2:
-        hint = "one arm, or two side by side"
-        raise UsageError(f"{len(subjects)} arms are too many", where="robolin report", hint=hint)
+        hint = "one arm or stored result, or two side by side"
+        raise UsageError(f"{len(subjects)} are too many", where="robolin report", hint=hint)
     if PurePath(file_name(path)).suffix.lower() not in (".html", ".htm"):
         raise UsageError("the page is written to .html", where=path, hint="-o report.html")
     options = given_options(click.get_current_context())
+    if _are_results(subjects, options):
+        return ReportRequest(subjects, (), States(), verify_states, path, quiet)
     sources = tuple(arm_source(file_name(each), options, _VERB) for each in subjects)
     given = {
         label.replace("-", "_"): value
@@ -92,6 +103,20 @@ def _request(
         if label in _VERB.states or label in _VERB.states_from
     }
     return ReportRequest(subjects, sources, States(**given), verify_states, path, quiet)
+
+
+def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
+    """Whether these are stored results, which neither go with arms nor take options of one."""
+    from robolin.files.formats import FORMATS, format_named
+
+    stored = [format_named(file_name(each)) in FORMATS for each in subjects]
+    if any(stored) and not all(stored):
+        hint = "two arms, or two stored results"
+        raise UsageError("an arm and a stored result", where="robolin report", hint=hint)
+    if any(stored) and options:
+        hint = "a stored result has its states and its model already"
+        raise UsageError("has no effect here", where=f"--{next(iter(options))}", hint=hint)
+    return any(stored)
 
 
 @click.command("report", cls=VerbCommand)
@@ -102,24 +127,40 @@ def command(request: ReportRequest) -> None:
     One file that loads nothing: the arm to turn and move, torques against limits, the condition
     of the mass matrix, poles and the linear model along the motion, the contract, what validate
     found and what verify says.  Of two arms, also what differs and what that does to the torques.
+    ARM may be a stored result instead, or two of them.
 
     \b
     Example:
       robolin report panda --trajectory motion.csv -o panda.html
       robolin report arm.urdf arm-new.urdf --trajectory motion.csv -o changes.html
+      robolin report before.npz after.npz -o results.html
     """
     from robolin.files.atomic import replacing, require_writable
+
+    require_writable(Path(request.path))
+    with replacing(request.path) as stream:
+        page = _page_of_results(request) if request.stored else _page_of_arms(request)
+        stream.write(page.encode())
+
+
+def _page_of_results(request: ReportRequest) -> str:
+    from robolin.report.reported_result import reported_result
+    from robolin.report.result_page import compared_files, result_page
+
+    results = [reported_result(PurePath(path).name, path) for path in request.subjects]
+    pair = len(request.subjects) == 2
+    return result_page(results, compared_files(*request.subjects) if pair else None)
+
+
+def _page_of_arms(request: ReportRequest) -> str:
     from robolin.report.report_page import report_page
     from robolin.report.reported_arm import ReportOptions
 
-    require_writable(Path(request.path))
     options = ReportOptions(request.states, request.verify_states, request.notify)
     arms = [
         _reported(*each, options) for each in zip(request.subjects, request.sources, strict=True)
     ]
-    page = report_page(arms)
-    with replacing(request.path) as stream:
-        stream.write(page.encode())
+    return report_page(arms)
 
 
 def _reported(name: str, source: ArmSource, options: ReportOptions) -> ReportedArm:
