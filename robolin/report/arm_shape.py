@@ -34,9 +34,24 @@ def shape(arm: Arm) -> dict[str, Any]:
     return {
         "base": _bones(arm, arm.base),
         "size": _size(arm),
-        "gravity": list(arm.gravity),
+        "view": upright(arm).ravel().tolist(),
         "links": [_link(arm, i) for i in range(len(arm.links))],
     }
+
+
+def upright(arm: Arm) -> Floats:
+    """Axes (3, 3) to look at the arm along, as rows: towards the viewer, right, and up.
+
+    Up is against gravity, and z comes towards the viewer where it is not that itself.
+    """
+    pull = np.array(arm.gravity)
+    size = float(np.linalg.norm(pull))
+    up = -pull / size if size else np.array([0.0, 0.0, 1.0])
+    near = np.array([0.0, 0.0, 1.0]) - up[2] * up
+    if np.linalg.norm(near) < 1e-6:
+        near = np.array([1.0, 0.0, 0.0]) - up[0] * up
+    near = near / np.linalg.norm(near)
+    return np.array([near, np.cross(up, near), up])
 
 
 def bones(arm: Arm, index: int) -> list[Vector3]:

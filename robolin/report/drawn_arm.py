@@ -11,7 +11,7 @@ from robolin.arm import Arm
 from robolin.arm_parts import Pose
 from robolin.arrays import Floats
 from robolin.geometry.rotations import apply
-from robolin.report.arm_shape import bones, link_poses
+from robolin.report.arm_shape import bones, link_poses, upright
 from robolin.report.page_markup import element
 
 # the same view as the page opens with
@@ -25,7 +25,8 @@ def drawn_arm(arm: Arm, q: Floats) -> Element:
     segments, axes = _segments(arm, poses), _axes(arm, poses)
     heavy = [i for i, link in enumerate(arm.links) if link.inertia.mass > 0.0]
     centres = np.array([apply(poses[i], arm.links[i].inertia.com) for i in heavy]).reshape(-1, 3)
-    flat = _Fitted(np.concatenate([*segments, *axes, centres, np.zeros((1, 3))]))
+    points = np.concatenate([*segments, *axes, centres, np.zeros((1, 3))])
+    flat = _Fitted(upright(arm), points)
     picture = element(
         "svg",
         viewBox=f"0 0 {_WIDTH:.0f} {_HEIGHT:.0f}",
@@ -65,7 +66,8 @@ def _axes(arm: Arm, poses: Sequence[Pose]) -> list[Floats]:
 class _Fitted:
     """Points in space to places on the drawing, into which all the given points fit."""
 
-    def __init__(self, points: Floats) -> None:
+    def __init__(self, axes: Floats, points: Floats) -> None:
+        self._axes = axes
         seen = self._seen(points)
         low, high = seen.min(axis=0), seen.max(axis=0)
         spans = np.maximum(high - low, 1e-9)
@@ -77,13 +79,11 @@ class _Fitted:
         flat: Floats = (self._seen(points) - self._middle) * self._scale * np.array([1.0, -1.0])
         return flat + np.array([_WIDTH, _HEIGHT]) / 2.0
 
-    @staticmethod
-    def _seen(points: Floats) -> Floats:
+    def _seen(self, points: Floats) -> Floats:
         """Turned about the vertical, then tilted: right and up on the drawing."""
-        across = -np.sin(YAW) * points[:, 0] + np.cos(YAW) * points[:, 1]
-        near = np.cos(YAW) * points[:, 0] + np.sin(YAW) * points[:, 1]
-        up = np.cos(PITCH) * points[:, 2] - np.sin(PITCH) * near
-        return np.stack([across, up], axis=1)
+        x, y, z = self._axes @ points.T
+        across, near = np.cos(YAW) * y - np.sin(YAW) * x, np.cos(YAW) * x + np.sin(YAW) * y
+        return np.stack([across, np.cos(PITCH) * z - np.sin(PITCH) * near], axis=1)
 
 
 def _line(kind: str, start: Floats, end: Floats) -> Element:

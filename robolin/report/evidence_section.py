@@ -72,7 +72,8 @@ def _verified(told: ReportedArm) -> Iterator[Element]:
     header = ("check", "family", "verdict", "error", "bound")
     rows = list(_checks(found))
     title = f"Checks of {name}, the nearest to their bounds first"
-    yield table(PageTable(title, header, rows, frozenset(header[3:])))
+    shown = table(PageTable(title, header, rows, frozenset(header[3:])))
+    yield element("details", element("summary", counted(len(rows), "check")), shown)
 
 
 def _checks(found: Verification) -> Iterator[tuple[str, ...]]:

@@ -146,8 +146,10 @@ class ArmView {
   seen(p) {
     const cy = Math.cos(this.yaw), sy = Math.sin(this.yaw);
     const cp = Math.cos(this.pitch), sp = Math.sin(this.pitch);
-    const near = cy * p[0] + sy * p[1];
-    return [-sy * p[0] + cy * p[1], cp * p[2] - sp * near, cp * near + sp * p[2]];
+    const v = this.shape.view;
+    const [x, y, z] = [0, 3, 6].map((i) => v[i] * p[0] + v[i + 1] * p[1] + v[i + 2] * p[2]);
+    const near = cy * x + sy * y;
+    return [cy * y - sy * x, cp * z - sp * near, cp * near + sp * z];
   }
 
   draw() {
@@ -200,11 +202,13 @@ class ArmView {
   }
 
   drawGround(context) {
-    const size = this.shape.size, color = this.color("line");
+    const size = this.shape.size, color = this.color("line"), v = this.shape.view;
+    // level with gravity, whatever the root's axes are
+    const level = (x, y) => [0, 1, 2].map((i) => v[i] * x + v[3 + i] * y);
     for (let i = -4; i <= 4; i++) {
       const at = (i * size) / 4;
-      this.line(context, [at, -size, 0], [at, size, 0], 0.5, color);
-      this.line(context, [-size, at, 0], [size, at, 0], 0.5, color);
+      this.line(context, level(at, -size), level(at, size), 0.5, color);
+      this.line(context, level(-size, at), level(size, at), 0.5, color);
     }
     const directions = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
     context.font = "12px system-ui, sans-serif";

@@ -246,7 +246,10 @@ if (data.frames && times.length > 1) {
 }
 document.querySelectorAll("table").forEach(copyable);
 choose(0, true);
-window.addEventListener("beforeprint", () => curves.makeAll());
+window.addEventListener("beforeprint", () => {
+  curves.makeAll();
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   curves.remake();
   for (const { view } of views) view.draw();
