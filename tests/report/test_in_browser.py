@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,8 @@ def test_nothing_leaves_the_page(browser: Any, address: str) -> None:
     """Whatever is tried, the policy of the page refuses it before a request is made."""
     visit = Visit(browser, address)
     tried = """async () => {
-        const image = new Image(); image.src = 'http://127.0.0.1:9/x.png'; document.body.append(image);
+        const image = new Image(); image.src = 'http://127.0.0.1:9/x.png';
+        document.body.append(image);
         const script = document.createElement('script'); script.textContent = 'window.hacked = 1';
         document.body.append(script);
         try { await fetch('http://127.0.0.1:9/'); return 'sent'; } catch { return 'refused'; }
@@ -115,9 +117,8 @@ def test_the_slider_moves_arm_and_cursors(visit: Visit) -> None:
         true = robolin.frame_motion(arm, q, frame=link.name)
         assert np.allclose(pose["origin"], true.position, atol=1e-12)
         assert np.allclose(np.reshape(pose["rotation"], (3, 3)), true.rotation, atol=1e-12)
-    at = visit.run(
-        "[...window.robolinReport.curves.made.values()].map(p => p.posToVal(p.cursor.left, 'x'))"
-    )
+    plots = "[...window.robolinReport.curves.made.values()]"
+    at = visit.run(f"{plots}.map(p => p.posToVal(p.cursor.left, 'x'))")
     assert len(at) == 4
     # a cursor stands on a point of the screen
     assert np.allclose(at, row + 1, atol=20.0)
@@ -127,7 +128,7 @@ def test_a_row_of_a_table_is_gone_to(visit: Visit) -> None:
     """A click on the row where a limit is nearest brings the slider there."""
     torque = visit.page.locator("table[data-key^=instant] tbody tr").first
     shown = float(torque.locator("td").nth(2).inner_text())
-    visit.run("window.robolinReport.choose(window.robolinReport.data.frames.rows.indexOf(3218))")
+    visit.page.click("table[data-key=margins] button >> text=/^3218$/ >> nth=0")
     assert "row 3218" in visit.page.inner_text("#when")
     arm = robolin.load("two-link")
     given = {name: values[3217] for name, values in motion(arm).items()}
@@ -188,7 +189,7 @@ def test_without_a_program(browser: Any, address: str) -> None:
     visit = Visit(browser, address, java_script_enabled=False)
     assert visit.page.is_visible(".arm svg")
     assert not visit.page.is_visible(".arm canvas")
-    assert visit.page.locator("table").count() >= 5
+    assert visit.page.locator("table").count() >= 6
     assert "Without JavaScript" in visit.page.inner_text("noscript")
     assert visit.page.is_visible("text=torque in N·m; from")
     visit.context.close()
@@ -197,13 +198,12 @@ def test_without_a_program(browser: Any, address: str) -> None:
 def test_everything_has_a_name(visit: Visit) -> None:
     """Whatever can be reached by keyboard says what it is, and headings are in order."""
     nameless = """[...document.querySelectorAll('button, input, canvas, a, [tabindex]')].filter(
-        (e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).length"""
+        (e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length"""
     assert visit.run(nameless) == 0
-    levels = visit.run(
-        "[...document.querySelectorAll('h1,h2,h3')].map((h) => Number(h.tagName[1]))"
-    )
+    headings = "[...document.querySelectorAll('h1,h2,h3')]"
+    levels = visit.run(f"{headings}.map((h) => Number(h.tagName[1]))")
     assert levels[0] == 1
-    assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False))
+    assert all(b <= a + 1 for a, b in pairwise(levels))
     assert visit.run("document.querySelectorAll('table:not(:has(caption))').length") == 0
 
 
