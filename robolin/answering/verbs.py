@@ -299,6 +299,13 @@ _OTHERS = (
     Verb("inspect", "Arms", "An arm laid open: tree, joints, masses and the contract."),
     Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
     Verb("verify", "Arms", "Whether robolin is right about an arm."),
+    Verb(
+        "report",
+        "Arms",
+        "A page about arms and a motion that opens in any browser.",
+        states=("q", "qd", "qdd"),
+        states_from=TRAJECTORY,
+    ),
     Verb("models", "Arms", "The bundled arms, and where each one's figures come from."),
     Verb("new", "Arms", "The beginning of a YAML arm, to be filled in."),
     Verb(
