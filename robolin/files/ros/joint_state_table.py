@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers, Numbers
 from robolin.errors import RobolinError
-from robolin.files.ros.joint_states import Layout, as_table, layout_of
+from robolin.files.ros.joint_states import MessageLayout, as_table, layout_of
 from robolin.files.ros.topic import Topic
 from robolin.files.table_file import ReadRequest, TableBlock, TableFile, require_finite
 from robolin.quantities import column_name
@@ -40,9 +40,9 @@ def joint_state_table(topic: Topic, joints: Sequence[str], digest: Callable[[], 
     )
 
 
-def _kinds(messages: Sequence[bytes], topic: Topic) -> list[Layout]:
+def _kinds(messages: Sequence[bytes], topic: Topic) -> list[MessageLayout]:
     """Every kind of message among these, in the order of their appearance."""
-    found: dict[tuple[str, ...], Layout] = {}
+    found: dict[tuple[str, ...], MessageLayout] = {}
     for number, data in enumerate(messages, 1):
         kind = layout_of(data, topic.ros1, f"{topic.file}, message {number}")
         found.setdefault(kind.joints, kind)
@@ -52,7 +52,7 @@ def _kinds(messages: Sequence[bytes], topic: Topic) -> list[Layout]:
 class _JointStates:
     """The messages of one topic on their way into columns."""
 
-    def __init__(self, topic: Topic, first: Layout, aside: Sequence[Layout]) -> None:
+    def __init__(self, topic: Topic, first: MessageLayout, aside: Sequence[MessageLayout]) -> None:
         self._topic, self._first = topic, first
         self._aside = {kind.joints for kind in aside}
         self._kinds: set[tuple[object, ...]] = set()
@@ -113,7 +113,7 @@ class _JointStates:
                 rows = rows[~fits]
         return stamps, values, np.flatnonzero(kept)
 
-    def _kind(self, data: bytes, number: int) -> Layout:
+    def _kind(self, data: bytes, number: int) -> MessageLayout:
         """Where everything stands in a message, which is about joints that were seen before."""
         where = f"{self._topic.file}, message {number}"
         kind = layout_of(data, self._topic.ros1, where)
@@ -131,7 +131,7 @@ class _JointStates:
             raise RobolinError("messages change from one to the next", where=where, hint=hint)
         return kind
 
-    def _in_order(self, kind: Layout, table: Numbers) -> Floats:
+    def _in_order(self, kind: MessageLayout, table: Numbers) -> Floats:
         """Numbers of a kind of message where the first kind has them."""
         order = [kind.joints.index(joint) for joint in self._first.joints]
         parts = [kind.values(table, quantity)[:, order] for quantity in self._first.numbers]

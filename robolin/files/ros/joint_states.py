@@ -24,7 +24,7 @@ _LONGEST = 1 << 20
 
 
 @dataclass(frozen=True)
-class Layout:
+class MessageLayout:
     """Where everything stands in messages of one kind.
 
     sample:   one of them
@@ -108,7 +108,7 @@ class _Cursor:
         self.at += size
 
 
-def layout_of(data: bytes, ros1: bool, where: str) -> Layout:
+def layout_of(data: bytes, ros1: bool, where: str) -> MessageLayout:
     """Where everything stands in this message; our error if it is none."""
     try:
         return _layout(data, ros1)
@@ -117,7 +117,7 @@ def layout_of(data: bytes, ros1: bool, where: str) -> Layout:
         raise RobolinError(message, where=where, hint="the recording is damaged") from error
 
 
-def _layout(data: bytes, ros1: bool) -> Layout:
+def _layout(data: bytes, ros1: bool) -> MessageLayout:
     if ros1:
         # a number of the message, then its time
         stamp, cursor = 4, _Cursor(data, 12, 0, aligned=False)
@@ -138,7 +138,7 @@ def _layout(data: bytes, ros1: bool) -> Layout:
             raise ValueError(f"{size} numbers for {len(joints)} joints")
         if size:
             numbers[quantity] = begin
-    return Layout(data, joints, stamp, numbers, tuple(cursor.passed))
+    return MessageLayout(data, joints, stamp, numbers, tuple(cursor.passed))
 
 
 def as_table(messages: Sequence[bytes]) -> Numbers:
