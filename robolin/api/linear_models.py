@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
@@ -135,7 +137,8 @@ def linearize_inverse(
     """
     found = at_once(arm, "linearize-inverse", method, engine, jobs, loop_method)(q, qd, qdd)
     if found is not None:
-        return LinearizedInverse(*found)
+        # these are plain arrays of one state, or there would be no answer
+        return LinearizedInverse(*found, np.array(q), np.array(qd), np.array(qdd), arm)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
     found = evaluate(arm, "linearize-inverse", values, **how)
@@ -193,7 +196,7 @@ def linearize_forward(
     """
     found = at_once(arm, "linearize-forward", method, engine, jobs, loop_method)(q, qd, tau)
     if found is not None:
-        return LinearizedForward(*found)
+        return LinearizedForward(*found, np.array(q), np.array(qd), np.array(tau))
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
     found = evaluate(arm, "linearize-forward", values, **how)
