@@ -264,6 +264,7 @@ def test_the_quick_way_gives_all_that_others_give(function: Callable[..., Any]) 
     many = [np.tile(values, (2 * FEW_STATES, 1)) for values in state]
     true = function(arm, *state, engine="python")
     function(arm, *many)
+    function(arm, *state)
     assert quick_call(arm, function.__name__.replace("_", "-")) is not no_answer
     found = function(arm, *state)
     assert type(found) is type(true)
