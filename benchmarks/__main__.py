@@ -21,6 +21,7 @@ from benchmarks import (
     latency,
     linkage,
     machine,
+    motion_models,
     peak,
     scaling,
     sharing,
@@ -43,6 +44,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "simulation": simulation.measured,
     "loops": linkage.measured,
     "end-to-end": end_to_end.measured,
+    "models": motion_models.measured,
     "checking": checking.measured,
 }
 
@@ -64,9 +66,9 @@ def main(
     """Measure robolin beside its peers.
 
     PART is verbs, sharing, scaling, crossing, peak, compile, latency, simulation, loops,
-    end-to-end, checking or all, the default.  Each part prints its tables.  The figures of the
-    parts that ran replace their last ones in the JSON file; tables and picture in the docs follow
-    from it.
+    end-to-end, models, checking or all, the default.  Each part prints its tables.  The figures of
+    the parts that ran replace their last ones in the JSON file; tables and picture in the docs
+    follow from it.
 
     \b
     Example:

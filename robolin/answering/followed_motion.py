@@ -26,6 +26,11 @@ class FollowedMotion:
     qdd: Floats
 
     @property
+    def times(self) -> Floats:
+        """When each row counts."""
+        return self.time
+
+    @property
     def start(self) -> tuple[Floats, Floats]:
         """Where the motion begins."""
         return self.q[0], self.qd[0]
