@@ -22,6 +22,7 @@ from robolin.files.csv import csv_reader
 from robolin.files.paired_files import waiting_place
 from tests.cli.command import robolin as command
 from tests.fuzz import mutators, stored_mutators
+from tests.fuzz.bag_subjects import bag_subjects
 
 ARM = "two-link"
 HEADER = ["time", "shoulder/position", "note", "elbow/position"]
@@ -298,3 +299,5 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "flags": Subject("txt", _flags, mutators.of_text(mutators.any_text), _typed),
 }
+
+SUBJECTS |= bag_subjects(Subject)
