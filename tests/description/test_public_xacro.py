@@ -56,7 +56,7 @@ def test_a_xacro_is_the_urdf_published_with_it(folder, name):
 
 
 def test_a_panda_moves_as_the_bundled_one():
-    """The xacro of a Panda with other masses has the joints, limits and poses of the published one."""
+    """A Panda with other masses has the joints, limits and poses of the published one."""
     place = XACRO / "qut_frankie_description"
     packages = {"qut_frankie_description": str(place)}
     file = place / "robots" / "panda_arm.urdf.xacro"
