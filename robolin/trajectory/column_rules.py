@@ -57,8 +57,7 @@ def native_columns(
     renamed: dict[str, str] = {}
     notes: list[str] = []
     if rules.columns:
-        for text in rules.columns:
-            renamed |= _told(text, columns, joints, where)
+        renamed = _all_told(rules.columns, columns, joints, where)
     elif not _any_native(columns, joints):
         renamed, note = _recognized(columns, joints, where)
         notes += note
@@ -67,6 +66,24 @@ def native_columns(
         if rules.time is None:
             notes.append(f"time is taken from the column '{time}'")
     return NativeColumns(tuple(renamed.get(name, name) for name in columns), tuple(notes))
+
+
+def _all_told(
+    texts: Sequence[str], columns: Sequence[str], joints: Sequence[str], where: str
+) -> dict[str, str]:
+    """The columns that all rules name, each quantity by one rule and each column by one."""
+    words = [text.partition("=")[0].strip() for text in texts]
+    for word in words:
+        if words.count(word) > 1:
+            raise UsageError(f"'{word}' is there twice", where="--columns", hint="keep one of them")
+    renamed: dict[str, str] = {}
+    for text in texts:
+        more = _told(text, columns, joints, where)
+        for name in more.keys() & renamed.keys():
+            hint = "give each quantity columns of its own"
+            raise UsageError(f"two rules name the column '{name}'", where="--columns", hint=hint)
+        renamed |= more
+    return renamed
 
 
 def _told(text: str, columns: Sequence[str], joints: Sequence[str], where: str) -> dict[str, str]:
