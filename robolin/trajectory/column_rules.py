@@ -76,6 +76,7 @@ def native_columns(
     renamed: dict[str, str] = {}
     columns, notes = _without_mark(columns, rules)
     told = [text for text in rules.columns if _left_side(text) != TIME]
+    _require_each_once([_left_side(text) for text in told])
     if told:
         for text in told:
             _add_told(renamed, text, _told(text, columns, joints, where))
@@ -98,6 +99,12 @@ def _without_mark(columns: Sequence[str], rules: RecordingRules) -> tuple[Sequen
     if plain == first or not plain or first in told or plain in columns:
         return columns, []
     return (plain, *columns[1:]), [f"the first column '{first}' is taken as '{plain}'"]
+
+
+def _require_each_once(words: Sequence[str]) -> None:
+    for word in words:
+        if words.count(word) > 1:
+            raise UsageError(f"'{word}' is there twice", where="--columns", hint="keep one of them")
 
 
 def _left_side(text: str) -> str:

@@ -241,6 +241,16 @@ REFUSED = [
     (NATIVE, ("--columns", "place={joint}"), 2, "QUANTITY is one of position"),
     (NATIVE, ("--columns", "position=/js/{joint}/position"), 3, "did you mean"),
     (shape("{joint}/{word}", separator="\t", point=","), (), 3, "commas"),
+    (
+        shape("{joint}/{word}"),
+        ("--columns", "position={joint}/position", "--columns", "position={joint}/velocity"),
+        *(2, "'position' is there twice"),
+    ),
+    (
+        shape("{joint}/{word}"),
+        ("--columns", "position={joint}/position", "--columns", "velocity={joint}/position"),
+        *(2, "two rules name the column"),
+    ),
     (shape("{joint}/{word}", separator=";").replace("0.25", '"0.25"'), (), 3, "quotes"),
     (shape("axis {number} {word}"), (), 3, "--columns position=PATTERN"),
     (shape("{joint}_pos", "time", "position"), (), 3, "--columns 'shoulder/position=shoulder_pos'"),
