@@ -249,7 +249,7 @@ REFUSED = [
     (
         shape("{joint}/{word}"),
         ("--columns", "position={joint}/position", "--columns", "velocity={joint}/position"),
-        *(2, "two rules name the column"),
+        *(2, "by another rule"),
     ),
     (shape("{joint}/{word}", separator=";").replace("0.25", '"0.25"'), (), 3, "quotes"),
     (shape("axis {number} {word}"), (), 3, "--columns position=PATTERN"),
