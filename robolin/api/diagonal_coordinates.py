@@ -93,7 +93,7 @@ def diagonalize(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -135,7 +135,7 @@ def diagonalize_unnormalized(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -177,7 +177,7 @@ def undiagonalize(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -221,7 +221,7 @@ def undiagonalize_unnormalized(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
