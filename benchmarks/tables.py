@@ -244,6 +244,21 @@ def latency(figures: Figures) -> Lines:
     return rows_of(header, cells)
 
 
+def generated(figures: Figures) -> Lines:
+    """One state in C and C++: ns, and how many times as long as Pinocchio's generated C takes."""
+    header = ("verb", "generated C, ns", "Pinocchio in C++, ns", "/ Pinocchio")
+    cells = (
+        (
+            f"`{verb}`",
+            number(entry["C ns"]),
+            number(entry["Pinocchio ns"]) if "ratio" in entry else "–",
+            f"{number(entry['ratio'])} ×" if "ratio" in entry else "–",
+        )
+        for verb, entry in figures["generated"]["verbs"].items()
+    )
+    return rows_of(header, cells)
+
+
 def _beside_pinocchio(entry: Figures) -> tuple[str, str]:
     return with_spread(entry.get("us")), with_spread(entry.get("ratio"), " ×")
 
@@ -370,6 +385,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "peak": ("peak", peak),
     "kernels": ("compile", kernels),
     "latency": ("latency", latency),
+    "generated": ("generated", generated),
     "simulation": ("simulation", simulation),
     "loops": ("loops", loops),
     "end-to-end": ("end-to-end", end_to_end),

@@ -11,7 +11,7 @@ Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
 Rotary = tuple[float, float, float, float, float, float]
 
 JointKind = Literal["revolute", "continuous", "prismatic"]
-GroupKind = Literal["floating", "planar"]
+GroupKind = Literal["floating", "planar", "spherical"]
 WrenchModel = Literal["follower", "dead", "world"]
 LoopKind = Literal["point", "rigid"]
 DhConvention = Literal["standard", "modified"]
@@ -181,6 +181,7 @@ class DhRow:
 PARTS: Mapping[GroupKind, tuple[str, ...]] = {
     "floating": ("x", "y", "z", "rz", "ry", "rx"),
     "planar": ("x", "y", "rz"),
+    "spherical": ("rz", "ry", "rx"),
 }
 
 
@@ -189,7 +190,8 @@ class Group:
     """A joint with several freedoms: one link for each, the body itself outermost.
 
     Positions are those of its links, one after the other: a floating body slides along x, y, z
-    and then turns by yaw, pitch, roll.  Velocities are those of the body in its own axes.
+    and then turns by yaw, pitch, roll, a spherical joint only turns.  Velocities are those of the
+    body in its own axes.
     """
 
     name: str

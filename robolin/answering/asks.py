@@ -21,15 +21,14 @@ DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
 class Ask:
     """Something that can be asked: a flag on the command line, a keyword in Python.
 
-    kind:    a switch that is on or off, a text, one of some choices, a count, a file, or names
-             of columns, which may stand in a file as well
+    kind:    a switch that is on or off, a text, one of some choices, a count, or a file
     least:   the smallest count
     repeats: whether there may be several texts
     needed:  whether the question makes no sense without it
     bare:    whether it may stand without its text, as True in Python
     """
 
-    kind: Literal["switch", "text", "choice", "count", "file", "columns"] = "text"
+    kind: Literal["switch", "text", "choice", "count", "file"] = "text"
     choices: tuple[str, ...] = ()
     least: int = 1
     repeats: bool = False
@@ -47,9 +46,11 @@ MODEL: Mapping[str, Ask] = {
     **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
     "wrench-frame": Ask("choice", WRENCH_MODELS),
 }
+# texts that may stand in a file as well
+COLUMNS = "columns"
 # how a recording is meant
 READING: Mapping[str, Ask] = {
-    "columns": Ask("columns", repeats=True),
+    COLUMNS: TEXTS,
     "time": TEXT,
     "time-unit": Ask("choice", TIME_UNITS),
     "degrees": SWITCH,

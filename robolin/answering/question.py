@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from robolin.answering.asks import Ask
+from robolin.answering.asks import COLUMNS, Ask
 from robolin.answering.told_in_files import column_rules_told
 from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
 from robolin.errors import UsageError
@@ -123,7 +123,7 @@ def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | No
     if ask.kind == "count":
         return _count(verb, label, ask, value)
     try:
-        if ask.kind == "columns":
+        if label == COLUMNS:
             return column_rules_told(_texts(value)) or None
         if ask.repeats:
             return _texts(value) or None

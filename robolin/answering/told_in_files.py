@@ -88,7 +88,8 @@ def told_in(path: str) -> dict[str, Told]:
         raise FileError(message, where=path, hint="check the path") from error
     if len(data) > _LARGEST:
         raise RobolinError(f"{len(data)} bytes are too many", where=path, hint="a page of text")
-    told = _toml(data, path) if path.lower().endswith(".toml") else _yaml(data, path)
+    read = _toml if path.lower().endswith(".toml") else _yaml
+    told = read(data, path) if data.strip() else {}
     if not told:
         raise RobolinError("it says nothing", where=path, hint="KEY: VALUE, line by line")
     return told

@@ -16,7 +16,7 @@ from robolin.errors import RobolinError
 from robolin.wording import printable
 
 Level = Literal["error", "warning", "note"]
-Kind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
+Kind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,7 +276,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2, Algorithms 6.1 and 7.1, O(n²) for m",
         "independent",
         paper="[D] Algorithm 7.1",
-        one_freedom=True,
     ),
     "diagonalize-unnormalized": Algorithm(
         "diagonal.diagonalize_unnormalized:diagonalize_unnormalized",
@@ -285,7 +284,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2 without roots, Algorithm 6.1 and recursion 7.10",
         "independent",
         paper="[D] recursion (7.10)",
-        one_freedom=True,
     ),
     "undiagonalize": Algorithm(
         "diagonal.undiagonalize:undiagonalize",
@@ -294,7 +292,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2 backwards, O(n)",
         "independent",
         paper="[D] Table 1",
-        one_freedom=True,
     ),
     "undiagonalize-unnormalized": Algorithm(
         "diagonal.undiagonalize:undiagonalize_unnormalized",
@@ -303,7 +300,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2 backwards without roots, O(n)",
         "independent",
         paper="[D] Table 1",
-        one_freedom=True,
     ),
     "forward-diagonalized": Algorithm(
         "diagonal.forward_diagonalized:forward_diagonalized",
@@ -312,7 +308,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Algorithm 8.1 with roots, in general form, O(n)",
         "independent",
         paper="[D] Algorithm 8.1",
-        one_freedom=True,
     ),
     "forward-diagonalized-unnormalized": Algorithm(
         "diagonal.forward_diagonalized:forward_diagonalized_unnormalized",
@@ -321,7 +316,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Algorithm 8.1 in general form, O(n)",
         "independent",
         paper="[D] Algorithm 8.1",
-        one_freedom=True,
     ),
     "rate-control": Algorithm(
         "diagonal.rate_control:rate_control",

@@ -74,8 +74,9 @@ def native_columns(
 ) -> NativeColumns:
     """Every column of a recording by the name it would have in a native file."""
     renamed: dict[str, str] = {}
-    notes: list[str] = []
+    columns, notes = _without_mark(columns, rules)
     told = [text for text in rules.columns if _left_side(text) != TIME]
+    _require_each_once([_left_side(text) for text in told])
     if told:
         for text in told:
             _add_told(renamed, text, _told(text, columns, joints, where))
@@ -88,6 +89,22 @@ def native_columns(
         if named is None:
             notes.append(f"time is taken from the column '{time}'")
     return NativeColumns(tuple(renamed.get(name, name) for name in columns), tuple(notes))
+
+
+def _without_mark(columns: Sequence[str], rules: RecordingRules) -> tuple[Sequence[str], list[str]]:
+    """The names without the sign of a comment before the first one, unless that is told."""
+    first = columns[0] if columns else ""
+    plain = first.lstrip("#% ")
+    told = (*(text.partition("=")[2].strip() for text in rules.columns), rules.time)
+    if plain == first or not plain or first in told or plain in columns:
+        return columns, []
+    return (plain, *columns[1:]), [f"the first column '{first}' is taken as '{plain}'"]
+
+
+def _require_each_once(words: Sequence[str]) -> None:
+    for word in words:
+        if words.count(word) > 1:
+            raise UsageError(f"'{word}' is there twice", where="--columns", hint="keep one of them")
 
 
 def _left_side(text: str) -> str:

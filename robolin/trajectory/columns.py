@@ -163,13 +163,14 @@ def _missing(
 
 def _styles(quantity: str) -> str:
     styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
-    return f"columns are named {styles}, or numbered {quantity}1 … or {quantity}[0] …"
+    known = f"columns are named {styles}, or numbered {quantity}1 … or {quantity}[0] …"
+    return f"{known}; --columns {COLUMN_WORDS[quantity]}=PATTERN says how others are meant"
 
 
 def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
     for name in names:
         if near := closest(name, unused, cutoff=0.75):
-            return f"did you mean '{name}' by '{near}'?"
+            return f"did you mean '{name}' by '{near}'? then --columns '{name}={near}'"
     return ""
 
 

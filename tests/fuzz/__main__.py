@@ -1,4 +1,4 @@
-"""python -m tests.fuzz --mutants 350000: the long run; failures are kept in the corpus."""
+"""The long runs: python -m tests.fuzz --mutants 350000, and --kills 1000."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 from tests.fuzz.campaign import AT_ONCE, Tally, kept, say
+from tests.fuzz.kills import campaign
 from tests.fuzz.long_run import apart, ready
 from tests.fuzz.subjects import SUBJECTS
 
@@ -21,7 +23,10 @@ def main() -> int:
     parser.add_argument("--kind", action="append", choices=list(SUBJECTS), help="only these")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
     parser.add_argument("--keep", action="store_true", help="put failures into the corpus")
+    parser.add_argument("--kills", type=int, help="kill so many writes instead")
     asked = parser.parse_args()
+    if asked.kills:
+        return _kills(asked.kills, asked.seed)
     kinds, total = asked.kind or list(SUBJECTS), Tally()
     end = time.monotonic() + 60 * asked.minutes
     with tempfile.TemporaryDirectory() as place:
@@ -42,6 +47,18 @@ def main() -> int:
         for failure in total.failures.values():
             kept(failure)
     return 1 if total.failures else 0
+
+
+def _kills(count: int, seed: int) -> int:
+    with tempfile.TemporaryDirectory() as place:
+        os.environ.update(ROBOLIN_CACHE=f"{place}/kernels", XDG_CONFIG_HOME=f"{place}/settings")
+        ready()
+        found = campaign(count, Path(place), seed)
+        os.chdir("/")
+    sys.stdout.write(f"in all       {dict(found.ended)}\n")
+    for what, times in Counter(found.broken).most_common():
+        sys.stdout.write(f"FAILED {what} ({times} times)\n")
+    return 1 if found.broken else 0
 
 
 raise SystemExit(main())

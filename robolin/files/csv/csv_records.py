@@ -85,7 +85,7 @@ def table(
     whole = {i: np.zeros(len(found), np.int64) for i in request.whole}
     for row, (line, cells) in enumerate(found):
         own = list(_row_problems(cells, names, request, values[row], whole, row))
-        if own and cut and row == len(found) - 1:
+        if own and cut and row == len(found) - 1 and len(cells) <= len(names):
             own = _cut_off(own, cells, names, request, values[row])
         problems += [RobolinError(m, where=f"{file}:{line}", hint=hint) for m, hint in own]
     return CsvTable(values, whole, [line for line, _ in found], problems)
