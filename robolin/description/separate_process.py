@@ -23,7 +23,7 @@ _START = (
 )
 
 
-class Bounds(NamedTuple):
+class ProcessBounds(NamedTuple):
     """What a process may take: seconds of work, and bytes of memory."""
 
     seconds: int
@@ -34,7 +34,7 @@ class OutOfBoundsError(Exception):
     """The process used up its time or its memory, or broke down."""
 
 
-def asked(module: str, request: Mapping[str, Any], bounds: Bounds) -> dict[str, Any]:
+def asked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) -> dict[str, Any]:
     """What the function `answer` of a module gives for a request, both plain data."""
     places = [os.path.abspath(place) for place in sys.path]
     whole = {"module": module, "request": request, "path": places, "bounds": bounds}

@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 from robolin.description.mjcf import mjcf_reader
-from robolin.description.separate_process import Bounds, OutOfBoundsError, bound
+from robolin.description.separate_process import OutOfBoundsError, ProcessBounds, bound
 from robolin.description.xacro import xacro_text
 
 
@@ -28,7 +28,7 @@ def forked_readers() -> AbstractContextManager[object]:
     return stack
 
 
-def _asked(module: str, request: Mapping[str, Any], bounds: Bounds) -> dict[str, Any]:
+def _asked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) -> dict[str, Any]:
     import_module(module).prepare()
     read, write = os.pipe()
     child = os.fork()
@@ -46,7 +46,7 @@ def _asked(module: str, request: Mapping[str, Any], bounds: Bounds) -> dict[str,
     return found
 
 
-def _answer(module: str, request: Mapping[str, Any], bounds: Bounds, write: int) -> None:
+def _answer(module: str, request: Mapping[str, Any], bounds: ProcessBounds, write: int) -> None:
     code = 1
     with open(write, "w", encoding="utf-8") as stream:
         try:

@@ -20,6 +20,7 @@ from robolin.files.csv import csv_reader
 from robolin.files.paired_files import waiting_place
 from tests.cli.command import robolin as command
 from tests.fuzz import mutators, stored_mutators
+from tests.fuzz.bag_subjects import bag_subjects
 from tests.fuzz.robot_subjects import ROBOTS, models
 from tests.fuzz.subject import Subject
 
@@ -286,3 +287,5 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "flags": Subject("txt", _flags, mutators.of_text(mutators.any_text), _typed),
 }
+
+SUBJECTS |= bag_subjects(Subject)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from robolin.description.separate_process import Bounds
+from robolin.description.separate_process import ProcessBounds
 
 # meshes take their time
-BOUNDS = Bounds(seconds=10, memory=4 << 30)
+BOUNDS = ProcessBounds(seconds=10, memory=4 << 30)
 
 _PER_BODY = ("parentid", "pos", "quat", "ipos", "iquat", "mass", "inertia", "gravcomp", "jntadr")
 _PER_JOINT = (
