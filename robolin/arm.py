@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from html import escape
 from typing import Any
 
 from robolin.arm_parts import HERE as HERE
@@ -39,6 +40,7 @@ from robolin.arm_parts import Rotary as Rotary
 from robolin.arm_parts import Vector3 as Vector3
 from robolin.arm_parts import Wrench as Wrench
 from robolin.arm_parts import WrenchModel as WrenchModel
+from robolin.shown import html_contract, html_table, in_short
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,21 @@ class Arm:
             (self.name, self.links_tip_to_base, self.joint_names, self.gravity, self.digest)
         )
 
+    def __repr__(self) -> str:
+        moving = sum(link.inertia.mass for link in self.links)
+        shape = "" if self.serial else ", a tree"
+        source = f", from {in_short(self.source)}" if self.source else ""
+        return (
+            f"<Arm {in_short(self.name)}: {self.n} joints, {len(self.bodies)} moving links of "
+            f"{moving:.6g} kg{shape}{source}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: every joint with what it may do and carries, and the contract."""
+        rows = [_row_of(link) for link in self.links]
+        title = f"<b>{escape(repr(self)[1:-1])}</b>"
+        return f"{title}{html_table(_HEADER, rows)}{html_contract(self.contract)}"
+
     @property
     def n(self) -> int:
         """How many independent joints the arm has: the length of q."""
@@ -192,3 +209,22 @@ def as_loaded(arm: Arm, loaded_with: Mapping[str, Any] | None) -> Arm:
     """This arm, just made, with what makes it again: `replace` forgets it, as it should."""
     object.__setattr__(arm, "loaded_with", loaded_with)
     return arm
+
+
+_HEADER = ("joint", "kind", "from", "to", "velocity", "effort", "link", "mass", "centre of mass")
+
+
+def _row_of(link: Link) -> list[str]:
+    """A joint and the link on it for a notebook, with units."""
+    joint, limits = link.joint, link.joint.limits
+    position, effort = ("rad", "N·m") if joint.turns else ("m", "N")
+    figures = (
+        (limits.lower, position),
+        (limits.upper, position),
+        (limits.velocity, f"{position}/s"),
+        (limits.effort, effort),
+    )
+    told = ["" if value is None else f"{value:.6g} {unit}" for value, unit in figures]
+    com = ", ".join(f"{x:.6g}" for x in link.inertia.com)
+    cells = (joint.name, joint.kind, *told, link.name, f"{link.inertia.mass:.6g} kg", f"{com} m")
+    return [escape(cell) for cell in cells]

@@ -31,6 +31,7 @@ from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
+from robolin.shown import Shown
 
 # how much the torques of the rows at both ends of a step count at its begin, middle and end
 _SHARES = {
@@ -40,7 +41,7 @@ _SHARES = {
 
 
 @dataclass(frozen=True)
-class CostGradient:
+class CostGradient(Shown):
     """How a cost changes, to first order, with everything that makes a motion.
 
     The first row of `q`, `qd` and `parameter` is the gradient by the beginning and the arm; row k

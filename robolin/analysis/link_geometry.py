@@ -29,6 +29,7 @@ from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
 from robolin.evaluation.methods import Method
 from robolin.geometry.rotations import compose, inverse
 from robolin.input_checks import require_arm
+from robolin.shown import Shown
 
 _AXES = ("x", "y", "z")
 # the figures that may be told in degrees
@@ -36,7 +37,7 @@ ANGLES = ("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta")
 
 
 @dataclass(frozen=True)
-class GeometryDerivative:
+class GeometryDerivative(Shown):
     """How torques change with the figures of the geometry, the motion of the joints as it is.
 
     Fields:

@@ -35,12 +35,13 @@ from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
 from robolin.input_checks import require_arm
+from robolin.shown import Shown
 
 _AT_ONCE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Shown):
     """The change of a motion, to first order.
 
     Fields:
@@ -62,7 +63,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class SensitivityMatrices:
+class SensitivityMatrices(Shown):
     """All first-order changes of the state x = [q; q̇] at every row.
 
     Fields:

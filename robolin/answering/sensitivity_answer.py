@@ -44,7 +44,8 @@ def answer_sensitivity(posed: PosedQuestion) -> Result:
     motion = _motion(posed, path)
     _tell_doubts(posed, motion, file_label(path))
     inputs = {file_label(path): motion.digest}
-    nominal = {name: getattr(motion, name) for name in ("time", "q", "qd", "tau", "qdd")}
+    nominal = {name: getattr(motion, name) for name in ("q", "qd", "tau", "qdd")}
+    nominal["time"] = motion.seconds
     torques = posed.question.text("torques") or "continuous"
     along: dict[str, Any] = {**nominal, "torques": torques, "jobs": posed.settings.jobs}
     if posed.question.asked("matrices"):
@@ -52,7 +53,7 @@ def answer_sensitivity(posed: PosedQuestion) -> Result:
     elif slopes := posed.question.text("cost-slopes"):
         arrays = _gradient(posed, along, slopes, inputs)
     else:
-        arrays = _changed(posed, along, inputs)
+        arrays = _changed(posed, motion, along, inputs)
     lines = _contract_lines(posed, motion, torques)
     return posed.result((*arrays, *_along(posed, motion)), lines, inputs, motion.time)
 
@@ -90,9 +91,9 @@ def _motion(posed: PosedQuestion, path: str) -> Trajectory:
     motion = read_trajectory(path, arm.joint_names, ("q", "qd"), ("tau", "qdd"), rules)
     file = file_label(path)
     posed.note(*(f"{file}: {note}" for note in motion.notes))
-    if motion.time is None:
+    if motion.seconds is None:
         raise RobolinError("there is no column 'time'", where=file, hint="in seconds, rising")
-    rising(motion.time, where=file)
+    rising(motion.seconds, where=file)
     if motion.tau is None and motion.qdd is None:
         hint = "columns JOINT/effort, or JOINT/acceleration"
         raise RobolinError("there are neither efforts nor accelerations", where=file, hint=hint)
@@ -107,17 +108,19 @@ def _tell_doubts(posed: PosedQuestion, motion: Trajectory, file: str) -> None:
 
 
 def _changed(
-    posed: PosedQuestion, along: dict[str, Any], inputs: dict[str, str]
+    posed: PosedQuestion, motion: Trajectory, along: dict[str, Any], inputs: dict[str, str]
 ) -> tuple[Array, ...]:
     """dq and dqd in every row."""
     arm, question = posed.arm, posed.question
     small: dict[str, Any] = dict(perturbations(arm, question.texts("perturb"), posed.verb.perturb))
     path = question.text("perturb-torque")
     if path is not None:
-        more = read_trajectory(path, arm.joint_names, ("tau",))
+        rules = posed.rules.about(("tau",))
+        more = read_trajectory(path, arm.joint_names, ("tau",), rules=rules)
         file = file_label(path)
         inputs[file] = more.digest
-        history = torque_history(along["time"], more.time, more.tau, where=file)
+        since = more.seconds_since(motion.time)
+        history = torque_history(along["time"], since, more.tau, where=file)
         small["dtau"] = history + small["dtau"]
     small |= {
         "parameters": _parameters(question.texts("parameter")),
@@ -197,6 +200,7 @@ def _contract_lines(posed: PosedQuestion, motion: Trajectory, torques: str) -> d
     return {
         "motion": f"{motion.rows} rows of {file_label(posed.states.trajectory or '')}, "
         f"{source} given, torques {torques}",
+        **motion.lines,
         "changed": ", ".join(asked) or _everything(posed.question),
         "algorithm": "linearized model along the motion, Runge-Kutta of order 4 from row to row",
     }

@@ -123,6 +123,7 @@ def test_model_flags_are_for_an_arm(flag: str) -> None:
     assert f"{flag.partition('=')[0]} is for an ARM" in ran.err
 
 
+@pytest.mark.slow
 def test_algorithms_for_one_freedom_are_not_counted_on_a_floating_base() -> None:
     """What the library refuses to run on an arm has no cost there."""
     assert "Coriolis" in answered("count", "mass-matrix", "ur5").out

@@ -34,6 +34,7 @@ def file(tmp_path: Path, motion: Motion) -> Path:
     return written(tmp_path / "motion.csv", motion, "q", "qd", "tau")
 
 
+@pytest.mark.slow
 def test_changes_are_the_librarys(file: Path, motion: Motion, tmp_path: Path) -> None:
     """Every kind of change goes into one answer, dq and dqd row by row, with the times."""
     push = Motion(motion.time[::10], motion.q[::10], motion.qd[::10], motion.tau[::10] * 0.1)

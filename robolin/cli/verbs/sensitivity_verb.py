@@ -8,6 +8,7 @@ from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.files.formats import extensions, trajectory_formats
 
 _FLAGS = [
@@ -20,6 +21,7 @@ _FLAGS = [
         "file, or - for CSV on standard input, with "
         "time, positions, velocities, and efforts or accelerations.",
     ),
+    *READING_FLAGS,
     flag(
         "--torques",
         section=STATE,
