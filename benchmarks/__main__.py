@@ -22,6 +22,7 @@ from benchmarks import (
     latency,
     linkage,
     machine,
+    motion_models,
     peak,
     scaling,
     sharing,
@@ -45,6 +46,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "simulation": simulation.measured,
     "loops": linkage.measured,
     "end-to-end": end_to_end.measured,
+    "models": motion_models.measured,
     "checking": checking.measured,
 }
 
@@ -66,9 +68,9 @@ def main(
     """Measure robolin beside its peers.
 
     PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, simulation,
-    loops, end-to-end, checking or all, the default.  Each part prints its tables.  The figures of
-    the parts that ran replace their last ones in the JSON file; tables and picture in the docs
-    follow from it.
+    loops, end-to-end, models, checking or all, the default.  Each part prints its tables.  The
+    figures of the parts that ran replace their last ones in the JSON file; tables and picture in
+    the docs follow from it.
 
     \b
     Example:

@@ -353,6 +353,22 @@ def checking(figures: Figures) -> Lines:
     return rows_of(header, [*cells, (name, "–", with_spread(suite["check"], " s"), "–", "–")])
 
 
+def models(figures: Figures) -> Lines:
+    """Models and regulators along a motion, beside linearizing it."""
+    header = ("stored of every row", "rows", "seconds", "/ `linearize-forward`", "peak memory")
+    cells = (
+        (
+            name,
+            f"{entry['rows']:,}",
+            with_spread(entry["seconds"]),
+            with_spread(entry.get("ratio"), " ×"),
+            megabytes(entry["peak bytes"]),
+        )
+        for name, entry in figures["models"]["answers"].items()
+    )
+    return rows_of(header, cells)
+
+
 # the name of a table on the page -> the part it needs and what makes it
 TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "machine": ("machine", machine),
@@ -373,5 +389,6 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "loops": ("loops", loops),
     "end-to-end": ("end-to-end", end_to_end),
     "steps": ("end-to-end", steps),
+    "models": ("models", models),
     "checking": ("checking", checking),
 }
