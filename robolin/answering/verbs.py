@@ -286,7 +286,7 @@ _MOTION = (
 )
 
 _OTHERS = (
-    Verb("inspect", "Arms", "An arm laid open: tree, joints, masses and the contract."),
+    Verb("inspect", "Arms", "An arm laid open: tree, joints, masses, inertias and the contract."),
     Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
     Verb("verify", "Arms", "Whether robolin is right about an arm."),
     Verb("models", "Arms", "The bundled arms, and where each one's figures come from."),

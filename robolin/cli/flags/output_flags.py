@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -12,7 +12,7 @@ import click
 from robolin.cli.flags.flag import OUTPUT, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.messages import say
-from robolin.errors import FileError
+from robolin.errors import FileError, UsageError
 from robolin.files.formats import FORMATS, PIPED, TABLE, extensions, stream_formats
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ class Output:
     verbose: bool = False
     jobs: int | None = None
     chunk_rows: int | None = None
+    arrays: tuple[str, ...] = ()
+    summary: bool = False
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
@@ -58,7 +60,13 @@ class Output:
         from robolin.files.write import require_target
 
         if self.path is not None:
+            if self.arrays:
+                hint = "leave out one of them; read_result picks arrays of a file"
+                raise UsageError("a file holds every array", where="--only", hint=hint)
             require_target(self.path, self.form)
+        if self.summary and self.form == "csv":
+            hint = "--format table or json"
+            raise UsageError("a summary is no CSV", where="--summary", hint=hint)
         require_apart(self.path, inputs)
 
     def form_written(self) -> str:
@@ -76,6 +84,33 @@ class Output:
 
     def write(self, result: Result | ResultStream) -> None:
         """Hand the result to the writer that fits."""
+        if self.arrays:
+            from robolin.results.chosen_arrays import only_arrays
+
+            result = only_arrays(result, self.arrays)
+        if self.summary:
+            self._write_summary(result)
+        else:
+            self._write(result)
+
+    def _write_summary(self, result: Result | ResultStream) -> None:
+        """Show the extremes of the result; it is written itself only if there is a file for it."""
+        from robolin.cli.reports.report import Report
+        from robolin.cli.reports.summary_report import document, parts
+        from robolin.results.result import ResultStream
+        from robolin.results.summary import Summary
+
+        summary = Summary()
+        passed = summary.passing(result)
+        if self.path is not None:
+            replace(self, form=None)._write(passed)
+        elif isinstance(passed, ResultStream):
+            for _part in passed.parts:
+                pass
+        report = Report(None, "json" if self.form == "json" else "table", self.color)
+        report.write(parts(summary, self.precision), document(summary))
+
+    def _write(self, result: Result | ResultStream) -> None:
         from robolin.terminal.show import write
 
         write(
@@ -149,6 +184,20 @@ _FLAGS = [
         help="Significant digits in tables; files have them all.",
     ),
     color_flag("Colours in tables."),
+    flag(
+        "--only",
+        "arrays",
+        section=OUTPUT,
+        multiple=True,
+        metavar="ARRAY",
+        help="Show this array alone; may be repeated.  Files always have them all.",
+    ),
+    flag(
+        "--summary",
+        section=OUTPUT,
+        is_flag=True,
+        help="Show the smallest and the largest number of each array, and where they are.",
+    ),
     count_flag(
         "--jobs",
         text="Threads that compute a trajectory.  [default: one per processor]",
@@ -171,8 +220,18 @@ _FLAGS = [
 OUTPUT_PARAMS: list[click.Parameter] = [*_FLAGS]
 
 
+def output_params(taken: Iterable[click.Parameter]) -> list[click.Parameter]:
+    """The output flags, without those whose words a verb has taken for itself."""
+    words = {word for param in taken for word in param.opts}
+    return [param for param in OUTPUT_PARAMS if not words & set(param.opts)]
+
+
 def output_of(ctx: click.Context) -> Output:
     """What the output flags say."""
-    said: dict[str, Any] = {param.name or "": ctx.params[param.name or ""] for param in _FLAGS}
+    said: dict[str, Any] = {
+        param.name or "": ctx.params[param.name or ""]
+        for param in _FLAGS
+        if param.name in ctx.params
+    }
     path = said.pop("path")
     return Output(path and file_name(path), **said)

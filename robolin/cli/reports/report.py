@@ -218,6 +218,11 @@ def _write_file(path: str, text: str) -> None:
 def _write_text(text: str, terminal: bool) -> None:
     """A terminal gets what it can show, a pipe the same bytes everywhere."""
     stream = standard_output()
+    if terminal:
+        from robolin.terminal.pager import paged
+
+        if paged(text, stream):
+            return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(text)
