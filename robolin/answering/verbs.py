@@ -298,6 +298,7 @@ _OTHERS = (
     ),
     Verb("record", "Stored results", "A result stored for others to be checked against."),
     Verb("diff", "Stored results", "What differs between two models."),
+    Verb("plot", "Stored results", "A picture of a stored result, or of an arm."),
     Verb("generate", "Programs", "A program in C that computes what verbs answer."),
     Verb("count", "Cost", "Exact operation counts, beside the papers' formulas."),
     Verb("bench", "Cost", "States per second of every verb, on this machine."),

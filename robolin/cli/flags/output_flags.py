@@ -53,6 +53,7 @@ class Output:
     chunk_rows: int | None = None
     arrays: tuple[str, ...] = ()
     summary: bool = False
+    plot: bool = False
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
@@ -64,6 +65,9 @@ class Output:
                 hint = "leave out one of them; read_result picks arrays of a file"
                 raise UsageError("a file holds every array", where="--only", hint=hint)
             require_target(self.path, self.form)
+        if self.plot and (self.summary or self.form not in (None, TABLE)):
+            hint = "leave out --summary and --format"
+            raise UsageError("a quick look has one form", where="--plot", hint=hint)
         if self.summary and self.form == "csv":
             hint = "--format table or json"
             raise UsageError("a summary is no CSV", where="--summary", hint=hint)
@@ -88,7 +92,9 @@ class Output:
             from robolin.results.chosen_arrays import only_arrays
 
             result = only_arrays(result, self.arrays)
-        if self.summary:
+        if self.plot:
+            self._write_quick_look(result)
+        elif self.summary:
             self._write_summary(result)
         else:
             self._write(result)
@@ -109,6 +115,22 @@ class Output:
                 pass
         report = Report(None, "json" if self.form == "json" else "table", self.color)
         report.write(parts(summary, self.precision), document(summary))
+
+    def _write_quick_look(self, result: Result | ResultStream) -> None:
+        """Draw the result with block characters; it is written only if there is a file for it."""
+        import shutil
+
+        from robolin.answering.answer import gathered
+        from robolin.cli.reports.report import Report
+        from robolin.pictures.result_panels import panels_of
+        from robolin.results.result import Result
+        from robolin.terminal.quick_look import quick_look
+
+        whole = result if isinstance(result, Result) else gathered(result)
+        if self.path is not None:
+            self._write(whole)
+        width = shutil.get_terminal_size().columns
+        Report().write_text(quick_look(panels_of(whole), width))
 
     def _write(self, result: Result | ResultStream) -> None:
         from robolin.terminal.show import write
@@ -197,6 +219,12 @@ _FLAGS = [
         section=OUTPUT,
         is_flag=True,
         help="Show the smallest and the largest number of each array, and where they are.",
+    ),
+    flag(
+        "--plot",
+        section=OUTPUT,
+        is_flag=True,
+        help="Draw a quick look with block characters; `robolin plot` makes pictures of files.",
     ),
     count_flag(
         "--jobs",
