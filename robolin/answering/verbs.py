@@ -286,6 +286,7 @@ _MOTION = (
 )
 
 _OTHERS = (
+    Verb("sweep", "Motion", "One question for several values of an option of the model."),
     Verb("inspect", "Arms", "An arm laid open: tree, joints, masses, inertias and the contract."),
     Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
     Verb("verify", "Arms", "Whether robolin is right about an arm."),

@@ -34,6 +34,8 @@ _CURVES_TOGETHER = 8
 _OWN_PANELS = 12
 _SLICES = 12
 MOST_PANELS = 60
+# the verb whose first array is what the others are drawn over
+SWEEP = "sweep"
 
 
 def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
@@ -67,7 +69,10 @@ class _Axis:
 
     def __init__(self, result: Result) -> None:
         self.log = "omega" in result and result.batch is not None
-        if self.log:
+        swept = result.arrays[0] if result.verb == SWEEP else None
+        if swept is not None:
+            self.label, self.x = f"{swept.name} [{swept.unit}]", swept.values
+        elif self.log:
             self.label, self.x = "frequency [rad/s]", result["omega"]
         elif result.time is not None:
             self.label, self.x = _times(result.time)
@@ -85,7 +90,7 @@ def _times(time: Numbers) -> tuple[str, Numbers]:
 def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
     if array.batch is None:
         yield from _of_one_state(array, result)
-    elif array.name == "omega":
+    elif array.name == "omega" or (result.verb == SWEEP and array is result.arrays[0]):
         return
     elif array.rank == 0:
         yield _curves(array.name, array, axis, [array.name], array.values[:, None])
