@@ -21,6 +21,8 @@ from robolin.arm_parts import IDENTITY as IDENTITY
 from robolin.arm_parts import ORIGIN as ORIGIN
 from robolin.arm_parts import PARTS as PARTS
 from robolin.arm_parts import UNLIMITED as UNLIMITED
+from robolin.arm_parts import DhConvention as DhConvention
+from robolin.arm_parts import DhRow as DhRow
 from robolin.arm_parts import Frame as Frame
 from robolin.arm_parts import Group as Group
 from robolin.arm_parts import GroupKind as GroupKind
@@ -60,6 +62,7 @@ class Arm:
             friction
         wrenches: loads applied to the arm, in N and N·m
         loops: closures between frames
+        dh_rows: of the moving joints that were written as rows of a Denavit–Hartenberg table
         tip: the frame that kinematic questions are about, where one is asked about
         contract: what is included and what is left out, in words
         figures: what the description says in plain numbers, for telling what changed in it
@@ -90,6 +93,7 @@ class Arm:
     wrenches: tuple[Wrench, ...] = ()
     loops: tuple[Loop, ...] = ()
     tip: Frame | None = None
+    dh_rows: tuple[DhRow, ...] = ()
     contract: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict, compare=False)
     source: str = ""

@@ -94,7 +94,7 @@ def diagonalize(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -136,7 +136,7 @@ def diagonalize_unnormalized(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -178,7 +178,7 @@ def undiagonalize(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -222,7 +222,7 @@ def undiagonalize_unnormalized(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:

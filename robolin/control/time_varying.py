@@ -26,7 +26,9 @@ from robolin.input_checks import Array
 from robolin.shown import Shown
 
 if TYPE_CHECKING:
+    from robolin.control.closed_loop import FeedbackCost
     from robolin.simulation.feedback_control import FeedbackControl
+    from robolin.simulation.simulated_motion import Simulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,12 @@ class TimeVaryingRegulator(Shown):
         from robolin.control.closed_loop import feedback_along
 
         return feedback_along(self, start)
+
+    def motion_cost(self, motion: Simulation, start: float = 0.0) -> FeedbackCost:
+        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x at its first row."""
+        from robolin.control.closed_loop import feedback_cost_along
+
+        return feedback_cost_along(self, motion, start)
 
 
 class GainRows(NamedTuple):
