@@ -14,6 +14,7 @@ JointKind = Literal["revolute", "continuous", "prismatic"]
 GroupKind = Literal["floating", "planar"]
 WrenchModel = Literal["follower", "dead", "world"]
 LoopKind = Literal["point", "rigid"]
+DhConvention = Literal["standard", "modified"]
 
 IDENTITY: Matrix3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
@@ -161,6 +162,19 @@ class Loop:
     kind: LoopKind
     first: Frame
     second: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class DhRow:
+    """The row of a Denavit–Hartenberg table that a joint was written in.
+
+    inboard, outboard: the frames that its four figures lie between
+    """
+
+    joint: str
+    convention: DhConvention
+    inboard: str
+    outboard: str
 
 
 # the freedoms of a joint with several, from the innermost link that stands for it outward

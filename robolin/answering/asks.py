@@ -12,6 +12,8 @@ LOOP_METHODS = ("kkt", "schur", "null-space")
 WRENCH_MODELS = ("follower", "dead", "world")
 ON_BAD_ROW = ("error", "nan")
 CONTROL_LAWS = ("rate", "pose", "pd", "computed-torque")
+TIME_UNITS = ("ns", "us", "ms", "s")
+DIFFERENTIATIONS = ("central", "savgol")
 DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
 
 
@@ -19,14 +21,15 @@ DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
 class Ask:
     """Something that can be asked: a flag on the command line, a keyword in Python.
 
-    kind:    a switch that is on or off, a text, one of some choices, a count, or a file
+    kind:    a switch that is on or off, a text, one of some choices, a count, a file, or names
+             of columns, which may stand in a file as well
     least:   the smallest count
     repeats: whether there may be several texts
     needed:  whether the question makes no sense without it
     bare:    whether it may stand without its text, as True in Python
     """
 
-    kind: Literal["switch", "text", "choice", "count", "file"] = "text"
+    kind: Literal["switch", "text", "choice", "count", "file", "columns"] = "text"
     choices: tuple[str, ...] = ()
     least: int = 1
     repeats: bool = False
@@ -45,11 +48,16 @@ MODEL: Mapping[str, Ask] = {
     "wrench-frame": Ask("choice", WRENCH_MODELS),
 }
 # how a recording is meant
-RECORDING: Mapping[str, Ask] = {
-    "columns": TEXTS,
+READING: Mapping[str, Ask] = {
+    "columns": Ask("columns", repeats=True),
     "time": TEXT,
+    "time-unit": Ask("choice", TIME_UNITS),
     "degrees": SWITCH,
+    "radians": SWITCH,
+    "differentiate": Ask("choice", DIFFERENTIATIONS),
 }
+# the same where rows of the recording are rows of the result
+RECORDING: Mapping[str, Ask] = {**READING, "carry": TEXTS}
 TRAJECTORY: Mapping[str, Ask] = {
     "trajectory": FILE,
     "on-bad-row": Ask("choice", ON_BAD_ROW),

@@ -15,6 +15,7 @@ from robolin.answering.loop_answer import closed_state
 from robolin.answering.loop_options import loop_options
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
+from robolin.answering.recording_rules import require_files
 from robolin.answering.simulate_result import SimulatedMotion, motion_result
 from robolin.answering.simulate_torque import (
     constant_torque,
@@ -122,6 +123,9 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         other = f"--{next(iter(states.typed), 'initial')}"
         raise UsageError(f"cannot go together with {other}", where="--offset", hint=hint)
     require_one_drive(question)
+    files = ("trajectory", "initial", "follow")
+    there = any(name in question.asks for name in files)
+    require_files(question.asks, tuple(f"--{name}" for name in files), there)
     _require_one_stdin(question, arm)
     for label in ("duration", "dt", "rtol", "atol"):
         _number(question, label)
@@ -227,11 +231,11 @@ def _torque_table(
     posed: PosedQuestion, path: str, files: dict[str, str]
 ) -> tuple[TorqueTable, str]:
     read, file = read_noted(posed, path, ("tau",), (), files)
-    if read.time is None:
+    if read.seconds is None:
         hint = "torques between rows need it"
         raise RobolinError("there is no column 'time'", where=file, hint=hint)
     assert read.tau is not None, "efforts are needed"
-    time = seconds_of(read.time, file)
+    time = seconds_of(read.seconds, file)
     if time[0] > 0.0 or time[-1] < (_number(posed.question, "duration") or 0.0):
         span = f"{time[0]:g} s to {time[-1]:g} s"
         posed.note(f"{file}: it has torques from {span}; outside, its nearest row counts")

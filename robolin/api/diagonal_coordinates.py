@@ -10,10 +10,11 @@ from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.loops.any_arm import evaluate
+from robolin.shown import Shown
 
 
 @dataclass(frozen=True)
-class Diagonalized:
+class Diagonalized(Shown):
     """ν̇ + coriolis = epsilon, with nu = mᵀ q̇ and mass_matrix = m mᵀ.
 
     Fields:
@@ -41,7 +42,7 @@ class Diagonalized:
 
 
 @dataclass(frozen=True)
-class DiagonalizedUnnormalized:
+class DiagonalizedUnnormalized(Shown):
     """diag(D) ξ̇ + coriolis = kappa, with xi = factorᵀ q̇: the same without square roots.
 
     Fields:

@@ -13,6 +13,7 @@ from robolin.control.time_varying import TimeVaryingRegulator
 from robolin.errors import UsageError
 from robolin.geometry.configuration import difference
 from robolin.input_checks import Array
+from robolin.shown import Shown
 from robolin.simulation.feedback_control import FeedbackControl
 from robolin.simulation.simulated_motion import Simulation
 
@@ -23,7 +24,7 @@ ON_TIME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class FeedbackCost:
+class FeedbackCost(Shown):
     """What a motion of the nonlinear arm cost, beside what the linear model says.
 
     Fields:

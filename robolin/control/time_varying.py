@@ -23,13 +23,14 @@ from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
 from robolin.errors import UsageError
 from robolin.input_checks import Array
+from robolin.shown import Shown
 
 if TYPE_CHECKING:
     from robolin.simulation.feedback_control import FeedbackControl
 
 
 @dataclass(frozen=True, eq=False)
-class TimeVaryingRegulator:
+class TimeVaryingRegulator(Shown):
     """u = -K(k) x at row k of a motion.
 
     Fields:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robolin.algebra.axes import MATRIX, NUMBER, REGRESSOR_COLUMNS, VECTOR, Shape
+from robolin.algebra.axes import GEOMETRY_COLUMNS, MATRIX, NUMBER, REGRESSOR_COLUMNS, VECTOR, Shape
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.eliminations import eliminations
 
@@ -176,6 +176,13 @@ _BY_NAME: Mapping[str, Algorithm] = {
         _MOTION,
         {"regressor": ("joint", "link", REGRESSOR_COLUMNS)},
         "unit parameters link by link, O(n²)",
+    ),
+    "geometry-derivative": Algorithm(
+        "inverse.geometry_derivative:geometry_derivative",
+        _MOTION,
+        {"dtau_dgeometry": ("joint", "link", GEOMETRY_COLUMNS)},
+        "the linear model for hinges that stay where they are, O(n²)",
+        paper="[L] section 1, sensitivity",
     ),
     "coriolis-matrix": Algorithm(
         "mass_matrix.coriolis_matrix:coriolis_matrix",

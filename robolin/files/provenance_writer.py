@@ -81,7 +81,7 @@ def _meta(passed: Digests, ending: Footer, digests: Mapping[str, str]) -> dict[s
             **_role(ending),
             "verb": part.verb,
             "options": plain(dict(sorted(part.options.items()))),
-            "inputs": {PurePath(name).name: d for name, d in sorted(ending.inputs.items())},
+            "inputs": {_last_name(name): d for name, d in sorted(ending.inputs.items())},
             "contract": plain(ending.contract),
             "model": plain(ending.model),
             "joints": list(part.joints),
@@ -153,3 +153,9 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     raise TypeError(f"{type(value).__name__} has no place in a result's provenance")
+
+
+def _last_name(name: str) -> str:
+    """The name without folders; the part of a recording that is named behind it stays."""
+    place, colon, _ = name.partition(":")
+    return name if colon and "/" not in place else PurePath(name).name

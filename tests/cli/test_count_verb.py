@@ -132,6 +132,7 @@ def test_model_flags_are_for_an_arm(flag: str) -> None:
     assert f"{flag.partition('=')[0]} is for an ARM" in ran.err
 
 
+@pytest.mark.slow
 def test_algorithms_for_one_freedom_are_not_counted_on_a_floating_base() -> None:
     """What the library refuses to run on an arm has no cost there."""
     ran = robolin("count", "diagonalize", "ur5", "--floating-base")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 from tests.fuzz.campaign import AT_ONCE, Tally, kept, say
-from tests.fuzz.long_run import apart
+from tests.fuzz.long_run import apart, ready
 from tests.fuzz.subjects import SUBJECTS
 
 
@@ -26,6 +27,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         os.environ.update(ROBOLIN_CACHE=f"{place}/kernels", XDG_CONFIG_HOME=f"{place}/settings")
+        ready()
         done = 0
         while done < asked.mutants and time.monotonic() < end:
             kind = kinds[(done // AT_ONCE) % len(kinds)]
@@ -34,6 +36,7 @@ def main() -> int:
             total.repeated += found.repeated
             total.failures = {**found.failures, **total.failures}
             done += AT_ONCE
+            sys.stderr.write(f"\r{done} of {asked.mutants}, {len(total.failures)} failures")
     say(total)
     if asked.keep:
         for failure in total.failures.values():

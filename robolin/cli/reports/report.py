@@ -18,7 +18,7 @@ from robolin.errors import UsageError
 from robolin.wording import printable, printable_json
 
 if TYPE_CHECKING:
-    from robolin.terminal.column_blocks import Block
+    from robolin.terminal.column_blocks import ColumnBlock
 
 EXTENSIONS = {".json": "json", ".txt": "table"}
 
@@ -190,7 +190,7 @@ def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
     return drawn_on(console)
 
 
-def _blocks(table: ReportTable, width: int) -> list[Block]:
+def _blocks(table: ReportTable, width: int) -> list[ColumnBlock]:
     from robolin.terminal.column_blocks import column_blocks
 
     return list(column_blocks(table.header, table.rows, table.numbers, table.keys, width))

@@ -76,7 +76,7 @@ def _compiled(found: RobotText) -> Row:
     assert found.path is not None, "a file on disk"
     request = {"file": str(found.path.absolute())}
     try:
-        model = asked(compile_apart.__name__, request, compile_apart.MEMORY)
+        model = asked(compile_apart.__name__, request, compile_apart.BOUNDS)
     except OutOfBoundsError:
         message = "MuJoCo broke down over it, or needed more than 10 s or 4 GiB"
         raise RobolinError(message, where=found.shown) from None

@@ -126,7 +126,9 @@ class CsvText:
                 found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]
             )
         texts = lines_of(lines.data, self._file, lines.first)
-        read = table(list(records(texts, self._file, lines.first)), self.names, request, self._file)
+        found_records = list(records(texts, self._file, lines.first))
+        cut = lines.last and not lines.data.endswith((b"\n", b"\r"))
+        read = table(found_records, self.names, request, self._file, cut=cut)
         self._require_none(read, lines.last)
         place = _place(read.lines, self._file, rows)
         return TableBlock(read.values, place, lines.reached, read.whole)
