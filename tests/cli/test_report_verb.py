@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import answered, robolin
+from tests.cli.command import ROOT, answered, robolin
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +37,20 @@ def test_two_stored_results_side_by_side() -> None:
     page = Path("report.html").read_text("utf-8")
     assert "Every entry that differs" in page
     assert "shoulder/effort" in page
+
+
+def test_files_with_hostile_names() -> None:
+    """Names of files are text on the page, whatever they contain."""
+    nasty = "x<img src=x onerror=alert(1)>\x1b\u202e"
+    for kind in ("csv", "yaml"):
+        source = Path("motion.csv") if kind == "csv" else ROOT / "models" / "two-link.yaml"
+        Path(f"{nasty}.{kind}").write_bytes(source.read_bytes())
+    answered(
+        *("report", f"{nasty}.yaml", "--trajectory", f"{nasty}.csv", "--verify-states", "0", "-q")
+    )
+    page = Path("report.html").read_text("utf-8")
+    assert "<img" not in page
+    assert not {c for c in page if c != "\n" and not c.isprintable()}
 
 
 @pytest.mark.parametrize(
