@@ -110,7 +110,7 @@ def _keep(folder: Path) -> str:
 def test_a_log_hears_of_long_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no bar is drawn, a line tells rows, share and time left, and not too often."""
     clock = iter(range(0, 1_000, 10))
-    monkeypatch.setattr(progress, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(progress, "now", lambda: float(next(clock)))
     told: list[str] = []
     with RowProgress(False, told.append) as job:
         job.begin(1_000)
