@@ -189,6 +189,18 @@ def test_damage_is_told():
     assert "files are compressed" in run("m").err
 
 
+@ros
+def test_a_folder_opens_nothing_beside_it():
+    """Files that metadata.yaml names elsewhere are not looked for there."""
+    bag2("m", ".mcap")
+    bag2("other", ".mcap")
+    Path("m/m.mcap").unlink()
+    page = Path("m/metadata.yaml")
+    page.write_text(page.read_text().replace("m.mcap", "../other/other.mcap"))
+    ran = run("m")
+    assert (ran.code, "missing" in ran.err) == (3, True), ran.err
+
+
 def dataset(names: list[str] | None, episodes: int = 1, lists: bool = True) -> str:
     """A dataset of LeRobot with the motion in every episode."""
     folder = Path("set")

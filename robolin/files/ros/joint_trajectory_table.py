@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
 from robolin.files.ros.joint_states import LITTLE_ENDIAN_CDR
 from robolin.files.ros.topic import Topic
@@ -24,6 +26,27 @@ TIME = "time"
 _FIELDS = {"q": "positions", "qd": "velocities", "qdd": "accelerations", "tau": "effort"}
 
 
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """The points of a motion: names of columns, times in nanoseconds, and all numbers."""
+
+    names: list[str]
+    time: Integers
+    values: Floats
+    file: str
+
+    def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
+        """Some points at a time."""
+        for first in range(0, len(self.time), request.rows):
+            rows = slice(first, first + request.rows)
+            some = self.values[rows][:, request.indices]
+            place = counted_place(self.file, first)
+            block = TableBlock(some, place, first + len(some), {0: self.time[rows]})
+            if not request.gaps:
+                require_finite(block, [self.names[i] for i in request.indices], self.file, None)
+            yield block
+
+
 def joint_trajectory_table(
     topic: Topic, joints: Sequence[str], digest: Callable[[], str]
 ) -> TableFile:
@@ -33,43 +56,35 @@ def joint_trajectory_table(
         message = f"the topic '{topic.name}' has {'no' if not found else 'more than one'} motion"
         hint = "record one, or the joint states that follow it"
         raise RobolinError(message, where=topic.file, hint=hint)
-    planned = _message(found[0][1], topic)
-    named, points = list(planned.joint_names), list(planned.points)
-    if not points:
-        raise RobolinError("the motion has no points", where=topic.file)
-    given = [q for q, field in _FIELDS.items() if len(getattr(points[0], field))]
-    names = [TIME, *(column_name(q, joint) for q in given for joint in named)]
-    width = len(named)
-    for number, point in enumerate(points, 1):
-        for quantity in given:
-            if len(getattr(point, _FIELDS[quantity])) != width:
-                message = f"{_FIELDS[quantity]} of another length than the names of joints"
-                raise RobolinError(message, where=f"{topic.file}, point {number}")
-    stamps = [p.time_from_start.sec * 10**9 + p.time_from_start.nanosec for p in points]
-    time = np.array(stamps, dtype=np.int64)
-    columns = [[np.asarray(getattr(p, _FIELDS[q]), float) for p in points] for q in given]
-    values = np.column_stack([time.astype(float), *(np.array(each) for each in columns)])
-
-    def blocks(request: ReadRequest) -> Iterator[TableBlock]:
-        for first in range(0, len(time), request.rows):
-            rows = slice(first, first + request.rows)
-            some = values[rows][:, request.indices]
-            place = counted_place(topic.file, first)
-            block = TableBlock(some, place, first + len(some), {0: time[rows]})
-            if not request.gaps:
-                require_finite(block, [names[i] for i in request.indices], topic.file, None)
-            yield block
-
+    points = _points(_message(found[0][1], topic), topic.file)
     return TableFile(
-        names,
-        blocks,
-        size=len(time),
-        most_rows=lambda: len(time),
+        points.names,
+        points.blocks,
+        size=len(points.time),
+        most_rows=lambda: len(points.time),
         digest=digest,
         whole=lambda i: i == 0,
         notes=(f"rows are the points of the motion in '{topic.name}'",),
         time_unit="ns",
     )
+
+
+def _points(planned: Any, file: str) -> _Points:
+    """The points of a message, each of which has all that the first one has."""
+    joints, points = list(planned.joint_names), list(planned.points)
+    if not points:
+        raise RobolinError("the motion has no points", where=file)
+    given = [q for q, field in _FIELDS.items() if len(getattr(points[0], field))]
+    for number, point in enumerate(points, 1):
+        for quantity in given:
+            if len(getattr(point, _FIELDS[quantity])) != len(joints):
+                message = f"{_FIELDS[quantity]} of another length than the names of joints"
+                raise RobolinError(message, where=f"{file}, point {number}")
+    starts = [point.time_from_start for point in points]
+    time = np.array([each.sec * 10**9 + each.nanosec for each in starts], dtype=np.int64)
+    columns = [np.array([getattr(p, _FIELDS[q]) for p in points], dtype=float) for q in given]
+    names = [TIME, *(column_name(q, joint) for q in given for joint in joints)]
+    return _Points(names, time, np.column_stack([time.astype(float), *columns]), file)
 
 
 def _message(data: bytes, topic: Topic) -> Any:
