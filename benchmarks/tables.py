@@ -355,18 +355,19 @@ def checking(figures: Figures) -> Lines:
 
 def models(figures: Figures) -> Lines:
     """Models and regulators along a motion, beside linearizing it."""
-    header = ("stored of every row", "rows", "seconds", "/ `linearize-forward`", "peak memory")
+    beside = "/ `linearize-forward`"
+    times = ("seconds", beside, "processor seconds", beside)
+    keys = (("seconds", ""), ("ratio", " ×"), ("processor seconds", ""), ("processor ratio", " ×"))
     cells = (
         (
             name,
             f"{entry['rows']:,}",
-            with_spread(entry["seconds"]),
-            with_spread(entry.get("ratio"), " ×"),
+            *(with_spread(entry.get(key), unit) for key, unit in keys),
             megabytes(entry["peak bytes"]),
         )
         for name, entry in figures["models"]["answers"].items()
     )
-    return rows_of(header, cells)
+    return rows_of(("stored of every row", "rows", *times, "peak memory"), cells)
 
 
 # the name of a table on the page -> the part it needs and what makes it

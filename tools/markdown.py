@@ -62,6 +62,12 @@ def examples(page: Path, language: str) -> list[Block]:
     return [block for block in found if not block.mark.startswith("command:")]
 
 
+def given_files(page: Path) -> dict[str, str]:
+    """The files that commands of a page find in their folder: blocks marked `given: NAME`."""
+    given = (block for block in blocks(page) if block.mark.startswith("given: "))
+    return {block.mark.removeprefix("given: "): block.text for block in given}
+
+
 def links(page: Path) -> Iterator[tuple[int, str]]:
     """Every link outside fenced blocks, with its line."""
     for number, line in _prose(page):

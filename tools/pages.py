@@ -1,4 +1,4 @@
-"""What the code writes into the docs: the pages of findings and commands, and examples' output.
+"""What the code writes into the docs: pages of findings, commands and names, examples' output.
 
 `python -m tools.pages` writes all of it anew; tests fail while it is not current.
 """
@@ -18,7 +18,8 @@ from robolin.description.validate.validation_ids import VALIDATION_IDS
 from tools.console_blocks import ANYTHING, environment, printed
 from tools.console_blocks import commands as console_commands
 from tools.finding_fixes import FIXES
-from tools.markdown import DOCS, examples, pages
+from tools.markdown import DOCS, examples, given_files, pages
+from tools.reference import reference_page
 from tools.rooms import rooms_page
 
 WIDTH = 80
@@ -116,6 +117,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "findings.md": findings_page,
     "commands.md": commands_page,
     "architecture.md": rooms_page,
+    "reference.md": reference_page,
 }
 
 
@@ -126,6 +128,8 @@ def refresh_examples(page: Path) -> None:
         variables = environment(Path(home))
         for block in examples(page, "console"):
             with TemporaryDirectory() as folder:
+                for name, content in given_files(page).items():
+                    (Path(folder) / name).write_text(content, "utf-8")
                 fresh = "".join(_rerun(block.text, Path(folder), variables))
             text = text.replace(f"```console\n{block.text}```", f"```console\n{fresh}```")
     if text != page.read_text("utf-8"):

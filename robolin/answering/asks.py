@@ -10,6 +10,7 @@ from robolin.evaluation.methods import COMMON_METHODS
 
 LOOP_METHODS = ("kkt", "schur", "null-space")
 WRENCH_MODELS = ("follower", "dead", "world")
+BASE_JOINTS = ("floating", "planar", "spherical")
 ON_BAD_ROW = ("error", "nan")
 CONTROL_LAWS = ("rate", "pose", "pd", "computed-torque")
 TIME_UNITS = ("ns", "us", "ms", "s")
@@ -45,6 +46,7 @@ MODEL: Mapping[str, Ask] = {
     **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
     **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
     "wrench-frame": Ask("choice", WRENCH_MODELS),
+    "base-joint": Ask("choice", BASE_JOINTS),
 }
 # texts that may stand in a file as well
 COLUMNS = "columns"

@@ -296,7 +296,8 @@ _MOTION = (
 )
 
 _OTHERS = (
-    Verb("inspect", "Arms", "An arm laid open: tree, joints, masses and the contract."),
+    Verb("sweep", "Motion", "One question for several values of an option of the model."),
+    Verb("inspect", "Arms", "An arm laid open: tree, joints, masses, inertias and the contract."),
     Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
     Verb("verify", "Arms", "Whether robolin is right about an arm."),
     Verb(
@@ -315,6 +316,7 @@ _OTHERS = (
     ),
     Verb("record", "Stored results", "A result stored for others to be checked against."),
     Verb("diff", "Stored results", "What differs between two models."),
+    Verb("plot", "Stored results", "A picture of a stored result, or of an arm."),
     Verb("generate", "Programs", "A program in C that computes what verbs answer."),
     Verb("count", "Cost", "Exact operation counts, beside the papers' formulas."),
     Verb("bench", "Cost", "States per second of every verb, on this machine."),

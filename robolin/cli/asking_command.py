@@ -12,7 +12,7 @@ from robolin.answering.inquiry import Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import VerbCommand, given_options
 from robolin.cli.flags.model_flags import MODEL_PARAMS, file_name
-from robolin.cli.flags.output_flags import OUTPUT_PARAMS, Output, output_of
+from robolin.cli.flags.output_flags import Output, output_of, output_params
 from robolin.cli.flags.state_flags import state_flags
 
 # what is asked and where the answer goes, and further flags by name
@@ -35,7 +35,7 @@ def asking_command(
     further:    flags that are no part of the question, passed on by name
     """
     state = state_flags(VERBS[name], gives, state_help or {})
-    params = [*further, *MODEL_PARAMS, *state, *flags, *OUTPUT_PARAMS]
+    params = [*further, *MODEL_PARAMS, *state, *flags, *output_params(flags)]
     names = [param.name for param in further]
 
     def decorate(function: Respond) -> click.Command:

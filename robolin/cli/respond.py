@@ -42,9 +42,11 @@ def respond(
 
 
 def _progress(inquiry: Inquiry, out: Output) -> RowProgress:
-    """A bar for whoever watches a trajectory being answered."""
+    """A bar for whoever watches a trajectory being answered, notes for a log that is kept."""
     if inquiry.states.trajectory is None:
         return RowProgress(False)
     if inquiry.states.on_bad_row is not None:
         inquiry.states.require_writable_as(out.form_written())
-    return RowProgress(watched() and not out.quiet and not out.fills_terminal())
+    if watched():
+        return RowProgress(not out.quiet and not out.fills_terminal())
+    return RowProgress(False, out.note)

@@ -40,6 +40,7 @@ def load(
     armature: Mapping[str, float] | None = None,
     joints: Sequence[str] | None = None,
     floating_base: bool = False,
+    base_joint: str | None = None,
     open_loops: bool = False,
     strict: bool = False,
     xacro_args: Mapping[str, object] | None = None,
@@ -66,6 +67,7 @@ def load(
         armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
         joints: order of inputs and outputs alike; None takes the description's
         floating_base: True puts a joint 'base' with six freedoms between world and base link
+        base_joint: "planar" or "spherical" for one with fewer freedoms there, or "floating"
         open_loops: True leaves out the closures of loops: the arm is its tree of joints
         strict: True refuses what `robolin validate` warns about
         xacro_args: values for the arguments of a xacro file, by name
@@ -101,6 +103,7 @@ def load(
         "armature": armature,
         "joints": joints,
         "floating_base": floating_base,
+        "base_joint": base_joint,
         "open_loops": open_loops,
         "strict": strict,
         "xacro_args": xacro_args,
@@ -132,6 +135,7 @@ def from_urdfpy(
     armature: Mapping[str, float] | None = None,
     joints: Sequence[str] | None = None,
     floating_base: bool = False,
+    base_joint: str | None = None,
     open_loops: bool = False,
     strict: bool = False,
     **unknown: Never,
@@ -154,6 +158,7 @@ def from_urdfpy(
         armature: joint -> reflected rotor inertia in kg·m² or kg, in place of the description's
         joints: order of inputs and outputs alike; None takes the description's
         floating_base: True puts a joint 'base' with six freedoms between world and base link
+        base_joint: "planar" or "spherical" for one with fewer freedoms there, or "floating"
         open_loops: True leaves out the closures of loops: the arm is its tree of joints
         strict: True refuses what `robolin validate` warns about
         unknown: any other keyword is refused, with the option that was probably meant
@@ -187,6 +192,7 @@ def from_urdfpy(
         "armature": armature,
         "joints": joints,
         "floating_base": floating_base,
+        "base_joint": base_joint,
         "open_loops": open_loops,
         "strict": strict,
     }

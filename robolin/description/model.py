@@ -16,7 +16,17 @@ from robolin.errors import RobolinError
 from robolin.wording import printable
 
 Level = Literal["error", "warning", "note"]
-Kind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"]
+Kind = Literal[
+    "revolute",
+    "continuous",
+    "prismatic",
+    "fixed",
+    "floating",
+    "planar",
+    "spherical",
+    "universal",
+    "cylindrical",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,7 @@ class LinkEntry:
 
 @dataclass(frozen=True, slots=True)
 class JointEntry:
-    """A joint as written; `axis` may have any length but zero."""
+    """A joint as written; `axis`, and `axis2` of a universal one, may have any length but zero."""
 
     name: str
     kind: Kind
@@ -76,6 +86,7 @@ class JointEntry:
     place: Place
     pose: Pose = HERE
     axis: Vector3 = (1.0, 0.0, 0.0)
+    axis2: Vector3 = (0.0, 1.0, 0.0)
     limits: Limits = UNLIMITED
     damping: float = 0.0
     friction: float = 0.0

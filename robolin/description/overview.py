@@ -25,7 +25,7 @@ def inspection(reading: Reading, arm: Arm) -> Row:
     raise_all([found.error() for found in reading.findings if found.level == "error"])
     assert reading.description is not None, "a reading without errors has a description"
     read = reading.description
-    description = floated(read) if arm.floating_base else read
+    description = floated(read, arm.groups[0].kind) if arm.floating_base else read
     moving = sum(link.inertia.mass for link in arm.links_tip_to_base)
     base = _base_mass(description, arm)
     levels = Counter(found.level for found in validate(reading))

@@ -1,4 +1,4 @@
-"""Files still being written: whose they are, and which of them nobody will ever complete."""
+"""Files and folders still being written: whose they are, and which nobody will complete."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import secrets
+import shutil
 import stat
 from contextlib import suppress
 from functools import cache
@@ -41,8 +42,12 @@ def sweep(folder: Path) -> None:
 def _remove(path: Path) -> None:
     with suppress(OSError):
         info = path.lstat()
-        if stat.S_ISREG(info.st_mode) and info.st_uid == os.getuid():
+        if info.st_uid != os.getuid():
+            return
+        if stat.S_ISREG(info.st_mode):
             path.unlink()
+        elif stat.S_ISDIR(info.st_mode):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _lives(process: int, begun: str | None) -> bool:

@@ -13,10 +13,11 @@ import numpy as np
 from robolin.arrays import Numbers
 from robolin.files.formats import FORMATS, extensions, require_known
 from robolin.files.stored_file import StoredFile
+from robolin.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
+class Stored(Shown):
     """A result read back: arrays by name, the joints in their order, and the provenance."""
 
     arrays: Mapping[str, Numbers]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
 from robolin.errors import FileError
 from robolin.files.atomic import put_in_place, replacing_all
+from robolin.files.part_files import new_name, sweep
 
 _MARK = "made by robolin generate, SHA-256 of the rest"
 _COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".cpp": ("// ", "")}
@@ -74,7 +74,9 @@ def _make(folder: Path, files: Mapping[str, bytes]) -> None:
             where=str(folder),
             hint="create it first, or check its spelling",
         )
-    made = Path(tempfile.mkdtemp(prefix=".robolin-", dir=folder.parent))
+    sweep(folder.parent)
+    made = folder.parent / new_name()
+    made.mkdir(mode=0o700)
     try:
         _replace(made, files)
         # a folder made for one user alone until it is complete, then as others are

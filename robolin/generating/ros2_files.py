@@ -131,7 +131,7 @@ def _losses(program: CProgram) -> Iterator[str]:
     """Damping and smoothed friction of every link's joint, brought to the joint it follows."""
     arm: Arm = program.arm
     any_loss = False
-    for link, place in zip(arm.links, arm.coordinates, strict=True):
+    for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         joint = link.joint
         ratio = joint.mimic.ratio if joint.mimic else 1.0
         damping = joint.damping * ratio * ratio if arm.damping else 0.0

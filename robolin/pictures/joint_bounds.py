@@ -27,6 +27,9 @@ class Bounds:
         return isfinite(self.lower) or isfinite(self.upper)
 
 
+NO_BOUNDS = Bounds()
+
+
 @dataclass(frozen=True)
 class Closest:
     """Where a curve comes closest to a limit, or goes furthest beyond it.

@@ -6,6 +6,7 @@ are those of the `Arm`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,16 @@ def link_poses(arm: Arm, q: Floats) -> list[Pose]:
 def shape(arm: Arm) -> dict[str, Any]:
     """What a page needs to draw the arm in any pose."""
     return {
-        "base": _bones(arm, arm.base),
+        "base": [short(end) for end in _bones(arm, arm.base)],
         "size": _size(arm),
-        "view": upright(arm).ravel().tolist(),
+        "view": short(upright(arm).ravel()),
         "links": [_link(arm, i) for i in range(len(arm.links))],
     }
+
+
+def short(values: Iterable[float]) -> list[float]:
+    """Numbers with the digits of a float32, which is all that a drawing shows."""
+    return [int(x) if x == int(x) else x for x in (float(f"{value:.7g}") for value in values)]
 
 
 def upright(arm: Arm) -> Floats:
@@ -104,15 +110,13 @@ def _link(arm: Arm, index: int) -> dict[str, Any]:
         "ratio": mimic.ratio if mimic else 1.0,
         "offset": mimic.offset if mimic else 0.0,
         "turns": joint.turns,
-        "rotation": list(joint.pose.rotation),
-        "translation": list(joint.pose.translation),
-        "axis": list(joint.axis),
-        "bones": bones(arm, index),
+        "rotation": short(joint.pose.rotation),
+        "translation": short(joint.pose.translation),
+        "axis": short(joint.axis),
+        "bones": [short(end) for end in bones(arm, index)],
         "mass": body.mass,
-        "com": list(body.com),
-        "box": None
-        if box is None
-        else {"half": box.half.tolist(), "axes": box.axes.ravel().tolist()},
+        "com": short(body.com),
+        "box": None if box is None else {"half": short(box.half), "axes": short(box.axes.ravel())},
     }
 
 

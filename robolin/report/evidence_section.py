@@ -69,10 +69,10 @@ def _verified(told: ReportedArm) -> Iterator[Element]:
     states = counted(len(found.condition), "state")
     yield element("p", f"{name}: ", word, f" in {states} between the joints' limits.")
     yield from (paragraph(said(defect), "bad") for defect in found.defects)
-    header = ("check", "family", "verdict", "error", "bound")
+    header = ("check", "verdict", "error", "bound")
     rows = list(_checks(found))
     title = f"Checks of {name}, the nearest to their bounds first"
-    shown = table(PageTable(title, header, rows, frozenset(header[3:])))
+    shown = table(PageTable(title, header, rows, frozenset(header[2:])))
     yield element("details", element("summary", counted(len(rows), "check")), shown)
 
 
@@ -80,4 +80,4 @@ def _checks(found: Verification) -> Iterator[tuple[str, ...]]:
     for check in sorted(found.checks, key=lambda each: -each.share):
         error = "" if check.error is None else f"{check.error:.1e}"
         bound = "" if check.bound is None else f"{check.bound:.1e}"
-        yield check.name, check.family, check.verdict, error, bound
+        yield f"{check.family}: {check.name}", check.verdict, error, bound

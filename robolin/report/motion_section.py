@@ -21,7 +21,7 @@ from robolin.report.page_markup import (
 from robolin.report.reported_arm import ReportedArm
 from robolin.report.reported_motion import ReportedMotion
 
-_MARGIN = ("joint", "quantity", "row", "value", "limit", "margin", "unit", "margin %", "")
+_MARGIN = ("joint", "quantity", "row", "value", "limit", "margin", "unit", "margin %")
 
 
 def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
@@ -56,7 +56,9 @@ def _tables(told: ReportedArm, number: int, several: bool) -> list[Element]:
     if motion.margins.margins:
         rows = [_margin(each) for each in motion.margins.margins]
         worst = sum(each.exceeded for each in motion.margins.margins)
-        verdict = f"{worst} beyond a limit" if worst else "within all limits"
+        verdict = (
+            f"{worst} beyond a limit, where margins are negative" if worst else "within all limits"
+        )
         shown.append(paragraph(f"{verdict.capitalize()}.", "bad" if worst else "good"))
         numbers = frozenset(_MARGIN[2:6]) | {"margin %"}
         title = f"Where each joint{of} is nearest to its limits"
@@ -80,7 +82,6 @@ def _margin(margin: Margin) -> tuple[str, ...]:
         *map(figure, (margin.value, margin.limit, margin.margin)),
         margin.unit,
         "" if margin.share is None else f"{100.0 * margin.share:.1f}",
-        "beyond" if margin.exceeded else "",
     )
 
 

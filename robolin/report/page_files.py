@@ -26,7 +26,7 @@ def filled(file: str, /, **values: str) -> str:
 
 def style() -> str:
     """All rules of how the page looks."""
-    return "\n".join(map(text_of, _STYLES))
+    return "\n".join(_dense(text_of(name)) for name in _STYLES)
 
 
 def drawing() -> str:
@@ -36,7 +36,13 @@ def drawing() -> str:
 
 def program() -> str:
     """What moves the page."""
-    return '"use strict";\n' + "\n".join(map(text_of, _PROGRAMS))
+    return '"use strict";\n' + "\n".join(_dense(text_of(name)) for name in _PROGRAMS)
+
+
+def _dense(text: str) -> str:
+    """A program or a style without its indents and lines of comment, which browsers do not need."""
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def policy(style_text: str, *programs: str) -> str:

@@ -17,6 +17,7 @@ from robolin.results.number_kind import kind_of
 from robolin.shown import Shown, equal_values
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from polars import DataFrame
 
 
@@ -141,6 +142,11 @@ class Result(Shown):
     def to_pandas(self) -> Any:
         """A data frame of pandas with one row per state and the columns of the CSV."""
         return pandas_of(self)
+
+    def plot(self, *only: str) -> Figure:
+        """A figure of matplotlib with these arrays, or with those that are looked at first."""
+        figure: Figure = _elsewhere("robolin.pictures.draw:figure_of")(self, only)
+        return figure
 
     def _repr_html_(self) -> str:
         """What a notebook shows: tables with names and units, and the contract."""

@@ -45,9 +45,14 @@ def column_blocks(
     columns = [[printable(text) for text in column] for column in zip(header, *rows, strict=True)]
     full = [max(map(cell_len, column)) for column in columns]
     least = [
-        full[i] if i < keys or name in numbers else max(map(_longest_word, columns[i]))
+        full[i] if name in numbers else max(map(_longest_word, columns[i]))
         for i, name in enumerate(header)
     ]
+    # what tells rows apart stays whole, unless it takes most of the room
+    if _taken(full[:keys]) <= width // 2:
+        least[:keys] = full[:keys]
+    else:
+        least[:keys] = [max(least[i], min(full[i], width // 3)) for i in range(keys)]
     key_places = tuple(range(keys))
     places = key_places
     for i in range(keys, len(header)):

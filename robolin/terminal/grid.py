@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
 
 from robolin.wording import printable
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.text import Text
 
 GAP = 2
+# a blank at which no line is broken
+TIE = "\0"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,29 @@ def pieces_of(grid: Grid, width: int | None) -> Iterator[Grid]:
     size = _columns_per_table(_column_widths(grid), width - _label_width(grid))
     for first in range(0, len(grid.columns), size):
         yield _columns(grid, first, min(first + size, len(grid.columns)))
+
+
+def numbered(grid: Grid, width: int | None) -> tuple[Grid, str]:
+    """The grid with numbers for headings where that makes fewer tables of it, and their legend.
+
+    Rows of the same names bear the numbers beside these, and are all the legend there needs to be.
+    """
+    if width is None or grid_width(grid) <= width or not grid.columns:
+        return grid, ""
+    numbers = tuple(str(i + 1) for i in range(len(grid.columns)))
+    wide = len(numbers[-1])
+    beside = [f"{i:>{wide}} {name}" for i, name in zip(numbers, grid.columns, strict=True)]
+    rows, legend = grid.rows, ", ".join(text.strip().replace(" ", TIE, 1) for text in beside)
+    if rows == grid.columns:
+        rows, legend = tuple(beside), ""
+    found = replace(grid, rows=rows, columns=numbers)
+    return (found, legend) if _cost(found, width) < _cost(grid, width) else (grid, "")
+
+
+def _cost(grid: Grid, width: int) -> tuple[bool, int]:
+    """Whether the grid does not fit even in pieces, and how many of them there are."""
+    pieces = list(pieces_of(grid, width))
+    return max(map(grid_width, pieces)) > width, len(pieces)
 
 
 def _columns_per_table(widths: list[int], room: int) -> int:
@@ -70,7 +95,7 @@ def grid_width(grid: Grid) -> int:
 def _label_width(grid: Grid) -> int:
     from rich.cells import cell_len
 
-    return max(cell_len(printable(name)) for name in (grid.corner, *grid.rows))
+    return max(1, *(cell_len(printable(name)) for name in (grid.corner, *grid.rows)))
 
 
 def _column_widths(grid: Grid) -> list[int]:
@@ -83,26 +108,30 @@ def _column_widths(grid: Grid) -> list[int]:
     ]
 
 
-def drawn_grid(grid: Grid) -> Table:
-    """The grid as a table of rich."""
-    from rich import box
-    from rich.table import Table
+def drawn_grid(grid: Grid) -> Text:
+    """The grid as lines: names in colour, and numbers to the right under theirs."""
     from rich.text import Text
 
-    # the box itself puts one blank between columns
-    table = Table(
-        header_style="cyan",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 0, 0, GAP - 1),
-        pad_edge=False,
-    )
-    widths = [width - GAP for width in _column_widths(grid)]
-    table.add_column(Text(printable(grid.corner)), style="cyan", no_wrap=True)
-    for name in grid.columns:
-        table.add_column(Text(printable(name), justify="right"), no_wrap=True)
+    label, widths = _label_width(grid), _column_widths(grid)
+    names = zip(map(printable, grid.columns), widths, strict=True)
+    head = _left(printable(grid.corner), label) + "".join(_right(*each) for each in names)
+    drawn = Text()
+    drawn.append(f"{head}\n", "cyan")
+    drawn.append("─" * (label + sum(widths)))
     for name, cells in zip(grid.rows, grid.cells, strict=True):
-        # justified here and not by rich, which would strip the blanks after a bare 0
-        padded = (Text(cell.rjust(width)) for cell, width in zip(cells, widths, strict=True))
-        table.add_row(Text(printable(name)), *padded)
-    return table
+        drawn.append("\n")
+        drawn.append(_left(printable(name), label), "cyan")
+        drawn.append("".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))
+    return drawn
+
+
+def _left(text: str, width: int) -> str:
+    from rich.cells import cell_len
+
+    return text + " " * (width - cell_len(text))
+
+
+def _right(text: str, width: int) -> str:
+    from rich.cells import cell_len
+
+    return " " * (width - cell_len(text)) + text

@@ -1,8 +1,9 @@
-"""How far a long trajectory has come, on stderr, for whoever is watching."""
+"""How far a long trajectory has come, on stderr: a bar for who watches, else a line at times."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
@@ -11,15 +12,19 @@ if TYPE_CHECKING:
 
 # what is done sooner needs no bar
 _PATIENCE = 0.5
+# seconds between the lines of a log
+_LOGGED_EVERY = 30.0
 
 
 class RowProgress:
     """A bar with the share of the file, rows, rows per second and the time left.
 
-    shown: whether to draw anything at all
+    shown: whether to draw a bar
+    log:   is told how far it has come, now and then, where there is no bar
     """
 
-    def __init__(self, shown: bool) -> None:
+    def __init__(self, shown: bool, log: Callable[[str], None] | None = None) -> None:
+        self._log, self._logged = log, 0.0
         self._size: int | None = None
         self._shown = shown
         self._start = monotonic()
@@ -40,15 +45,29 @@ class RowProgress:
     def add(self, rows: int, reached: int) -> None:
         """So many more rows are done, and the file is done up to `reached`."""
         self._rows += rows
-        if not self._shown:
-            return
         elapsed = monotonic() - self._start
+        if not self._shown:
+            self._tell(elapsed, reached)
+            return
         if self._bar is None:
             if elapsed < _PATIENCE:
                 return
             self._bar = _bar(self._size)
-        said = f"{self._rows:,} rows, {self._rows / elapsed:,.0f} rows/s"
-        self._bar.update(self._bar.task_ids[0], completed=reached, said=said)
+        self._bar.update(self._bar.task_ids[0], completed=reached, said=self._said(elapsed))
+
+    def _said(self, elapsed: float) -> str:
+        return f"{self._rows:,} rows, {self._rows / elapsed:,.0f} rows/s"
+
+    def _tell(self, elapsed: float, reached: int) -> None:
+        """A line for a log, the next one not soon."""
+        if self._log is None or elapsed - self._logged < _LOGGED_EVERY:
+            return
+        self._logged = elapsed
+        text = self._said(elapsed)
+        if self._size and reached:
+            left = elapsed * max(self._size / reached - 1.0, 0.0)
+            text += f", {min(reached / self._size, 1.0):.0%}, about {left:,.0f} s left"
+        self._log(text)
 
 
 def watched() -> bool:

@@ -10,6 +10,7 @@ from robolin.files.atomic import replacing
 from robolin.files.formats import FORMATS, PIPED, TABLE
 from robolin.files.write import format_of, write_into
 from robolin.results.result import Result, ResultStream, require_finite, whole
+from robolin.terminal.pager import paged
 from robolin.terminal.table import render_table
 from robolin.terminal.top_rows import top_rows
 
@@ -59,6 +60,8 @@ def _table(result: ResultStream, width: int | None, color: bool, precision: int)
 
 
 def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
+    if terminal and paged(text, stream):
+        return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,9 @@ from robolin.files.moments import moment_texts
 from robolin.quantities import QUANTITIES, entry_units, slides_in, told_by_labels
 from robolin.results.result import Array, Result
 from robolin.shown import phrase
+from robolin.terminal.column_blocks import wrapped
 from robolin.terminal.console import console_of, drawn_on
-from robolin.terminal.grid import GAP, Grid, drawn_grid, grid_width, pieces_of
+from robolin.terminal.grid import GAP, TIE, Grid, drawn_grid, grid_width, numbered, pieces_of
 from robolin.terminal.numbers import ROUNDING, aligned, aligned_complex
 from robolin.terminal.top_rows import SHOWN
 from robolin.wording import printable
@@ -40,23 +41,38 @@ def render_table(
     rows: how many there are, if the result holds only the first ones
     """
     total = result.batch if rows is None else rows
-    grids = grids_of(result, precision, total or 0)
-    pieces = [piece for grid in grids for piece in pieces_of(grid, console_width)]
+    pieces, legends = _fitting(grids_of(result, precision, total or 0), console_width)
     needed = max(map(grid_width, pieces), default=0)
     # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
     console = console_of(max(needed, console_width or 10_000), color)
     if result.contract:
         console.print(_contract_block(result.contract))
+    for legend in legends:
+        console.print()
+        for line in wrapped(f"columns: {legend}", console_width or needed):
+            console.print(printable(line.replace(TIE, " ")), style="dim", soft_wrap=True)
     for piece in pieces:
         console.print()
         if piece.title:
             console.print(printable(piece.title), style="bold")
-        console.print(drawn_grid(piece))
+        console.print(drawn_grid(piece), soft_wrap=True)
         if piece.note:
             console.print(piece.note, style="dim")
     if any(cell.strip() == ROUNDING for piece in pieces for row in piece.cells for cell in row):
         console.print(f"\n{_ROUNDING_NOTE}", style="dim")
     return "".join(f"{line.rstrip()}\n" for line in drawn_on(console).splitlines())
+
+
+def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list[str]]:
+    """All tables in pieces that fit, and the legends of those whose headings became numbers."""
+    pieces: list[Grid] = []
+    legends: dict[str, None] = {}
+    for grid in grids:
+        shown, legend = numbered(grid, width)
+        pieces += pieces_of(shown, width)
+        if legend:
+            legends[legend] = None
+    return pieces, list(legends)
 
 
 def grids_of(result: Result, precision: int, total: int) -> Iterator[Grid]:

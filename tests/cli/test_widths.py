@@ -6,35 +6,58 @@ import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
+from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.cli.main import main
+from robolin.cli.reports.report import Part, drawn_report
+from robolin.results.result import Array, Result
+from robolin.terminal.table import render_table
 from tests.robots import random_arm
 
 WIDTHS = (60, 80, 120, 200)
-JOINTS = (2, 7, pytest.param(13, marks=pytest.mark.slow))
-VERBS = (
-    ("inspect",),
+WIDE = (29, 43)
+# what gives arrays: its tables for many joints are those of two, widened
+ASKED = (
     ("inverse",),
-    ("inverse", "--limits"),
     ("inverse", "--q", "joint0=1e-7,joint1=1234.5"),
-    ("forward",),
-    ("mass-matrix",),
+    ("forward", "--links"),
+    ("mass-matrix", "--inverse", "--factor", "--coriolis"),
     ("mass-matrix", "--derivative"),
     ("linearize-inverse",),
     ("linearize-forward",),
     ("jacobian", "--frame", "tool", "--operational-space"),
+    ("momentum",),
     ("diagonalize",),
     ("regressor",),
+    ("sensitivity", "--trajectory", "MOTION", "--matrices"),
+    ("state-space",),
+    ("poles",),
+    ("lqr",),
+    ("response", "--frequencies", "0.1,1,10"),
+    ("response", "--duration", "0.1", "--rows", "3"),
     ("simulate", "--duration", "0.002", "--every", "1"),
-    ("count", "inverse"),
-    ("validate",),
 )
+# what gives reports of its own
+REPORTED = (
+    ("inspect",),
+    ("inverse", "--limits"),
+    ("validate",),
+    ("count", "inverse"),
+    ("diff", "OTHER"),
+)
+SLOWER = (("verify", "--samples", "1"), ("models",))
+# they write files, or what has no columns
+NO_TABLES = {"new", "generate", "completion", "record", "check", "bench", "plot", "sweep"}
 NUMBER = re.compile(r"-?\d+\.\d+(e[+-]\d+)?")
 
 
@@ -43,6 +66,32 @@ class Terminal(TextIOWrapper):
 
     def isatty(self) -> bool:
         return True
+
+
+Drawing = Callable[[int], str]
+
+
+def drawing(*args: str) -> Drawing:
+    """What a terminal of any width shows of a command that is run once."""
+    drawn: list[Drawing] = []
+
+    def table(
+        result: Result, _width: int | None, color: bool, precision: int = 6, rows: int | None = None
+    ) -> str:
+        drawn.append(lambda width: render_table(result, width, color, precision, rows))
+        return ""
+
+    def report(parts: Sequence[Part], _width: int, color: bool) -> str:
+        drawn.append(lambda width: drawn_report(parts, width, color))
+        return ""
+
+    with (
+        patch("robolin.terminal.show.render_table", table),
+        patch("robolin.cli.reports.report.drawn_report", report),
+    ):
+        seen(80, *args)
+    assert drawn
+    return lambda width: "".join(each(width) for each in drawn)
 
 
 def seen(width: int, *args: str) -> str:
@@ -87,23 +136,112 @@ def urdf_of(arm: Arm) -> str:
     return "".join(parts)
 
 
-@pytest.fixture(scope="module", params=JOINTS)
-def robot(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("arms") / f"arm{request.param}.urdf"
-    path.write_text(urdf_of(random_arm(request.param, request.param, prismatic=False)))
+def written(folder: Path, n: int) -> Path:
+    """An arm with so many joints as a file."""
+    path = folder / f"arm{n}.urdf"
+    if not path.exists():
+        path.write_text(urdf_of(random_arm(n, n, prismatic=False)))
     return path
 
 
-@pytest.mark.parametrize("verb", VERBS, ids="-".join)
-def test_no_number_is_cut_and_no_line_too_long(robot: Path, verb: tuple[str, ...]) -> None:
-    """Whatever the width, a verb shows the same numbers, and nothing goes beyond it."""
-    args = (*verb, str(robot))
-    whole = decimals(seen(100_000, *args))
-    assert whole or verb[0] in ("count", "validate")
-    # one width is enough for what fills thousands of lines
-    for width in WIDTHS if whole.total() < 2_000 else WIDTHS[1:2]:
-        shown = seen(width, *args)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A motion of two joints, and an arm that differs from the others."""
+    path = tmp_path_factory.mktemp("arms")
+    columns = [f"joint{i}/{word}" for i in range(2) for word in ("position", "velocity", "effort")]
+    rows = "".join(f"{0.01 * i},{','.join(['0.1'] * 6)}\n" for i in range(3))
+    (path / "motion.csv").write_text(f"time,{','.join(columns)}\n{rows}")
+    return path
+
+
+def filled(verb: tuple[str, ...], robot: Path, folder: Path) -> tuple[str, ...]:
+    """The command line of a verb."""
+    other = folder / f"other-{robot.name}"
+    if "OTHER" in verb and not other.exists():
+        other.write_text(robot.read_text().replace("87.125", "91.0625"))
+    names = {"MOTION": str(folder / "motion.csv"), "OTHER": str(other)}
+    return (*(names.get(word, word) for word in verb), str(robot))
+
+
+def require_whole(draw: Drawing, quiet: bool = False) -> None:
+    """Whatever the width, the same numbers are shown, and nothing goes beyond it."""
+    whole = decimals(draw(100_000))
+    assert whole or quiet
+    # two widths are enough for what fills thousands of lines
+    for width in WIDTHS if whole.total() < 1_500 else WIDTHS[:2]:
+        shown = draw(width)
         assert max(map(len, shown.splitlines())) <= width
         # times stand beside every block of columns
         assert set(decimals(shown)) == set(whole)
         assert decimals(shown) >= whole
+
+
+def widened(result: Result, n: int, names: str) -> Result:
+    """A result whose axes are n long, under long names, as if so many joints had been there."""
+    rng = np.random.default_rng(n)
+
+    def longer(array: Array) -> Array:
+        labels = tuple(
+            tuple(f"{names}{along[i % len(along)]}_{i}" for i in range(n))
+            for along in array.labels[:2]
+        )
+        batch = () if array.batch is None else (array.batch,)
+        shape = (*batch, *map(len, labels))
+        return replace(
+            array, values=rng.standard_normal(shape), labels=labels, axes=array.axes[: len(labels)]
+        )
+
+    # one array of each kind that the verb gives: the others are drawn alike
+    kinds = {(array.rank, array.values.dtype): array for array in result.arrays}
+    return replace(result, arrays=tuple(map(longer, kinds.values())))
+
+
+@pytest.mark.parametrize("verb", ASKED, ids="-".join)
+def test_no_number_is_cut_and_no_line_too_long(folder: Path, verb: tuple[str, ...]) -> None:
+    """Whatever the width, a verb shows the same numbers of an arm, and nothing goes beyond it."""
+    require_whole(drawing(*filled(verb, written(folder, 2), folder)))
+
+
+@pytest.mark.parametrize("verb", ASKED, ids="-".join)
+def test_wide_arms_fit_too(folder: Path, verb: tuple[str, ...]) -> None:
+    """The tables of a verb fit however many joints there are and however long their names."""
+    kept: list[Result] = []
+
+    def keep(result: Result, *_: object) -> str:
+        kept.append(result)
+        return ""
+
+    with patch("robolin.terminal.show.render_table", keep):
+        seen(80, *filled(verb, written(folder, 2), folder))
+    for n, names in zip(WIDE, ("left_shoulder_", ""), strict=True):
+        wide = widened(kept[0], n, names)
+        require_whole(partial(render_table, wide, color=False))
+
+
+@pytest.mark.parametrize("n", [2, 7, *WIDE])
+@pytest.mark.parametrize("verb", REPORTED, ids="-".join)
+def test_reports_fit(folder: Path, verb: tuple[str, ...], n: int) -> None:
+    """Reports of arms of any size show whole numbers on a terminal of any width."""
+    quiet = verb[0] in ("count", "validate")
+    require_whole(drawing(*filled(verb, written(folder, n), folder)), quiet)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", SLOWER, ids="-".join)
+def test_long_reports_fit(folder: Path, verb: tuple[str, ...]) -> None:
+    """Reports of long lines are wrapped between words."""
+    arms = (str(written(folder, 2)),) if verb[0] == "verify" else ()
+    require_whole(drawing(*verb, *arms), quiet=verb[0] == "models")
+
+
+def test_the_width_is_that_of_the_terminal(folder: Path) -> None:
+    """A command asks the terminal how wide it is, whether it draws a table or a report."""
+    for verb in (("mass-matrix",), ("inspect",)):
+        args = filled(verb, written(folder, 7), folder)
+        for width in WIDTHS:
+            assert seen(width, *args) == drawing(*args)(width)
+
+
+def test_every_verb_is_looked_at() -> None:
+    """No verb shows tables that nobody measures."""
+    assert {verb[0] for verb in (*ASKED, *REPORTED, *SLOWER)} | NO_TABLES == {*VERBS}

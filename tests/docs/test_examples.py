@@ -2,7 +2,7 @@
 
 console blocks: each line that starts with `$ ` is a command, given to a shell in which `robolin`
 is the real entry point, and the lines up to the next command are its output, errors included.
-A line `...` stands for any number of lines.
+A line `...` stands for any number of lines.  Files below `<!-- given: NAME -->` are there.
 
 python blocks: with `>>>` they are doctests, without they are run; a page shares its names.
 
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tools.console_blocks import commands, environment, matches, printed
-from tools.markdown import Block, blocks, examples, pages
+from tools.markdown import Block, blocks, examples, given_files, pages
 
 # pages whose examples are run even when little time is to be spent
 QUICK = {"README.md", "conventions.md", "notation.md"}
@@ -43,6 +43,8 @@ def test_commands_print_what_is_shown(
     block: Block, variables: dict[str, str], tmp_path: Path
 ) -> None:
     """Every command in a console block prints exactly the lines below it."""
+    for name, content in given_files(block.page).items():
+        (tmp_path / name).write_text(content, "utf-8")
     for command, shown in commands(block.text):
         lines = printed(command, tmp_path, variables)
         assert matches(shown, lines), "\n".join(

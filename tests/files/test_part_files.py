@@ -54,8 +54,20 @@ def _gone() -> int:
     return done.pid
 
 
+def test_a_folder_that_nobody_will_complete_goes(tmp_path: Path) -> None:
+    """With all that is in it, and nothing that a link in it leads to."""
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    left = tmp_path / f".robolin-{part_files._system()}-{_gone()}-00000000.part"
+    left.mkdir()
+    (left / "a.c").write_text("half")
+    (left / "link").symlink_to(precious)
+    _write(tmp_path / "b")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "precious"]
+
+
 def test_parts_of_others_stay(tmp_path: Path) -> None:
-    """Of a process that lives, of another system, of an older robolin, and what is no file."""
+    """Of a process that lives, of another system, of an older robolin, and links."""
     system, dead = part_files._system(), _gone()
     kept = [
         f".robolin-{system}-{os.getpid()}-00000000.part",
@@ -67,7 +79,7 @@ def test_parts_of_others_stay(tmp_path: Path) -> None:
     ]
     for name in kept:
         (tmp_path / name).write_text("somebody's")
-    folder = tmp_path / f".robolin-{system}-{dead}-00000001.part"
+    folder = tmp_path / f".robolin-{system}-{os.getpid()}-00000001.part"
     folder.mkdir()
     link = tmp_path / f".robolin-{system}-{dead}-00000002.part"
     link.symlink_to("elsewhere")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import resource
@@ -24,12 +25,13 @@ NAMES = ["shoulder/position", "elbow/position"]
 
 # the most memory that was taken is told last, on a line of its own
 MEASURED = """
-import sys
+import resource, sys
 from robolin.cli.main import main
 code = main(sys.argv[1:])
 with open("/proc/self/status") as lines:
-    most = next(line.split()[1] for line in lines if line.startswith("VmHWM"))
-sys.stderr.write(f"{most}\\n")
+    most = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+sys.stderr.write(f"{max(most, children)}\\n")
 raise SystemExit(code)
 """
 
@@ -65,6 +67,18 @@ def _yaml(body: Callable[[], str]) -> Callable[[Path], object]:
 
 def _urdf(body: Callable[[], str]) -> Callable[[Path], object]:
     return _text(lambda: f'<robot name="a"><link name="b"/>{body()}</robot>')
+
+
+def _xacro(body: str) -> Callable[[Path], object]:
+    head = '<robot name="a" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    return _text(lambda: f"{head}{body}</robot>")
+
+
+def _mjcf(asset: str, body: str = "") -> Callable[[Path], object]:
+    arm = '<body name="b"><joint name="j"/><geom size=".1"/></body>'
+    return _text(
+        lambda: f"<mujoco><asset>{asset}</asset><worldbody>{arm}{body}</worldbody></mujoco>"
+    )
 
 
 def _deflated(path: Path, megabytes: int) -> None:
@@ -147,6 +161,33 @@ BOMBS = [
     Bomb("head.csv", _text(lambda: "a," * 25_000_000 + "\n0,0\n"), MOTION, "longer than"),
     Bomb("wide.csv", _text(lambda: HEADER + "\n" + "0," * 25_000_000 + "\n"), MOTION, "wide.csv"),
     Bomb("quoted.csv", _text(lambda: HEADER + '\n"' + "0\n" * 20_000_000), MOTION, "quoted.csv"),
+    Bomb(
+        "line.csv.gz",
+        lambda path: path.write_bytes(
+            gzip.compress(HEADER.encode() + b"\n" + b"1" * 500_000_000, 1)
+        ),
+        *(MOTION, "line.csv.gz"),
+    ),
+    Bomb("power.xacro", _xacro('<link name="${9**9**9}"/>'), ["inspect"], "not expanded"),
+    Bomb("grow.xacro", _xacro('<link name="${[0]*10**9}"/>'), ["inspect"], "beyond all bounds"),
+    Bomb(
+        "circle.xacro",
+        _xacro('<xacro:macro name="m" params=""><xacro:m/></xacro:macro><xacro:m/>'),
+        *(["inspect"], "circle"),
+    ),
+    Bomb(
+        "texture.xml",
+        _mjcf('<texture name="t" type="2d" builtin="flat" width="40000" height="40000"/>'),
+        *(["inspect"], ""),
+    ),
+    Bomb(
+        "replicate.xml",
+        _mjcf(
+            "",
+            '<replicate count="100000000" offset="1 0 0"><body><geom size="1"/></body></replicate>',
+        ),
+        *(["inspect"], "more than 8000"),
+    ),
     Bomb("ratio.parquet", _parquet(12_000_000, 0), MOTION, "stand for"),
     Bomb("group.parquet", _parquet(12_000_000, 80_000), MOTION, "smaller groups of rows"),
 ]

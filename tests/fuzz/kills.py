@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -43,6 +44,9 @@ WRITERS: dict[str, tuple[str, str, str]] = {
         "generate two-link forward --prefix a -o out",
     ),
 }
+WRITERS["new program"] = WRITERS["program"]
+# what is not there when a write begins
+MADE_ANEW = ("new program",)
 # so many are killed before one may come to its end
 BETWEEN = 8
 KILLED = "killed"
@@ -74,6 +78,8 @@ def killed(what: str, kills: int, rng: random.Random, found: Kills) -> None:
     before, k = found.ended[KILLED], 0
     while found.ended[KILLED] - before < kills:
         moment = rng.uniform(0.0, 1.0) if k % 2 else rng.uniform(0.4, 1.0)
+        if what in MADE_ANEW:
+            shutil.rmtree(out, ignore_errors=True)
         _one_kill(what, lines[k % 2], truths, moment * seconds, found)
         k += 1
         if k % BETWEEN == 0:

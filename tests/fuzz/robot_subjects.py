@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,6 +69,9 @@ MJCF = b"""<mujoco model="odd">
 """
 
 
+_HUGE = re.compile(r"[eE][+]?[1-9]\d\d|\d{100}")
+
+
 def models(ext: str) -> Callable[[Path], list[bytes]]:
     """The smaller ones of the bundled arms."""
     folder = Path(__file__).parents[2] / "models"
@@ -112,7 +116,8 @@ def _same(matrix: np.ndarray, other: np.ndarray | None) -> None:
 
 def _pinocchio(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
     """The mass matrix of the file as Pinocchio reads it; None where it reads no such joints."""
-    if find_spec("pinocchio") is None:
+    text = Path(path).read_text(errors="replace")
+    if find_spec("pinocchio") is None or not _within_pinocchio(arm, text):
         return None
     import pinocchio as pin
 
@@ -130,6 +135,11 @@ def _pinocchio(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
     full = np.triu(matrix) + np.triu(matrix, 1).T
     armature = np.diag([link.joint.armature for link in arm.links])
     return full[np.ix_(place, place)] + armature
+
+
+def _within_pinocchio(arm: Arm, text: str) -> bool:
+    """It squares axes, which overflow, and divides by sums of masses, whatever their sign."""
+    return not _HUGE.search(text) and all(link.inertia.mass >= 0.0 for link in arm.links)
 
 
 def _mujoco(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:

@@ -42,6 +42,10 @@ WRITERS: dict[str, tuple[str, str, int]] = {
     },
     "state mat": ("inverse two-link -o out.mat", "out.mat", 0),
     "gains npz": ("lqr two-link --q elbow=1 -o out.npz", "out.npz", 0),
+    "momentum csv": ("momentum two-link --trajectory t.csv -o out.csv", "out.csv", 0),
+    "state-space mat": ("state-space two-link -o out.mat", "out.mat", 0),
+    "poles json": ("poles two-link -o out.json", "out.json", 0),
+    "response npz": ("response two-link --duration 0.1 -o out.npz", "out.npz", 0),
     "simulate csv": ("simulate two-link --duration 0.01 -o out.csv", "out.csv", 0),
     **{f"inspect {x}": (f"inspect two-link -o out.{x}", f"out.{x}", 0) for x in ("txt", "json")},
     "count txt": ("count inverse two-link -o out.txt", "out.txt", 0),
@@ -273,6 +277,44 @@ def test_no_threads_left(project: Path, what: str) -> None:
     assert _kept(project) == before
 
 
+# what writes to names of its own: new files of one folder, or a folder of them
+MADE = ("new out", "models --copy two-link", "generate two-link inverse -o out")
+
+
+@pytest.mark.parametrize("call", [*CALLS, "write"])
+@pytest.mark.parametrize("line", MADE)
+def test_what_is_made_anew(project: Path, line: str, call: str) -> None:
+    """A file that could not be made is named with exit code 4, and the next run makes it."""
+    before, names = _kept(project), {path.name for path in project.iterdir()}
+    if call == "write":
+        with _at_most(10):
+            ran = robolin(*line.split())
+    else:
+        with patch.object(os, call, FailingOnce(getattr(os, call))):
+            ran = robolin(*line.split())
+    if ran.code:
+        _refused(ran)
+        assert _kept(project) == before
+        assert {path.name for path in project.iterdir()} <= names | {"out"}
+        assert robolin(*line.split()).code == 0
+    else:
+        assert call in ("chmod", "open"), "it was called, and failed"
+    assert not list(project.rglob(".robolin-*"))
+
+
+class FailingOnce:
+    """A function of the system that fails when it is called for the first time."""
+
+    def __init__(self, real: Callable[..., Any]) -> None:
+        self.real, self.failed = real, False
+
+    def __call__(self, *args: Any, **more: Any) -> Any:
+        if self.failed:
+            return self.real(*args, **more)
+        self.failed = True
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
 # where an output cannot be
 PLACES = {
     "a folder": "there/{out}",
@@ -325,6 +367,13 @@ INPUTS: dict[str, tuple[int, int, int, int]] = {
     "check --suite IN.toml": (4, 4, 3, 3),
     "record --suite IN.toml": (4, 4, 3, 3),
     "inspect IN.urdf": (4, 4, 3, 3),
+    "momentum IN.urdf": (4, 4, 3, 3),
+    "momentum two-link --trajectory IN.txt": (4, 4, 3, 3),
+    "inverse two-link --trajectory IN.csv.gz": (4, 4, 3, 4),
+    "inverse two-link --trajectory IN.tsv": (4, 4, 3, 3),
+    "inverse IN.mjcf": (4, 4, 3, 3),
+    "validate IN.mjcf": (4, 4, 1, 1),
+    "generate IN.urdf inverse -o out": (4, 4, 3, 3),
     "count inverse IN.urdf": (4, 4, 3, 3),
     "verify IN.urdf": (4, 4, 3, 3),
     "bench IN.urdf": (4, 4, 3, 3),

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import robolin
-from tests.cli.command import Ran, environment
+from tests.cli.command import Ran, environment, python
 
 START = "from robolin.cli.entry_point import run; run()"
 EXTENSIONS = ("csv", "json", "npz", "parquet")
@@ -93,6 +93,24 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
     assert _ended(_started(*words)).code == 0
     assert _numbers(f"out.{ext}") == _whole()
     assert _left(project) == []
+
+
+# kinds of files that nothing above writes: a companion of its own, and a folder of files
+KILLED = """
+import random, sys
+from tests.fuzz.kills import Kills, killed
+found = Kills()
+killed(sys.argv[1], 3, random.Random(1), found)
+print(found.broken, found.ended["killed"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["record csv", "new program"])
+def test_a_few_kills_of_the_long_run(what: str) -> None:
+    """Whatever moment a write is killed, its target is whole, and parts go with the next one."""
+    ran = python(KILLED, what)
+    assert ran.out.split() == ["[]", "3"], ran
 
 
 @pytest.mark.slow

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 import robolin
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError
+from robolin.evaluation.methods import algorithm_for
 from tests.robots import random_arm
 
 VERBS = ("inverse", "mass-matrix", "linearize-forward", "jacobian", "energy", "perturb-inverse")
@@ -57,9 +59,8 @@ class Subject:
 def subject(verb: str, joints: int = 3) -> Subject:
     arm = random_arm(61, joints)
     call = robolin.compile(arm, verb)
-    names = str(call.__text_signature__ or "(q)").strip("()").replace("out=None", "").split(",")
-    needs = [name.strip() for name in names if name.strip()]
     rng = np.random.default_rng(7)
+    needs = ALGORITHMS[algorithm_for(arm, verb)].needs
     inputs: Arrays = {name: rng.uniform(-1.0, 1.0, joints) for name in needs}
     out = call(**inputs)
     return Subject(call, inputs, out, _bits(call(**inputs)))

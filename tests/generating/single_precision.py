@@ -18,7 +18,7 @@ import robolin
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.evaluate import evaluate
-from robolin.generating.c_test_file import LARGEST_ERROR, drawn_states
+from robolin.generating.c_test_file import LARGEST_ERROR, drawn_states, largest_error_of
 from robolin.generating.own_functions import PRECISIONS
 from tests.generating.compilers import GCC
 
@@ -42,12 +42,7 @@ def _largest_error(arm: Arm, verb: str, library: ctypes.CDLL, states: int) -> fl
     for row in range(states):
         places = (ctypes.c_void_p(each[row].ctypes.data) for each in (*inputs, *found))
         assert function(*places) == 0
-    return max(map(_off, found, expected.values()))
-
-
-def _off(found: np.ndarray, expected: np.ndarray) -> float:
-    axes = tuple(range(1, expected.ndim))
-    return float((np.abs(found - expected).max(axes) / np.abs(expected).max(axes)).max())
+    return max(map(largest_error_of, found, expected.values()))
 
 
 def main() -> int:

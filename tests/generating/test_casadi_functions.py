@@ -9,6 +9,8 @@ import pytest
 
 import robolin
 from robolin.errors import RobolinError
+from robolin.evaluation.evaluate import evaluate
+from robolin.generating.questions import QUESTIONS, chosen
 from tests.robots import random_arm, with_follower
 
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
@@ -38,6 +40,29 @@ def test_values_are_robolins(verb: str) -> None:
     expected = getattr(robolin, verb.replace("-", "_"))(arm, *given)
     for name, value in zip(function.name_out(), found, strict=True):
         assert off(value, getattr(expected, name, expected)) < 1e-13
+
+
+def test_every_verb_is_a_function() -> None:
+    """Whatever can be asked of an arm has its names and values, to 1e-13 of the largest one."""
+    casadi()
+    arm, frame, made = robolin.load("cart-pole"), "pendulum", []
+    for verb in QUESTIONS:
+        try:
+            question = chosen(arm, verb, frame=frame)
+            function = robolin.casadi_function(arm, verb, frame=frame)
+        except RobolinError:
+            continue
+        made.append(verb)
+        assert tuple(function.name_in()) == question.algorithm.needs
+        given = np.random.default_rng(4).uniform(-1.0, 1.0, (function.n_in(), arm.n))
+        values = dict(zip(function.name_in(), given, strict=True))
+        expected = evaluate(question.arm, verb, values, engine="python")
+        # some results are nothing but rounding beside the others
+        most = max(np.abs(values).max() for values in expected.values())
+        for name, value in zip(function.name_out(), function.call([*given]), strict=True):
+            error = np.abs(np.array(value).reshape(expected[name].shape) - expected[name]).max()
+            assert error <= 1e-13 * most, (verb, name)
+    assert len(made) > 25
 
 
 def test_its_derivatives_are_the_linear_model() -> None:

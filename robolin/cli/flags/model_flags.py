@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from robolin.answering.asks import WRENCH_MODELS
+from robolin.answering.asks import BASE_JOINTS, WRENCH_MODELS
 from robolin.answering.inquiry import ArmSource, arm_source
 from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import MODEL, RobotFile, bundled, flag, given_options
@@ -103,6 +103,12 @@ _FLAGS = [
         section=MODEL,
         is_flag=True,
         help="Let the base link move freely: a joint 'base' with six freedoms.",
+    ),
+    flag(
+        "--base-joint",
+        section=MODEL,
+        type=click.Choice(BASE_JOINTS),
+        help="Let the base link move by a joint 'base' of this kind; planar is across z.",
     ),
     flag("--open-loops", section=MODEL, is_flag=True, help="Leave out the closures of loops."),
     flag("--strict", section=MODEL, is_flag=True, help="Warnings become errors."),

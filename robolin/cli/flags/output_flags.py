@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -12,7 +12,7 @@ import click
 from robolin.cli.flags.flag import OUTPUT, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.messages import say
-from robolin.errors import FileError
+from robolin.errors import FileError, UsageError
 from robolin.files.formats import FORMATS, PIPED, TABLE, extensions, stream_formats
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ class Output:
     verbose: bool = False
     jobs: int | None = None
     chunk_rows: int | None = None
+    arrays: tuple[str, ...] = ()
+    summary: bool = False
+    plot: bool = False
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
@@ -58,7 +61,16 @@ class Output:
         from robolin.files.write import require_target
 
         if self.path is not None:
+            if self.arrays:
+                hint = "leave out one of them; read_result picks arrays of a file"
+                raise UsageError("a file holds every array", where="--only", hint=hint)
             require_target(self.path, self.form)
+        if self.plot and (self.summary or self.form not in (None, TABLE)):
+            hint = "leave out --summary and --format"
+            raise UsageError("a quick look has one form", where="--plot", hint=hint)
+        if self.summary and self.form == "csv":
+            hint = "--format table or json"
+            raise UsageError("a summary is no CSV", where="--summary", hint=hint)
         require_apart(self.path, inputs)
 
     def form_written(self) -> str:
@@ -76,6 +88,51 @@ class Output:
 
     def write(self, result: Result | ResultStream) -> None:
         """Hand the result to the writer that fits."""
+        if self.arrays:
+            from robolin.results.chosen_arrays import only_arrays
+
+            result = only_arrays(result, self.arrays)
+        if self.plot:
+            self._write_quick_look(result)
+        elif self.summary:
+            self._write_summary(result)
+        else:
+            self._write(result)
+
+    def _write_summary(self, result: Result | ResultStream) -> None:
+        """Show the extremes of the result; it is written itself only if there is a file for it."""
+        from robolin.cli.reports.report import Report
+        from robolin.cli.reports.summary_report import document, parts
+        from robolin.results.result import ResultStream
+        from robolin.results.summary import Summary
+
+        summary = Summary()
+        passed = summary.passing(result)
+        if self.path is not None:
+            replace(self, form=None)._write(passed)
+        elif isinstance(passed, ResultStream):
+            for _part in passed.parts:
+                pass
+        report = Report(None, "json" if self.form == "json" else "table", self.color)
+        report.write(parts(summary, self.precision), document(summary))
+
+    def _write_quick_look(self, result: Result | ResultStream) -> None:
+        """Draw the result with block characters; it is written only if there is a file for it."""
+        import shutil
+
+        from robolin.answering.answer import gathered
+        from robolin.cli.reports.report import Report
+        from robolin.pictures.result_panels import panels_of
+        from robolin.results.result import Result
+        from robolin.terminal.quick_look import quick_look
+
+        whole = result if isinstance(result, Result) else gathered(result)
+        if self.path is not None:
+            self._write(whole)
+        width = shutil.get_terminal_size().columns
+        Report().write_text(quick_look(panels_of(whole), width))
+
+    def _write(self, result: Result | ResultStream) -> None:
         from robolin.terminal.show import write
 
         write(
@@ -149,6 +206,26 @@ _FLAGS = [
         help="Significant digits in tables; files have them all.",
     ),
     color_flag("Colours in tables."),
+    flag(
+        "--only",
+        "arrays",
+        section=OUTPUT,
+        multiple=True,
+        metavar="ARRAY",
+        help="Show this array alone; may be repeated.  Files always have them all.",
+    ),
+    flag(
+        "--summary",
+        section=OUTPUT,
+        is_flag=True,
+        help="Show the smallest and the largest number of each array, and where they are.",
+    ),
+    flag(
+        "--plot",
+        section=OUTPUT,
+        is_flag=True,
+        help="Draw a quick look with block characters; `robolin plot` makes pictures of files.",
+    ),
     count_flag(
         "--jobs",
         text="Threads that compute a trajectory.  [default: one per processor]",
@@ -171,8 +248,18 @@ _FLAGS = [
 OUTPUT_PARAMS: list[click.Parameter] = [*_FLAGS]
 
 
+def output_params(taken: Iterable[click.Parameter]) -> list[click.Parameter]:
+    """The output flags, without those whose words a verb has taken for itself."""
+    words = {word for param in taken for word in param.opts}
+    return [param for param in OUTPUT_PARAMS if not words & set(param.opts)]
+
+
 def output_of(ctx: click.Context) -> Output:
     """What the output flags say."""
-    said: dict[str, Any] = {param.name or "": ctx.params[param.name or ""] for param in _FLAGS}
+    said: dict[str, Any] = {
+        param.name or "": ctx.params[param.name or ""]
+        for param in _FLAGS
+        if param.name in ctx.params
+    }
     path = said.pop("path")
     return Output(path and file_name(path), **said)

@@ -73,7 +73,7 @@ class Report:
         if self.form == "json":
             text = _json(document)
         elif terminal or self.color == "always":
-            text = _drawn(parts, _width(terminal), self._colored(terminal))
+            text = drawn_report(parts, _width(terminal), self._colored(terminal))
         else:
             text = plain(parts)
         _write_text(text, terminal)
@@ -181,7 +181,8 @@ def _columns(table: ReportTable) -> list[str]:
     ]
 
 
-def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
+def drawn_report(parts: Sequence[Part], width: int, color: bool) -> str:
+    """The parts as a terminal of this width shows them."""
     blocks = [_blocks(part, width) if isinstance(part, ReportTable) else [] for part in parts]
     needed = max((block.width for each in blocks for block in each), default=0)
 
@@ -236,6 +237,11 @@ def _write_file(path: str, text: str) -> None:
 def _write_text(text: str, terminal: bool) -> None:
     """A terminal gets what it can show, a pipe the same bytes everywhere."""
     stream = standard_output()
+    if terminal:
+        from robolin.terminal.pager import paged
+
+        if paged(text, stream):
+            return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(text)

@@ -11,8 +11,10 @@ from robolin.answering.inquiry import ArmSource
 from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.flags.model_flags import model_options
 from robolin.cli.reports.report import Part, Report, ReportTable, TextLines, report_options
+from robolin.terminal.numbers import ROUNDING, is_rounding
 from robolin.wording import counted
 
+_INERTIAS = ("x", "y", "z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 
 
@@ -20,7 +22,7 @@ _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "arma
 @model_options
 @report_options
 def command(model: ArmSource, report: Report) -> None:
-    """An arm laid open: tree, joints, masses and the contract.
+    """An arm laid open: tree, joints, masses, inertias and the contract.
 
     Shows what every other verb would work on under the same model flags, and what of the file it
     would leave aside.
@@ -52,6 +54,12 @@ def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
         [_link(row) for row in found["links"]],
         frozenset({"mass"}),
         "Moving links, base to tip",
+    )
+    yield ReportTable(
+        ("link", *_INERTIAS),
+        [_inertia(row) for row in found["links"]],
+        frozenset(_INERTIAS),
+        "Centres of mass [m] from the link's joint, and inertias [kg·m²] about them, in link axes",
     )
     if found["loops"]:
         yield ReportTable(
@@ -90,6 +98,15 @@ def _joint(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _link(row: Mapping[str, Any]) -> tuple[str, ...]:
     return row["name"], row["joint"], _figure(row["mass"]), ", ".join(row["merged"])
+
+
+def _inertia(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where the mass of a link is and how it resists turning; rounding is shown as such."""
+    cells = []
+    for values in (row["com"], row["inertia"]):
+        largest = max(map(abs, values))
+        cells += [ROUNDING if is_rounding(x, largest) else _figure(x) for x in values]
+    return (row["name"], *cells)
 
 
 def _figure(value: float | None) -> str:

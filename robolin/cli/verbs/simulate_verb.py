@@ -45,6 +45,6 @@ def _write(out: Output, answer: Result | ResultStream) -> None:
     from robolin.results.result import Result
     from robolin.terminal.top_rows import some_rows
 
-    if out.form_written() == "table" and isinstance(answer, Result):
+    if out.form_written() == "table" and not out.summary and isinstance(answer, Result):
         answer = some_rows(answer)
     out.write(answer)

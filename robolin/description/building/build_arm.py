@@ -68,7 +68,7 @@ def build(
     """
     if options.floating_base:
         raise_all([*floating_problems(description)])
-        description = floated(description)
+        description = floated(description, options.base_joint)
     tree = tree_of(description)
     raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
     selection = select(tree, options)

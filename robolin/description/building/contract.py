@@ -92,7 +92,7 @@ def _gravity(arm: Arm, floats: bool) -> str:
 def _base(options: ModelOptions, root: str) -> str:
     base = options.base
     if options.floating_base:
-        return "floating: joint 'base' between the world and " + (
+        return f"{options.base_joint}: joint 'base' between the world and " + (
             f"link '{base}'; joints inboard of it are rigid and what they carry moves along"
             if base
             else "the root link"

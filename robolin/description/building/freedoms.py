@@ -10,6 +10,7 @@ from robolin.arm import HERE, PARTS, GroupKind, Joint, JointKind, Pose, Vector3
 from robolin.description.building.merge import unit
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 from robolin.errors import RobolinError, UsageError
+from robolin.wording import did_you_mean
 
 FLOATING_BASE = "base"
 WORLD = "world"
@@ -68,12 +69,21 @@ def _axes(joint: JointEntry, kind: GroupKind) -> dict[str, Vector3]:
     return {"x": unit(x), "y": unit(y), "z": normal}
 
 
-def floated(description: Description) -> Description:
-    """The description with a floating joint between the world and what was its root."""
+def base_joint_of(option: str, kind: str | None) -> GroupKind:
+    """What the joint under the base is: floating unless another kind is named."""
+    for known in PARTS:
+        if kind in (None, known):
+            return known
+    message = f"{option}: a base cannot be {kind!r}"
+    raise UsageError(message, hint=did_you_mean(str(kind), [*PARTS], f"one of {', '.join(PARTS)}"))
+
+
+def floated(description: Description, kind: GroupKind = "floating") -> Description:
+    """The description with a joint of this kind between the world and what was its root."""
     place = description.places.get("robot", Place(description.source))
     names = {link.name for link in description.links}
     world = WORLD if WORLD not in names else f"{WORLD} around {description.root}"
-    joint = JointEntry(FLOATING_BASE, "floating", world, description.root, place)
+    joint = JointEntry(FLOATING_BASE, kind, world, description.root, place, axis=(0.0, 0.0, 1.0))
     return replace(
         description,
         root=world,

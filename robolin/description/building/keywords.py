@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from typing import Any, TypedDict, get_args
 
 from robolin.arm import ORIGIN, Vector3, Wrench, WrenchModel
+from robolin.description.building.freedoms import base_joint_of
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.errors import UsageError, raise_all
 from robolin.wording import did_you_mean, quoted
@@ -32,6 +33,7 @@ class Keywords(TypedDict, total=False):
     armature: Mapping[str, float] | None
     joints: Sequence[str] | None
     floating_base: bool
+    base_joint: str | None
     open_loops: bool
     strict: bool
     xacro_args: Mapping[str, object] | None
@@ -52,7 +54,9 @@ def model_options(keywords: Keywords) -> ModelOptions:
         friction_velocity=None if velocity is None else _number("friction_velocity", velocity),
         armature=_values("armature", keywords.get("armature")),
         joints=_joints(keywords.get("joints")),
-        floating_base=_switch("floating_base", keywords.get("floating_base", False)),
+        floating_base=_switch("floating_base", keywords.get("floating_base", False))
+        or keywords.get("base_joint") is not None,
+        base_joint=base_joint_of("base_joint", keywords.get("base_joint")),
         open_loops=_switch("open_loops", keywords.get("open_loops", False)),
         strict=_switch("strict", keywords.get("strict", False)),
         xacro_args={

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robolin.arm import Vector3, Wrench
+from robolin.description.building.freedoms import base_joint_of
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.errors import UsageError
 from robolin.number_texts import Figure, FlagText, named, number, numbers, text_of
@@ -31,7 +32,8 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
         else number(FlagText("--friction-velocity", velocity), velocity),
         armature=_armature(texts),
         joints=None if joints is None else tuple(name.strip() for name in joints.split(",")),
-        floating_base=bool(texts.get("floating-base")),
+        floating_base=bool(texts.get("floating-base")) or "base-joint" in texts,
+        base_joint=base_joint_of("--base-joint", texts.get("base-joint")),
         open_loops=bool(texts.get("open-loops")),
         strict=bool(texts.get("strict")),
         xacro_args=_pairs("xacro-arg", ":=", texts),
@@ -60,7 +62,8 @@ def texts_of_options(options: ModelOptions) -> dict[str, Any] | None:
         else text_of(options.friction_velocity),
         "armature": [text_of({name: value}) for name, value in options.armature.items()],
         "joints": None if options.joints is None else text_of(options.joints),
-        "floating-base": options.floating_base,
+        "floating-base": options.floating_base and options.base_joint == "floating",
+        "base-joint": None if options.base_joint == "floating" else options.base_joint,
         "open-loops": options.open_loops,
         "strict": options.strict,
         "xacro-arg": [f"{name}:={value}" for name, value in options.xacro_args.items()],

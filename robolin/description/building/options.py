@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from robolin.arm import ORIGIN, Vector3, Wrench
+from robolin.arm import ORIGIN, GroupKind, Vector3, Wrench
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class ModelOptions:
     armature: Mapping[str, float] = field(default_factory=dict)
     joints: tuple[str, ...] | None = None
     floating_base: bool = False
+    base_joint: GroupKind = "floating"
     open_loops: bool = False
     strict: bool = False
     xacro_args: Mapping[str, str] = field(default_factory=dict)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import prod
 from pathlib import Path
 
 from robolin.description.model import Finding, Place
@@ -16,6 +17,10 @@ from robolin.errors import FileError, RobolinError
 _FOLDERS = {"mesh": "meshdir", "hfield": "assetdir", "skin": "assetdir", "texture": "texturedir"}
 _OPENING = ("include", "mesh", "hfield", "skin", "model")
 _MOST_FILES = 2000
+# elements that stand for many, and how many bodies and geoms may come of a file: MuJoCo's time
+# grows with their square
+_COPYING = ("replicate", "composite", "flexcomp")
+_MOST_PARTS = 8000
 
 
 @dataclass
@@ -59,6 +64,10 @@ def _scan(files: ModelFiles, text: bytes, shown: str, name: str) -> Element | No
     root, findings = parse_xml(text, shown)
     files.findings += findings
     files.digests[name] = sha256(text).hexdigest()
+    if root is not None and _parts(root) > _MOST_PARTS:
+        hint = "an arm has a few hundred; is this a whole scene?"
+        message = f"it stands for more than {_MOST_PARTS} bodies and geoms"
+        raise RobolinError(message, where=shown, hint=hint)
     for part in _walk(root) if root is not None else ():
         if "name" in part.attributes:
             place = Place(shown, part.line)
@@ -70,6 +79,16 @@ def _walk(root: Element) -> Iterator[Element]:
     yield root
     for part in root.children:
         yield from _walk(part)
+
+
+def _parts(part: Element) -> float:
+    """How many bodies and geoms come of an element."""
+    inside = sum(map(_parts, part.children)) + (part.tag in ("body", "geom", *_COPYING))
+    if part.tag not in _COPYING:
+        return inside
+    counts = part.attributes.get("count", "1").split()
+    # what is no number is refused by MuJoCo
+    return inside * prod(float(count) if count.isdecimal() else 1.0 for count in counts)
 
 
 def _directories(part: Element) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from typing import get_args
 
 from robolin.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
 from robolin.description.finding_limits import limited
+from robolin.description.joint_pairs import parallel_axes, taken_in_two
 from robolin.description.model import (
     Description,
     Finding,
@@ -44,9 +45,11 @@ KINDS: dict[str, Kind] = {**{kind: kind for kind in get_args(Kind)}, "ball": "sp
 # what a joint of a kind has no use for
 USELESS = {"fixed": ("axis", "limit", "dynamics", "mimic"), "floating": ("axis",)}
 USELESS["spherical"] = USELESS["floating"]
-JOINT_PARTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
+USELESS["cylindrical"] = ("limit",)
+JOINT_PARTS = ("parent", "child", "origin", "axis", "axis2", "limit", "dynamics", "mimic")
 WORLD = "world"
 DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)
+SECOND_AXIS: Vector3 = (0.0, 1.0, 0.0)
 PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -84,10 +87,11 @@ def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
             what = f"<{part.tag}> in the robot"
             note_unknown(part, part.tag, what, ("link", "joint", "transmission"), notes)
     root, findings = check_structure(links, joints, notes.at(robot))
-    notes.findings += findings
+    notes.findings += [*findings, *parallel_axes(joints)]
+    frames, joints = taken_in_two(joints)
     return Description(
         name=name,
-        links=tuple(links),
+        links=(*links, *frames),
         joints=tuple(joints),
         root=root or "",
         source=notes.source,
@@ -188,7 +192,8 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
     kind = _kind(element, owner, notes)
     parts = children(element, owner, JOINT_PARTS, notes)
     places: dict[str, Place] = {tag: notes.at(part) for tag, part in parts.items()}
-    for tag in [tag for tag in USELESS.get(kind, ()) if tag in parts]:
+    useless = USELESS.get(kind, ()) if kind == "universal" else (*USELESS.get(kind, ()), "axis2")
+    for tag in [tag for tag in useless if tag in parts]:
         notes.ignore(f"{tag} of a {kind} joint")
         del parts[tag]
     if element.attributes.get("type") in ("revolute", "prismatic") and "limit" not in parts:
@@ -203,6 +208,7 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
         place=notes.at(element),
         pose=_pose(parts.get("origin"), owner, notes),
         axis=_axis(parts.get("axis"), owner, notes),
+        axis2=_axis(parts.get("axis2"), owner, notes, SECOND_AXIS),
         limits=_limits(parts.get("limit"), owner, notes),
         damping=damping,
         friction=friction,
@@ -233,16 +239,18 @@ def _end(end: str, parts: dict[str, Element], joint: Element, owner: str, notes:
     return name_of(parts[end], f"<{end}> of {owner}", notes, "link")
 
 
-def _axis(element: Element | None, owner: str, notes: Notes) -> Vector3:
+def _axis(
+    element: Element | None, owner: str, notes: Notes, default: Vector3 = DEFAULT_AXIS
+) -> Vector3:
     if element is None:
-        return DEFAULT_AXIS
+        return default
     check_attributes(element, owner, ("xyz",), notes)
     if "xyz" not in element.attributes:
         hint = 'write <axis xyz="0 0 1"/>'
-        notes.error("missing-attribute", element, f"{owner}: axis xyz is missing", hint)
-    axis = vector(element, "xyz", owner, notes, DEFAULT_AXIS)
+        notes.error("missing-attribute", element, f"{owner}: {element.tag} xyz is missing", hint)
+    axis = vector(element, "xyz", owner, notes, default)
     if axis == ORIGIN:
-        message = f"{owner}: axis xyz {shown(element.attributes['xyz'])} has no direction"
+        message = f"{owner}: {element.tag} xyz {shown(element.attributes['xyz'])} has no direction"
         notes.error("zero-axis", element, message, "a joint moves along or about a non-zero axis")
     return axis
 

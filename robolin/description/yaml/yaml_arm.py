@@ -26,6 +26,7 @@ from typing import cast
 
 from robolin.arm import Inertia, Vector3
 from robolin.description.finding_limits import limited
+from robolin.description.joint_pairs import parallel_axes, taken_in_two
 from robolin.description.model import (
     Description,
     Finding,
@@ -38,7 +39,14 @@ from robolin.description.model import (
 from robolin.description.structure import check_structure
 from robolin.description.yaml.dh import DH_KEYS, read_table
 from robolin.description.yaml.yaml_fields import Fields, fields_of, named
-from robolin.description.yaml.yaml_joint import KINDS, MOTION_KEYS, Written, pose_of, with_motion
+from robolin.description.yaml.yaml_joint import (
+    KINDS,
+    MOTION_KEYS,
+    PAIRS,
+    Written,
+    pose_of,
+    with_motion,
+)
 from robolin.description.yaml.yaml_loops import check_loops, read_loops
 from robolin.description.yaml.yaml_nodes import read_nodes, shown
 from robolin.description.yaml.yaml_shapes import shaped_inertia
@@ -46,7 +54,7 @@ from robolin.wording import closest
 
 PROSE_KEYS = ("description", "source", "licence")
 ARM_KEYS = ("robolin", "name", *PROSE_KEYS, "gravity", "joints", "dh", "links", "loops")
-JOINT_KEYS = ("name", "type", "parent", "child", "origin", "axis", *MOTION_KEYS)
+JOINT_KEYS = ("name", "type", "parent", "child", "origin", "axis", "axis2", *MOTION_KEYS)
 LINK_KEYS = ("name", "mass", "com", "inertia", "density", "shape")
 MOMENT_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 FORMAT_VERSION = "1"
@@ -66,14 +74,15 @@ def read_yaml(text: bytes, source: str) -> Reading:
     root = None
     if arm.has("links") and (arm.has("joints") or arm.has("dh")):
         root, structural = check_structure(links, written.joints, arm.node.place)
-        findings += structural
+        findings += [*structural, *parallel_axes(written.joints)]
+    frames, joints = taken_in_two(written.joints)
     loops = read_loops(arm)
     findings += check_loops(loops, links)
     prose = {key: arm.text(key) for key in PROSE_KEYS}
     description = Description(
         name=arm.text("name"),
-        links=tuple(links),
-        joints=tuple(written.joints),
+        links=(*links, *frames),
+        joints=tuple(joints),
         root=root or "",
         source=source,
         digest=sha256(text).hexdigest(),
@@ -115,7 +124,7 @@ def _read_joints(arm: Fields, listed: Collection[str]) -> Written:
 def _joint(fields: Fields) -> JointEntry:
     """Where a joint sits and how it can move."""
     fields.need("name", "type", "parent", "child")
-    kind = fields.choice("type", KINDS, "unknown-joint-type")
+    kind = fields.choice("type", (*KINDS, *PAIRS), "unknown-joint-type")
     return JointEntry(
         name=fields.text("name"),
         kind=cast(Kind, kind or "revolute"),
@@ -124,21 +133,22 @@ def _joint(fields: Fields) -> JointEntry:
         place=fields.node.place,
         pose=pose_of(fields),
         axis=_axis(fields, kind),
-        places={key: fields.place(key) for key in ("parent", "child", "axis", "origin")},
+        axis2=_axis(fields, kind, "axis2") if kind == "universal" else (0.0, 1.0, 0.0),
+        places={key: fields.place(key) for key in ("parent", "child", "axis", "axis2", "origin")},
     )
 
 
-def _axis(fields: Fields, kind: str) -> Vector3:
+def _axis(fields: Fields, kind: str, key: str = "axis") -> Vector3:
     """The axis, needed by a joint that moves and looked at unless the joint has none."""
     axis = (1.0, 0.0, 0.0)
     if kind in ("fixed", "floating", "spherical"):
         return axis
     if kind:
-        fields.need("axis", hint="the direction it turns about or slides along: axis: [0, 0, 1]")
-    axis = fields.vector("axis", default=axis)
+        fields.need(key, hint=f"the direction it turns about or slides along: {key}: [0, 0, 1]")
+    axis = fields.vector(key, default=axis)
     if not any(axis):
-        message = f"{fields.what}: axis is zero and has no direction"
-        fields.error("zero-axis", fields.place("axis"), message, "for example axis: [0, 0, 1]")
+        message = f"{fields.what}: {key} is zero and has no direction"
+        fields.error("zero-axis", fields.place(key), message, f"for example {key}: [0, 0, 1]")
     return axis
 
 

@@ -11,7 +11,8 @@ from robolin.description.yaml.yaml_fields import Fields
 from robolin.geometry.rotations import rotation_from_rpy
 
 KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "spherical", "fixed")
-TURNING = ("revolute", "continuous")
+PAIRS = ("universal", "cylindrical")
+TURNING = ("revolute", "continuous", "universal")
 ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MIMIC_KEYS = ("joint", "ratio", "offset")
@@ -48,6 +49,11 @@ def with_motion(joint: JointEntry, fields: Fields, written: Written) -> JointEnt
         _set_aside(fields, ("axis",), "a floating joint moves along and about all axes", written)
     if joint.kind == "spherical":
         _set_aside(fields, ("axis",), "a spherical joint turns about all axes", written)
+    if joint.kind != "universal":
+        _set_aside(fields, ("axis2",), "only a universal joint has a second axis", written)
+    if joint.kind == "cylindrical":
+        why = "one number cannot limit both metres and radians"
+        _set_aside(fields, ("limits",), why, written)
     return replace(
         joint,
         limits=_limits(fields, joint.kind, written),

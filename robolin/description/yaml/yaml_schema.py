@@ -7,7 +7,7 @@ from typing import Any
 
 from robolin.description.yaml.dh import CONVENTIONS, DH_KEYS, DH_KINDS, ROW_KEYS, TOOL_KEYS
 from robolin.description.yaml.yaml_arm import ARM_KEYS, JOINT_KEYS, LINK_KEYS, MOMENT_KEYS
-from robolin.description.yaml.yaml_joint import KINDS, LIMIT_KEYS, MIMIC_KEYS, ORIGIN_KEYS
+from robolin.description.yaml.yaml_joint import KINDS, LIMIT_KEYS, MIMIC_KEYS, ORIGIN_KEYS, PAIRS
 from robolin.description.yaml.yaml_loops import END_KEYS, LOOP_KEYS
 from robolin.description.yaml.yaml_loops import KINDS as LOOP_KINDS
 from robolin.description.yaml.yaml_shapes import CYLINDER_KEYS, SHAPE_KEYS
@@ -38,6 +38,7 @@ _VALUES: Mapping[str, Schema] = {
     "xyz": {**_VECTOR, "description": "m"},
     "com": {**_VECTOR, "description": "centre of mass in the link's frame, m"},
     "axis": {**_VECTOR, "description": "in the joint's frame; its length does not matter"},
+    "axis2": {**_VECTOR, "description": "the second axis of a universal joint, at q = 0"},
     "rpy": {**_TURN, "description": "roll, pitch, yaw about fixed axes"},
     "box": {**_VECTOR, "description": "edges along x, y and z, m"},
     "mass": {**_NUMBER, "description": "kg"},
@@ -54,7 +55,7 @@ def yaml_schema() -> Schema:
         "mimic": _mapping(MIMIC_KEYS, ("joint",)),
         "origin": origin,
     }
-    kinds, row_kinds = {"type": {"enum": [*KINDS]}}, {"type": {"enum": [*DH_KINDS]}}
+    kinds, row_kinds = {"type": {"enum": [*KINDS, *PAIRS]}}, {"type": {"enum": [*DH_KINDS]}}
     joint = _mapping(JOINT_KEYS, ("name", "type", "parent", "child"), {**motion, **kinds})
     row = _mapping(ROW_KEYS, ("name", "type", "a", "alpha"), {**motion, **row_kinds})
     tool = _mapping(TOOL_KEYS, inner={"origin": origin})

@@ -1,0 +1,121 @@
+"""robolin plot: pictures of stored results, of what differs between two, and of arms."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import click
+
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag
+from robolin.cli.flags.model_flags import file_name
+from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from robolin.pictures.panels import Panel
+    from robolin.results.result import Result
+
+_EXTENSIONS = (".svg", ".png", ".pdf")
+
+_PARAMS = [
+    RobotFile(["source"], metavar="RESULT|ARM"),
+    click.Argument(["other"], metavar="[RESULT]", required=False),
+    flag(
+        "--only",
+        section=METHOD,
+        multiple=True,
+        metavar="ARRAY",
+        help="Draw this array; may be repeated.  [default: what the verb is mostly asked for]",
+    ),
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        metavar="FILE",
+        required=True,
+        help="The picture: .svg, .png or .pdf picks the format.",
+    ),
+]
+
+
+@click.command("plot", cls=VerbCommand, params=_PARAMS)
+def command(source: str, other: str | None, only: tuple[str, ...], path: str) -> None:
+    """A picture of a stored result, or of an arm.
+
+    Joint quantities are drawn over time with their limits and the worst margin, matrices as heat
+    maps with names, poles in the plane, responses over frequency or time.  Of two results it is
+    what the first has more than the second.  Of an arm it is its mass matrix and the torques that
+    hold it, at its zero position.  The same data give the same bytes.  Needs matplotlib.
+
+    \\b
+    Example:
+      robolin plot motion.npz -o motion.svg
+      robolin plot new.npz old.npz --only tau -o difference.png
+      robolin plot panda -o panda.pdf
+    """
+    from robolin.files.apart import require_apart
+    from robolin.files.atomic import replacing
+    from robolin.pictures.draw import drawn_panels, picture_bytes
+
+    extension = PurePath(file_name(path)).suffix.lower()
+    if extension not in _EXTENSIONS:
+        hint = f"use {', '.join(_EXTENSIONS)}"
+        raise UsageError("the extension does not say what to draw", where=path, hint=hint)
+    require_apart(path, [name for name in (source, other) if name])
+    found = _results(source, other)
+    title = (
+        f"{source} less {other}"
+        if other
+        else " and ".join(dict.fromkeys(f"{result.verb}" for result in found)) + f": {source}"
+    )
+    drawn = picture_bytes(drawn_panels(_panels(found, only), title), extension[1:])
+    with replacing(path) as stream:
+        stream.write(drawn)
+
+
+def _panels(found: list[Result], only: tuple[str, ...]) -> list[Panel]:
+    """The panels of all results; an array that none of them has is refused."""
+    from robolin.pictures.result_panels import panels_of
+
+    known = [array.name for result in found for array in result.arrays]
+    for name in only:
+        if name not in known:
+            hint = f"arrays here are {', '.join(known)}"
+            raise UsageError(f"there is no array '{name}'", where="--only", hint=hint)
+    wanted = {i: [name for name in only if name in result] for i, result in enumerate(found)}
+    return [
+        panel
+        for i, result in enumerate(found)
+        if wanted[i] or not only
+        for panel in panels_of(result, wanted[i])
+    ]
+
+
+def _results(source: str, other: str | None) -> list[Result]:
+    """What is to be drawn: a stored result, a difference of two, or answers about an arm."""
+    from robolin.answering.answer import answer
+    from robolin.description.load import load
+
+    if not _is_stored(source):
+        if other is not None:
+            hint = "two stored results are compared; `robolin diff` compares two arms"
+            raise UsageError("is no stored result", where=source, hint=hint)
+        arm = load(file_name(source))
+        return [answer(arm, verb) for verb in ("inverse", "mass-matrix")]
+    first = _stored(source)
+    return [first if other is None else first - _stored(other)]
+
+
+def _is_stored(path: str) -> bool:
+    from robolin.files.formats import FORMATS, format_named
+
+    return format_named(path) in FORMATS
+
+
+def _stored(path: str) -> Result:
+    from robolin.answering.answer import gathered
+    from robolin.files.stored import open_stored
+
+    with open_stored(file_name(path)) as stored:
+        return gathered(stored.result_stream())

@@ -1,0 +1,72 @@
+"""What is drawn of a result, as plain data: curves, bars, matrices and points in the plane.
+
+Every number is one of the result's own, but for times of dates, which count from the first, and
+the condition of a mass matrix, which is worked out here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robolin.arrays import Numbers
+from robolin.pictures.joint_bounds import NO_BOUNDS, Bounds, Closest
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One line: y over the panel's x, at the rows that are kept."""
+
+    name: str
+    x: Numbers
+    y: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class CurvePanel:
+    """Curves over time, rows or frequencies; limits and the closest approach where one has them."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: tuple[Curve, ...]
+    bounds: Bounds = NO_BOUNDS
+    closest: Closest | None = None
+    closest_x: float = 0.0
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class BarPanel:
+    """One number per name, with its limits."""
+
+    title: str
+    y_label: str
+    names: tuple[str, ...]
+    values: Numbers
+    bounds: tuple[Bounds, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixPanel:
+    """A matrix with names on both axes."""
+
+    title: str
+    unit: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class PlanePanel:
+    """Complex numbers, such as poles; in rows along a motion where x says when."""
+
+    title: str
+    unit: str
+    values: Numbers
+    x_label: str = ""
+    x: Numbers | None = None
+
+
+Panel = CurvePanel | BarPanel | MatrixPanel | PlanePanel

@@ -1,0 +1,123 @@
+"""Answers cut down to what somebody wants to read."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from robolin.terminal import pager, progress
+from robolin.terminal.progress import RowProgress
+from tests.cli.command import answered, robolin
+
+Q = ("--q", "0.3,-0.7")
+
+
+def test_only_some_arrays_are_shown() -> None:
+    """--only leaves the arrays it names, in every form of standard output."""
+    whole = answered("linearize-forward", "two-link", *Q)
+    some = answered("linearize-forward", "two-link", *Q, "--only", "dqdd_dq", "--only", "qdd")
+    kept = [i for i, name in enumerate(whole.rows[0]) if "dqdd_d" not in name or "dqdd_dq/" in name]
+    assert some.rows == [[row[i] for i in kept] for row in whole.rows]
+    table = answered("linearize-forward", "two-link", *Q, "--only", "qdd", "--format", "table").out
+    assert "qdd [rad/s²]" in table
+    assert "dqdd" not in table
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (("--only", "tua"), "arrays here are tau"),
+        (("--only", "tau", "-o", "x.npz"), "a file holds every array"),
+        (("--summary", "--format", "csv"), "a summary is no CSV"),
+    ],
+)
+def test_wrong_wishes_are_refused(
+    args: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An array that is not there, a file without some arrays and a summary as CSV are refused."""
+    monkeypatch.chdir(tmp_path)
+    ran = robolin("inverse", "two-link", *args)
+    assert ran.code == library.UsageError.exit_code
+    assert message in ran.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("chunk", ["3", "100"])
+def test_a_summary_has_the_extremes_of_all_rows(tmp_path: Path, chunk: str) -> None:
+    """The smallest and the largest number of each array and their places are those of all rows."""
+    motion = tmp_path / "motion.csv"
+    q = np.random.default_rng(5).standard_normal((10, 2))
+    lines = [f"{0.1 * i},{a},{b}" for i, (a, b) in enumerate(q)]
+    motion.write_text("\n".join(["time,shoulder/position,elbow/position", *lines]))
+    asked = ("mass-matrix", "two-link", "--trajectory", motion, "--chunk-rows", chunk)
+    found = json.loads(answered(*asked, "--summary", "--format", "json").out)
+    values = library.mass_matrix(library.load("two-link"), q)
+    (told,) = found["arrays"]
+    names = ("shoulder", "elbow")
+    assert found["rows"] == 10
+    for key, place in (("smallest", values.argmin()), ("largest", values.argmax())):
+        row, i, j = np.unravel_index(place, values.shape)
+        assert told[key]["value"] == values[row, i, j]
+        assert told[key]["entry"] == f"mass_matrix/{names[i]}/{names[j]}"
+        assert told[key]["row"] == row + 1
+    file = tmp_path / "m.npz"
+    shown = answered(*asked, "--summary", "-o", file).out
+    assert "10 rows" in shown
+    assert np.array_equal(np.load(file)["mass_matrix"], values)
+
+
+def test_inspect_tells_where_the_mass_is() -> None:
+    """Centres of mass and inertias stand in the report of an arm."""
+    shown = answered("inspect", "two-link").out
+    link = library.load("two-link").links[0]
+    lines = shown.partition("Centres of mass")[2].splitlines()
+    row = next(line.split() for line in lines if "upper" in line)
+    assert [float(cell) for cell in row[1:]] == pytest.approx(
+        [*link.inertia.com, *link.inertia.rotary], rel=1e-5
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals here")
+def test_long_texts_are_paged_for_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit goes to the pager if a person watches, and to nobody else's."""
+    ours, theirs = os.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("PAGER", f"{sys.executable} -c 'import sys; {_keep(tmp_path)}'")
+    monkeypatch.setenv("LINES", "24")
+    monkeypatch.setenv("COLUMNS", "80")
+    with os.fdopen(theirs, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stdin", terminal)
+        assert pager.paged("ä line\n" * 100, terminal)
+        assert (tmp_path / "kept").read_text("utf-8") == "ä line\n" * 100
+        assert not pager.paged("line\n" * 5, terminal)
+        with (tmp_path / "file").open("w") as file:
+            assert not pager.paged("line\n" * 100, file)
+        monkeypatch.setenv("PAGER", "cat")
+        assert not pager.paged("line\n" * 100, terminal)
+    os.close(ours)
+
+
+def _keep(folder: Path) -> str:
+    return f'open(r"{folder / "kept"}", "wb").write(sys.stdin.buffer.read())'
+
+
+def test_a_log_hears_of_long_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no bar is drawn, a line tells rows, share and time left, and not too often."""
+    clock = iter(range(0, 1_000, 10))
+    monkeypatch.setattr(progress, "monotonic", lambda: float(next(clock)))
+    told: list[str] = []
+    with RowProgress(False, told.append) as job:
+        job.begin(1_000)
+        for step in range(1, 10):
+            job.add(500, 100 * step)
+    assert told == [
+        "1,500 rows, 50 rows/s, 30%, about 70 s left",
+        "3,000 rows, 50 rows/s, 60%, about 40 s left",
+        "4,500 rows, 50 rows/s, 90%, about 10 s left",
+    ]

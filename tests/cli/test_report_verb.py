@@ -1,0 +1,73 @@
+"""robolin report: which pages it writes, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import ROOT, answered, robolin
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i * 0.1},{0.1 * i},{-0.2 * i}\n" for i in range(5))
+    Path("motion.csv").write_text("time,shoulder/position,elbow/position\n" + rows)
+
+
+def test_a_page_of_an_arm_in_motion() -> None:
+    """The page is written where it is asked for, and says what was assumed."""
+    ran = answered(
+        *("report", "two-link", "--trajectory", "motion.csv", "--verify-states", "0"),
+        *("-o", "page.html"),
+    )
+    page = Path("page.html").read_text("utf-8")
+    assert "no velocity columns, so they are taken as 0" in ran.err
+    assert page.startswith("<!doctype html>")
+    assert "5 rows" in page
+    assert "SHA-256 of motion.csv" in page
+
+
+def test_two_stored_results_side_by_side() -> None:
+    """What differs between results is on the page, entry by entry."""
+    for name, load in (("a.npz", "0"), ("b.npz", "1")):
+        answered("inverse", "two-link", "--payload", f"tip:{load}", "-o", name)
+    answered("report", "a.npz", "b.npz")
+    page = Path("report.html").read_text("utf-8")
+    assert "Every entry that differs" in page
+    assert "shoulder/effort" in page
+
+
+def test_files_with_hostile_names() -> None:
+    """Names of files are text on the page, whatever they contain."""
+    nasty = "x<img src=x onerror=alert(1)>\x1b\u202e"
+    for kind in ("csv", "yaml"):
+        source = Path("motion.csv") if kind == "csv" else ROOT / "models" / "two-link.yaml"
+        Path(f"{nasty}.{kind}").write_bytes(source.read_bytes())
+    answered(
+        *("report", f"{nasty}.yaml", "--trajectory", f"{nasty}.csv", "--verify-states", "0", "-q")
+    )
+    page = Path("report.html").read_text("utf-8")
+    assert "<img" not in page
+    assert not {c for c in page if c != "\n" and not c.isprintable()}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["two-link", "two-link", "two-link"], "3 are too many"),
+        (["two-link", "-o", "page.pdf"], "the page is written to .html"),
+        (["two-link", "a.npz"], "an arm and a stored result"),
+        (["a.npz", "--q", "0,0"], "has no effect here"),
+        (["two-link", "-o", "nowhere/page.html"], "there is no folder"),
+        (["four-bar", "--trajectory", "motion.csv"], "'pivot/position' are missing"),
+        (["two-link", "--trajectory", "motion.csv", "--q", "0,0"], "cannot go together"),
+    ],
+)
+def test_what_makes_no_page(words: list[str], said: str) -> None:
+    """Wrong requests are refused in words, and leave no file behind."""
+    ran = robolin("report", *words)
+    assert ran.code in (2, 3, 4), ran.err
+    assert said in ran.err
+    assert not list(Path().glob("*.html"))

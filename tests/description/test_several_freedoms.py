@@ -1,0 +1,120 @@
+"""Universal, cylindrical and spherical joints, in URDF and YAML, against Pinocchio's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.description.yaml.yaml_arm import read_yaml
+from tests.dynamics.running import gap
+from tests.robots import random_states
+
+LINKS = ("a", "b", "c")
+JOINTS = {
+    "u": ("universal", "ground", "a", (0.1, 0.0, 0.2)),
+    "s": ("spherical", "a", "b", (0.0, 0.1, 0.4)),
+    "c": ("cylindrical", "b", "c", (0.2, 0.0, 0.3)),
+}
+AXIS, AXIS2 = (1.0, 0.0, 2.0), (0.0, 1.0, 1.0)
+NAMES = ("u:axis", "u:axis2", "s:rx", "s:ry", "s:rz", "c:slide", "c:turn")
+
+
+def urdf(ball: str = "spherical") -> str:
+    inertia = '<inertia ixx="0.05" iyy="0.06" izz="0.04" ixy="0" ixz="0" iyz="0"/>'
+    body = f'<inertial><origin xyz="0.1 0.05 0.2"/><mass value="2"/>{inertia}</inertial>'
+    links = "".join(f'<link name="{name}">{body}</link>' for name in LINKS)
+    axes = {
+        "universal": '<axis xyz="1 0 2"/><axis2 xyz="0 1 1"/>',
+        "spherical": "",
+        "cylindrical": '<axis xyz="1 0 2"/>',
+    }
+    joints = "".join(
+        f'<joint name="{name}" type="{ball if kind == "spherical" else kind}">'
+        f'<parent link="{up}"/><child link="{down}"/>'
+        f'<origin xyz="{" ".join(map(str, at))}"/>{axes[kind]}</joint>'
+        for name, (kind, up, down, at) in JOINTS.items()
+    )
+    return f'<robot name="pairs"><link name="ground"/>{links}{joints}</robot>'
+
+
+def yaml() -> str:
+    axes = {"universal": ", axis: [1, 0, 2], axis2: [0, 1, 1]", "cylindrical": ", axis: [1, 0, 2]"}
+    joints = [
+        f"  - {{name: {name}, type: {kind}, parent: {up}, child: {down}, "
+        f"origin: {{xyz: {list(at)}}}{axes.get(kind, '')}}}"
+        for name, (kind, up, down, at) in JOINTS.items()
+    ]
+    links = [
+        f"  - {{name: {name}, mass: 2, com: [0.1, 0.05, 0.2], "
+        "inertia: {ixx: 0.05, iyy: 0.06, izz: 0.04}}"
+        for name in LINKS
+    ]
+    return "\n".join(["robolin: 1", "name: pairs", "joints:", *joints, "links:", *links, ""])
+
+
+@pytest.fixture(scope="module")
+def arm() -> Arm:
+    return robolin.load(yaml().encode())
+
+
+def test_files_say_the_same(arm: Arm) -> None:
+    """URDF and YAML make one arm, with a freedom by name for each; a ball is spherical."""
+    others = [robolin.load(urdf(ball).encode()) for ball in ("spherical", "ball")]
+    assert arm.joint_names == NAMES
+    for other in others:
+        assert other.links_tip_to_base == arm.links_tip_to_base
+        assert other.groups == arm.groups
+
+
+def test_pinocchio_agrees(arm: Arm) -> None:
+    """Torques and accelerations are Pinocchio's, with its universal and spherical joints.
+
+    1e-12 for sums, and 1e-15 of the mass matrix's condition where it is divided by, ten times.
+    """
+    pin = pytest.importorskip("pinocchio")
+    unit, second = (np.array(axis) / np.linalg.norm(axis) for axis in (AXIS, AXIS2))
+    slide = pin.JointModelComposite(pin.JointModelPrismaticUnaligned(unit))
+    slide.addJoint(pin.JointModelRevoluteUnaligned(unit))
+    pair = pin.JointModelComposite(pin.JointModelRevoluteUnaligned(unit))
+    pair.addJoint(pin.JointModelRevoluteUnaligned(second))
+    model, parent = pin.Model(), 0
+    for kind, (name, row) in zip(
+        (pair, pin.JointModelSpherical(), slide), JOINTS.items(), strict=True
+    ):
+        parent = model.addJoint(parent, kind, pin.SE3(np.eye(3), np.array(row[3])), name)
+        body = pin.Inertia(2.0, np.array([0.1, 0.05, 0.2]), np.diag([0.05, 0.06, 0.04]))
+        model.appendBodyToJoint(parent, body, pin.SE3.Identity())
+    data, states = model.createData(), random_states(arm, 5)
+    for q, qd, qdd in zip(states.q, states.qd, states.qdd, strict=True):
+        turn = pin.Quaternion(pin.rpy.rpyToMatrix(*q[2:5])).coeffs()
+        theirs = np.concatenate([q[:2], turn, q[5:]])
+        tau = pin.rnea(model, data, theirs, qd, qdd)
+        assert gap(robolin.inverse(arm, q, qd, qdd), tau) <= 1e-12
+        limit = 1e-11 + 1e-14 * np.linalg.cond(robolin.mass_matrix(arm, q))
+        assert gap(robolin.forward(arm, q, qd, tau), qdd) <= limit
+
+
+WRONG = [
+    ("axis2: [0, 1, 1]", "axis2: [2, 0, 4]", "axis2 is along axis"),
+    ("axis2: [0, 1, 1]", "axis2: [0, 0, 0]", "axis2 is zero"),
+    (", axis2: [0, 1, 1]", "", "axis2"),
+    ("axis2: [0, 1, 1]", "axis2: [0, 1, 1], mimic: {joint: c}", "only a revolute"),
+    (
+        "type: cylindrical",
+        "type: cylindrical, limits: {lower: -1, upper: 1}",
+        "one number cannot limit",
+    ),
+    ("type: spherical", "type: spherical, axis: [1, 0, 0]", "turns about all axes"),
+]
+
+
+@pytest.mark.parametrize("old, new, said", WRONG, ids=[row[2] for row in WRONG])
+def test_what_makes_no_sense_is_told(old: str, new: str, said: str) -> None:
+    """Axes that are one, missing or zero, limits of two kinds and mimicking pairs are found."""
+    text = yaml()
+    assert old in text
+    findings = read_yaml(text.replace(old, new, 1).encode(), "pairs.yaml").findings
+    told = [f"{finding.message} {finding.hint}" for finding in findings]
+    assert any(said in each for each in told), told

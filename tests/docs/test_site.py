@@ -1,0 +1,70 @@
+"""The docs become a site: strictly, offline, with every name once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+
+import pytest
+
+import robolin
+from robolin.answering.verbs import VERBS
+from robolin.description.reading_ids import READING_IDS
+from robolin.description.validate.validation_ids import VALIDATION_IDS
+from tools.markdown import DOCS, ROOT
+from tools.reference import public_names, reference_page
+
+
+def test_the_reference_is_current() -> None:
+    """docs/reference.md is what `python -m tools.pages` would write."""
+    assert (DOCS / "reference.md").read_text("utf-8") == reference_page()
+
+
+def test_every_name_is_there_once() -> None:
+    """Public Python names, verbs and findings each have exactly one place in the reference."""
+    names = re.findall(r"^::: robolin\.(\w+)$", reference_page(), re.MULTILINE)
+    assert sorted(names) == public_names()
+    assert set(public_names()) == set(robolin.__all__) - {"__version__"}
+    commands = (DOCS / "commands.md").read_text("utf-8")
+    headings = Counter(re.findall(r"^## ([\w-]+)$", commands, re.MULTILINE))
+    assert headings == Counter(["robolin", *VERBS])
+    findings = (DOCS / "findings.md").read_text("utf-8")
+    rows = Counter(re.findall(r"^\| `([\w-]+)` \|", findings, re.MULTILINE))
+    assert rows == Counter([*READING_IDS, *VALIDATION_IDS])
+
+
+def test_every_page_has_a_place_on_the_site() -> None:
+    """A page that is in docs/ is in the site's list of pages, once."""
+    settings = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))
+
+    def named(entries: list[dict[str, object]]) -> list[str]:
+        found: list[str] = []
+        for entry in entries:
+            for place in entry.values():
+                found += named(place) if isinstance(place, list) else [str(place)]
+        return found
+
+    listed = named(settings["project"]["nav"])
+    assert sorted(listed) == sorted(page.name for page in DOCS.glob("*.md"))
+
+
+@pytest.mark.slow
+def test_the_site_is_built_and_loads_nothing_from_elsewhere() -> None:
+    """A strict build succeeds, documents every name, and names no script, style or font outside."""
+    pytest.importorskip("zensical", reason="the extra docs is absent")
+    pytest.importorskip("mkdocstrings", reason="the extra docs is absent")
+    from tools.site import build
+
+    site = build()
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        outside = re.findall(r'<(?:script|img|iframe)[^>]*src="(?:https?:)?//[^"]*"', text)
+        outside += re.findall(r'<link[^>]*rel="?(?:stylesheet|preconnect)[^>]*//[^>]*>', text)
+        assert outside == [], page.name
+    for sheet in site.rglob("*.css"):
+        assert not re.findall(r"url\([\"']?(?:https?:)?//", sheet.read_text("utf-8")), sheet.name
+    reference = (site / "reference.html").read_text("utf-8")
+    for name in public_names():
+        # griffe's own name of what is imported from elsewhere
+        assert len(re.findall(rf'<h3 id="robolin\.[\w.]*\b{name}"', reference)) >= 1, name

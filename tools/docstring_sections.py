@@ -1,0 +1,23 @@
+"""Docstrings as the site's reader of them knows sections: one example is Examples, fields are
+Attributes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+_KNOWN = {"Example:": "Examples:", "Fields:": "Attributes:"}
+_SECTION = re.compile(r"^(Example|Fields):$", re.MULTILINE)
+
+
+class DocstringSections(griffe.Extension):
+    """Renames sections as docstrings are read."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Look at whatever has a docstring."""
+        if obj.docstring is not None:
+            text = obj.docstring.value
+            obj.docstring.value = _SECTION.sub(lambda found: _KNOWN[found[0]], text)

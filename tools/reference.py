@@ -1,0 +1,53 @@
+"""docs/reference.md: every public Python name once, by the chapters of docs/python.md.
+
+Its text is in the docstrings; the docs site puts it where the names stand.
+"""
+
+from __future__ import annotations
+
+import re
+
+from robolin import _PUBLIC
+from tools.markdown import DOCS
+
+_INTRO = """\
+# Python reference
+
+Every public name of the package, with what it takes, gives and raises, as its docstring says.
+On the [site](index.md#this-site) the text stands here; `help(robolin.inverse)` shows the same.
+[python](python.md) tells how the names go together.
+"""
+_CHAPTER = re.compile(r"^(?!\|)(.+):$")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def public_names() -> list[str]:
+    """Every public name of the package."""
+    return sorted(name for names in _PUBLIC.values() for name in names.split())
+
+
+def chapters() -> dict[str, list[str]]:
+    """The names by the chapter of docs/python.md that first lists them."""
+    text = (DOCS / "python.md").read_text("utf-8").partition("## All names")[2]
+    left = set(public_names())
+    found: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in text.splitlines():
+        if chapter := _CHAPTER.match(line):
+            names = found[re.sub(r"\[(.*?)\]\(.*?\)", r"\1", chapter[1])] = []
+            continue
+        for code in re.findall(r"`(.*?)`", line):
+            name = _NAME.match(code)
+            if name and name[0] in left:
+                left.remove(name[0])
+                names.append(name[0])
+    assert not left, f"docs/python.md does not list {sorted(left)}"
+    return found
+
+
+def reference_page() -> str:
+    """The page, one line for every name."""
+    parts = [_INTRO]
+    for chapter, names in chapters().items():
+        parts += [f"## {chapter}", "", *(f"::: robolin.{name}\n" for name in names)]
+    return "\n".join(parts)

@@ -1,0 +1,42 @@
+"""The docs as a site: `python -m tools.site` builds docs/ into site/, strictly and offline."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.markdown import ROOT
+
+_FILES = Path(__file__).parent / "site_files"
+# what lets a page on the disk search; the builder would have readers load it from elsewhere
+_ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
+_SHIM = "iframe-worker.js"
+
+
+def build() -> Path:
+    """Build the site; a warning of the builder is an error."""
+    subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict", "--clean"], cwd=ROOT, check=True
+    )
+    site = ROOT / "site"
+    for file in (_SHIM, "iframe-worker-LICENSE.txt"):
+        shutil.copy(_FILES / file, site / "assets" / file)
+    for page in sorted(site.rglob("*.html")):
+        up = "../" * (len(page.relative_to(site).parts) - 1)
+        text = page.read_text("utf-8")
+        page.write_text(text.replace(_ELSEWHERE, f"{up}assets/{_SHIM}"), "utf-8")
+    return site
+
+
+def main() -> None:
+    try:
+        import zensical  # noqa: F401
+    except ImportError:
+        sys.exit("the site needs what `pip install -e '.[docs]'` brings")
+    build()
+
+
+if __name__ == "__main__":
+    main()
