@@ -38,8 +38,7 @@ def command(words: tuple[str, ...]) -> None:
 
     Asks VERB with its own options, of which one has several values: --payload LINK:0,1,2,
     --armature JOINT=0,0.1,0.2, --lock JOINT=0,0.5,1 or --friction-velocity 0.01,0.1.
-    Each value is a row of a table that tells what changes.  With -o FILE.svg, .png or .pdf it is
-    a picture.
+    Each value is a row of the answer.  With -o FILE.svg, .png or .pdf it is a picture.
 
     \b
     Example:
