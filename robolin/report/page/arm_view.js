@@ -166,11 +166,15 @@ class ArmView {
     this.poses = poses;
     // the view stays where the first pose put it, so that the arm moves and not the picture
     if (!this.centre) {
-      const ends = [[0, 0, 0], ...poses.map((pose) => pose.origin)];
+      const ends = [[0, 0, 0], ...poses.flatMap((pose, i) =>
+        [pose.origin, ...this.shape.links[i].bones.map((end) => apply(pose, end))])];
       this.centre = [0, 1, 2].map((i) =>
         (Math.min(...ends.map((p) => p[i])) + Math.max(...ends.map((p) => p[i]))) / 2);
+      this.radius = Math.max(...ends.map((p) => Math.hypot(...p.map((x, i) => x - this.centre[i]))));
     }
-    const scale = (this.zoom * Math.min(width, height)) / (1.2 * this.shape.size);
+    // room for the first pose, and for an arm that stretches out later
+    const room = Math.max(2.3 * this.radius, 1.2 * this.shape.size);
+    const scale = (this.zoom * Math.min(width, height)) / room;
     const middle = this.seen(this.centre);
     this.flat = (p) => {
       const [x, y, depth] = this.seen(p);
