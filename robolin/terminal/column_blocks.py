@@ -52,7 +52,7 @@ def column_blocks(
     if _taken(full[:keys]) <= width // 2:
         least[:keys] = full[:keys]
     else:
-        least[:keys] = [max(least[i], min(full[i], width // 3)) for i in range(keys)]
+        least[:keys] = [min(full[i], width // 3) for i in range(keys)]
     key_places = tuple(range(keys))
     places = key_places
     for i in range(keys, len(header)):

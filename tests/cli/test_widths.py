@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
@@ -170,7 +171,8 @@ def require_whole(draw: Drawing, quiet: bool = False) -> None:
     # two widths are enough for what fills thousands of lines
     for width in WIDTHS if whole.total() < 1_500 else WIDTHS[:2]:
         shown = draw(width)
-        assert max(map(len, shown.splitlines())) <= width
+        # letters with a dot above take one column
+        assert max(map(cell_len, shown.splitlines())) <= width
         # times stand beside every block of columns
         assert set(decimals(shown)) == set(whole)
         assert decimals(shown) >= whole
