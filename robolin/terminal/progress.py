@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from time import monotonic
+from time import monotonic as now
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class RowProgress:
         self._log, self._logged = log, 0.0
         self._size: int | None = None
         self._shown = shown
-        self._start = monotonic()
+        self._start = now()
         self._rows = 0
         self._bar: Progress | None = None
 
@@ -40,12 +40,12 @@ class RowProgress:
 
     def begin(self, size: int | None) -> None:
         """Rows are about to come; `size` is how far `reached` will get, if anybody knows."""
-        self._size, self._start = size, monotonic()
+        self._size, self._start = size, now()
 
     def add(self, rows: int, reached: int) -> None:
         """So many more rows are done, and the file is done up to `reached`."""
         self._rows += rows
-        elapsed = monotonic() - self._start
+        elapsed = now() - self._start
         if not self._shown:
             self._tell(elapsed, reached)
             return

@@ -207,6 +207,7 @@ def _recognized(
         (prefix,) = prefixes
         return _behind(prefix, columns, joints), [f"columns are taken behind the prefix '{prefix}'"]
     if numbered := _numbered(columns, joints):
+        _require_no_names(numbered, columns, where)
         order = ", ".join(joints)
         return numbered, [f"columns are numbered; joints taken in this order: {order}"]
     if joints and all(joint in columns for joint in joints):
@@ -249,6 +250,22 @@ def _numbered(columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
             for i, name in entries.items():
                 renamed[name] = column_name(_WORDS[word], joints[i])
     return renamed if any(name.endswith("/position") for name in renamed.values()) else {}
+
+
+def _require_no_names(numbered: Mapping[str, str], columns: Sequence[str], where: str) -> None:
+    """Refuse lists beside which the file itself names the joints, in whatever order that is."""
+    known = set(columns)
+    for name in numbered:
+        match = _INDEXED.fullmatch(name)
+        beside = name.replace(match[2], "name") if match else name
+        if match and beside in known:
+            pattern = match[1] + match[2] + ("[{index}]" if match[3] else ".{index}")
+            hint = (
+                f"--columns 'JOINT/position={name}' says which joint it is, "
+                f"--columns 'position={pattern}' that they have the arm's order"
+            )
+            message = f"the column '{beside}' names the joint of '{name}', and is not read"
+            raise RobolinError(message, where=where, hint=hint)
 
 
 def _time_column(

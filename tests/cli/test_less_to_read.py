@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -108,16 +109,15 @@ def _keep(folder: Path) -> str:
 
 
 def test_a_log_hears_of_long_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no bar is drawn, a line tells rows, share and time left, and not too often."""
-    clock = iter(range(0, 1_000, 10))
-    monkeypatch.setattr(progress, "monotonic", lambda: float(next(clock)))
+    """Where no bar is drawn, a line tells rows, share and time left; short jobs tell nothing."""
     told: list[str] = []
-    with RowProgress(False, told.append) as job:
-        job.begin(1_000)
-        for step in range(1, 10):
-            job.add(500, 100 * step)
-    assert told == [
-        "1,500 rows, 50 rows/s, 30%, about 70 s left",
-        "3,000 rows, 50 rows/s, 60%, about 40 s left",
-        "4,500 rows, 50 rows/s, 90%, about 10 s left",
-    ]
+    for between in (30.0, 0.0):
+        assert not told
+        monkeypatch.setattr(progress, "_LOGGED_EVERY", between)
+        with RowProgress(False, told.append) as job:
+            job.begin(1_000)
+            for step in (1, 2):
+                job.add(500, 250 * step)
+    assert [line.split(" rows,")[0] for line in told] == ["500", "1,000"]
+    assert re.search(r" rows/s, 25%, about [\d,]+ s left$", told[0])
+    assert " rows/s, 50%, " in told[1]

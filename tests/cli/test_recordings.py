@@ -260,6 +260,7 @@ REFUSED = [
     (NATIVE.rstrip("\n")[:-9], (), 3, "--on-bad-row nan"),
     (shape("{joint}/{word}", separator="  "), (), 3, "several spaces"),
     (f"sep=,\n{NATIVE}", (), 3, "missing"),
+    (shape("{word}[{index}]", "name[0],name[1],time"), (), 3, "'position=position[{index}]'"),
     (NATIVE, ("--carry", "mode"), 3, "there is no column 'mode'"),
     (NATIVE, ("--columns", "wrist/position=x"), 2, "no joint 'wrist'"),
     (NATIVE, ("--columns", "elbow/position=x"), 3, "there is no column 'x'"),

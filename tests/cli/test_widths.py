@@ -57,7 +57,7 @@ REPORTED = (
 )
 SLOWER = (("verify", "--samples", "1"), ("models",))
 # they write files, or what has no columns
-NO_TABLES = {"new", "generate", "completion", "record", "check", "bench", "plot", "sweep"}
+NO_TABLES = {"new", "generate", "completion", "record", "check", "bench", "plot", "sweep", "report"}
 NUMBER = re.compile(r"-?\d+\.\d+(e[+-]\d+)?")
 
 

@@ -48,7 +48,7 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
     what the first has more than the second.  Of an arm it is its mass matrix and the torques that
     hold it, at its zero position.  The same data give the same bytes.  Needs matplotlib.
 
-    \\b
+    \b
     Example:
       robolin plot motion.npz -o motion.svg
       robolin plot new.npz old.npz --only tau -o difference.png

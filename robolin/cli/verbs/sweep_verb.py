@@ -34,13 +34,13 @@ class SweepCommand(VerbCommand):
 
 @click.command("sweep", cls=SweepCommand, params=[_WORDS])
 def command(words: tuple[str, ...]) -> None:
-    """One question for several values of an option: a table or a picture of what changes.
+    """One question for several values of an option of the model.
 
     Asks VERB with its own options, of which one has several values: --payload LINK:0,1,2,
     --armature JOINT=0,0.1,0.2, --lock JOINT=0,0.5,1 or --friction-velocity 0.01,0.1.
-    Each value is a row.  With -o FILE.svg, .png or .pdf it is a picture.
+    Each value is a row of the answer.  With -o FILE.svg, .png or .pdf it is a picture.
 
-    \\b
+    \b
     Example:
       robolin sweep inverse panda --payload panda_hand_tcp:0,1,2,3 --q panda_joint4=-90deg
       robolin sweep mass-matrix two-link --payload lower:0,1,2 --summary

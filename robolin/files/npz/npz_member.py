@@ -99,16 +99,18 @@ def members(archive: zipfile.ZipFile) -> dict[str, NpzMember]:
     """Every array of the archive by name; none of the numbers has been read."""
     found = {}
     for entry in archive.namelist():
-        if entry.endswith(".npy"):
-            info = archive.getinfo(entry)
-            _require_plausible(info)
-            with archive.open(entry) as stream:
-                shape, columns_first, dtype = _header(stream)
-                size = info.file_size - stream.tell()
-            if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
-                raise ValueError("an array has another size than its header says")
-            name = entry.removesuffix(".npy")
-            found[name] = NpzMember(archive, name, dtype, shape, columns_first)
+        info = archive.getinfo(entry)
+        _require_plausible(info)
+        # opened whatever its name: one that was damaged is not the name that stands before it
+        with archive.open(entry) as stream:
+            if not entry.endswith(".npy"):
+                continue
+            shape, columns_first, dtype = _header(stream)
+            size = info.file_size - stream.tell()
+        if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
+            raise ValueError("an array has another size than its header says")
+        name = entry.removesuffix(".npy")
+        found[name] = NpzMember(archive, name, dtype, shape, columns_first)
     return found
 
 
