@@ -103,15 +103,19 @@ def holds(name: str, arm: Arm) -> bool:
 def groups_in_turn(turn: int, name: str) -> list[list[Arm]]:
     """The groups an algorithm is tried on: free joints, joints that follow, and joints that bear.
 
-    Of each kind one group, in turn; those asked for every day are tried on all with free joints.
+    Two kinds in turn, and a group of each in turn; those asked for every day are tried on all.
     """
     tried = ([arm for arm in mates if holds(name, arm)] for mates in kernel_mates())
     groups = [mates for mates in tried if mates]
     bearing = [mates for mates in groups if mates[0].wrenches]
     following = [mates for mates in groups if mates[0].has_mimic]
     free = [mates for mates in groups if mates not in bearing and mates not in following]
-    chosen = free if name in QUICK else [free[turn % len(free)]]
-    return chosen + [kind[turn % len(kind)] for kind in (following, bearing) if kind]
+    kinds = [kind for kind in (free, following, bearing) if kind]
+    if name in QUICK:
+        return free + [kind[turn % len(kind)] for kind in kinds[1:]]
+    if len(kinds) > 2:
+        kinds.pop(turn % len(kinds))
+    return [kind[(turn // 3) % len(kind)] for kind in kinds]
 
 
 def widths_in_turn(turn: int, count: int) -> list[tuple[int, ...]]:
