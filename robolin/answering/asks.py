@@ -50,10 +50,13 @@ RECORDING: Mapping[str, Ask] = {
     "time": TEXT,
     "degrees": SWITCH,
 }
+# which of its rows are meant
+SELECTION: Mapping[str, Ask] = {"rows": TEXT, "stride": Ask("count")}
 TRAJECTORY: Mapping[str, Ask] = {
     "trajectory": FILE,
     "on-bad-row": Ask("choice", ON_BAD_ROW),
     **RECORDING,
+    **SELECTION,
 }
 SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from robolin.answering.asks import RECORDING, SAMPLES, TRAJECTORY
+from robolin.answering.asks import RECORDING, SAMPLES, SELECTION, TRAJECTORY
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
 from robolin.answering.verbs import Verb
@@ -16,6 +16,7 @@ from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
 from robolin.trajectory.column_rules import RecordingRules
+from robolin.trajectory.row_choice import RowChoice, row_choice
 from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class States:
         columns: how columns of the file are called, such as 'position=/states/{joint}/position'
         time: the column of the file with the time, where it is not called so
         degrees: True if angles in the file are in degrees
+        rows: which rows of the file, such as '1000:2000', counted from 0, the last one left out
+        stride: every so many of them
 
     Example:
         >>> robolin.States(q=[0.3, -0.7], qd={"elbow": 0.5}).values
@@ -71,6 +74,8 @@ class States:
     columns: tuple[str, ...] | None
     time: str | None
     degrees: bool | None
+    rows: str | None
+    stride: int | None
 
     def __init__(
         self,
@@ -90,6 +95,8 @@ class States:
         columns: Sequence[str] | Mapping[str, str] | str | None = None,
         time: str | None = None,
         degrees: bool = False,
+        rows: str | None = None,
+        stride: int | None = None,
         **unknown: Never,
     ) -> None:
         for name in unknown:
@@ -105,6 +112,8 @@ class States:
             "columns": columns,
             "time": time,
             "degrees": degrees,
+            "rows": rows,
+            "stride": stride,
         }.items():
             plain = plain_value(_ANY, label, known[label], value)
             object.__setattr__(self, label.replace("-", "_"), plain)
@@ -120,10 +129,11 @@ class States:
         if self.trajectory is None and self.on_bad_row == NAN and not self.arrays:
             hint = "one state has an answer or none"
             raise UsageError("needs --trajectory", where="--on-bad-row=nan", hint=hint)
-        for name in RECORDING:
+        for name in (*RECORDING, *SELECTION):
             if self.trajectory is None and getattr(self, name) is not None:
-                hint = "it says how a file is meant"
+                hint = "it says how a file is meant, or which of its rows"
                 raise UsageError("has no effect without --trajectory", where=f"--{name}", hint=hint)
+        assert self.row_choice, "rows that make no sense are refused here"
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
             hint = "give every quantity as an array of shape (rows, n)"
@@ -151,7 +161,7 @@ class States:
             "on-bad-row": self.on_bad_row,
             "samples": self.samples,
             "seed": self.seed,
-            **{name: getattr(self, name) for name in RECORDING},
+            **{name: getattr(self, name) for name in (*RECORDING, *SELECTION)},
         }
         options: dict[str, Any] = {
             **self.typed,
@@ -164,6 +174,11 @@ class States:
         """How the file with the states is meant, for this arm."""
         turning = tuple(joint.turns for joint in arm.joints)
         return RecordingRules(self.columns or (), self.time, bool(self.degrees), turning)
+
+    @property
+    def row_choice(self) -> RowChoice:
+        """Which rows of the file are meant."""
+        return row_choice(self.rows, self.stride)
 
     def require_none_drawn(self, needed: str) -> None:
         """Refuse samples where they would have no effect; `needed` is what they go with."""

@@ -15,6 +15,7 @@ from robolin.answering.question import Question
 from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
+from robolin.files.table_file import KnownTable
 from robolin.results.result import Array, Result
 
 # kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
@@ -44,6 +45,7 @@ class Settings:
     jobs:       threads, one per processor by default
     chunk_rows: rows of a trajectory to compute at once
     verbose:    tell how well conditioned the mass matrix is, too
+    known:      what has been found out about the trajectory before
     """
 
     jobs: int | None = None
@@ -52,6 +54,7 @@ class Settings:
     notify: Notify = silent
     watch: Watch | None = None
     progress: Progress | None = None
+    known: KnownTable | None = None
 
 
 QUIETLY = Settings()

@@ -64,7 +64,8 @@ def _read(posed: PosedQuestion, path: str, needs: Sequence[str]) -> SampledState
     arm = posed.arm
     if path == "-" and arm.source == "-":
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
-    rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), posed.states.rules(arm))
+    how = (posed.states.rules(arm), posed.states.row_choice, posed.settings.known)
+    rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), *how)
     file = file_label(path)
     posed.note(*(f"{file}: {note}" for note in rows.notes))
     zero = np.zeros((rows.rows, arm.n))

@@ -70,7 +70,8 @@ def opened_rows(
     else:
         path = posed.states.trajectory
         _require_readable(posed, path, names)
-        stream = open_trajectory(path, arm.joint_names, ("q",), names[1:], posed.states.rules(arm))
+        how = (posed.states.rules(arm), posed.states.row_choice, posed.settings.known)
+        stream = open_trajectory(path, arm.joint_names, ("q",), names[1:], *how)
         source = FileRows(posed.opened.enter_context(stream), file_label(path))
     motion = many_states(arm, posed.question, needs, torque, source.given, source.name)
     _tell(posed, motion, source)

@@ -7,7 +7,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -18,10 +18,17 @@ from robolin.errors import FileError, RobolinError
 from robolin.files.compressed import compression, opened_compressed, uncompressed_name
 from robolin.files.csv.delimiters import WithCommas
 from robolin.files.formats import FORMATS, PIPED, extensions, require_known, trajectory_formats
-from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource
+from robolin.files.table_file import (
+    KnownTable,
+    ReadRequest,
+    TableBlock,
+    TableFile,
+    TableSource,
+)
 from robolin.trajectory.column_rules import AS_IT_IS, RecordingRules, native_columns
 from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.orientation import angles
+from robolin.trajectory.row_choice import ALL_ROWS, RowChoice
 from robolin.trajectory.trajectory import Chunk, Trajectory
 
 # how many rows are read at once: many, unless they are wide
@@ -49,6 +56,7 @@ class TrajectoryStream:
     file: str
     assumed: tuple[str, ...] = ()
     rules: RecordingRules = AS_IT_IS
+    choice: RowChoice = ALL_ROWS
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -79,23 +87,45 @@ class TrajectoryStream:
         empty, before, most = True, 0, rows or self.rows_at_once
         with _read_errors(self.file):
             request = self._request(read, most, gaps)
+            row = request.first
             for block in self.table.blocks(request):
-                for chunk in pieces(self._chunk(block, request, before), lambda: most):
+                meant = self._meant(block, row)
+                for chunk in pieces(self._chunk(meant, request, before), lambda: most):
                     empty = False
                     yield chunk
-                before = block.reached
+                before, row = block.reached, row + len(block.values)
         if empty:
-            raise RobolinError("there is no row below the header", where=self.file)
+            raise self._no_row()
+
+    def _no_row(self) -> RobolinError:
+        if self.choice == ALL_ROWS:
+            return RobolinError("there is no row below the header", where=self.file)
+        hint = "the first row is 0; --rows and --stride say which are meant"
+        return RobolinError("it has none of the rows that are meant", where=self.file, hint=hint)
+
+    def _meant(self, block: TableBlock, row: int) -> TableBlock:
+        """Those of the rows of a block that are meant; its first row has this number."""
+        if self.choice.stride == 1:
+            return block
+        chosen = self.choice.of(row, len(block.values))
+        first, stride, place = chosen.start, chosen.step, block.place
+        return replace(
+            block,
+            values=block.values[chosen],
+            whole={i: values[chosen] for i, values in block.whole.items()},
+            place=lambda some: place(first + stride * some),
+        )
 
     def _request(self, read: Sequence[int], rows: int, gaps: bool) -> ReadRequest:
         """Everything that is read, time exactly as it stands there."""
+        every = ReadRequest(read, rows, gaps, first=self.choice.first, stop=self.choice.stop)
         if (time := self.matched.time) is None:
-            return ReadRequest(read, rows, gaps)
+            return every
         unit = self.table.moments(time)
         if unit is not None:
-            return ReadRequest(read, rows, gaps, [time], moments={time: unit})
+            return replace(every, whole=[time], moments={time: unit})
         whole = [time] if self.table.whole(time) else []
-        return ReadRequest(read, rows, gaps, whole, unrounded=[time])
+        return replace(every, whole=whole, unrounded=[time])
 
     def _chunk(self, block: TableBlock, request: ReadRequest, before: int) -> Chunk:
         """Every column of the block where its joint stands."""
@@ -136,6 +166,8 @@ def open_trajectory(
     needs: Sequence[str],
     optional: Sequence[str] = (),
     rules: RecordingRules = AS_IT_IS,
+    choice: RowChoice = ALL_ROWS,
+    known: KnownTable | None = None,
 ) -> Iterator[TrajectoryStream]:
     """Open a file with the quantities ('q', 'qd', 'qdd', 'tau') of these joints.
 
@@ -143,14 +175,16 @@ def open_trajectory(
     needs:    a missing column is an error
     optional: left out if the file has no such column, 0 for the joints it leaves out
     rules:    how the recording is meant
+    choice:   which of its rows are meant
+    known:    what has been found out about it before
     """
     file = "<stdin>" if str(path) == "-" else str(path)
     form = _format(str(path))
     with _opened(str(path), file, form) as (stream, regular):
-        table = _table(form, TableSource(stream, str(path), file, regular, joints))
+        table = _table(form, TableSource(stream, str(path), file, regular, joints, known))
         native = native_columns(table.names, joints, rules, file)
         matched = match(native.names, joints, needs, optional, where=file)
-        yield TrajectoryStream(table, matched, file, native.notes, rules)
+        yield TrajectoryStream(table, matched, file, native.notes, rules, choice)
 
 
 def read_trajectory(
@@ -159,9 +193,11 @@ def read_trajectory(
     needs: Sequence[str],
     optional: Sequence[str] = (),
     rules: RecordingRules = AS_IT_IS,
+    choice: RowChoice = ALL_ROWS,
+    known: KnownTable | None = None,
 ) -> Trajectory:
-    """The whole trajectory at once, with None for the quantities it lacks."""
-    with open_trajectory(path, joints, needs, optional, rules) as stream:
+    """All rows that are meant at once, with None for the quantities the file lacks."""
+    with open_trajectory(path, joints, needs, optional, rules, choice, known) as stream:
         chunks = list(stream.chunks())
         digest = stream.table.digest()
     columns = {name: np.concatenate([c.columns[name] for c in chunks]) for name in stream.given}

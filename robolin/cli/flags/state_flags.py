@@ -64,6 +64,20 @@ _TRAJECTORY = [
         is_flag=True,
         help="Angles and their rates in the file are in degrees.",
     ),
+    flag(
+        "--rows",
+        section=STATE,
+        metavar="FIRST:STOP",
+        help="Only these rows of the file: 1000:2000, 1000: or :2000.  The first row is 0, STOP "
+        "is the first one left out.",
+    ),
+    flag(
+        "--stride",
+        section=STATE,
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Only every Nth of these rows, the first among them.",
+    ),
 ]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from robolin.arrays import Floats, Integers
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
+from robolin.files.csv.chosen_lines import cells_decide, chosen_lines
 from robolin.files.csv.csv_records import (
     EXACT,
     CsvTable,
@@ -26,7 +27,14 @@ from robolin.files.csv.csv_whole import all_whole, unit_of_all
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
 from robolin.files.moments import moments_of
 from robolin.files.polars_room import polars_has_room
-from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource, raise_first
+from robolin.files.table_file import (
+    WHOLE,
+    ReadRequest,
+    TableBlock,
+    TableFile,
+    TableSource,
+    raise_first,
+)
 
 T = TypeVar("T")
 
@@ -41,7 +49,8 @@ MOST_COLUMNS = 500_000
 
 def csv_table(source: TableSource) -> TableFile:
     """Read the header at once and the numbers on request."""
-    reader = LineReader(source.stream, max(_LARGE_FILE, 1), source.file)
+    known = source.known
+    reader = LineReader(source.stream, max(_LARGE_FILE, 1), source.file, digested=not known)
     text = CsvText(reader, source)
     size: int | None
     most_rows: Callable[[], int | None]
@@ -50,8 +59,9 @@ def csv_table(source: TableSource) -> TableFile:
     else:
         size = os.fstat(source.stream.fileno()).st_size
         most_rows = partial(rows_at_most, source.path)
+    digest = reader.digest if known is None else lambda: known.digest
     looks = (text.whole, text.moments)
-    return TableFile(text.names, text.blocks, size, most_rows, reader.digest, *looks)
+    return TableFile(text.names, text.blocks, size, most_rows, digest, *looks)
 
 
 def _unknown() -> None:
@@ -79,11 +89,18 @@ class CsvText:
 
     def whole(self, column: int) -> bool:
         """Whether all rows have nothing but whole numbers there; of a pipe those read so far."""
+        if (known := self._known_look(column)) is not None:
+            return known == WHOLE
         return self._looked_through(lambda blocks: all_whole(blocks, column, self._file)) is True
 
     def moments(self, column: int) -> str | None:
         """The unit that holds all moments there, of a pipe those read so far; None without any."""
+        if (known := self._known_look(column)) is not None:
+            return known if known != WHOLE and known else None
         return self._looked_through(lambda blocks: unit_of_all(blocks, column, self._file))
+
+    def _known_look(self, column: int) -> str | None:
+        return None if self._source.known is None else self._source.known.looks.get(column)
 
     def _looked_through(self, look: Callable[[Iterable[Lines]], T]) -> T:
         """What all lines look like, before they are read; of most, the first ones tell enough."""
@@ -100,24 +117,47 @@ class CsvText:
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
+        rows = self._begin(request.first)
         # where all has been read already, nobody needs to wait for more
         goes_on = from_item(1) if self._start.last else None
         with closing(prefetch(self._lines, goes_on)) as further:
-            rows = 0
             for lines in chain([self._start], further):
-                if not lines.data:
-                    continue
-                if b'"' in lines.data:
+                if b'"' in lines.data or (_some(request) and cells_decide(lines.data)):
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
-                    return
-                block = self._block(lines, request, rows)
+                    break
+                left = None if request.stop is None else request.stop - max(rows, request.first)
+                chosen, passed = chosen_lines(lines, request.first - rows, left)
+                rows += passed
+                if not chosen.data:
+                    continue
+                block = self._block(chosen, request, rows)
                 if found := len(block.values):
                     rows += found
                     self._reader.size = max(
-                        _SMALLEST_BLOCK, request.rows * len(lines.data) // found
+                        _SMALLEST_BLOCK, request.rows * len(chosen.data) // found
                     )
                     yield block
+                if rows == request.stop:
+                    break
+            if self._source.known is None:
+                # all of the file is digested, whatever is read of it
+                for _ in further:
+                    pass
+
+    def _begin(self, first: int) -> int:
+        """Stand as near before a row as is known how; which row that is."""
+        mark = self._source.known and self._source.known.mark_before(first)
+        if not mark or mark.byte <= self._start.reached or not self._source.regular:
+            return 0
+        stream = self._source.stream
+        stream.seek(mark.byte)
+        self._reader = LineReader(
+            stream, _SMALLEST_BLOCK, self._file, digested=False, position=mark.byte
+        )
+        self._lines = self._reader.lines(mark.line)
+        self._start = Lines(b"", mark.line, mark.byte, False)
+        return mark.row
 
     def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
         found = _fast(lines.data, len(self.names), request) if self._large else None
@@ -144,17 +184,28 @@ class CsvText:
                 yield from lines_of(lines.data, self._file, lines.first)
 
         found = records(texts(), self._file, first)
-        while some := list(islice(found, request.rows)):
+        passed = sum(1 for _ in islice(found, max(request.first - rows, 0)))
+        rows += passed
+        while some := list(islice(found, self._at_once(request, rows))):
             read = table(some, self.names, request, self._file)
             self._require_none(read, last)
             yield TableBlock(read.values, _place(read.lines, self._file, rows), reached, read.whole)
             rows += len(some)
+
+    def _at_once(self, request: ReadRequest, rows: int) -> int:
+        """How many records to take next, behind so many rows."""
+        return request.rows if request.stop is None else min(request.rows, request.stop - rows)
 
     def _require_none(self, read: CsvTable, last: bool) -> None:
         """Refuse a table with problems; what lies behind it is not read any more."""
         if read.problems:
             so_far = "" if last else f" up to line {read.lines[-1]}"
             raise_first(read.problems, self._file, so_far)
+
+
+def _some(request: ReadRequest) -> bool:
+    """Whether some rows only are asked for."""
+    return request.first > 0 or request.stop is not None
 
 
 def _header(head: bytes, start: bytes, file: str) -> list[str]:
