@@ -134,6 +134,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dclosure_acceleration_dq": Quantity((_ACC, "position"), "∂(L q̈ + L̇ q̇)/∂q", _MN),
     "dclosure_acceleration_dqd": Quantity((_ACC, "velocity"), "∂/∂q̇", _MN),
     "rank": Quantity(("number",), "how many"),
+    "source": Quantity(("number",), "which recording"),
     "kept": Quantity(("number",), "which", ("closure",)),
     # of linear models, whose names of states, inputs and outputs have units of their own
     "A": Quantity((_X, _X), "A", ("model state", "model state")),

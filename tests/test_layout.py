@@ -53,6 +53,9 @@ ALLOWED = {
             "answering arrays background description errors files number_texts quantities "
             "results wording"
         ),
+        "parts": (
+            "answering arm arrays errors files quantities results trajectory version wording"
+        ),
         "loops": "arm arrays engine errors evaluation input_checks kept_with",
         "simulation": "arm arrays errors evaluation geometry input_checks loops wording",
         "kinematics": (

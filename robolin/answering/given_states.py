@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, Never
@@ -179,6 +180,13 @@ class States:
     def row_choice(self) -> RowChoice:
         """Which rows of the file are meant."""
         return row_choice(self.rows, self.stride)
+
+    def of_recording(self, path: str, rows: str | None) -> States:
+        """The same of another file, and of these rows of it."""
+        other = copy(self)
+        object.__setattr__(other, "trajectory", path)
+        object.__setattr__(other, "rows", rows)
+        return other
 
     def require_none_drawn(self, needed: str) -> None:
         """Refuse samples where they would have no effect; `needed` is what they go with."""

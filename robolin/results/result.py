@@ -139,12 +139,16 @@ class Result:
 
 @dataclass(frozen=True)
 class Footer:
-    """What a result includes and where it comes from, as far as only its last row tells."""
+    """What a result includes and where it comes from, as far as only its last row tells.
+
+    plan: which part of which plan it is, where it is one
+    """
 
     contract: Mapping[str, Any]
     inputs: Mapping[str, str]
     model: Mapping[str, Any] | None = None
     reference: Reference | None = None
+    plan: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)

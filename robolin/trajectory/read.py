@@ -229,6 +229,18 @@ def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
     )
 
 
+def is_text(path: str) -> bool:
+    """Whether a recording is a table in text, packed or not."""
+    return _format(path) == "csv"
+
+
+@contextmanager
+def recording_bytes(path: str) -> Iterator[BinaryIO]:
+    """The bytes of a recording as they are digested: those of text unpacked, with commas."""
+    with _read_errors(path), _opened(path, path, _format(path)) as (stream, _):
+        yield stream
+
+
 def _format(path: str) -> str:
     if path == "-":
         return PIPED

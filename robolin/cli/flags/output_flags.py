@@ -12,7 +12,7 @@ import click
 from robolin.cli.flags.flag import OUTPUT, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.messages import say
-from robolin.errors import FileError
+from robolin.errors import FileError, UsageError
 from robolin.files.formats import FORMATS, PIPED, TABLE, extensions, stream_formats
 
 if TYPE_CHECKING:
@@ -103,6 +103,11 @@ class Output:
             kind = "note"
         self._say(kind, (text,))
 
+    def notify_of_parts(self, kind: str, text: str) -> None:
+        """Say a note or a warning; a summary stands in the parts."""
+        if kind != "summary":
+            self._say(kind, (text,))
+
     def settings(self) -> Settings:
         """How to answer, with notes and warnings said here."""
         from robolin.answering.posed_question import Settings
@@ -122,6 +127,11 @@ def standard_output() -> TextIO:
     return sys.stdout
 
 
+def _only_files() -> list[str]:
+    """The formats that only files can have."""
+    return [name for name in FORMATS if name not in stream_formats()]
+
+
 _FLAGS = [
     flag(
         "-o",
@@ -129,14 +139,15 @@ _FLAGS = [
         "path",
         section=OUTPUT,
         metavar="FILE",
-        help=f"Write to a file: {extensions(FORMATS)} picks the format.",
+        help=f"Write to a file: {extensions(FORMATS)} picks the format.  "
+        "Of recordings, FOLDER/ gets a file for each, named after it.",
     ),
     flag(
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice((TABLE, *stream_formats())),
-        help="Form of the answer on standard output.  "
+        type=click.Choice((TABLE, *stream_formats(), *_only_files())),
+        help="Form of the answer on standard output, or of the files in FOLDER/.  "
         f"[default: {TABLE} on a terminal, {PIPED} into a pipe]",
     ),
     flag(
@@ -173,6 +184,11 @@ OUTPUT_PARAMS: list[click.Parameter] = [*_FLAGS]
 
 def output_of(ctx: click.Context) -> Output:
     """What the output flags say."""
-    said: dict[str, Any] = {param.name or "": ctx.params[param.name or ""] for param in _FLAGS}
+    names = [param.name for param in _FLAGS if param.name]
+    said: dict[str, Any] = {name: ctx.params[name] for name in names if name in ctx.params}
     path = said.pop("path")
+    if path is None and said["form"] in _only_files():
+        hint = f"-o FILE.{said['form']} writes one"
+        message = f"only files have the form '{said['form']}'"
+        raise UsageError(message, where="--format", hint=hint)
     return Output(path and file_name(path), **said)

@@ -28,11 +28,14 @@ _TRAJECTORY = [
     flag(
         "--trajectory",
         section=STATE,
+        multiple=True,
         metavar="FILE",
         help=f"Answer for every row of a {extensions(trajectory_formats())} "
         "file, or - for CSV on standard input.  Columns are named JOINT/position, /velocity, "
         "/acceleration, /effort; "
-        "positions are needed, the others follow the defaults above.",
+        "positions are needed, the others follow the defaults above.  Repeatable, and FILE may be "
+        "a pattern, 'logs/**/*.csv', or a folder: results then have a column 'source', or with "
+        "-o FOLDER/ files of their own.",
     ),
     flag(
         "--on-bad-row",

@@ -1,0 +1,91 @@
+"""Which recordings a command is about, and how the work on many of them is divided."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.cli.flags.flag import OUTPUT, flag
+from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.output_flags import count_flag
+from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from robolin.parts.recordings import Recording
+
+_PART_ROWS = count_flag(
+    "--part-rows",
+    text="With -o FOLDER/: results in files part-00000.parquet … of so many rows each.",
+)
+_SHARD = flag(
+    "--shard",
+    section=OUTPUT,
+    metavar="K/N",
+    help="With -o FOLDER/: compute every Nth part only, from the Kth on; N such commands, one "
+    "after the other or at the same time, compute all of them.",
+)
+_RESUME = flag(
+    "--resume",
+    section=OUTPUT,
+    is_flag=True,
+    help="With -o FOLDER/: leave what is there already, complete and of the same question.",
+)
+
+MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME]
+
+
+@dataclass(frozen=True)
+class ManyRecordings:
+    """The recordings, where results go, and how the work is divided.
+
+    folder: where each part has a file; None for one result of all of them
+    """
+
+    recordings: tuple[Recording, ...]
+    folder: str | None = None
+    part_rows: int | None = None
+    shard: str | None = None
+    resume: bool = False
+
+
+def many_recordings(ctx: click.Context) -> ManyRecordings | None:
+    """What a command line says about many recordings; None if it asks as ever for one result."""
+    given = ctx.params.get("trajectory")
+    wishes: dict[str, Any] = {
+        name: ctx.params.get(name) for name in ("part_rows", "shard", "resume")
+    }
+    folder = _folder(ctx.params.get("path"), any(wishes.values()))
+    texts = tuple(map(file_name, given)) if isinstance(given, tuple) else ()
+    if not texts:
+        _require_no_wish(wishes, "--trajectory says of which recordings")
+        return None
+    from robolin.parts.recordings import names_several, recordings
+
+    if folder is None:
+        _require_no_wish(wishes, "-o FOLDER/ says where the parts go")
+        if len(texts) == 1 and not names_several(texts[0]):
+            return None
+    found = recordings(texts)
+    if folder is not None and found[0].path == "-":
+        hint = "store what comes in a file first, or write to a file"
+        raise UsageError("standard input cannot be read again", where="--trajectory -", hint=hint)
+    return ManyRecordings(found, folder, **wishes)
+
+
+def _require_no_wish(wishes: dict[str, object], hint: str) -> None:
+    for name, value in wishes.items():
+        if value:
+            raise UsageError("has no effect here", where=f"--{name.replace('_', '-')}", hint=hint)
+
+
+def _folder(path: str | None, divided: bool) -> str | None:
+    """Where parts go, if that is a folder: by its name, because it is one, or as it must be one."""
+    if path is None:
+        return None
+    if path.endswith(("/", os.sep)) or os.path.isdir(path):
+        return path
+    return path if divided and not PurePath(path).suffix else None
