@@ -46,6 +46,7 @@ class Settings:
     chunk_rows: rows of a trajectory to compute at once
     verbose:    tell how well conditioned the mass matrix is, too
     known:      what has been found out about the trajectory before
+    live:       whether rows of a pipe are answered as they arrive
     """
 
     jobs: int | None = None
@@ -55,6 +56,7 @@ class Settings:
     watch: Watch | None = None
     progress: Progress | None = None
     known: KnownTable | None = None
+    live: bool = False
 
 
 QUIETLY = Settings()

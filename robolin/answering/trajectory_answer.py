@@ -70,7 +70,8 @@ def opened_rows(
     else:
         path = posed.states.trajectory
         _require_readable(posed, path, names)
-        how = (posed.states.rules(arm), posed.states.row_choice, posed.settings.known)
+        settings = posed.settings
+        how = (posed.states.rules(arm), posed.states.row_choice, settings.known, settings.live)
         stream = open_trajectory(path, arm.joint_names, ("q",), names[1:], *how)
         source = FileRows(posed.opened.enter_context(stream), file_label(path))
     motion = many_states(arm, posed.question, needs, torque, source.given, source.name)
@@ -103,7 +104,8 @@ class Rows:
         if self._posed.settings.progress:
             self._posed.settings.progress.begin(self._source.size)
         self._posed.at_end.append(self._tell_at_end)
-        return ResultStream(self._parts(), self._footer, self._source.most_rows)
+        live = self._posed.settings.live
+        return ResultStream(self._parts(), self._footer, self._source.most_rows, live)
 
     def _tell_at_end(self) -> None:
         if self._worst:

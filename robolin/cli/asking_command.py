@@ -11,7 +11,7 @@ import click
 from robolin.answering.inquiry import Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import VerbCommand, given_options
-from robolin.cli.flags.many_flags import MANY_PARAMS, ManyRecordings, many_recordings
+from robolin.cli.flags.many_flags import MANY_PARAMS, ManyRecordings, live, many_recordings
 from robolin.cli.flags.model_flags import MODEL_PARAMS, file_name
 from robolin.cli.flags.output_flags import OUTPUT_PARAMS, Output, output_of
 from robolin.cli.flags.state_flags import state_flags
@@ -49,9 +49,9 @@ def asking_command(
             many = many_recordings(ctx)
             if many is None:
                 inquiry, out = asked_in(ctx)
-                function(inquiry, out, **more)
+                function(inquiry, live(ctx, out, inquiry.question), **more)
             else:
-                _require_none(more)
+                _require_none({**more, "live": ctx.params.get("live")})
                 _respond_to_many(ctx, many)
 
         return click.command(name, cls=VerbCommand, params=params)(callback)

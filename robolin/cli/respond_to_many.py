@@ -14,7 +14,7 @@ from robolin.files.apart import require_apart
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings
 from robolin.parts.parts_folder import shard
-from robolin.parts.plan import Division, planned
+from robolin.parts.parts_plan import Division, planned
 from robolin.parts.plan_file import read_plan
 from robolin.parts.recordings import require_outside
 from robolin.terminal.progress import watched

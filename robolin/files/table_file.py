@@ -100,6 +100,7 @@ class TableSource:
     regular: whether it is a file, not a pipe or a device
     joints:  the names of the joints, for a format that numbers its columns
     known:   what has been found out about it before
+    live:    whether rows are wanted as they arrive
     """
 
     stream: BinaryIO
@@ -108,6 +109,7 @@ class TableSource:
     regular: bool = True
     joints: Sequence[str] = ()
     known: KnownTable | None = None
+    live: bool = False
 
     def digest(self) -> str:
         """SHA-256 of a file that can be read again, unless that is known."""

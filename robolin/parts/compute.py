@@ -21,7 +21,7 @@ from robolin.parts.parts_folder import (
     complete,
     part_state,
 )
-from robolin.parts.plan import Plan
+from robolin.parts.parts_plan import Plan
 
 # takes jobs, in whatever order they are done tells what became of each
 Work = Callable[[list[PartJob]], Iterable[PartDone]]

@@ -61,11 +61,11 @@ def answered_recordings(
     ]
     stream = joined(pieces, [each.name for each in found], inquiry.options)
 
-    def ending(rows: int) -> Footer:
+    def parts() -> Iterator[Result]:
+        yield from stream.parts
         once.rest()
-        return stream.ending(rows)
 
-    return replace(stream, ending=ending)
+    return replace(stream, parts=parts())
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.atomic import as_file_error
 from robolin.files.formats import FORMATS, format_named
 from robolin.files.write import require_holdable
-from robolin.parts.plan import Plan
+from robolin.parts.parts_plan import Plan
 from robolin.parts.survey import Surveyed, require_unchanged
 from robolin.results.result import Footer, Result, whole
 from robolin.version import __version__

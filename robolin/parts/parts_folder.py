@@ -14,7 +14,7 @@ from robolin.files.atomic import as_file_error
 from robolin.files.formats import format_named
 from robolin.files.part_files import sweep
 from robolin.files.stored import open_stored
-from robolin.parts.plan import Plan
+from robolin.parts.parts_plan import Plan
 from robolin.parts.plan_file import COMPLETE, read_plan, require_same, write_complete, write_plan
 
 DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"

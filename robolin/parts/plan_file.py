@@ -9,7 +9,7 @@ from typing import Any
 
 from robolin.errors import FileError, RobolinError
 from robolin.files.atomic import replacing
-from robolin.parts.plan import FORMAT, Plan, PlannedPart
+from robolin.parts.parts_plan import FORMAT, Plan, PlannedPart
 from robolin.parts.survey import surveyed_from, surveyed_plain
 
 PLAN, COMPLETE = "_plan.json", "_robolin.json"

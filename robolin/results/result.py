@@ -157,11 +157,13 @@ class ResultStream:
 
     ending:    asked once, with the number of rows, when all parts have come
     most_rows: a number of rows that is surely not exceeded, if that can be told beforehand
+    live:      whether somebody waits for each part
     """
 
     parts: Iterable[Result]
     ending: Callable[[int], Footer]
     most_rows: Callable[[], int | None] = lambda: None
+    live: bool = False
 
 
 def whole(result: Result) -> ResultStream:

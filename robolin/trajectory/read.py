@@ -168,6 +168,7 @@ def open_trajectory(
     rules: RecordingRules = AS_IT_IS,
     choice: RowChoice = ALL_ROWS,
     known: KnownTable | None = None,
+    live: bool = False,
 ) -> Iterator[TrajectoryStream]:
     """Open a file with the quantities ('q', 'qd', 'qdd', 'tau') of these joints.
 
@@ -177,11 +178,12 @@ def open_trajectory(
     rules:    how the recording is meant
     choice:   which of its rows are meant
     known:    what has been found out about it before
+    live:     whether rows are wanted as they arrive
     """
     file = "<stdin>" if str(path) == "-" else str(path)
     form = _format(str(path))
     with _opened(str(path), file, form) as (stream, regular):
-        table = _table(form, TableSource(stream, str(path), file, regular, joints, known))
+        table = _table(form, TableSource(stream, str(path), file, regular, joints, known, live))
         native = native_columns(table.names, joints, rules, file)
         matched = match(native.names, joints, needs, optional, where=file)
         yield TrajectoryStream(table, matched, file, native.notes, rules, choice)

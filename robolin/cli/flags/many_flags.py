@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,11 @@ import click
 
 from robolin.cli.flags.flag import OUTPUT, flag
 from robolin.cli.flags.model_flags import file_name
-from robolin.cli.flags.output_flags import count_flag
+from robolin.cli.flags.output_flags import Output, count_flag
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
+    from robolin.answering.question import Question
     from robolin.parts.recordings import Recording
 
 _PART_ROWS = count_flag(
@@ -35,7 +36,15 @@ _RESUME = flag(
     help="With -o FOLDER/: leave what is there already, complete and of the same question.",
 )
 
-MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME]
+_LIVE = flag(
+    "--live",
+    section=OUTPUT,
+    is_flag=True,
+    help="With --trajectory -: answer lines as they arrive, as CSV on standard output.  Time is "
+    "then a number with a point, unless the first one is a date or too large for that.",
+)
+
+MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME, _LIVE]
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,22 @@ def many_recordings(ctx: click.Context) -> ManyRecordings | None:
         hint = "store what comes in a file first, or write to a file"
         raise UsageError("standard input cannot be read again", where="--trajectory -", hint=hint)
     return ManyRecordings(found, folder, **wishes)
+
+
+def live(ctx: click.Context, out: Output, question: Question) -> Output:
+    """The output of a command whose lines are answered as they arrive, if they are to be."""
+    if not ctx.params.get("live"):
+        return out
+    if ctx.params.get("trajectory") != ("-",):
+        hint = "--trajectory - reads from standard input"
+        raise UsageError("needs standard input", where="--live", hint=hint)
+    if question.answers_together:
+        hint = f"--{question.answers_together} waits for the last row"
+        raise UsageError("answers row by row", where="--live", hint=hint)
+    if out.path is not None or out.form not in (None, "csv"):
+        hint = "leave out -o and --format; > FILE keeps what has been answered"
+        raise UsageError("answers as CSV on standard output", where="--live", hint=hint)
+    return replace(out, form="csv", live=True)
 
 
 def _require_no_wish(wishes: dict[str, object], hint: str) -> None:

@@ -51,6 +51,7 @@ class Output:
     verbose: bool = False
     jobs: int | None = None
     chunk_rows: int | None = None
+    live: bool = False
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
@@ -112,7 +113,7 @@ class Output:
         """How to answer, with notes and warnings said here."""
         from robolin.answering.posed_question import Settings
 
-        return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify)
+        return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify, live=self.live)
 
     def _say(self, kind: str, texts: Iterable[str]) -> None:
         if not self.quiet:

@@ -31,7 +31,7 @@ def command(folder: str, **_: object) -> None:
     Example:
       robolin merge out/ -o all.parquet
     """
-    from robolin.parts.merge import merged
+    from robolin.parts.merged_parts import merged
     from robolin.parts.parts_folder import plan_in
 
     place = Path(file_name(folder))

@@ -14,7 +14,7 @@ from robolin.wording import counted
 
 if TYPE_CHECKING:
     from robolin.parts.parts_folder import PartState
-    from robolin.parts.plan import Plan
+    from robolin.parts.parts_plan import Plan
 
 UNFINISHED = 1
 _SHOWN = 20

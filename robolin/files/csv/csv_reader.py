@@ -22,6 +22,7 @@ from robolin.files.csv.csv_records import (
     number,
     records,
     table,
+    whole_number,
 )
 from robolin.files.csv.csv_whole import all_whole, unit_of_all
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
@@ -41,6 +42,8 @@ T = TypeVar("T")
 # below this many bytes the time to import polars is longer than the time it saves
 _LARGE_FILE = 2_000_000
 _SMALLEST_BLOCK = 1 << 18
+# bytes of what arrives that is read sooner without polars
+_FEW_LINES = 1 << 14
 
 # most columns show within so many bytes that they are not whole numbers
 _LOOKED_AT = 1 << 14
@@ -50,7 +53,8 @@ MOST_COLUMNS = 500_000
 def csv_table(source: TableSource) -> TableFile:
     """Read the header at once and the numbers on request."""
     known = source.known
-    reader = LineReader(source.stream, max(_LARGE_FILE, 1), source.file, digested=not known)
+    at_first = 1 if source.live else max(_LARGE_FILE, 1)
+    reader = LineReader(source.stream, at_first, source.file, digested=not known)
     text = CsvText(reader, source)
     size: int | None
     most_rows: Callable[[], int | None]
@@ -85,19 +89,41 @@ class CsvText:
         self.names = _header(head, data, file)
         self._large = not start.last or len(data) > _LARGE_FILE
         self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
-        reader.size = _SMALLEST_BLOCK
+        if source.live:
+            self._wait_for_row()
+        else:
+            reader.size = _SMALLEST_BLOCK
+
+    def _wait_for_row(self) -> None:
+        """Have a first row, so that it can be told what its columns look like."""
+        while not self._start.last and not self._start.data.strip(b"\r\n"):
+            more = next(self._lines)
+            data = self._start.data + more.data
+            self._start = Lines(data, self._start.first, more.reached, more.last)
 
     def whole(self, column: int) -> bool:
         """Whether all rows have nothing but whole numbers there; of a pipe those read so far."""
         if (known := self._known_look(column)) is not None:
             return known == WHOLE
+        if self._source.live:
+            return self._first_is_large(column)
         return self._looked_through(lambda blocks: all_whole(blocks, column, self._file)) is True
 
     def moments(self, column: int) -> str | None:
         """The unit that holds all moments there, of a pipe those read so far; None without any."""
         if (known := self._known_look(column)) is not None:
             return known if known != WHOLE and known else None
+        if self._source.live:
+            # whatever is to come, so that it does not matter what has come already
+            return "ns" if unit_of_all([self._start], column, self._file) else None
         return self._looked_through(lambda blocks: unit_of_all(blocks, column, self._file))
+
+    def _first_is_large(self, column: int) -> bool:
+        """Whether the first row has a whole number there that float64 does not hold."""
+        texts = lines_of(self._start.data, self._file, self._start.first)
+        _, cells = next(records(texts, self._file), (0, []))
+        value = whole_number(cells[column]) if column < len(cells) else None
+        return value is not None and abs(value) > EXACT
 
     def _known_look(self, column: int) -> str | None:
         return None if self._source.known is None else self._source.known.looks.get(column)
@@ -134,9 +160,9 @@ class CsvText:
                 block = self._block(chosen, request, rows)
                 if found := len(block.values):
                     rows += found
-                    self._reader.size = max(
-                        _SMALLEST_BLOCK, request.rows * len(chosen.data) // found
-                    )
+                    if not self._source.live:
+                        per_row = len(chosen.data) // found
+                        self._reader.size = max(_SMALLEST_BLOCK, request.rows * per_row)
                     yield block
                 if rows == request.stop:
                     break
@@ -160,7 +186,8 @@ class CsvText:
         return mark.row
 
     def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
-        found = _fast(lines.data, len(self.names), request) if self._large else None
+        large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)
+        found = _fast(lines.data, len(self.names), request) if large else None
         if found is not None:
             return TableBlock(
                 found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]

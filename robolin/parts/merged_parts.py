@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from robolin.errors import RobolinError, raise_all
+from robolin.errors import RobolinError
 from robolin.files.stored import open_stored
+from robolin.files.table_file import raise_first
 from robolin.parts.joined import Piece, joined
 from robolin.parts.parts_folder import DONE, PartState, part_states, plan_in
 from robolin.results.result import ResultStream
@@ -17,7 +18,8 @@ from robolin.results.result import ResultStream
 def merged(folder: Path) -> ResultStream:
     """All parts of a folder as one result; one that is not there or not sound is refused."""
     plan = plan_in(folder)
-    raise_all([_unfit(folder, each) for each in part_states(folder, plan) if each.state != DONE])
+    states = part_states(folder, plan)
+    raise_first((_unfit(folder, each) for each in states if each.state != DONE), str(folder))
     pieces = [Piece(part.source, partial(_stored, folder / part.name)) for part in plan.parts]
     return joined(pieces, [each.name for each in plan.sources], plan.asked["options"])
 
