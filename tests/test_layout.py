@@ -15,7 +15,7 @@ PACKAGE = ROOT / "robolin"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # what each room may import of robolin besides itself; the rest connects them
-CONNECTING = {"__init__", "__main__", "api", "cli", "testing"}
+CONNECTING = {"__init__", "__main__", "api", "cli", "cluster", "tables", "testing"}
 ALLOWED = {
     room: set(allowed.split())
     for room, allowed in {

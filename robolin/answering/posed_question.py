@@ -15,7 +15,7 @@ from robolin.answering.question import Question
 from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
-from robolin.files.table_file import KnownTable
+from robolin.files.table_file import KnownTable, TableFile
 from robolin.results.result import Array, Result
 
 # kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
@@ -47,6 +47,7 @@ class Settings:
     verbose:    tell how well conditioned the mass matrix is, too
     known:      what has been found out about the trajectory before
     live:       whether rows of a pipe are answered as they arrive
+    table:      the rows of the trajectory, where they are in memory already
     """
 
     jobs: int | None = None
@@ -57,6 +58,7 @@ class Settings:
     progress: Progress | None = None
     known: KnownTable | None = None
     live: bool = False
+    table: TableFile | None = None
 
 
 QUIETLY = Settings()

@@ -35,7 +35,12 @@ from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
 from robolin.quantities import COLUMN_WORDS
 from robolin.results.result import Array, Footer, Result, ResultStream
-from robolin.trajectory.read import open_trajectory, pieces
+from robolin.trajectory.read import (
+    TrajectoryStream,
+    open_trajectory,
+    pieces,
+    table_trajectory,
+)
 from robolin.trajectory.trajectory import Chunk
 from robolin.wording import counted
 
@@ -70,13 +75,20 @@ def opened_rows(
     else:
         path = posed.states.trajectory
         _require_readable(posed, path, names)
-        settings = posed.settings
-        how = (posed.states.rules(arm), posed.states.row_choice, settings.known, settings.live)
-        stream = open_trajectory(path, arm.joint_names, ("q",), names[1:], *how)
-        source = FileRows(posed.opened.enter_context(stream), file_label(path))
+        source = FileRows(_opened(posed, path, names), file_label(path))
     motion = many_states(arm, posed.question, needs, torque, source.given, source.name)
     _tell(posed, motion, source)
     return motion, source
+
+
+def _opened(posed: PosedQuestion, path: str, names: tuple[str, ...]) -> TrajectoryStream:
+    """A trajectory file that stays open for the answer, or a table that is in memory."""
+    arm, settings = posed.arm, posed.settings
+    wanted = (arm.joint_names, ("q",), names[1:], posed.states.rules(arm), posed.states.row_choice)
+    if settings.table is not None:
+        return table_trajectory(settings.table, path, *wanted)
+    stream = open_trajectory(path, *wanted, settings.known, settings.live)
+    return posed.opened.enter_context(stream)
 
 
 class Rows:

@@ -184,9 +184,22 @@ def open_trajectory(
     form = _format(str(path))
     with _opened(str(path), file, form) as (stream, regular):
         table = _table(form, TableSource(stream, str(path), file, regular, joints, known, live))
-        native = native_columns(table.names, joints, rules, file)
-        matched = match(native.names, joints, needs, optional, where=file)
-        yield TrajectoryStream(table, matched, file, native.notes, rules, choice)
+        yield table_trajectory(table, file, joints, needs, optional, rules, choice)
+
+
+def table_trajectory(
+    table: TableFile,
+    file: str,
+    joints: Sequence[str],
+    needs: Sequence[str],
+    optional: Sequence[str] = (),
+    rules: RecordingRules = AS_IT_IS,
+    choice: RowChoice = ALL_ROWS,
+) -> TrajectoryStream:
+    """A table as a trajectory; `file` is what messages call it."""
+    native = native_columns(table.names, joints, rules, file)
+    matched = match(native.names, joints, needs, optional, where=file)
+    return TrajectoryStream(table, matched, file, native.notes, rules, choice)
 
 
 def read_trajectory(
