@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from robolin.answering.inquiry import Inquiry
     from robolin.cli.flags.many_flags import ManyRecordings
     from robolin.cli.flags.output_flags import Output
+    from robolin.parts.compute import Work
     from robolin.parts.part_job import PartDone
 
 # seconds between two lines about how far it has come
@@ -60,19 +63,36 @@ def _respond_with_parts(inquiry: Inquiry, out: Output, many: ManyRecordings, fol
     plan = planned(inquiry, arm, many.recordings, division, old.sources if old else ())
     settings = replace(out.settings(), notify=out.notify_of_parts)
     told = Told(not out.quiet and watched())
-    done = compute_parts(
-        plan,
-        inquiry,
-        arm,
-        folder,
-        shard=share,
-        resume=many.resume,
-        settings=settings,
-        watch=told.part,
-    )
+    if many.cluster:
+        # a worker is a process of its own, with one thread unless more are asked for
+        settings = replace(settings, jobs=settings.jobs or 1)
+    with _workers(many.cluster) as work:
+        done = compute_parts(
+            plan,
+            inquiry,
+            arm,
+            folder,
+            shard=share,
+            resume=many.resume,
+            settings=settings,
+            work=work,
+            watch=told.part,
+        )
     there = f", {done.skipped} there already" if many.resume else ""
     ended = "" if done.finished else "; others are missing yet"
     out.note(f"{folder}: {counted(done.written, 'part')} written{there}{ended}")
+
+
+@contextmanager
+def _workers(where: str | None) -> Iterator[Work | None]:
+    """Whoever computes the parts, if not this process."""
+    if where is None:
+        yield None
+        return
+    from robolin.cluster import workers
+
+    with workers(where) as work:
+        yield work
 
 
 class Told:

@@ -44,7 +44,16 @@ _LIVE = flag(
     "then a number with a point, unless the first one is a date or too large for that.",
 )
 
-MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME, _LIVE]
+_CLUSTER = flag(
+    "--cluster",
+    section=OUTPUT,
+    metavar="WHERE",
+    help="With -o FOLDER/: parts are computed by Dask, by N processes here (local:N) or by the "
+    "workers of a scheduler (tcp://scheduler:8786).",
+)
+
+MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME, _CLUSTER, _LIVE]
+_WISHES = ("part_rows", "shard", "resume", "cluster")
 
 
 @dataclass(frozen=True)
@@ -59,14 +68,13 @@ class ManyRecordings:
     part_rows: int | None = None
     shard: str | None = None
     resume: bool = False
+    cluster: str | None = None
 
 
 def many_recordings(ctx: click.Context) -> ManyRecordings | None:
     """What a command line says about many recordings; None if it asks as ever for one result."""
     given = ctx.params.get("trajectory")
-    wishes: dict[str, Any] = {
-        name: ctx.params.get(name) for name in ("part_rows", "shard", "resume")
-    }
+    wishes: dict[str, Any] = {name: ctx.params.get(name) for name in _WISHES}
     folder = _folder(ctx.params.get("path"), any(wishes.values()))
     texts = tuple(map(file_name, given)) if isinstance(given, tuple) else ()
     if not texts:
