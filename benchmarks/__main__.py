@@ -18,9 +18,11 @@ from benchmarks import (
     compiling,
     crossing,
     end_to_end,
+    generated_code,
     latency,
     linkage,
     machine,
+    motion_models,
     peak,
     scaling,
     sharing,
@@ -40,9 +42,11 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "peak": peak.measured,
     "compile": compiling.measured,
     "latency": latency.measured,
+    "generated": generated_code.measured,
     "simulation": simulation.measured,
     "loops": linkage.measured,
     "end-to-end": end_to_end.measured,
+    "models": motion_models.measured,
     "checking": checking.measured,
 }
 
@@ -63,10 +67,10 @@ def main(
 ) -> None:
     """Measure robolin beside its peers.
 
-    PART is verbs, sharing, scaling, crossing, peak, compile, latency, simulation, loops,
-    end-to-end, checking or all, the default.  Each part prints its tables.  The figures of the
-    parts that ran replace their last ones in the JSON file; tables and picture in the docs follow
-    from it.
+    PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, simulation,
+    loops, end-to-end, models, checking or all, the default.  Each part prints its tables.  The
+    figures of the parts that ran replace their last ones in the JSON file; tables and picture in
+    the docs follow from it.
 
     \b
     Example:

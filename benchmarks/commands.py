@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import robolin
 
@@ -24,12 +25,26 @@ process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
 _, status, usage = os.wait4(process.pid, 0)
 taken = time.perf_counter() - start
 code = process.returncode = os.waitstatus_to_exitcode(status)
-print(json.dumps([taken, usage.ru_maxrss, code]))
+print(json.dumps([taken, usage.ru_maxrss, usage.ru_utime + usage.ru_stime, code]))
 """
+
+
+class Run(NamedTuple):
+    """Seconds from start to end, the most memory in bytes, and the seconds of all processors."""
+
+    seconds: float
+    memory: int
+    processor_seconds: float
 
 
 def timed(command: Sequence[str], folder: Path) -> tuple[float, int]:
     """Seconds from start to end, and the most memory the process had, in bytes."""
+    run = watched(command, folder)
+    return run.seconds, run.memory
+
+
+def watched(command: Sequence[str], folder: Path) -> Run:
+    """Run a program to its end, which must be a good one."""
     package = str(Path(robolin.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": package, "PYTHONPYCACHEPREFIX": _bytecode().name}
     # programs that are installed have been translated to bytecode once and for all
@@ -41,10 +56,10 @@ def timed(command: Sequence[str], folder: Path) -> tuple[float, int]:
         stdout=subprocess.PIPE,
         check=True,
     )
-    taken, memory, code = json.loads(launched.stdout)
+    taken, memory, processor_seconds, code = json.loads(launched.stdout)
     if code:
         raise RuntimeError(f"exit code {code}: {' '.join(command)}")
-    return taken, memory * (1 if sys.platform == "darwin" else 1024)
+    return Run(taken, memory * (1 if sys.platform == "darwin" else 1024), processor_seconds)
 
 
 @cache

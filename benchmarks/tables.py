@@ -244,6 +244,21 @@ def latency(figures: Figures) -> Lines:
     return rows_of(header, cells)
 
 
+def generated(figures: Figures) -> Lines:
+    """One state in C and C++: ns, and how many times as long as Pinocchio's generated C takes."""
+    header = ("verb", "generated C, ns", "Pinocchio in C++, ns", "/ Pinocchio")
+    cells = (
+        (
+            f"`{verb}`",
+            number(entry["C ns"]),
+            number(entry["Pinocchio ns"]) if "ratio" in entry else "–",
+            f"{number(entry['ratio'])} ×" if "ratio" in entry else "–",
+        )
+        for verb, entry in figures["generated"]["verbs"].items()
+    )
+    return rows_of(header, cells)
+
+
 def _beside_pinocchio(entry: Figures) -> tuple[str, str]:
     return with_spread(entry.get("us")), with_spread(entry.get("ratio"), " ×")
 
@@ -338,6 +353,22 @@ def checking(figures: Figures) -> Lines:
     return rows_of(header, [*cells, (name, "–", with_spread(suite["check"], " s"), "–", "–")])
 
 
+def models(figures: Figures) -> Lines:
+    """Models and regulators along a motion, beside linearizing it."""
+    header = ("stored of every row", "rows", "seconds", "/ `linearize-forward`", "peak memory")
+    cells = (
+        (
+            name,
+            f"{entry['rows']:,}",
+            with_spread(entry["seconds"]),
+            with_spread(entry.get("ratio"), " ×"),
+            megabytes(entry["peak bytes"]),
+        )
+        for name, entry in figures["models"]["answers"].items()
+    )
+    return rows_of(header, cells)
+
+
 # the name of a table on the page -> the part it needs and what makes it
 TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "machine": ("machine", machine),
@@ -353,9 +384,11 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "peak": ("peak", peak),
     "kernels": ("compile", kernels),
     "latency": ("latency", latency),
+    "generated": ("generated", generated),
     "simulation": ("simulation", simulation),
     "loops": ("loops", loops),
     "end-to-end": ("end-to-end", end_to_end),
     "steps": ("end-to-end", steps),
+    "models": ("models", models),
     "checking": ("checking", checking),
 }

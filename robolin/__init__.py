@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from robolin.analysis.cost_gradient import CostGradient as CostGradient
+    from robolin.analysis.cost_gradient import cost_gradient as cost_gradient
     from robolin.analysis.curvature import Curvature as Curvature
     from robolin.analysis.curvature import curvature as curvature
     from robolin.analysis.identification import Identifiable as Identifiable
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from robolin.analysis.identification import regressor as regressor
     from robolin.analysis.limits import JointLimits as JointLimits
     from robolin.analysis.limits import limits as limits
+    from robolin.analysis.link_geometry import GeometryDerivative as GeometryDerivative
+    from robolin.analysis.link_geometry import geometry_derivative as geometry_derivative
+    from robolin.analysis.link_geometry import geometry_names as geometry_names
     from robolin.analysis.sensitivity import Sensitivity as Sensitivity
     from robolin.analysis.sensitivity import SensitivityMatrices as SensitivityMatrices
     from robolin.analysis.sensitivity import parameter_names as parameter_names
@@ -140,9 +145,11 @@ if TYPE_CHECKING:
 
 # where each public name lives; type checkers read the same from the imports above
 _PUBLIC = {
+    "robolin.analysis.cost_gradient": "CostGradient cost_gradient",
     "robolin.analysis.curvature": "Curvature curvature",
     "robolin.analysis.identification": "Identifiable Regressor identifiable regressor",
     "robolin.analysis.limits": "JointLimits limits",
+    "robolin.analysis.link_geometry": "GeometryDerivative geometry_derivative geometry_names",
     "robolin.analysis.sensitivity": (
         "Sensitivity SensitivityMatrices parameter_names sensitivity sensitivity_matrices"
     ),

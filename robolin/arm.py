@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from html import escape
 from typing import Any
 
 from robolin.arm_parts import HERE as HERE
@@ -20,6 +21,8 @@ from robolin.arm_parts import IDENTITY as IDENTITY
 from robolin.arm_parts import ORIGIN as ORIGIN
 from robolin.arm_parts import PARTS as PARTS
 from robolin.arm_parts import UNLIMITED as UNLIMITED
+from robolin.arm_parts import DhConvention as DhConvention
+from robolin.arm_parts import DhRow as DhRow
 from robolin.arm_parts import Frame as Frame
 from robolin.arm_parts import Group as Group
 from robolin.arm_parts import GroupKind as GroupKind
@@ -37,6 +40,7 @@ from robolin.arm_parts import Rotary as Rotary
 from robolin.arm_parts import Vector3 as Vector3
 from robolin.arm_parts import Wrench as Wrench
 from robolin.arm_parts import WrenchModel as WrenchModel
+from robolin.shown import html_contract, html_table, in_short
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Arm:
             friction
         wrenches: loads applied to the arm, in N and N·m
         loops: closures between frames
+        dh_rows: of the moving joints that were written as rows of a Denavit–Hartenberg table
         tip: the frame that kinematic questions are about, where one is asked about
         contract: what is included and what is left out, in words
         figures: what the description says in plain numbers, for telling what changed in it
@@ -88,6 +93,7 @@ class Arm:
     wrenches: tuple[Wrench, ...] = ()
     loops: tuple[Loop, ...] = ()
     tip: Frame | None = None
+    dh_rows: tuple[DhRow, ...] = ()
     contract: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict, compare=False)
     source: str = ""
@@ -112,6 +118,21 @@ class Arm:
         return hash(
             (self.name, self.links_tip_to_base, self.joint_names, self.gravity, self.digest)
         )
+
+    def __repr__(self) -> str:
+        moving = sum(link.inertia.mass for link in self.links)
+        shape = "" if self.serial else ", a tree"
+        source = f", from {in_short(self.source)}" if self.source else ""
+        return (
+            f"<Arm {in_short(self.name)}: {self.n} joints, {len(self.bodies)} moving links of "
+            f"{moving:.6g} kg{shape}{source}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: every joint with what it may do and carries, and the contract."""
+        rows = [_row_of(link) for link in self.links]
+        title = f"<b>{escape(repr(self)[1:-1])}</b>"
+        return f"{title}{html_table(_HEADER, rows)}{html_contract(self.contract)}"
 
     @property
     def n(self) -> int:
@@ -188,3 +209,22 @@ def as_loaded(arm: Arm, loaded_with: Mapping[str, Any] | None) -> Arm:
     """This arm, just made, with what makes it again: `replace` forgets it, as it should."""
     object.__setattr__(arm, "loaded_with", loaded_with)
     return arm
+
+
+_HEADER = ("joint", "kind", "from", "to", "velocity", "effort", "link", "mass", "centre of mass")
+
+
+def _row_of(link: Link) -> list[str]:
+    """A joint and the link on it for a notebook, with units."""
+    joint, limits = link.joint, link.joint.limits
+    position, effort = ("rad", "N·m") if joint.turns else ("m", "N")
+    figures = (
+        (limits.lower, position),
+        (limits.upper, position),
+        (limits.velocity, f"{position}/s"),
+        (limits.effort, effort),
+    )
+    told = ["" if value is None else f"{value:.6g} {unit}" for value, unit in figures]
+    com = ", ".join(f"{x:.6g}" for x in link.inertia.com)
+    cells = (joint.name, joint.kind, *told, link.name, f"{link.inertia.mass:.6g} kg", f"{com} m")
+    return [escape(cell) for cell in cells]

@@ -11,9 +11,10 @@ Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
 Rotary = tuple[float, float, float, float, float, float]
 
 JointKind = Literal["revolute", "continuous", "prismatic"]
-GroupKind = Literal["floating", "planar"]
+GroupKind = Literal["floating", "planar", "spherical"]
 WrenchModel = Literal["follower", "dead", "world"]
 LoopKind = Literal["point", "rigid"]
+DhConvention = Literal["standard", "modified"]
 
 IDENTITY: Matrix3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
@@ -163,10 +164,24 @@ class Loop:
     second: Frame
 
 
+@dataclass(frozen=True, slots=True)
+class DhRow:
+    """The row of a Denavit–Hartenberg table that a joint was written in.
+
+    inboard, outboard: the frames that its four figures lie between
+    """
+
+    joint: str
+    convention: DhConvention
+    inboard: str
+    outboard: str
+
+
 # the freedoms of a joint with several, from the innermost link that stands for it outward
 PARTS: Mapping[GroupKind, tuple[str, ...]] = {
     "floating": ("x", "y", "z", "rz", "ry", "rx"),
     "planar": ("x", "y", "rz"),
+    "spherical": ("rz", "ry", "rx"),
 }
 
 
@@ -175,7 +190,8 @@ class Group:
     """A joint with several freedoms: one link for each, the body itself outermost.
 
     Positions are those of its links, one after the other: a floating body slides along x, y, z
-    and then turns by yaw, pitch, roll.  Velocities are those of the body in its own axes.
+    and then turns by yaw, pitch, roll, a spherical joint only turns.  Velocities are those of the
+    body in its own axes.
     """
 
     name: str

@@ -33,6 +33,7 @@ _N, _NN, _6N = ("joint",), ("joint", "joint"), (6, "joint")
 _MN = ("closure", "joint")
 _X, _U, _Y = "model state", "model input", "model output"
 _VEL, _ACC = "spatial velocity", "spatial acceleration"
+_CURVED = ("effort", "acceleration", "position", "position")
 
 QUANTITIES: Mapping[str, Quantity] = {
     "time": Quantity(("time",), "t"),
@@ -46,15 +47,9 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dtau": Quantity(("effort",), "δτ", _N),
     "mass_matrix": Quantity(("effort", "acceleration"), "𝓜", _NN),
     "mass_matrix_inverse": Quantity(("acceleration", "effort"), "𝓜⁻¹", _NN),
-    "dmass_matrix_dq": Quantity(
-        ("effort", "acceleration", "position"), "∂𝓜(i,j)/∂q(k)", (*_NN, "joint")
-    ),
-    "d2mass_matrix_dq2": Quantity(
-        ("effort", "acceleration", "position", "position"), "∂²𝓜(i,j)/∂q(k)∂q(l)", _NN + _NN
-    ),
-    "riemann": Quantity(
-        ("effort", "acceleration", "position", "position"), "R(h,i,j,k)", ("symbol",)
-    ),
+    "dmass_matrix_dq": Quantity(_CURVED[:3], "∂𝓜(i,j)/∂q(k)", (*_NN, "joint")),
+    "d2mass_matrix_dq2": Quantity(_CURVED, "∂²𝓜(i,j)/∂q(k)∂q(l)", _NN + _NN),
+    "riemann": Quantity(_CURVED, "R(h,i,j,k)", ("symbol",)),
     "curvature": Quantity(("number", "position", "position"), "beside the largest entry of 𝓜"),
     "coriolis_matrix": Quantity(("effort", "velocity"), "½ A_D", _NN),
     "dtau_dqdd": Quantity(("effort", "acceleration"), "𝓜", _NN),
@@ -120,6 +115,11 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dx_dx0": Quantity(("state", "state"), "∂x(t)/∂x(0)", ("state", "state")),
     "dx_dtau": Quantity(("state", "effort"), "∂x(t)/∂τ", ("state", "joint")),
     "dx_dparameters": Quantity(("state", "parameter"), "∂x(t)/∂π", ("state", "parameter")),
+    "dtau_dgeometry": Quantity(("effort", "parameter"), "∂τ/∂g", ("joint", "parameter")),
+    "dcost_dq": Quantity(("number", "position"), "∂J/∂q", _N),
+    "dcost_dqd": Quantity(("number", "velocity"), "∂J/∂q̇", _N),
+    "dcost_dtau": Quantity(("number", "effort"), "∂J/∂τ", _N),
+    "dcost_dparameters": Quantity(("number", "parameter"), "∂J/∂π", ("parameter",)),
     "lam": Quantity(("closure effort",), "λ", ("closure",)),
     "dlam_dtau": Quantity(("closure effort", "effort"), "λ", _MN),
     "dlam_dqd": Quantity(("closure effort", "velocity"), "λ", _MN),
@@ -134,7 +134,6 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dclosure_acceleration_dq": Quantity((_ACC, "position"), "∂(L q̈ + L̇ q̇)/∂q", _MN),
     "dclosure_acceleration_dqd": Quantity((_ACC, "velocity"), "∂/∂q̇", _MN),
     "rank": Quantity(("number",), "how many"),
-    "source": Quantity(("number",), "which recording"),
     "kept": Quantity(("number",), "which", ("closure",)),
     # of linear models, whose names of states, inputs and outputs have units of their own
     "A": Quantity((_X, _X), "A", ("model state", "model state")),
@@ -176,6 +175,7 @@ FIGURES: Mapping[str, tuple[str, str]] = {
     "inertia": ("kg·m²", "kg·m²"),
     "origin": ("m", "m"),
     "rotation": ("rad", "rad"),
+    "axis": ("1", "1"),
     "gravity": ("m/s²", "m/s²"),
     "damping": ("N·m·s/rad", "N·s/m"),
     "friction": ("N·m", "N"),
@@ -190,6 +190,9 @@ _PARAMETERS = {
     **dict.fromkeys(("mx", "my", "mz"), "first moment"),
     **dict.fromkeys(("com_x", "com_y", "com_z"), "com"),
     **dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "inertia"),
+    **dict.fromkeys(("origin_x", "origin_y", "origin_z", "dh_a", "dh_d"), "origin"),
+    **dict.fromkeys(("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta"), "rotation"),
+    **dict.fromkeys(("axis_x", "axis_y", "axis_z"), "axis"),
 }
 
 # how often an effort, a position, a second and √J occur as factors

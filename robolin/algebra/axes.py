@@ -21,6 +21,8 @@ MATRIX: Shape = ("joint", "joint")
 
 # ten numbers of a link, and the damping, armature and friction of its joint
 REGRESSOR_COLUMNS = 13
+# a joint turned and slid on the link inboard of it, and its link on it likewise
+GEOMETRY_COLUMNS = 12
 
 
 def sizes(shape: Shape, joints: int, links: int, closure_rows: int = 0) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import Engine, How, LoopMethod, evaluate
 from robolin.evaluation.methods import Method
 from robolin.input_checks import array_of, require_arm, require_tree
+from robolin.shown import Shown
 
 # exact derivatives leave flat arms with 1e-14 and less; arms that people build have 0.02 and more
 FLAT_BELOW = 1e-8
@@ -26,7 +27,7 @@ _AT_ONCE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Curvature:
+class Curvature(Shown):
     """Riemann symbols of the first kind, and what they say.
 
     Fields:

@@ -15,6 +15,7 @@ from robolin.evaluation.evaluate import Engine, How, LoopMethod, evaluate
 from robolin.evaluation.methods import Method
 from robolin.geometry.rotations import transpose, turned_rotary
 from robolin.input_checks import array_of, batch_of, require_arm
+from robolin.shown import Shown
 
 # a singular value below this share of the largest is told by no torque sensor; angles that a file
 # rounds to five digits make parameters count by 1e-6 that do not in truth
@@ -24,7 +25,7 @@ _ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class Regressor:
+class Regressor(Shown):
     """τ = matrix · parameters + offset.
 
     Fields:
@@ -46,7 +47,7 @@ class Regressor:
 
 
 @dataclass(frozen=True)
-class Identifiable:
+class Identifiable(Shown):
     """Which parameters the torques of some motions can tell.
 
     Fields:

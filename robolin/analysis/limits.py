@@ -13,6 +13,7 @@ from robolin.arm import Arm, Link
 from robolin.arrays import Floats, JointValues, Numbers
 from robolin.errors import RobolinError
 from robolin.input_checks import array_of, require_arm
+from robolin.shown import Shown
 
 Quantity = Literal["position", "velocity", "effort"]
 QUANTITIES: tuple[Quantity, ...] = ("position", "velocity", "effort")
@@ -50,7 +51,7 @@ class Margin:
 
 
 @dataclass(frozen=True)
-class JointLimits:
+class JointLimits(Shown):
     """Every margin, joint by joint, and which quantities of which joints have no limit.
 
     Fields:

@@ -93,14 +93,18 @@ def changes(
     arm: Arm,
     named: Mapping[str, float],
     payloads: Sequence[Payload] = (),
+    others: Sequence[str] = (),
 ) -> Array:
-    """δπ of shape (p,) for small changes of natural parameters and for added point masses."""
+    """δπ of shape (p,) for small changes of natural parameters and for added point masses.
+
+    others: names that are known elsewhere, and may have been meant
+    """
     names = natural_names(arm)
     natural = np.zeros(len(names))
     for name, change in named.items():
         if name not in names:
-            raise _unknown(arm, name, names)
-        natural[names.index(name)] += _number(name, change)
+            raise _unknown(arm, name, (*names, *others))
+        natural[names.index(name)] += sound_change(name, change)
     total = natural_map(arm) @ natural
     for payload in payloads:
         at, block = _payload(arm, *_mass_and_place(payload))
@@ -149,7 +153,7 @@ def _steiner(a: Array, b: Array) -> Array:
     return (np.dot(a, b) * np.eye(3) - 0.5 * (outer + outer.T))[_TRIANGLE]
 
 
-def _number(name: str, change: object) -> float:
+def sound_change(name: str, change: object) -> float:
     """A change as a number, or what is wrong with it."""
     if isinstance(change, bool) or not isinstance(change, (int, float, np.floating, np.integer)):
         raise UsageError(f"the change is {change!r}, not a number", where=name)
@@ -166,8 +170,8 @@ def _mass_and_place(payload: Payload) -> tuple[str, float, Vector3]:
     position = place[0] if place else ORIGIN
     if len(position) != 3:
         raise UsageError(f"payload: {position!r} is no place", hint=hint)
-    x, y, z = (_number(f"payload on '{link}'", value) for value in position)
-    return str(link), _number(f"payload on '{link}'", mass), (x, y, z)
+    x, y, z = (sound_change(f"payload on '{link}'", value) for value in position)
+    return str(link), sound_change(f"payload on '{link}'", mass), (x, y, z)
 
 
 def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int, Array]:

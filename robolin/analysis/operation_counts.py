@@ -126,6 +126,8 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
         _from_catalogue("bias forces first", "forward-three-sweeps"),
         _from_catalogue("the same with links and tip", "forward-three-sweeps-links"),
         _from_catalogue("two sweeps", "forward-two-sweeps"),
+        _from_catalogue("all bodies, sparse", "forward-all-bodies"),
+        _from_catalogue("joint forces, block-tridiagonal", "forward-constraint-forces"),
         _from_catalogue("mass matrix and elimination", "forward-conventional"),
     ),
     "mass-matrix": (

@@ -20,22 +20,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.analysis.identification import regressor
+from robolin.analysis.link_geometry import (
+    geometry_changes,
+    geometry_derivative,
+    geometry_names,
+)
 from robolin.analysis.link_parameters import Payload, changes, natural_map, natural_names
 from robolin.analysis.nominal_motion import Nominal, Torques, first_row, nominal_motion, per_row
 from robolin.api.linear_models import LinearizedForward, linearize_forward
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.evaluation.evaluate import Engine, LoopMethod
+from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
 from robolin.input_checks import require_arm
+from robolin.shown import Shown
 
 _AT_ONCE = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Shown):
     """The change of a motion, to first order.
 
     Fields:
@@ -57,7 +63,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class SensitivityMatrices:
+class SensitivityMatrices(Shown):
     """All first-order changes of the state x = [q; q̇] at every row.
 
     Fields:
@@ -65,7 +71,8 @@ class SensitivityMatrices:
         transition: ∂x/∂x(0) (rows, 2n, 2n)
         torque: ∂x/∂τ for a torque added all the way (rows, 2n, n), per N·m or N
         parameter: ∂x/∂π for the parameters in `names` (rows, 2n, p), per unit of each
-        names: of the parameters, as `parameter_names` gives them
+        names: of the parameters, as `parameter_names` gives them, where asked for followed by
+            those of `geometry_names`
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -114,7 +121,7 @@ def sensitivity(
         dqd: change of the velocities in the first row (n,) in rad/s or m/s
         dtau: change of the torques, constant (n,) or row by row (rows, n), in N·m or N
         parameters: changes by name, such as {'forearm/mass': 0.1}; names are
-            `parameter_names(arm)`
+            `parameter_names(arm)` and `geometry_names(arm)`
         payload: point masses added, each as (link, mass) or (link, mass, (x, y, z)), in kg and m
         torques: "continuous", or "stepwise" where each row's torque is held until the next
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
@@ -142,15 +149,19 @@ def sensitivity(
     how = run_options(method, engine, jobs, loop_method)
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
-    change = changes(arm, parameters or {}, payload)
+    geometric, others = geometry_changes(arm, parameters or {})
+    change = changes(arm, others, payload, geometry_names(arm))
     states = [np.concatenate([first_row(arm, "dq", dq), first_row(arm, "dqd", dqd)])[:, None]]
-    for steps in _parts(nominal, len(change)):
+    for steps in parts_of(nominal, len(change)):
         part, effort = nominal.some(steps), pushes[steps]
         model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
         if change.any():
             effort = effort - regressor(arm, part.q, part.qd, model.qdd, **how).matrix @ change
+        if geometric.any():
+            moved = geometry_derivative(arm, part.q, part.qd, model.qdd, **how)
+            effort = effort - moved.matrix @ geometric
         forced = np.einsum("stij,stj->sti", model.dqdd_dtau, effort)[..., None]
-        for step, more in _steps(model, kinematic_block(arm, part.qd), forced, part.step):
+        for step, more in step_matrices(model, kinematic_block(arm, part.qd), forced, part.step):
             states.append(step @ states[-1] + more)
     found = np.array(states)[..., 0]
     return Sensitivity(nominal.time, found[:, : arm.n], found[:, arm.n :])
@@ -164,6 +175,7 @@ def sensitivity_matrices(
     tau: JointValues | None = None,
     qdd: JointValues | None = None,
     *,
+    geometry: bool = False,
     torques: Torques = "continuous",
     method: Method = "auto",
     engine: Engine = "auto",
@@ -179,6 +191,7 @@ def sensitivity_matrices(
         qd: velocities (rows, n) in rad/s or m/s
         tau: torques (rows, n) in N·m or N; or else qdd
         qdd: accelerations (rows, n) in rad/s² or m/s², where tau is not given
+        geometry: whether the parameters go on with those of `geometry_names(arm)`
         torques: "continuous", or "stepwise" where each row's torque is held until the next
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
@@ -204,16 +217,15 @@ def sensitivity_matrices(
     """
     how = run_options(method, engine, jobs, loop_method)
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
-    names, natural = natural_names(arm), natural_map(arm)
+    names = all_parameter_names(arm, geometry)
     n = arm.n
     states = [np.eye(2 * n, 3 * n + len(names))]
-    for steps in _parts(nominal, n + len(names)):
+    for steps in parts_of(nominal, n + len(names)):
         part = nominal.some(steps)
         model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
-        Y = regressor(arm, part.q, part.qd, model.qdd, **how).matrix
-        inverse = model.dqdd_dtau
-        forced = np.concatenate([inverse, -inverse @ (Y @ natural)], axis=-1)
-        for step, more in _steps(model, kinematic_block(arm, part.qd), forced, part.step):
+        by_parameter = -model.dqdd_dtau @ parameter_columns(arm, part, model.qdd, geometry, how)
+        forced = np.concatenate([model.dqdd_dtau, by_parameter], axis=-1)
+        for step, more in step_matrices(model, kinematic_block(arm, part.qd), forced, part.step):
             state = step @ states[-1]
             state[:, 2 * n :] += more
             states.append(state)
@@ -247,7 +259,21 @@ def parameter_names(arm: Arm) -> tuple[str, ...]:
     return natural_names(arm)
 
 
-def _parts(nominal: Nominal, columns: int) -> Iterator[slice]:
+def all_parameter_names(arm: Arm, geometry: bool) -> tuple[str, ...]:
+    """The names of `parameter_columns`."""
+    return natural_names(arm) + (geometry_names(arm) if geometry else ())
+
+
+def parameter_columns(arm: Arm, part: Nominal, qdd: Floats, geometry: bool, how: How) -> Floats:
+    """∂τ/∂π of every parameter at all stages of some steps, the motion as it is."""
+    columns: Floats = regressor(arm, part.q, part.qd, qdd, **how).matrix @ natural_map(arm)
+    if not geometry:
+        return columns
+    moved = geometry_derivative(arm, part.q, part.qd, qdd, **how).matrix
+    return np.concatenate([columns, moved], axis=-1)
+
+
+def parts_of(nominal: Nominal, columns: int) -> Iterator[slice]:
     """Steps of the motion, so many at a time as fit into a fair share of memory."""
     n = nominal.q.shape[-1]
     size = max(1, _AT_ONCE // (8 * 12 * n * (2 * n + columns)))
@@ -255,7 +281,7 @@ def _parts(nominal: Nominal, columns: int) -> Iterator[slice]:
         yield slice(first, first + size)
 
 
-def _steps(
+def step_matrices(
     model: LinearizedForward, block: Floats, forced: Floats, step: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
     """[Φ Γ] of every step: x(next) = Φ x + Γ u for ẋ = A x + B u at its begin, middle and end.

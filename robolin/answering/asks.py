@@ -12,6 +12,8 @@ LOOP_METHODS = ("kkt", "schur", "null-space")
 WRENCH_MODELS = ("follower", "dead", "world")
 ON_BAD_ROW = ("error", "nan")
 CONTROL_LAWS = ("rate", "pose", "pd", "computed-torque")
+TIME_UNITS = ("ns", "us", "ms", "s")
+DIFFERENTIATIONS = ("central", "savgol")
 DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
 
 
@@ -44,12 +46,19 @@ MODEL: Mapping[str, Ask] = {
     **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),
     "wrench-frame": Ask("choice", WRENCH_MODELS),
 }
+# texts that may stand in a file as well
+COLUMNS = "columns"
 # how a recording is meant
-RECORDING: Mapping[str, Ask] = {
-    "columns": TEXTS,
+READING: Mapping[str, Ask] = {
+    COLUMNS: TEXTS,
     "time": TEXT,
+    "time-unit": Ask("choice", TIME_UNITS),
     "degrees": SWITCH,
+    "radians": SWITCH,
+    "differentiate": Ask("choice", DIFFERENTIATIONS),
 }
+# the same where rows of the recording are rows of the result
+RECORDING: Mapping[str, Ask] = {**READING, "carry": TEXTS}
 # which of its rows are meant
 SELECTION: Mapping[str, Ask] = {"rows": TEXT, "stride": Ask("count")}
 TRAJECTORY: Mapping[str, Ask] = {

@@ -23,7 +23,8 @@ def require_joints(arm: Arm, found: Result, name: str) -> None:
     """Refuse gains for other joints."""
     if found.joints != arm.joint_names:
         hint = f"'{arm.name}' has {', '.join(arm.joint_names)}"
-        message = f"the gains are for another arm, with the joints {', '.join(found.joints)}"
+        joints = ", ".join(found.joints)
+        message = f"the gains are for another arm{_named(arm, found)}, with the joints {joints}"
         raise RobolinError(message, where=name, hint=hint)
 
 
@@ -40,14 +41,20 @@ def differences(arm: Arm, found: Result) -> list[str]:
     return [*_changed("", plain(arm.figures), plain(found.model)), *told]
 
 
-def another_arm(differ: list[str], name: str) -> RobolinError:
+def another_arm(arm: Arm, found: Result, differ: list[str], name: str) -> RobolinError:
     """The complaint about gains that were found for other figures."""
     more = f"; and {len(differ) - TOLD} more" if len(differ) > TOLD else ""
     return RobolinError(
-        f"the gains are for another arm: {'; '.join(differ[:TOLD])}{more}",
+        f"the gains are for another arm{_named(arm, found)}: {'; '.join(differ[:TOLD])}{more}",
         where=name,
         hint="find them anew, or run them as they are with --other-figures",
     )
+
+
+def _named(arm: Arm, found: Result) -> str:
+    """What the other arm is called, where that is not the same."""
+    name = str((found.model or {}).get("arm", {}).get("name", ""))
+    return f", '{name}'" if name and name != arm.name else ""
 
 
 def _changed(place: str, here: Any, there: Any) -> Iterator[str]:

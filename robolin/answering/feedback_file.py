@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robolin.answering.answer import gathered
 from robolin.answering.feedback_arm import another_arm, differences, require_joints
+from robolin.answering.feedback_cost import stored_weights
 from robolin.answering.posed_question import file_label
 from robolin.arm import Arm
 from robolin.arrays import Floats, Numbers
@@ -21,22 +22,32 @@ from robolin.input_checks import seconds_of
 from robolin.results.result import Result
 from robolin.simulation.feedback_control import FeedbackControl
 
+if TYPE_CHECKING:
+    from robolin.control.weights import Weights
+
 INTEGRAL = "/integral"
 
 
 @dataclass(frozen=True, eq=False)
 class StoredFeedback:
-    """A control law from a file, its weights where they are there, and the file itself.
+    """A control law from a file, what its cost is counted by, and the file itself.
 
-    differ: what the arm has in other figures than the one that the gains were found for
+    weights: those that the gains were found with, where they are known
+    dt:      the time between the samples that the cost is a sum over; None for an integral
+    differ:  what the arm has in other figures than the one that the gains were found for
     """
 
     law: FeedbackControl
     name: str
     digest: str
+    weights: Weights | None
+    dt: float | None
     differ: list[str]
-    Q: Floats | None = None
-    R: Floats | None = None
+
+    @property
+    def times(self) -> Floats | None:
+        """When each row of gains counts; None for gains about one point."""
+        return None if self.law.time is None else np.asarray(self.law.time, dtype=float)
 
     @property
     def start(self) -> tuple[Floats, Floats]:
@@ -66,9 +77,9 @@ def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedb
     require_joints(arm, found, name)
     differ = differences(arm, found)
     if differ and not any_figures:
-        raise another_arm(differ, name)
-    _require_times(found, name)
-    arrays = dict(found.stored())
+        raise another_arm(arm, found, differ, name)
+    _require_rows(found, name)
+    integrals = _integrals(found)
     law = FeedbackControl(
         K=found["K"],
         q=found["q"],
@@ -76,13 +87,13 @@ def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedb
         tau=found["tau"],
         actuated=[label.removesuffix("/effort") for label in _labels(found, "K")[0]],
         time=None if found.time is None else seconds_of(found.time, name),
-        basis=arrays.get("basis"),
+        basis=dict(found.stored()).get("basis"),
         P=found["P"],
-        integrals=_integral_rates(arm, found),
-        dt=_held_for(found),
+        integrals=_integral_rates(arm, found, integrals) if integrals else None,
+        dt=None if "time-varying" in found.options else _sample_time(found),
     )
-    weights: dict[str, Any] = {key: arrays[key] for key in ("Q", "R") if key in arrays}
-    return StoredFeedback(law, name, digest, differ, **weights)
+    weights = stored_weights(arm, found, integrals, not differ)
+    return StoredFeedback(law, name, digest, weights, _sample_time(found), differ)
 
 
 def _require_gains(found: Result, name: str) -> None:
@@ -96,8 +107,13 @@ def _require_gains(found: Result, name: str) -> None:
         raise RobolinError(message, where=name, hint="find gains with --discretize zoh")
 
 
-def _require_times(found: Result, name: str) -> None:
-    """Refuse rows of gains that do not tell when they count, or in which coordinates."""
+def _require_rows(found: Result, name: str) -> None:
+    """Refuse rows without gains, and those that do not tell when they count, or of what."""
+    if (absent := np.flatnonzero(np.isnan(found["K"]).reshape(found.batch or 1, -1)[:, 0])).size:
+        more = f", nor have {len(absent) - 1} others" if len(absent) > 1 else ""
+        message = f"row {int(absent[0]) + 1} has no gains{more}"
+        hint = "find gains for rows that all have an answer"
+        raise RobolinError(message, where=name, hint=hint)
     if found.batch is not None and found.time is None:
         hint = "the motion they were found along needs a column 'time'"
         raise RobolinError("the gains do not tell when they count", where=name, hint=hint)
@@ -106,19 +122,19 @@ def _require_times(found: Result, name: str) -> None:
         raise RobolinError(message, where=name, hint="find gains for one state")
 
 
-def _held_for(found: Result) -> float | None:
-    """The sample time of held torques; gains along a motion as a whole follow it at all times."""
-    if "dt" not in found.options or "time-varying" in found.options:
-        return None
-    return float(found.options["dt"])
+def _sample_time(found: Result) -> float | None:
+    """How long torques are held; gains along a motion as a whole are of samples, and follow it."""
+    return float(found.options["dt"]) if "dt" in found.options else None
 
 
-def _integral_rates(arm: Arm, found: Result) -> Numbers | None:
+def _integrals(found: Result) -> list[str]:
+    """The outputs whose integrals are fed back."""
+    states = _labels(found, "K")[1]
+    return [label.removesuffix(INTEGRAL) for label in states if label.endswith(INTEGRAL)]
+
+
+def _integral_rates(arm: Arm, found: Result, outputs: list[str]) -> Numbers:
     """How fast integrals grow with the states: C - D K of the outputs that are integrated."""
-    inputs, states = _labels(found, "K")
-    outputs = [label.removesuffix(INTEGRAL) for label in states if label.endswith(INTEGRAL)]
-    if not outputs:
-        return None
     from robolin.control.linear_model import state_space
 
     model = state_space(
@@ -126,7 +142,7 @@ def _integral_rates(arm: Arm, found: Result) -> Numbers | None:
         found["q"],
         found["qd"],
         tau=found["tau"],
-        actuated=[label.removesuffix("/effort") for label in inputs],
+        actuated=[label.removesuffix("/effort") for label in _labels(found, "K")[0]],
         outputs=outputs,
         reference=str(found.options.get("reference", "world")),
     )

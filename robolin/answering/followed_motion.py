@@ -26,6 +26,11 @@ class FollowedMotion:
     qdd: Floats
 
     @property
+    def times(self) -> Floats:
+        """When each row counts."""
+        return self.time
+
+    @property
     def start(self) -> tuple[Floats, Floats]:
         """Where the motion begins."""
         return self.q[0], self.qd[0]
@@ -41,7 +46,7 @@ def followed_motion(posed: PosedQuestion, files: dict[str, str]) -> FollowedMoti
     if read.time is None:
         hint = "a controller has to know when to be where"
         raise RobolinError("there is no column 'time'", where=name, hint=hint)
-    time = np.asarray(read.time, dtype=np.float64)
+    time = np.asarray(read.seconds, dtype=np.float64)
     if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
         row = int(falls[0])
         message = f"time does not rise from row {row + 1} to row {row + 2}"
@@ -63,7 +68,8 @@ def read_noted(
     files: dict[str, str],
 ) -> tuple[Trajectory, str]:
     """A trajectory file, noted among the inputs, and its name."""
-    read = read_trajectory(path, posed.arm.joint_names, tuple(needs), tuple(optional))
+    rules = posed.rules.about((*needs, *optional))
+    read = read_trajectory(path, posed.arm.joint_names, tuple(needs), tuple(optional), rules)
     name = file_label(path)
     files[name] = read.digest
     posed.note(*(f"{name}: {note}" for note in read.notes))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, Never
 
 from robolin.answering.asks import RECORDING, SAMPLES, SELECTION, TRAJECTORY
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
+from robolin.answering.recording_rules import require_files, rules_from
+from robolin.answering.told_in_files import state_told
 from robolin.answering.verbs import Verb
 from robolin.errors import UsageError
+from robolin.files.file_parts import last_name
 from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
@@ -54,9 +56,14 @@ class States:
         on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
         samples: how many random states between the joints' limits, for verbs that look at many
         seed: which ones
-        columns: how columns of the file are called, such as 'position=/states/{joint}/position'
+        columns: how columns of the file are called, such as 'position=/states/{joint}/position',
+            or a .yaml or .toml file that says so
         time: the column of the file with the time, where it is not called so
+        time_unit: what the time counts, 'ns', 'us', 'ms' or 's', from the first row on
         degrees: True if angles in the file are in degrees
+        radians: True if they are in rad, for files whose units nobody can know
+        differentiate: 'central' or 'savgol' for velocities and accelerations from positions
+        carry: columns of the file that go along into the result
         rows: which rows of the file, such as '1000:2000', counted from 0, the last one left out
         stride: every so many of them
 
@@ -74,7 +81,11 @@ class States:
     seed: int | None
     columns: tuple[str, ...] | None
     time: str | None
+    time_unit: str | None
     degrees: bool | None
+    radians: bool | None
+    differentiate: str | None
+    carry: tuple[str, ...] | None
     rows: str | None
     stride: int | None
 
@@ -95,7 +106,12 @@ class States:
         seed: int | None = None,
         columns: Sequence[str] | Mapping[str, str] | str | None = None,
         time: str | None = None,
+        time_unit: Literal["ns", "us", "ms", "s"] | None = None,
         degrees: bool = False,
+        radians: bool = False,
+        differentiate: Literal["central", "savgol"] | None = None,
+        carry: Sequence[str] | str | None = None,
+        state: str | PathLike[str] | None = None,
         rows: str | None = None,
         stride: int | None = None,
         **unknown: Never,
@@ -104,6 +120,8 @@ class States:
             raise UsageError(f"no state has '{name}'", hint=did_you_mean(name, QUANTITIES))
         values = dict(zip(QUANTITIES, (q, qd, qdd, tau, nu, epsilon, xi, kappa), strict=True))
         given = {name: _values(name, value) for name, value in values.items() if value is not None}
+        if state is not None:
+            given = _with_file(given, str(state))
         known = {**TRAJECTORY, **SAMPLES}
         for label, value in {
             "trajectory": trajectory,
@@ -112,7 +130,11 @@ class States:
             "seed": seed,
             "columns": columns,
             "time": time,
+            "time-unit": time_unit,
             "degrees": degrees,
+            "radians": radians,
+            "differentiate": differentiate,
+            "carry": carry,
             "rows": rows,
             "stride": stride,
         }.items():
@@ -130,15 +152,24 @@ class States:
         if self.trajectory is None and self.on_bad_row == NAN and not self.arrays:
             hint = "one state has an answer or none"
             raise UsageError("needs --trajectory", where="--on-bad-row=nan", hint=hint)
-        for name in (*RECORDING, *SELECTION):
-            if self.trajectory is None and getattr(self, name) is not None:
-                hint = "it says how a file is meant, or which of its rows"
-                raise UsageError("has no effect without --trajectory", where=f"--{name}", hint=hint)
-        assert self.row_choice, "rows that make no sense are refused here"
+        require_files(self.recording, ("--trajectory",), self.trajectory is not None)
+        self._require_rows()
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
             hint = "give every quantity as an array of shape (rows, n)"
             raise UsageError(f"{mixed[0]} is one state, others have rows", hint=hint)
+
+    def _require_rows(self) -> None:
+        """Refuse rows that make no sense, and neighbours of rows that are left out."""
+        for name in SELECTION:
+            if getattr(self, name) is not None and self.trajectory is None:
+                hint = "it says which rows of a file are meant"
+                raise UsageError("has no effect without --trajectory", where=f"--{name}", hint=hint)
+            if getattr(self, name) is not None and self.differentiate is not None:
+                hint = "derivatives depend on the rows beside, which would be left out"
+                message = "cannot go together with --differentiate"
+                raise UsageError(message, where=f"--{name}", hint=hint)
+        assert self.row_choice, "rows that make no sense are refused here"
 
     @property
     def typed(self) -> dict[str, str]:
@@ -162,19 +193,24 @@ class States:
             "on-bad-row": self.on_bad_row,
             "samples": self.samples,
             "seed": self.seed,
-            **{name: getattr(self, name) for name in (*RECORDING, *SELECTION)},
+            **self.recording,
+            **{name: getattr(self, name) for name in SELECTION},
         }
         options: dict[str, Any] = {
             **self.typed,
-            **{name: PurePath(path).name for name, path in self.files.items()},
+            **{name: last_name(path) for name, path in self.files.items()},
             **{name: value for name, value in flags.items() if value is not None},
         }
         return {**options, ARRAYS: "arrays"} if self.arrays else options
 
+    @property
+    def recording(self) -> dict[str, Any]:
+        """What was said of the file, by flag, None for what was not."""
+        return {name: getattr(self, name.replace("-", "_")) for name in RECORDING}
+
     def rules(self, arm: Arm) -> RecordingRules:
         """How the file with the states is meant, for this arm."""
-        turning = tuple(joint.turns for joint in arm.joints)
-        return RecordingRules(self.columns or (), self.time, bool(self.degrees), turning)
+        return rules_from(arm, self.recording)
 
     @property
     def row_choice(self) -> RowChoice:
@@ -209,6 +245,17 @@ class States:
         """The joints whose angles were typed as a quaternion."""
         names = quaternion_names(arm).items()
         return [joint for joint, parts in names if f"{parts[3]}=" in self.typed.get("q", "")]
+
+
+def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
+    """The quantities given, and beside them those of a state file."""
+    told = state_told(path, QUANTITIES)
+    for name in told:
+        if name in given:
+            message = f"cannot go together with --{name}"
+            hint = f"the file says {name} already"
+            raise UsageError(message, where=f"--state={path}", hint=hint)
+    return {**told, **given}
 
 
 def perturbations(

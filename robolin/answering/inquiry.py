@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.asks import MODEL, RECORDING, SELECTION
+from robolin.answering.asks import MODEL, SELECTION
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
 from robolin.answering.verbs import VERBS, Verb, answering_verb
@@ -114,7 +114,7 @@ def inquiry_of(verb: str, path: str, options: Mapping[str, Any]) -> Inquiry:
     by_state = {
         label.replace("-", "_"): value
         for label, value in options.items()
-        if label in found.states or label in found.states_from
+        if label in found.states or label in found.states_from or label in found.state_file
     }
     for label, ask in found.states_from.items():
         if ask.needed and label not in by_state:
@@ -139,7 +139,8 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         "on-bad-row": states.on_bad_row,
         "samples": states.samples,
         "seed": states.seed,
-        **{name: getattr(states, name) for name in (*RECORDING, *SELECTION)},
+        **states.recording,
+        **{name: getattr(states, name) for name in SELECTION},
     }
     for label, value in given.items():
         if value is not None and label not in verb.states_from:

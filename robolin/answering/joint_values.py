@@ -42,8 +42,8 @@ def per_joint(typed: FlagText, arm: Arm, angular: bool, positions: bool = False)
 
 
 def quaternion_names(arm: Arm) -> dict[str, list[str]]:
-    """For every floating joint, what the four numbers of its quaternion are called."""
-    floating = (group.name for group in arm.groups if group.kind == "floating")
+    """For every joint that turns freely, what the four numbers of its quaternion are called."""
+    floating = (group.name for group in arm.groups if group.kind != "planar")
     return {name: [f"{name}:q{letter}" for letter in "xyzw"] for name in floating}
 
 

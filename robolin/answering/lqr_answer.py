@@ -75,9 +75,11 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         hint = "without it, the regulator is for one state that stays"
         raise UsageError("needs a --trajectory", where="--time-varying", hint=hint)
     if "dt" not in question.asks:
-        raise UsageError("needs --dt, the time between rows", where="--time-varying")
+        hint = "for example --dt 0.01, in s"
+        raise UsageError("needs --dt, the time between rows", where="--time-varying", hint=hint)
     if "integral" in question.asks:
-        raise UsageError("cannot go together with --integral", where="--time-varying")
+        hint = "integrals are for gains of each row by itself, without --time-varying"
+        raise UsageError("cannot go together with --integral", where="--time-varying", hint=hint)
     if states.on_bad_row == "nan":
         hint = "gains at a row follow from all rows after it"
         raise UsageError("cannot go together with --on-bad-row", where="--time-varying", hint=hint)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from robolin.answering.linear_point import POINT, point_arrays
 from robolin.results.result import Array
 
@@ -98,6 +96,8 @@ def _rate(unit: str) -> str:
 
 
 def _point_line(model: StateSpace) -> str:
-    if not np.any(model.qd) and not np.any(model.qdd):
+    from robolin.control.operating_point import rests
+
+    if rests(model.arm, model.q, model.qd, model.qdd, model.tau):
         return "an equilibrium"
     return "it moves there: drift is not zero, and poles are not those of an equilibrium"

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from robolin.answering.carried_arrays import with_carried
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.model_question import NEEDS
@@ -20,8 +21,7 @@ from robolin.arrays import Floats
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError, UsageError
 from robolin.results.result import Footer, Result, ResultStream
-from robolin.trajectory.read import pieces
-from robolin.trajectory.trajectory import Chunk
+from robolin.trajectory.trajectory import Chunk, pieces
 
 # numbers of A and B in a part: few enough for the memory of one to be used for the next
 NUMBERS_AT_ONCE, FEWEST_ROWS = 1 << 20, 64
@@ -130,7 +130,7 @@ class ModelRows:
         """Some rows of the answer."""
         return Result(
             verb=self._posed.question.verb,
-            arrays=arrays,
+            arrays=with_carried(arrays, chunk),
             joints=self._posed.arm.joint_names,
             contract={},
             options=self._posed.options,
@@ -178,6 +178,7 @@ class ModelRows:
     def footer(self, rows: int) -> Footer:
         """What the result includes, and where it comes from."""
         lines = {**self._motion.contract_lines(rows), **self._work.wanted.loops.contract_lines}
+        lines |= self._source.lines
         if self._unanswered:
             lines["unanswered rows"] = f"{self._unanswered}, all NaN"
         arm = self._posed.arm

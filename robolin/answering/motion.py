@@ -32,6 +32,7 @@ class NeededValues:
     changes: small changes of the state, the same for every row
     file:    the trajectory that has the columns
     turned:  the joints whose angles were given as a quaternion
+    derived: the names of those given that are derivatives of others
     """
 
     needs: tuple[str, ...]
@@ -40,6 +41,7 @@ class NeededValues:
     changes: Values = field(default_factory=dict)
     file: str = ""
     turned: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
 
     @property
     def absent(self) -> tuple[str, ...]:
@@ -77,16 +79,20 @@ class NeededValues:
             return "given"
         if not self.hold:
             return "zero (not given)"
+        if "qdd" in self.derived:
+            return "what the derived accelerations take (inverse dynamics)"
         if "qdd" in self.given:
             return "what the given accelerations take (inverse dynamics)"
         return "holding the arm (inverse dynamics with qdd = 0)"
 
     def _state_line(self, rows: int | None) -> str:
         """Which values were given and which are zero; the torque has a line of its own."""
-        told = [name for name in self.given if name != "tau"]
+        told = [name for name in self.given if name not in ("tau", *self.derived)]
         zero = [name for name in self.absent if name != "tau"]
         parts = [
-            f"{_names(names)} {what}" for names, what in ((told, "given"), (zero, "zero")) if names
+            f"{_names(names)} {what}"
+            for names, what in ((told, "given"), (self.derived, "derived"), (zero, "zero"))
+            if names
         ]
         if self.turned:
             parts.append(f"angles of {_names(self.turned)} from a quaternion brought to length 1")
@@ -121,11 +127,13 @@ def many_states(
     torque: Torque,
     columns: Sequence[str],
     file: str,
+    derived: Sequence[str] = (),
 ) -> NeededValues:
     """The motion that the columns of a trajectory, or arrays with rows, describe."""
     given = tuple(name for name in columns if name != "qdd" or "tau" not in columns)
     hold = "tau" in needs and torque == "hold"
-    return NeededValues(tuple(needs), given, hold, _changes(arm, question), file)
+    made = tuple(name for name in derived if name in given)
+    return NeededValues(tuple(needs), given, hold, _changes(arm, question), file, derived=made)
 
 
 def _changes(arm: Arm, question: Question) -> dict[str, Floats]:

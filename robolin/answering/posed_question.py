@@ -12,11 +12,14 @@ from robolin.answering.given_states import States
 from robolin.answering.inquiry import recorded_options
 from robolin.answering.motion import Values
 from robolin.answering.question import Question
+from robolin.answering.recording_rules import rules_from
 from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
+from robolin.files.file_parts import last_name
 from robolin.files.table_file import KnownTable, TableFile
 from robolin.results.result import Array, Result
+from robolin.trajectory.column_rules import RecordingRules
 
 # kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
 Notify = Callable[[str, str], None]
@@ -95,6 +98,13 @@ class PosedQuestion:
         arm = {"arm": loaded["arm"]} if "arm" in loaded else {}
         return {**arm, **self.states.files, **self.question.files}
 
+    @property
+    def rules(self) -> RecordingRules:
+        """How files of the question are meant, wherever that was said."""
+        if self.states.trajectory is not None:
+            return self.states.rules(self.arm)
+        return rules_from(self.arm, self.question.asks)
+
     def note(self, *texts: str) -> None:
         """Say something that is worth knowing."""
         for text in texts:
@@ -147,4 +157,4 @@ def arm_inputs(arm: Arm) -> dict[str, str]:
 
 def file_label(path: str) -> str:
     """What messages and results call a file."""
-    return "stdin" if path == "-" else PurePath(path).name
+    return "stdin" if path == "-" else last_name(path)

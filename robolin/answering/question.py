@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from robolin.answering.asks import Ask
+from robolin.answering.asks import COLUMNS, Ask
+from robolin.answering.told_in_files import column_rules_told
 from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
 from robolin.errors import UsageError
+from robolin.files.file_parts import last_name
 from robolin.number_texts import text_of
 from robolin.wording import did_you_mean
 
@@ -98,7 +100,7 @@ class Question:
     @property
     def options(self) -> dict[str, PlainValue]:
         """What a result records of the question: files by their last name, the rest as it is."""
-        return {**self.asks, **{name: PurePath(path).name for name, path in self.files.items()}}
+        return {**self.asks, **{name: last_name(path) for name, path in self.files.items()}}
 
 
 def _answering(verb: str) -> Verb:
@@ -127,6 +129,8 @@ def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | No
     if ask.kind == "count":
         return _count(verb, label, ask, value)
     try:
+        if label == COLUMNS:
+            return column_rules_told(_texts(value)) or None
         if ask.repeats:
             return _texts(value) or None
         text = text_of(value if ask.kind != "file" else _path(value))

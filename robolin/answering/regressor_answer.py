@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from robolin.analysis.identification import identifiable, public_columns
+from robolin.analysis.link_geometry import geometry_names, public_geometry
 from robolin.analysis.link_parameters import joint_slides, parameters
 from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
 from robolin.answering.given_states import States
@@ -26,6 +27,8 @@ def answer_regressor(posed: PosedQuestion) -> Result | ResultStream:
         return _rank(posed)
     if posed.question.asked("parameters"):
         return _parameters(posed)
+    if posed.question.asked("geometry"):
+        return answer_by_algorithms(posed, Algorithms(("geometry-derivative",), named=_geometry))
     if posed.arm.wrenches:
         posed.note("what wrenches take is no part of the regressor: it adds to the torques")
     return answer_by_algorithms(posed, Algorithms(("regressor",), named=_columns))
@@ -33,9 +36,10 @@ def answer_regressor(posed: PosedQuestion) -> Result | ResultStream:
 
 def require_sense(question: Question, states: States, arm: str) -> None:
     """Refuse two answers at once, and states where none matter."""
+    asked = [name for name in ("rank", "parameters", "geometry") if question.asked(name)]
+    if len(asked) > 1:
+        raise UsageError(f"cannot go together with --{asked[1]}", where=f"--{asked[0]}")
     if question.asked("rank"):
-        if question.asked("parameters"):
-            raise UsageError("cannot go together with --parameters", where="--rank")
         return
     states.require_none_drawn("--rank")
     if question.asked("parameters") and (states.values or states.trajectory):
@@ -78,3 +82,9 @@ def _columns(arm: Arm, found: Values) -> Iterator[Array]:
     matrix = public_columns(arm, found["regressor"])
     labels = (arm.joint_names, names)
     yield Array("regressor", matrix, labels, labelled_unit("regressor", labels, joint_slides(arm)))
+
+
+def _geometry(arm: Arm, found: Values) -> Iterator[Array]:
+    labels = (arm.joint_names, geometry_names(arm))
+    unit = labelled_unit("dtau_dgeometry", labels, joint_slides(arm))
+    yield Array("dtau_dgeometry", public_geometry(arm, found["dtau_dgeometry"]), labels, unit)

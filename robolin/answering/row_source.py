@@ -11,8 +11,8 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
-from robolin.trajectory.read import TrajectoryStream, pieces
-from robolin.trajectory.trajectory import Chunk
+from robolin.trajectory.read import TrajectoryStream
+from robolin.trajectory.trajectory import Chunk, pieces
 
 _ROWS_AT_ONCE = 16384
 
@@ -22,6 +22,9 @@ class RowSource(Protocol):
 
     has_columns: whether quantities that are missing were to be expected as columns
     size:        how large all of it is, in the units that chunks count, if that can be told
+    derived:     the quantities among those given that are derivatives of others
+    lines:       what a contract tells of the way they were read
+    time_unit:   what the time counts, where that is known
     """
 
     has_columns: bool
@@ -32,6 +35,12 @@ class RowSource(Protocol):
     def given(self) -> tuple[str, ...]: ...
     @property
     def notes(self) -> tuple[str, ...]: ...
+    @property
+    def derived(self) -> tuple[str, ...]: ...
+    @property
+    def lines(self) -> dict[str, str]: ...
+    @property
+    def time_unit(self) -> str | None: ...
     @property
     def size(self) -> int | None: ...
     def chunks(self, rows: int | None, *, gaps: bool) -> Iterator[Chunk]: ...
@@ -56,6 +65,18 @@ class FileRows:
         return self.stream.notes
 
     @property
+    def derived(self) -> tuple[str, ...]:
+        return self.stream.derived
+
+    @property
+    def lines(self) -> dict[str, str]:
+        return self.stream.lines
+
+    @property
+    def time_unit(self) -> str | None:
+        return self.stream.time_unit
+
+    @property
     def size(self) -> int | None:
         return self.stream.table.size
 
@@ -75,11 +96,14 @@ class ArrayRows:
 
     name = "arrays"
     notes = ()
+    derived = ()
+    time_unit = None
     has_columns = False
 
     def __init__(self, arm: Arm, arrays: Mapping[str, Floats]) -> None:
         self._arrays = arrays
         self.given = tuple(arrays)
+        self.lines: dict[str, str] = {}
         for name, values in arrays.items():
             if values.shape[1] != arm.n:
                 message = (

@@ -64,14 +64,20 @@ def _read(posed: PosedQuestion, path: str, needs: Sequence[str]) -> SampledState
     arm = posed.arm
     if path == "-" and arm.source == "-":
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
-    how = (posed.states.rules(arm), posed.states.row_choice, posed.settings.known)
+    if posed.states.carry:
+        hint = "columns go along where every row is answered by itself"
+        raise UsageError("has no effect here", where="--carry", hint=hint)
+    how = (posed.rules, posed.states.row_choice, posed.settings.known)
     rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), *how)
     file = file_label(path)
     posed.note(*(f"{file}: {note}" for note in rows.notes))
     zero = np.zeros((rows.rows, arm.n))
     columns = {name: getattr(rows, name) for name in needs}
     values = {name: zero if column is None else column for name, column in columns.items()}
-    return SampledStates(values, f"{rows.rows} rows of {file}", {file: rows.digest}, rows.time)
+    origin = f"{rows.rows} rows of {file}"
+    if derived := rows.lines.get("differentiated"):
+        origin += f", {derived}"
+    return SampledStates(values, origin, {file: rows.digest}, rows.time)
 
 
 def _of_arrays(posed: PosedQuestion, needs: Sequence[str]) -> SampledStates:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from robolin.analysis.cost_gradient import cost_gradient
+from robolin.analysis.link_geometry import ANGLES
 from robolin.analysis.link_parameters import joint_slides
 from robolin.analysis.nominal_motion import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
@@ -25,6 +27,10 @@ from robolin.trajectory.read import read_trajectory
 from robolin.trajectory.trajectory import Trajectory
 
 CHANGES = ("perturb", "perturb-torque", "parameter", "payload-change")
+EVERYTHING = {
+    "matrices": "matrices hold the effect of every change",
+    "cost-slopes": "the gradient holds the effect of every change on the cost",
+}
 
 
 def answer_sensitivity(posed: PosedQuestion) -> Result:
@@ -32,18 +38,22 @@ def answer_sensitivity(posed: PosedQuestion) -> Result:
     posed.tell_of_arm()
     arm, path = posed.arm, posed.states.trajectory
     assert path is not None, "there is a motion to go along"
-    if arm.source == "-" and "-" in (path, posed.question.text("perturb-torque")):
+    others = (posed.question.text(name) for name in ("perturb-torque", "cost-slopes"))
+    if arm.source == "-" and "-" in (path, *others):
         raise UsageError("the arm is read from standard input already", where="--trajectory -")
     motion = _motion(posed, path)
     _tell_doubts(posed, motion, file_label(path))
     inputs = {file_label(path): motion.digest}
-    nominal = {name: getattr(motion, name) for name in ("time", "q", "qd", "tau", "qdd")}
+    nominal = {name: getattr(motion, name) for name in ("q", "qd", "tau", "qdd")}
+    nominal["time"] = motion.seconds
     torques = posed.question.text("torques") or "continuous"
     along: dict[str, Any] = {**nominal, "torques": torques, "jobs": posed.settings.jobs}
     if posed.question.asked("matrices"):
-        arrays = _matrices(arm, along)
+        arrays = _matrices(arm, along, posed.question.asked("geometry"))
+    elif slopes := posed.question.text("cost-slopes"):
+        arrays = _gradient(posed, along, slopes, inputs)
     else:
-        arrays = _changed(posed, along, inputs)
+        arrays = _changed(posed, motion, along, inputs)
     lines = _contract_lines(posed, motion, torques)
     return posed.result((*arrays, *_along(posed, motion)), lines, inputs, motion.time)
 
@@ -57,15 +67,22 @@ def require_sense(question: Question, states: States, arm: str) -> None:
     _payloads(question)
     _parameters(question.texts("parameter"))
     changed = [name for name in CHANGES if name in question.asks]
-    if question.asked("matrices") and changed:
-        hint = "matrices hold the effect of every change"
-        raise UsageError("goes without any change", where="--matrices", hint=hint)
-    if not changed and not question.asked("matrices"):
+    everything = [name for name in EVERYTHING if name in question.asks]
+    if everything and changed:
+        hint = EVERYTHING[everything[0]]
+        raise UsageError("goes without any change", where=f"--{everything[0]}", hint=hint)
+    if len(everything) > 1:
+        hint = "ask for one of them, then for the other"
+        raise UsageError("cannot go together with --matrices", where="--cost-slopes", hint=hint)
+    if not changed and not everything:
         hint = "--perturb, --perturb-torque, --parameter, --payload-change; or all: --matrices"
         raise UsageError("nothing is changed", where="robolin sensitivity", hint=hint)
-    if question.text("perturb-torque") == "-" and states.trajectory == "-":
-        message = "standard input is the motion already"
-        raise UsageError(message, where="--perturb-torque -")
+    if question.asked("geometry") and not question.asked("matrices"):
+        hint = "--parameter JOINT/origin_x=CHANGE changes a figure of the geometry"
+        raise UsageError("goes with --matrices", where="--geometry", hint=hint)
+    for name in ("perturb-torque", "cost-slopes"):
+        if question.text(name) == "-" and states.trajectory == "-":
+            raise UsageError("standard input is the motion already", where=f"--{name} -")
 
 
 def _motion(posed: PosedQuestion, path: str) -> Trajectory:
@@ -74,9 +91,9 @@ def _motion(posed: PosedQuestion, path: str) -> Trajectory:
     motion = read_trajectory(path, arm.joint_names, ("q", "qd"), ("tau", "qdd"), rules)
     file = file_label(path)
     posed.note(*(f"{file}: {note}" for note in motion.notes))
-    if motion.time is None:
+    if motion.seconds is None:
         raise RobolinError("there is no column 'time'", where=file, hint="in seconds, rising")
-    rising(motion.time, where=file)
+    rising(motion.seconds, where=file)
     if motion.tau is None and motion.qdd is None:
         hint = "columns JOINT/effort, or JOINT/acceleration"
         raise RobolinError("there are neither efforts nor accelerations", where=file, hint=hint)
@@ -91,17 +108,19 @@ def _tell_doubts(posed: PosedQuestion, motion: Trajectory, file: str) -> None:
 
 
 def _changed(
-    posed: PosedQuestion, along: dict[str, Any], inputs: dict[str, str]
+    posed: PosedQuestion, motion: Trajectory, along: dict[str, Any], inputs: dict[str, str]
 ) -> tuple[Array, ...]:
     """dq and dqd in every row."""
     arm, question = posed.arm, posed.question
     small: dict[str, Any] = dict(perturbations(arm, question.texts("perturb"), posed.verb.perturb))
     path = question.text("perturb-torque")
     if path is not None:
-        more = read_trajectory(path, arm.joint_names, ("tau",))
+        rules = posed.rules.about(("tau",))
+        more = read_trajectory(path, arm.joint_names, ("tau",), rules=rules)
         file = file_label(path)
         inputs[file] = more.digest
-        history = torque_history(along["time"], more.time, more.tau, where=file)
+        since = more.seconds_since(motion.time)
+        history = torque_history(along["time"], since, more.tau, where=file)
         small["dtau"] = history + small["dtau"]
     small |= {
         "parameters": _parameters(question.texts("parameter")),
@@ -129,9 +148,38 @@ def _along(posed: PosedQuestion, motion: Trajectory) -> Iterator[Array]:
     return point_arrays(posed.arm, operating_point(values, run), (motion.rows,))
 
 
-def _matrices(arm: Arm, along: dict[str, Any]) -> tuple[Array, ...]:
+def _gradient(
+    posed: PosedQuestion, along: dict[str, Any], path: str, inputs: dict[str, str]
+) -> tuple[Array, ...]:
+    """The gradient of a cost whose slopes by positions and velocities a file has row by row."""
+    arm, file = posed.arm, file_label(path)
+    slopes = read_trajectory(path, arm.joint_names, (), ("q", "qd"))
+    inputs[file] = slopes.digest
+    given = {f"dcost_d{name}": getattr(slopes, name) for name in ("q", "qd")}
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given:
+        hint = "columns JOINT/position or JOINT/velocity: what the cost changes by per unit of each"
+        raise RobolinError("there are no slopes", where=file, hint=hint)
+    if slopes.rows != len(along["time"]):
+        message = f"{slopes.rows} rows of slopes, but the motion has {len(along['time'])}"
+        raise RobolinError(message, where=file, hint="one row for each of the motion")
+    found = cost_gradient(arm, **along, **given)
+    kinds = [joint.kind for joint in arm.joints]
+    by_joint = [
+        Array(name, values, (arm.joint_names,), unit_of(name, kinds))
+        for name, values in (
+            ("dcost_dq", found.q),
+            ("dcost_dqd", found.qd),
+            ("dcost_dtau", found.tau),
+        )
+    ]
+    unit = f"1 per {labelled_unit('parameters', (found.names,), joint_slides(arm))}"
+    return (*by_joint, Array("dcost_dparameters", found.parameter, (found.names,), unit))
+
+
+def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, ...]:
     """Every sensitivity in every row."""
-    found = sensitivity_matrices(arm, **along)
+    found = sensitivity_matrices(arm, **along, geometry=geometry)
     words = (COLUMN_WORDS["q"], COLUMN_WORDS["qd"])
     states = tuple(f"{joint}/{word}" for word in words for joint in arm.joint_names)
     named = {
@@ -152,9 +200,16 @@ def _contract_lines(posed: PosedQuestion, motion: Trajectory, torques: str) -> d
     return {
         "motion": f"{motion.rows} rows of {file_label(posed.states.trajectory or '')}, "
         f"{source} given, torques {torques}",
-        "changed": ", ".join(asked) or "all, as matrices",
+        **motion.lines,
+        "changed": ", ".join(asked) or _everything(posed.question),
         "algorithm": "linearized model along the motion, Runge-Kutta of order 4 from row to row",
     }
+
+
+def _everything(question: Question) -> str:
+    if question.asked("matrices"):
+        return "all, as matrices"
+    return f"all, by the gradient of the cost whose slopes are in {question.text('cost-slopes')}"
 
 
 def _payloads(question: Question) -> tuple[tuple[str, float, Vector3], ...]:
@@ -169,7 +224,7 @@ def _parameters(texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         typed = FlagText("--parameter", text)
         for name, (value, degrees) in named(typed, "NAME=CHANGE").items():
-            if degrees:
+            if degrees and name.rpartition("/")[2] not in ANGLES:
                 raise typed.wrong(f"'{name}' is not an angle", "leave out 'deg'")
             if name in entries:
                 raise typed.wrong(f"'{name}' is there twice", "keep one of them")

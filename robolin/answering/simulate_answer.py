@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
+from robolin.answering.feedback_cost import told_cost
 from robolin.answering.feedback_file import StoredFeedback, read_feedback
 from robolin.answering.followed_motion import FollowedMotion, followed_motion, read_noted
 from robolin.answering.given_states import States
@@ -15,6 +16,7 @@ from robolin.answering.loop_answer import closed_state
 from robolin.answering.loop_options import loop_options
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
+from robolin.answering.recording_rules import require_files
 from robolin.answering.simulate_result import SimulatedMotion, motion_result
 from robolin.answering.simulate_torque import (
     constant_torque,
@@ -34,9 +36,11 @@ from robolin.simulation.equations import Form
 from robolin.simulation.schedule import Integrator, Schedule, scheduled
 from robolin.simulation.simulate import SimulationTask, with_samples_met
 from robolin.simulation.simulate import run as simulated
-from robolin.simulation.simulated_motion import Simulation
 from robolin.simulation.torques import AnyTorque, TorqueTable
 from robolin.wording import counted
+
+# how far, beside it, the end of a file's times may be from a duration that means the same
+ROUNDING = 1e-9
 
 
 def answer_simulate(posed: PosedQuestion) -> Result:
@@ -47,7 +51,9 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     loops.require_useful(arm)
     files: dict[str, str] = {}
     stored, followed = _feedback(posed, files), followed_motion(posed, files)
-    q, qd, begun = _beginning(posed, files, stored or followed)
+    way = stored or followed
+    _tell_of_times(posed, way)
+    q, qd, begun = _beginning(posed, files, way)
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
@@ -71,7 +77,7 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     task = with_samples_met(task)
     motion = simulated(task, q, qd, tau)
     ends_only = many and not _asks_for_rows(question, schedule)
-    cost = _cost(posed, stored, motion)
+    cost = told_cost(posed, stored, motion) if stored else ""
     simulated_motion = SimulatedMotion(task, motion, begun, driven, files, ends_only, cost)
     return motion_result(posed, simulated_motion)
 
@@ -88,23 +94,21 @@ def _feedback(posed: PosedQuestion, files: dict[str, str]) -> StoredFeedback | N
     return stored
 
 
-def _cost(posed: PosedQuestion, stored: StoredFeedback | None, motion: Simulation) -> str:
-    """What one motion cost, beside what its gains promised; '' where that cannot be told."""
-    if stored is None or stored.Q is None or stored.R is None or motion.q.ndim > 2:
-        return ""
-    from robolin.control.closed_loop import law_cost
-
-    no_cross_term = np.zeros((len(stored.Q), len(stored.R)))
-    try:
-        found = law_cost(posed.arm, stored.law, (stored.Q, stored.R, no_cross_term), motion)
-    except UsageError as error:
-        posed.note(f"no cost is told: {error.message}")
-        return ""
-    total = f"{float(found.spent + found.left):.8g}"
-    told = f"{total}, of which {float(found.left):.3g} after its end; xᵀPx at the beginning"
-    text = f"{told} is {float(found.predicted):.8g}"
-    posed.settings.notify("summary", f"cost {text}")
-    return text
+def _tell_of_times(posed: PosedQuestion, way: StoredFeedback | FollowedMotion | None) -> None:
+    """Refuse gains or a motion of other times than the simulation's, and tell where they end."""
+    duration = _number(posed.question, "duration")
+    if way is None or way.times is None or duration is None:
+        return
+    first, last = float(way.times[0]), float(way.times[-1])
+    span = f"its rows are from {first:g} s to {last:g} s"
+    if first >= duration or last < 0.0:
+        raise RobolinError(
+            f"{span}, the simulation goes from 0 s to {duration:g} s",
+            where=way.name,
+            hint="let the times of the motion begin at 0 s",
+        )
+    if first > 0.0 or last < duration * (1.0 - ROUNDING):
+        posed.note(f"{way.name}: {span}; outside, its nearest row counts")
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -122,6 +126,9 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         other = f"--{next(iter(states.typed), 'initial')}"
         raise UsageError(f"cannot go together with {other}", where="--offset", hint=hint)
     require_one_drive(question)
+    files = ("trajectory", "initial", "follow")
+    there = any(name in question.asks for name in files)
+    require_files(question.asks, tuple(f"--{name}" for name in files), there)
     _require_one_stdin(question, arm)
     for label in ("duration", "dt", "rtol", "atol"):
         _number(question, label)
@@ -227,11 +234,11 @@ def _torque_table(
     posed: PosedQuestion, path: str, files: dict[str, str]
 ) -> tuple[TorqueTable, str]:
     read, file = read_noted(posed, path, ("tau",), (), files)
-    if read.time is None:
+    if read.seconds is None:
         hint = "torques between rows need it"
         raise RobolinError("there is no column 'time'", where=file, hint=hint)
     assert read.tau is not None, "efforts are needed"
-    time = seconds_of(read.time, file)
+    time = seconds_of(read.seconds, file)
     if time[0] > 0.0 or time[-1] < (_number(posed.question, "duration") or 0.0):
         span = f"{time[0]:g} s to {time[-1]:g} s"
         posed.note(f"{file}: it has torques from {span}; outside, its nearest row counts")

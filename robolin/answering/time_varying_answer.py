@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from robolin.answering.trajectory_answer import opened_rows
 from robolin.errors import RobolinError, UsageError
 from robolin.input_checks import seconds_of
 from robolin.results.result import Result, ResultStream
+from robolin.trajectory.time_units import from_first_row
 from robolin.trajectory.trajectory import Chunk
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ def answer_time_varying(posed: PosedQuestion, wanted: ModelQuestion) -> ResultSt
 
 class RowsBackwards(ModelRows):
     """Rows whose answers depend on all rows after them: models wait in a temporary file."""
+
+    # the time of the first row
+    _first: Any = None
 
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
         from robolin.control.time_varying import tvlqr_blocks
@@ -86,7 +90,9 @@ class RowsBackwards(ModelRows):
         dt = self._work.wanted.dt
         if chunk.time is None or dt is None:
             return None
-        times = seconds_of(chunk.time, self._motion.file)
+        self._first = chunk.time[0] if self._first is None else self._first
+        since = from_first_row(chunk.time, self._source.time_unit, self._first)
+        times = seconds_of(since, self._motion.file)
         steps = np.diff(times if before is None else np.concatenate([[before], times]))
         off = np.abs(steps - dt) > UNEVEN * dt
         if off.any():

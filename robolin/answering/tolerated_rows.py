@@ -45,13 +45,14 @@ def _halved(work: ModelWork, values: Values, rows: Integers) -> Iterator[tuple[I
 def blank_rows(like: Arrays, rows: int) -> Arrays:
     """As many rows of NaN, of the shape and kind of others; whole numbers become real ones."""
     return tuple(
-        replace(array, values=np.full((rows, *array.values.shape[1:]), np.nan, dtype=_kind(array)))
+        replace(array, values=np.full((rows, *array.values.shape[1:]), _none(array)))
         for array in like
     )
 
 
-def _kind(array: Array) -> type:
-    return complex if np.iscomplexobj(array.values) else float
+def _none(array: Array) -> complex:
+    """No number: one without an imaginary part either, where there are such."""
+    return complex(np.nan, np.nan) if np.iscomplexobj(array.values) else np.nan
 
 
 def _some(values: Values, rows: Integers) -> dict[str, Floats]:

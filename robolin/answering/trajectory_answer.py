@@ -18,6 +18,7 @@ from robolin.answering.algorithm_answer import (
     contract_lines,
 )
 from robolin.answering.batches import Batch
+from robolin.answering.carried_arrays import with_carried
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
@@ -35,13 +36,8 @@ from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
 from robolin.quantities import COLUMN_WORDS
 from robolin.results.result import Array, Footer, Result, ResultStream
-from robolin.trajectory.read import (
-    TrajectoryStream,
-    open_trajectory,
-    pieces,
-    table_trajectory,
-)
-from robolin.trajectory.trajectory import Chunk
+from robolin.trajectory.read import TrajectoryStream, open_trajectory, table_trajectory
+from robolin.trajectory.trajectory import Chunk, pieces
 from robolin.wording import counted
 
 T = TypeVar("T")
@@ -60,7 +56,7 @@ _WORTH_A_THREAD = 1 << 17
 def answer_rows(posed: PosedQuestion, algorithms: Algorithms) -> ResultStream:
     """The answer for every row, computed as its parts are asked for."""
     motion, source = opened_rows(posed, algorithms.needs, algorithms.torque)
-    return Rows(posed, algorithms, motion, source).stream()
+    return TrajectoryRows(posed, algorithms, motion, source).stream()
 
 
 def opened_rows(
@@ -76,7 +72,8 @@ def opened_rows(
         path = posed.states.trajectory
         _require_readable(posed, path, names)
         source = FileRows(_opened(posed, path, names), file_label(path))
-    motion = many_states(arm, posed.question, needs, torque, source.given, source.name)
+    columns = (source.given, source.name, source.derived)
+    motion = many_states(arm, posed.question, needs, torque, *columns)
     _tell(posed, motion, source)
     return motion, source
 
@@ -84,14 +81,14 @@ def opened_rows(
 def _opened(posed: PosedQuestion, path: str, names: tuple[str, ...]) -> TrajectoryStream:
     """A trajectory file that stays open for the answer, or a table that is in memory."""
     arm, settings = posed.arm, posed.settings
-    wanted = (arm.joint_names, ("q",), names[1:], posed.states.rules(arm), posed.states.row_choice)
+    wanted = (arm.joint_names, ("q",), names[1:], posed.rules, posed.states.row_choice)
     if settings.table is not None:
         return table_trajectory(settings.table, path, *wanted)
     stream = open_trajectory(path, *wanted, settings.known, settings.live)
     return posed.opened.enter_context(stream)
 
 
-class Rows:
+class TrajectoryRows:
     """The rows of one trajectory on their way through a verb."""
 
     def __init__(
@@ -180,7 +177,7 @@ class Rows:
             self._doubtful.look(chunk.columns["q"], chunk.place)
         part = Result(
             verb=self._posed.question.verb,
-            arrays=self._arrays(chunk, batch),
+            arrays=with_carried(self._arrays(chunk, batch), chunk),
             joints=self._arm.joint_names,
             contract={},
             options=self._options,
@@ -205,16 +202,19 @@ class Rows:
     def _blanked(self, batch: Batch, chunk: Chunk, part: Result) -> Result:
         """NaN in every result of the rows that have no answer, which are counted."""
         bad = set() if chunk.gaps is None else set(np.flatnonzero(chunk.gaps).tolist())
+        own = [array for array in part.arrays if array.name not in chunk.carried]
         for row in batch.suspects:
             # a second look takes a while, and what is not finite needs none
-            finite = all(np.isfinite(array.values[row]).all() for array in part.arrays)
+            finite = all(np.isfinite(array.values[row]).all() for array in own)
             if row not in bad and (not finite or batch.complaint(row)):
                 bad.add(row)
         self._unanswered += len(bad)
-        return replace(part, arrays=tuple(_without(array, bad) for array in part.arrays))
+        arrays = [_without(array, bad) if array in own else array for array in part.arrays]
+        return replace(part, arrays=tuple(arrays))
 
     def _footer(self, rows: int) -> Footer:
         lines = contract_lines(self._algorithms, self._arm, self._motion, rows)
+        lines |= self._source.lines
         if self._unanswered:
             lines["unanswered rows"] = f"{self._unanswered}, all NaN"
         inputs = {**arm_inputs(self._arm), **self._source.inputs()}

@@ -17,6 +17,7 @@ from robolin.answering.asks import (
     LOOP_METHOD,
     METHOD,
     MODEL,
+    READING,
     SAMPLES,
     SWITCH,
     TEXT,
@@ -70,7 +71,13 @@ class Verb:
     @property
     def options(self) -> dict[str, Ask]:
         """Everything that decides its answer, by the name of its flag, but for the arm itself."""
-        return {**MODEL, **dict.fromkeys(self.states, TEXT), **self.states_from, **self.asks}
+        state = dict.fromkeys(self.states, TEXT)
+        return {**MODEL, **state, **self.state_file, **self.states_from, **self.asks}
+
+    @property
+    def state_file(self) -> dict[str, Ask]:
+        """A file with a state, where a state can be given and the word means nothing else."""
+        return {"state": FILE} if self.states and "state" not in self.asks else {}
 
 
 def _adapts_steps(options: Mapping[str, Any]) -> bool:
@@ -180,7 +187,7 @@ _DYNAMICS = (
         "Torques as a linear function of masses, inertias and losses.",
         states=("q", "qd", "qdd"),
         states_from={**TRAJECTORY, **SAMPLES},
-        asks=dict.fromkeys(("rank", "parameters"), SWITCH),
+        asks=dict.fromkeys(("rank", "parameters", "geometry"), SWITCH),
         answers="robolin.answering.regressor_answer:answer_regressor",
         together=("rank", "parameters"),
         by_library=lambda options: "rank" in options,
@@ -189,13 +196,15 @@ _DYNAMICS = (
         "sensitivity",
         "Dynamics",
         "How a motion changes with its beginning, its torques and the arm.",
-        states_from={"trajectory": Ask("file", needed=True)},
+        states_from={"trajectory": Ask("file", needed=True), **READING},
         perturb=("dq", "dqd", "dtau"),
         asks={
             "torques": Ask("choice", ("continuous", "stepwise")),
             **dict.fromkeys(("perturb", "parameter", "payload-change"), TEXTS),
             "perturb-torque": FILE,
             "matrices": SWITCH,
+            "geometry": SWITCH,
+            "cost-slopes": FILE,
         },
         answers="robolin.answering.sensitivity_answer:answer_sensitivity",
         linear=True,
@@ -269,6 +278,7 @@ _MOTION = (
         "The motion of an arm under torques or a controller, with its energies.",
         states=("q", "qd"),
         asks={
+            **READING,
             "initial": FILE,
             "state": Ask("choice", ("rates", "xi", "nu")),
             "tau": TEXT,
@@ -294,6 +304,13 @@ _OTHERS = (
     Verb("inspect", "Arms", "An arm laid open: tree, joints, masses and the contract."),
     Verb("validate", "Arms", "What is wrong or doubtful in robot files."),
     Verb("verify", "Arms", "Whether robolin is right about an arm."),
+    Verb(
+        "report",
+        "Arms",
+        "A page about arms and a motion that opens in any browser.",
+        states=("q", "qd", "qdd"),
+        states_from=TRAJECTORY,
+    ),
     Verb("models", "Arms", "The bundled arms, and where each one's figures come from."),
     Verb("new", "Arms", "The beginning of a YAML arm, to be filled in."),
     Verb(

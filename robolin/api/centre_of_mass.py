@@ -13,10 +13,11 @@ from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
 from robolin.evaluation.methods import Method
 from robolin.input_checks import require_arm
+from robolin.shown import Shown
 
 
 @dataclass(frozen=True)
-class Momentum:
+class Momentum(Shown):
     """com_velocity = com_jacobian q̇, and momentum = momentum_matrix q̇, about the centre of mass.
 
     Rates are d/dt(com_velocity) = com_jacobian q̈ + com_jacobian_rate_qd, and alike of momentum.

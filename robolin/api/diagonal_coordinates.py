@@ -10,10 +10,11 @@ from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.loops.any_arm import evaluate
+from robolin.shown import Shown
 
 
 @dataclass(frozen=True)
-class Diagonalized:
+class Diagonalized(Shown):
     """ν̇ + coriolis = epsilon, with nu = mᵀ q̇ and mass_matrix = m mᵀ.
 
     Fields:
@@ -41,7 +42,7 @@ class Diagonalized:
 
 
 @dataclass(frozen=True)
-class DiagonalizedUnnormalized:
+class DiagonalizedUnnormalized(Shown):
     """diag(D) ξ̇ + coriolis = kappa, with xi = factorᵀ q̇: the same without square roots.
 
     Fields:
@@ -93,7 +94,7 @@ def diagonalize(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -135,7 +136,7 @@ def diagonalize_unnormalized(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -177,7 +178,7 @@ def undiagonalize(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -221,7 +222,7 @@ def undiagonalize_unnormalized(
 
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            a joint without inertia, with several freedoms, or that follows another
+            or a joint without inertia
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robolin.arrays import Floats
+from robolin.shown import Shown
 
 
 @dataclass(frozen=True)
-class FrameJacobian:
+class FrameJacobian(Shown):
     """twist = jacobian q̇, classical acceleration = jacobian q̈ + jacobian_rate_qd; and the pose.
 
     Fields:
@@ -35,7 +36,7 @@ class FrameJacobian:
 
 
 @dataclass(frozen=True)
-class FrameMotion:
+class FrameMotion(Shown):
     """Pose, twist, and two accelerations [ẇ; linear], neither of which contains gravity.
 
     Fields:
@@ -63,7 +64,7 @@ class FrameMotion:
 
 
 @dataclass(frozen=True)
-class FrameDerivatives:
+class FrameDerivatives(Shown):
     """∂/∂q and ∂/∂q̇ of a frame's motion.
 
     Those of twist and classical acceleration are of the point that moves along with the frame;
@@ -98,7 +99,7 @@ class FrameDerivatives:
 
 
 @dataclass(frozen=True)
-class LinkAccelerations:
+class LinkAccelerations(Shown):
     """Accelerations of the links' origins, base to tip, angular part first.
 
     Fields:
@@ -118,7 +119,7 @@ class LinkAccelerations:
 
 
 @dataclass(frozen=True)
-class OperationalSpace:
+class OperationalSpace(Shown):
     """operational_inertia a + bias_wrench = F: the arm as it feels at a frame.
 
     a is the classical acceleration of the frame and F = [moment; force] a wrench applied to the arm

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
@@ -13,12 +15,13 @@ from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.input_checks import point_values, require_arm
 from robolin.loops.any_arm import evaluate
+from robolin.shown import Shown
 
 HOLD = "hold"
 
 
 @dataclass(frozen=True)
-class LinearizedInverse:
+class LinearizedInverse(Shown):
     """δτ ≈ mass_matrix δq̈ + dtau_dqd δq̇ + dtau_dq δq around a motion.
 
     Where a joint slides, m stands for rad and N for N·m.
@@ -57,7 +60,7 @@ class LinearizedInverse:
 
 
 @dataclass(frozen=True)
-class LinearizedForward:
+class LinearizedForward(Shown):
     """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq around a state and its torques.
 
     Where a joint slides, m stands for rad and N for N·m.
@@ -134,7 +137,10 @@ def linearize_inverse(
     """
     found = at_once(arm, "linearize-inverse", method, engine, jobs, loop_method)(q, qd, qdd)
     if found is not None:
-        return LinearizedInverse(*found)
+        # these are plain arrays of one state, or there would be no answer
+        M, dtau_dqd, dtau_dq = found
+        point = np.array(q), np.array(qd), np.array(qdd)
+        return LinearizedInverse(M, dtau_dqd, dtau_dq, *point, arm)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
     found = evaluate(arm, "linearize-inverse", values, **how)
@@ -192,7 +198,9 @@ def linearize_forward(
     """
     found = at_once(arm, "linearize-forward", method, engine, jobs, loop_method)(q, qd, tau)
     if found is not None:
-        return LinearizedForward(*found)
+        qdd, dqdd_dtau, dqdd_dqd, dqdd_dq = found
+        point = np.array(q), np.array(qd), np.array(tau)
+        return LinearizedForward(qdd, dqdd_dtau, dqdd_dqd, dqdd_dq, *point)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
     found = evaluate(arm, "linearize-forward", values, **how)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robolin.arrays import Floats, Mask
+from robolin.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class Closed:
+class Closed(Shown):
     """A state that meets its closures.
 
     Fields:
@@ -27,7 +28,7 @@ class Closed:
 
 
 @dataclass(frozen=True, eq=False)
-class ClosedChange:
+class ClosedChange(Shown):
     """A small change of state that keeps the closures.
 
     Fields:
@@ -46,7 +47,7 @@ class ClosedChange:
 
 
 @dataclass(frozen=True, eq=False)
-class LoopConstraints:
+class LoopConstraints(Shown):
     """The closures at a state: L q̈ = bias keeps them, and L q̇ is the rate at which they open.
 
     Fields:
@@ -71,7 +72,7 @@ class LoopConstraints:
 
 
 @dataclass(frozen=True, eq=False)
-class LoopForces:
+class LoopForces(Shown):
     """The motion of an arm with loops: 𝓜 q̈ + C = τ + Lᵀ λ.
 
     Fields:
@@ -106,7 +107,7 @@ class LoopForces:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearizedLoops:
+class LinearizedLoops(Shown):
     """q̈ ≈ qdd + dqdd_dtau δτ + dqdd_dqd δq̇ + dqdd_dq δq, and the same for λ.
 
     It holds for changes that keep the closures: L δq = 0, and L δq̇ = -δL q̇.

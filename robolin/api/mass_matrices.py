@@ -10,10 +10,11 @@ from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
 from robolin.loops.any_arm import evaluate
+from robolin.shown import Shown
 
 
 @dataclass(frozen=True)
-class Factors:
+class Factors(Shown):
     """The mass matrix as factor · diag(D) · factorᵀ, and the inverse of its factor.
 
     Fields:

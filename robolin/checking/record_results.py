@@ -16,6 +16,7 @@ from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.apart import require_apart
+from robolin.files.file_parts import place_and_part
 from robolin.files.formats import FORMATS
 from robolin.files.write import format_of, require_holdable, require_target
 from robolin.results.result import Reference, Result, ResultStream, whole
@@ -69,13 +70,14 @@ def _ways(files: Mapping[str, str], folder: Path) -> dict[str, str]:
     """Every file that was given, as a path from a folder; bundled arms and pipes have none."""
     ways = {}
     for label, path in files.items():
-        if path != "-" and Path(path).is_file():
+        place, part = place_and_part(path)
+        if path != "-" and (Path(place).is_file() or (label != ARM and Path(place).is_dir())):
             try:
-                way = os.path.relpath(Path(path).resolve(), folder)
+                way = os.path.relpath(Path(place).resolve(), folder)
             except ValueError:
                 # on another drive
-                way = str(Path(path).resolve())
-            ways[label] = Path(way).as_posix()
+                way = str(Path(place).resolve())
+            ways[label] = Path(way).as_posix() + (f":{part}" if part else "")
     return ways
 
 

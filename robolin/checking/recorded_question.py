@@ -12,6 +12,7 @@ from robolin.answering.given_states import ARRAYS
 from robolin.answering.inquiry import ARM, Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import FileError, RobolinError
+from robolin.files.file_parts import place_and_part
 
 if TYPE_CHECKING:
     from robolin.files.stored_file import StoredFile
@@ -108,8 +109,10 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
     else:
         places = [beside / recorded] if recorded else [beside / name, Path(name)]
     for place in places:
-        if place.is_file():
-            return os.path.normpath(place)
+        # of a recording, which may be a folder, a part may be named
+        inside, part = place_and_part(str(place))
+        if place.is_file() or part or (label != ARM and place.is_dir()):
+            return os.path.normpath(inside) + (f":{part}" if part else "")
     if label == ARM and recorded is None:
         from robolin.description.bundled import bundled_path
 

@@ -21,4 +21,5 @@ def from_a_library(verb: str, options: Mapping[str, Any], model: Mapping[str, An
     """
     closed = bool((model or {}).get("loops")) and not options.get("open-loops")
     known = VERBS.get(verb)
-    return closed or (known is not None and known.by_library(options))
+    fitted = options.get("differentiate") == "savgol"
+    return closed or fitted or (known is not None and known.by_library(options))

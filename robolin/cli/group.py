@@ -110,6 +110,7 @@ def _misused(error: click.ClickException, args: Sequence[str]) -> RobolinError:
     path = context.command_path if context else " ".join(["robolin", *verb])
     close = getattr(error, "possibilities", None)
     text = error.message if close else error.format_message()
-    text = text[:1].lower() + text[1:].rstrip(".")
+    # choices are a list there, one to a line
+    text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")
     hint = f"did you mean {' or '.join(close)}?" if close else f"`{path} --help` tells more"
     return UsageError(text, where=path, hint=hint)

@@ -13,7 +13,9 @@ from robolin.control.time_varying import TimeVaryingRegulator
 from robolin.errors import UsageError
 from robolin.geometry.configuration import difference
 from robolin.input_checks import Array
+from robolin.shown import Shown
 from robolin.simulation.feedback_control import FeedbackControl
+from robolin.simulation.reference import reference_of
 from robolin.simulation.simulated_motion import Simulation
 
 # discretizations whose states are the arm's; those of the others have torques in them
@@ -23,7 +25,7 @@ ON_TIME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class FeedbackCost:
+class FeedbackCost(Shown):
     """What a motion of the nonlinear arm cost, beside what the linear model says.
 
     Fields:
@@ -103,53 +105,90 @@ def feedback_cost(regulator: Regulator, motion: Simulation) -> FeedbackCost:
 
     By Simpson's rule over its rows; of a discrete regulator, the sum over all samples but the last.
     """
-    law, N = feedback(regulator), regulator.N
-    return law_cost(regulator.model.arm, law, (regulator.Q, regulator.R, N), motion)
+    weights = (regulator.Q, regulator.R, regulator.N)
+    return law_cost(regulator.model.arm, feedback(regulator), weights, motion, regulator.model.dt)
+
+
+def feedback_cost_along(
+    regulator: TimeVaryingRegulator, motion: Simulation, start: float = 0.0
+) -> FeedbackCost:
+    """The same along a motion, from its row at `start` to the last one that both have."""
+    weights, model = (regulator.Q, regulator.R, regulator.N), regulator.model
+    return law_cost(model.arm, feedback_along(regulator, start), weights, motion, model.dt)
 
 
 def law_cost(
-    arm: Arm, law: FeedbackControl, weights: tuple[Array, Array, Array], motion: Simulation
+    arm: Arm,
+    law: FeedbackControl,
+    weights: tuple[Array, Array, Array],
+    motion: Simulation,
+    dt: float | None,
 ) -> FeedbackCost:
-    """The same for a control law about one point that says P."""
+    """The same for a control law that says P; with dt, as a sum over samples."""
+    rows = _counting_rows(law, motion, dt)
+    point = _followed(arm, law, motion.time[rows])
     driven = [arm.joint_names.index(name) for name in law.actuated or arm.joint_names]
-    x = _states(arm, law, motion)
-    u = (motion.tau - np.asarray(law.tau, dtype=float))[..., driven]
+    x = _states(arm, law, point, motion, rows)
+    u = (motion.tau[..., rows, :] - point["tau"])[..., driven]
     Q, R, N = weights
     rate = sum(
         factor * np.einsum("...i,ij,...j->...", left, matrix, right)
         for factor, left, matrix, right in ((1.0, x, Q, x), (1.0, u, R, u), (2.0, x, N, u))
         if matrix.any()
     )
-    to_go = np.einsum("...i,ij,...j->...", x, np.asarray(law.P, dtype=float), x)
-    if law.dt is None:
-        return FeedbackCost(_integral(motion, rate), to_go[..., -1], to_go[..., 0])
-    rows = _samples(motion, law.dt)
-    spent = np.take(rate, rows[:-1], axis=-1).sum(axis=-1)
-    return FeedbackCost(spent, to_go[..., rows[-1]], to_go[..., 0])
+    first, last = (
+        np.einsum("...i,ij,...j->...", x[..., at, :], P, x[..., at, :])
+        for at, P in zip((0, -1), _costs_to_go(arm, law, motion.time[rows]), strict=True)
+    )
+    spent = _integral(motion.time[rows], rate) if dt is None else rate[..., :-1].sum(axis=-1)
+    return FeedbackCost(spent, last, first)
 
 
-def _samples(motion: Simulation, dt: float) -> list[int]:
-    """The rows at samples, every one of which must be there."""
-    count = int(motion.time[-1] / dt + ON_TIME) + 1
-    rows = np.searchsorted(motion.time, dt * np.arange(count) - ON_TIME * dt)
-    if (np.abs(motion.time[rows] - dt * np.arange(count)) > ON_TIME * dt).any():
+def _counting_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> Array:
+    """The rows of a motion while its law counts: all of them, or those at samples."""
+    time, begin, end = motion.time, 0.0, motion.time[-1]
+    if law.time is not None:
+        moments = np.asarray(law.time, dtype=float)
+        begin, end = moments[0], min(end, moments[-1])
+    if dt is None:
+        return np.flatnonzero((time >= begin) & (time <= end))
+    samples = begin + dt * np.arange(int((end - begin) / dt + ON_TIME) + 1)
+    rows = np.searchsorted(time, samples - ON_TIME * dt)
+    if (np.abs(time[rows] - samples) > ON_TIME * dt).any():
         hint = "keep a row at every sample"
         raise UsageError("a cost by samples needs the motion at all of them", hint=hint)
-    found: list[int] = rows.tolist()
-    return found
+    return rows
 
 
-def _integral(motion: Simulation, rate: Array) -> Array:
+def _followed(arm: Arm, law: FeedbackControl, time: Array) -> dict[str, Array]:
+    """q, q̇ and τ that the law keeps to, at each of these moments or once for all."""
+    motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
+    reference = reference_of(arm, law.time, motion)
+    if law.time is None:
+        return reference.arrays
+    at = [reference.at(t) for t in time.tolist()]
+    return {name: np.stack([each[name] for each in at]) for name in motion}
+
+
+def _costs_to_go(arm: Arm, law: FeedbackControl, time: Array) -> tuple[Array, Array]:
+    """P at the first and at the last of these moments."""
+    reference = reference_of(arm, law.time, {}, {"P": np.asarray(law.P, dtype=float)})
+    return reference.at(float(time[0]))["P"], reference.at(float(time[-1]))["P"]
+
+
+def _integral(time: Array, rate: Array) -> Array:
     integrate = scipy_part("integrate", "the cost of a motion")
-    found: Array = integrate.simpson(rate, x=motion.time, axis=-1)
+    found: Array = integrate.simpson(rate, x=time, axis=-1)
     return found
 
 
-def _states(arm: Arm, law: FeedbackControl, motion: Simulation) -> Array:
+def _states(
+    arm: Arm, law: FeedbackControl, point: dict[str, Array], motion: Simulation, rows: Array
+) -> Array:
     """x (..., rows, N) along a motion, as the control law sees it."""
-    dq = difference(arm, law.q, motion.q)
-    dqd = motion.qd - np.asarray(law.qd, dtype=float)
+    dq = difference(arm, point["q"], motion.q[..., rows, :])
+    dqd = motion.qd[..., rows, :] - point["qd"]
     if law.basis is not None:
         dq, dqd = dq @ np.asarray(law.basis), dqd @ np.asarray(law.basis)
-    more = () if motion.integrals is None else (motion.integrals,)
+    more = () if motion.integrals is None else (motion.integrals[..., rows, :],)
     return np.concatenate([dq, dqd, *more], axis=-1)

@@ -11,7 +11,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import JointValues
 from robolin.control.actuation import JointNames, actuated_places
-from robolin.control.model_outputs import Rows, output_rows
+from robolin.control.model_outputs import OutputRows, output_rows
 from robolin.control.operating_point import HOLD, OperatingPoint, Running, operating_point
 from robolin.control.state_space import Discretization, StateSpace
 from robolin.engine.compiled.buffer_pool import BufferPool
@@ -87,7 +87,7 @@ def state_space(
     return model if dt is None else model.discretize(dt, method)
 
 
-def _free(arm: Arm, point: OperatingPoint, rows: Rows, driven: Sequence[int]) -> StateSpace:
+def _free(arm: Arm, point: OperatingPoint, rows: OutputRows, driven: Sequence[int]) -> StateSpace:
     """x = [δq; δq̇] of all joints."""
     to_input = _columns(point.dqdd_dtau, driven)
     block = kinematic_block(arm, point.qd) if arm.groups else None
@@ -102,7 +102,9 @@ def _free(arm: Arm, point: OperatingPoint, rows: Rows, driven: Sequence[int]) ->
     return _model(arm, point, rows, driven, (A, B, C, D, drift), units)
 
 
-def _on_closures(arm: Arm, point: OperatingPoint, rows: Rows, driven: Sequence[int]) -> StateSpace:
+def _on_closures(
+    arm: Arm, point: OperatingPoint, rows: OutputRows, driven: Sequence[int]
+) -> StateSpace:
     """x = [Nᵀδq; Nᵀδq̇] of the independent motions, with δq = N z and δq̇ = N ż + G z."""
     N, G = point.basis, point.along_rate
     assert N is not None
@@ -110,7 +112,7 @@ def _on_closures(arm: Arm, point: OperatingPoint, rows: Rows, driven: Sequence[i
     along_q = point.dqdd_dq @ N + point.dqdd_dqd @ G
     along_qd, to_input = point.dqdd_dqd @ N, _columns(point.dqdd_dtau, driven)
     A, B = _matrices(None, across @ along_q, across @ along_qd, across @ to_input)
-    projected = Rows(
+    projected = OutputRows(
         rows.names,
         rows.units,
         rows.y,
@@ -160,7 +162,7 @@ def _columns(matrix: Array, places: Sequence[int]) -> Array:
 
 
 def _output_matrices(
-    rows: Rows, along_q: Array, along_qd: Array, to_input: Array, driven: Sequence[int]
+    rows: OutputRows, along_q: Array, along_qd: Array, to_input: Array, driven: Sequence[int]
 ) -> tuple[Array, Array]:
     """C = [∂y/∂q, ∂y/∂q̇] and D = ∂y/∂u, q̈ being what the arm does."""
     of_q, of_qd, D = rows.of_q, rows.of_qd, _columns(rows.of_tau, driven)
@@ -177,7 +179,7 @@ def _output_matrices(
 def _model(
     arm: Arm,
     point: OperatingPoint,
-    rows: Rows,
+    rows: OutputRows,
     driven: Sequence[int],
     matrices: tuple[Array, Array, Array, Array, Array],
     states: dict[str, str],

@@ -36,7 +36,7 @@ MATRICES = ("of_q", "of_qd", "of_qdd", "of_tau")
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class OutputRows:
     """Outputs y + of_q δq + of_qd δq̇ + of_qdd δq̈ + of_tau δτ, all (..., p, n) but y (..., p).
 
     Matrices that are the same for a whole batch have no batch axes.
@@ -53,7 +53,7 @@ class Rows:
 
 def output_rows(
     arm: Arm, point: OperatingPoint, outputs: Sequence[str] | str, reference: str
-) -> Rows:
+) -> OutputRows:
     """The rows of all outputs asked for, in their order."""
     wanted = [outputs] if isinstance(outputs, str) else list(outputs)
     if not wanted:
@@ -66,10 +66,12 @@ def output_rows(
         raise UsageError(f"the output '{twice}' is asked for twice", where="outputs")
     matrices = {key: _stacked([getattr(part, key) for part in parts]) for key in MATRICES}
     y = np.concatenate([part.y for part in parts], axis=-1)
-    return Rows(tuple(names), tuple(unit for part in parts for unit in part.units), y, **matrices)
+    return OutputRows(
+        tuple(names), tuple(unit for part in parts for unit in part.units), y, **matrices
+    )
 
 
-def _rows(arm: Arm, point: OperatingPoint, wanted: str, reference: str) -> Rows:
+def _rows(arm: Arm, point: OperatingPoint, wanted: str, reference: str) -> OutputRows:
     if wanted in WORDS:
         return _joint_rows(arm, point, wanted, range(arm.n))
     kind, name, word = _told(arm, wanted)
@@ -109,7 +111,9 @@ def _told(arm: Arm, wanted: str) -> tuple[str, str, str]:
     raise UsageError(f"outputs: there is no '{name}'", hint=did_you_mean(name, known))
 
 
-def _joint_rows(arm: Arm, point: OperatingPoint, quantity: str, places: Sequence[int]) -> Rows:
+def _joint_rows(
+    arm: Arm, point: OperatingPoint, quantity: str, places: Sequence[int]
+) -> OutputRows:
     chosen = np.eye(arm.n)[list(places)]
     none = np.zeros_like(chosen)
     matrices = {f"of_{each}": chosen if each == quantity else none for each in WORDS}
@@ -118,10 +122,12 @@ def _joint_rows(arm: Arm, point: OperatingPoint, quantity: str, places: Sequence
     units = tuple(unit_of(quantity, [joint.kind]) for joint in joints)
     values = getattr(point, quantity)
     chosen_values = values if len(joints) == arm.n else values[..., list(places)]
-    return Rows(names, units, chosen_values, **matrices)
+    return OutputRows(names, units, chosen_values, **matrices)
 
 
-def _frame_rows(arm: Arm, point: OperatingPoint, frame: str, word: str, reference: str) -> Rows:
+def _frame_rows(
+    arm: Arm, point: OperatingPoint, frame: str, word: str, reference: str
+) -> OutputRows:
     """The six rows of a frame's displacement, velocity or acceleration."""
     placed = at_frame(arm, frame)
     state = {"q": point.q, "qd": point.qd, "qdd": point.qdd}
@@ -142,7 +148,7 @@ def _frame_rows(arm: Arm, point: OperatingPoint, frame: str, word: str, referenc
         value = _in_frame(R, value[..., None])[..., 0]
     names = tuple(f"{frame}/{part}" for part in FRAME_WORDS[word])
     units = tuple(unit for unit in FRAME_UNITS[word] for _ in range(3))
-    return Rows(names, units, value, of_q, of_qd, of_qdd, none)
+    return OutputRows(names, units, value, of_q, of_qd, of_qdd, none)
 
 
 def _turning(value: Array, J: Array) -> Array:
@@ -166,15 +172,15 @@ def _stacked(parts: Sequence[Array]) -> Array:
     )
 
 
-def _picked(rows: Rows, at: int) -> Rows:
+def _picked(rows: OutputRows, at: int) -> OutputRows:
     one = slice(at, at + 1)
     matrices = (rows.of_q, rows.of_qd, rows.of_qdd, rows.of_tau)
-    return Rows(
+    return OutputRows(
         rows.names[one], rows.units[one], rows.y[..., one], *(X[..., one, :] for X in matrices)
     )
 
 
-def _joined(first: Rows, second: Rows) -> Rows:
+def _joined(first: OutputRows, second: OutputRows) -> OutputRows:
     matrices = (_stacked([getattr(each, key) for each in (first, second)]) for key in MATRICES)
     y = np.concatenate([first.y, second.y], axis=-1)
-    return Rows(first.names + second.names, first.units + second.units, y, *matrices)
+    return OutputRows(first.names + second.names, first.units + second.units, y, *matrices)

@@ -112,6 +112,18 @@ def passive_joints_rest(arm: Arm, values: Mapping[str, Array], actuated: Sequenc
     return ~(asked > negligible(tau)).any(axis=-1)
 
 
+def rests(arm: Arm, q: Array, qd: Array, qdd: Array, tau: Array) -> bool:
+    """Whether one state (n,) is an equilibrium: what accelerates it is the rounding of torques."""
+    if qd.any():
+        return False
+    if not qdd.any():
+        return True
+    M = evaluate(opened(arm), "mass-matrix", {"q": q})["mass_matrix"]
+    left = np.abs(M @ qdd).max()
+    held = evaluate(opened(arm), "inverse", {"q": q, "qd": qd, "qdd": 0.0 * qd})["tau"]
+    return bool((left <= negligible(held)).all())
+
+
 def _with_loops(
     arm: Arm, state: dict[str, Array], held: bool, actuated: Sequence[int], running: Running
 ) -> OperatingPoint:

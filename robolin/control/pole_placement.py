@@ -14,13 +14,14 @@ from robolin.control.scipy_needed import scipy_part
 from robolin.control.state_space import StateSpace
 from robolin.errors import RobolinError, UsageError
 from robolin.input_checks import Array
+from robolin.shown import Shown
 
 # how far a pole may end from where it was wanted, beside the largest of them
 MISSED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class PlacedPoles:
+class PlacedPoles(Shown):
     """u = -K x with the poles wanted.
 
     Fields:

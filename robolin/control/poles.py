@@ -11,6 +11,7 @@ from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.scaling import balance
 from robolin.control.state_space import StateSpace
 from robolin.input_checks import Array
+from robolin.shown import Shown
 
 STABLE, EDGE, UNSTABLE = "stable", "edge", "unstable"
 
@@ -19,7 +20,7 @@ ROUNDINGS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Poles:
+class Poles(Shown):
     """The poles of a model, the slowest first, conjugates side by side.
 
     `frequency` (rad/s), `damping`, `time_constant` (s), `stability` and `stable` follow from them;

@@ -13,6 +13,7 @@ from robolin.control.scaling import Scaled, scaled
 from robolin.control.staircase import staircase_dimension
 from robolin.control.state_space import StateSpace
 from robolin.input_checks import Array
+from robolin.shown import Shown
 
 # a change of the model this small, beside its size, cannot be told from none
 ROUNDING = 1e-14
@@ -21,7 +22,7 @@ Kind = Literal["controllability", "observability"]
 
 
 @dataclass(frozen=True, eq=False)
-class Reachability:
+class Reachability(Shown):
     """What inputs reach, or outputs show.
 
     `complete` says whether that is everything, `distance` (..., N) how small a change of the model

@@ -20,6 +20,7 @@ from robolin.control.riccati import riccati
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
 from robolin.input_checks import Array
+from robolin.shown import Shown
 
 if TYPE_CHECKING:
     from robolin.control.closed_loop import FeedbackCost
@@ -31,7 +32,7 @@ SOLVED = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Regulator:
+class Regulator(Shown):
     """u = -K x, which makes ∫ xᵀQx + uᵀRu + 2xᵀNu dt least; a sum over samples where there is a dt.
 
     Fields:
@@ -105,7 +106,7 @@ class Regulator:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimator:
+class Estimator(Shown):
     """x̂' = A x̂ + B u + L (y - C x̂ - D u), the Kalman filter of a model.
 
     Fields:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
 from robolin.input_checks import Array
+from robolin.shown import Shown
 
 if TYPE_CHECKING:
     from robolin.control.poles import Poles
@@ -21,7 +22,7 @@ Discretization = Literal["zoh", "foh", "tustin", "euler"]
 
 
 @dataclass(frozen=True, eq=False)
-class StateSpace:
+class StateSpace(Shown):
     """ẋ = drift + A x + B u and y = y₀ + C x + D u; with dt, x(k+1) in place of ẋ.
 
     x is the change of positions, then of velocities, from the operating point; u that of the

@@ -11,10 +11,11 @@ from robolin.control.discretize import discretized
 from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
 from robolin.input_checks import Array
+from robolin.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class TimeResponse:
+class TimeResponse(Shown):
     """What the outputs do after a step or an impulse of each input by itself.
 
     Fields:

@@ -23,13 +23,16 @@ from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
 from robolin.errors import UsageError
 from robolin.input_checks import Array
+from robolin.shown import Shown
 
 if TYPE_CHECKING:
+    from robolin.control.closed_loop import FeedbackCost
     from robolin.simulation.feedback_control import FeedbackControl
+    from robolin.simulation.simulated_motion import Simulation
 
 
 @dataclass(frozen=True, eq=False)
-class TimeVaryingRegulator:
+class TimeVaryingRegulator(Shown):
     """u = -K(k) x at row k of a motion.
 
     Fields:
@@ -59,6 +62,12 @@ class TimeVaryingRegulator:
         from robolin.control.closed_loop import feedback_along
 
         return feedback_along(self, start)
+
+    def motion_cost(self, motion: Simulation, start: float = 0.0) -> FeedbackCost:
+        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x at its first row."""
+        from robolin.control.closed_loop import feedback_cost_along
+
+        return feedback_cost_along(self, motion, start)
 
 
 class GainRows(NamedTuple):

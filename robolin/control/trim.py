@@ -32,6 +32,7 @@ from robolin.geometry.configuration import advanced, difference
 from robolin.input_checks import Array, array_of, require_arm
 from robolin.loops.loop_dynamics import opened
 from robolin.quantities import unit_of
+from robolin.shown import Shown
 
 ITERATIONS = 100
 # the largest step of a joint, in rad or m: the equilibrium sought is one nearby
@@ -42,7 +43,7 @@ RANK = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Trim:
+class Trim(Shown):
     """An equilibrium: the arm rests at q under tau.
 
     Fields:

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from robolin.arm import HERE, UNLIMITED, Inertia, Limits, LoopKind, Mimic, Pose, Vector3
+from robolin.arm import HERE, UNLIMITED, DhRow, Inertia, Limits, LoopKind, Mimic, Pose, Vector3
 from robolin.errors import RobolinError
 from robolin.wording import printable
 
 Level = Literal["error", "warning", "note"]
-Kind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar"]
+Kind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class JointEntry:
     friction: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
+    dh: DhRow | None = None
     places: Mapping[str, Place] = field(default_factory=dict)
 
     def at(self, part: str) -> Place:

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
-CPU_SECONDS = 10
-# beyond the seconds of work that the process itself is held to, for disks that are slow
-_PATIENCE = 6 * CPU_SECONDS
+# the longest that is waited, where a disk is slow or the system knows no bounds
+_PATIENCE = 60
+
+# how it ends where the system denies it memory, threads or files
+_NO_ROOM = 75
 
 # what the process starts with: its own folders are not known before the request is read
 _START = (
@@ -21,17 +23,21 @@ _START = (
 )
 
 
+class ProcessBounds(NamedTuple):
+    """What a process may take: seconds of work, and bytes of memory."""
+
+    seconds: int
+    memory: int
+
+
 class OutOfBoundsError(Exception):
     """The process used up its time or its memory, or broke down."""
 
 
-def asked(module: str, request: Mapping[str, Any], memory: int) -> dict[str, Any]:
-    """What the function `answer` of a module gives for a request, both plain data.
-
-    memory: how many bytes it may take
-    """
+def asked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) -> dict[str, Any]:
+    """What the function `answer` of a module gives for a request, both plain data."""
     places = [os.path.abspath(place) for place in sys.path]
-    whole = {"module": module, "request": request, "path": places, "memory": memory}
+    whole = {"module": module, "request": request, "path": places, "bounds": bounds}
     command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START]
     try:
         done = subprocess.run(
@@ -39,8 +45,8 @@ def asked(module: str, request: Mapping[str, Any], memory: int) -> dict[str, Any
         )
     except subprocess.TimeoutExpired:
         raise OutOfBoundsError from None
-    if done.returncode < 0:
-        # ended by the system
+    if done.returncode < 0 or done.returncode == _NO_ROOM:
+        # ended by the system, or left without what it needs
         raise OutOfBoundsError
     if done.returncode:
         raise AssertionError(done.stderr.decode(errors="replace"))
@@ -51,20 +57,26 @@ def asked(module: str, request: Mapping[str, Any], memory: int) -> dict[str, Any
 def answer(request: Mapping[str, Any]) -> None:
     """Answer a request on standard output, inside the process."""
     answers, sys.stdout = sys.stdout, sys.stderr
-    module: Any = import_module(request["module"])
-    module.prepare()
-    _bound(request["memory"])
-    json.dump(module.answer(request["request"]), answers)
-    answers.flush()
+    try:
+        module: Any = import_module(request["module"])
+        module.prepare()
+        bound(*request["bounds"])
+        json.dump(module.answer(request["request"]), answers)
+        answers.flush()
+    except (MemoryError, ImportError, OSError):
+        os._exit(_NO_ROOM)
     # nothing that was read runs any more
     os._exit(0)
 
 
-def _bound(memory: int) -> None:
+def bound(seconds: int, memory: int) -> None:
+    """Hold this process to so much work and memory, or to less where the system says so."""
     try:
         import resource
     except ImportError:
         # there is no such thing on Windows: the caller's patience is the only bound
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    for kind, most in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory)):
+        _, hard = resource.getrlimit(kind)
+        if hard == resource.RLIM_INFINITY or hard > most:
+            resource.setrlimit(kind, (most, most))

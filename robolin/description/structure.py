@@ -24,6 +24,8 @@ def check_structure(
     `place` stands for the robot as a whole.
     """
     findings = [
+        *_names_to_show("link", links),
+        *_names_to_show("joint", joints),
         *_duplicates("link", links),
         *_duplicates("joint", joints),
         *_names_of_freedoms(joints),
@@ -48,6 +50,16 @@ def composed_mimic(joints: Sequence[JointEntry]) -> dict[str, Mimic]:
             rule = Mimic(step.leader, rule.ratio * step.ratio, offset)
         composed[name] = rule
     return composed
+
+
+def _names_to_show(
+    what: str, entries: Sequence[LinkEntry] | Sequence[JointEntry]
+) -> Iterator[Finding]:
+    """Names become columns of tables, which a line of their own would break or a terminal obey."""
+    for entry in entries:
+        if not entry.name.isprintable():
+            message = f"{what} '{entry.name}': the name has characters that cannot be shown"
+            yield Finding("bad-text", "error", entry.place, message, "write it without them")
 
 
 def _duplicates(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robolin.algebra.axes import MATRIX, NUMBER, REGRESSOR_COLUMNS, VECTOR, Shape
+from robolin.algebra.axes import GEOMETRY_COLUMNS, MATRIX, NUMBER, REGRESSOR_COLUMNS, VECTOR, Shape
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.eliminations import eliminations
 
@@ -177,6 +177,13 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"regressor": ("joint", "link", REGRESSOR_COLUMNS)},
         "unit parameters link by link, O(n²)",
     ),
+    "geometry-derivative": Algorithm(
+        "inverse.geometry_derivative:geometry_derivative",
+        _MOTION,
+        {"dtau_dgeometry": ("joint", "link", GEOMETRY_COLUMNS)},
+        "the linear model for hinges that stay where they are, O(n²)",
+        paper="[L] section 1, sensitivity",
+    ),
     "coriolis-matrix": Algorithm(
         "mass_matrix.coriolis_matrix:coriolis_matrix",
         ("q", "qd"),
@@ -269,7 +276,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2, Algorithms 6.1 and 7.1, O(n²) for m",
         "independent",
         paper="[D] Algorithm 7.1",
-        one_freedom=True,
     ),
     "diagonalize-unnormalized": Algorithm(
         "diagonal.diagonalize_unnormalized:diagonalize_unnormalized",
@@ -278,7 +284,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2 without roots, Algorithm 6.1 and recursion 7.10",
         "independent",
         paper="[D] recursion (7.10)",
-        one_freedom=True,
     ),
     "undiagonalize": Algorithm(
         "diagonal.undiagonalize:undiagonalize",
@@ -287,7 +292,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2 backwards, O(n)",
         "independent",
         paper="[D] Table 1",
-        one_freedom=True,
     ),
     "undiagonalize-unnormalized": Algorithm(
         "diagonal.undiagonalize:undiagonalize_unnormalized",
@@ -296,7 +300,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2 backwards without roots, O(n)",
         "independent",
         paper="[D] Table 1",
-        one_freedom=True,
     ),
     "forward-diagonalized": Algorithm(
         "diagonal.forward_diagonalized:forward_diagonalized",
@@ -305,7 +308,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Algorithm 8.1 with roots, in general form, O(n)",
         "independent",
         paper="[D] Algorithm 8.1",
-        one_freedom=True,
     ),
     "forward-diagonalized-unnormalized": Algorithm(
         "diagonal.forward_diagonalized:forward_diagonalized_unnormalized",
@@ -314,7 +316,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Algorithm 8.1 in general form, O(n)",
         "independent",
         paper="[D] Algorithm 8.1",
-        one_freedom=True,
     ),
     "rate-control": Algorithm(
         "diagonal.rate_control:rate_control",

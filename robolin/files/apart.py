@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from robolin.errors import UsageError
+from robolin.files.file_parts import place_of
 
 # what a file is, whatever it is called: its device and its number there
 Identity = tuple[int, int]
@@ -61,7 +62,7 @@ def _with_companion(file: str | Path) -> Iterator[str]:
 def _identity(name: str, standard: int) -> Identity | None:
     """Which file it is; None for none, and for pipes and devices, which nothing overwrites."""
     try:
-        found = os.fstat(_number(standard)) if name == "-" else os.stat(name)
+        found = os.fstat(_number(standard)) if name == "-" else os.stat(place_of(name))
     except (OSError, ValueError):
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None

@@ -6,7 +6,7 @@ so that the table can be read without importing any of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
@@ -98,6 +98,17 @@ FORMATS: dict[str, Format] = {
     ),
 }
 
+# recordings of other programs, which are read and never written: (place, part, file, joints)
+# opens one of them as a TableFile, within a `with`
+RECORDINGS: dict[str, str] = dict.fromkeys(
+    ("bag", "mcap", "db3"), f"{_HERE}.ros.bag_reader:open_bag"
+)
+# folders that are recordings: (path) whether it is one, and what opens it
+RECORDED_FOLDERS: dict[str, str] = {
+    f"{_HERE}.ros.bag_reader:is_bag_folder": f"{_HERE}.ros.bag_reader:open_bag",
+    f"{_HERE}.lerobot.lerobot_reader:is_dataset": f"{_HERE}.lerobot.lerobot_reader:open_dataset",
+}
+
 # the form of an answer for people, which is no file format
 TABLE = "table"
 # what comes through a pipe without a word about its form
@@ -112,6 +123,20 @@ def format_named(path: str | Path) -> str:
 def trajectory_formats() -> list[str]:
     """The formats that trajectories can have."""
     return [name for name, each in FORMATS.items() if each.table_opener]
+
+
+def recording_opener(
+    place: str,
+) -> Callable[[str, str, str, Sequence[str]], AbstractContextManager[TableFile]] | None:
+    """What opens a recording of another program as a table; None for what is none."""
+    path = Path(place)
+    if not path.is_dir():
+        opener = RECORDINGS.get(format_named(place))
+        return None if opener is None else _function(opener)
+    for recognizes, opener in RECORDED_FOLDERS.items():
+        if _function(recognizes)(path):
+            return _function(opener)
+    return None
 
 
 def stream_formats() -> list[str]:

@@ -98,9 +98,9 @@ def _meta(passed: Digests, ending: Footer, digests: Mapping[str, str]) -> dict[s
 
 def _inputs(digests: Mapping[str, str]) -> dict[str, str]:
     """Every file by its last name, by all of its name where two share their last."""
-    shared = Counter(PurePath(name).name for name in digests)
+    shared = Counter(map(_last_name, digests))
     return {
-        name if shared[last := PurePath(name).name] > 1 else last: digest
+        name if shared[last := _last_name(name)] > 1 else last: digest
         for name, digest in sorted(digests.items())
     }
 
@@ -164,3 +164,9 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     raise TypeError(f"{type(value).__name__} has no place in a result's provenance")
+
+
+def _last_name(name: str) -> str:
+    """The name without folders; the part of a recording that is named behind it stays."""
+    place, colon, _ = name.partition(":")
+    return name if colon and "/" not in place else PurePath(name).name

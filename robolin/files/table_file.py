@@ -127,6 +127,10 @@ class TableFile:
     digest:    SHA-256 of the file, once all blocks have been read
     whole:     whether a column holds nothing but whole numbers
     moments:   the unit that a column's moments are counted in; None if it has none
+    notes:     what the reader assumed or left aside
+    time_unit: what its time counts, 'ns' for example, where the format says so
+    units_known: whether angles are in rad unless somebody says otherwise
+    chooses:   whether `blocks` leaves out rows as a request says; else whoever asks does
     """
 
     names: Sequence[str]
@@ -136,6 +140,10 @@ class TableFile:
     digest: Callable[[], str]
     whole: Callable[[int], bool]
     moments: Callable[[int], str | None] = lambda _: None
+    notes: tuple[str, ...] = ()
+    time_unit: str | None = None
+    units_known: bool = True
+    chooses: bool = False
 
 
 def raise_first(problems: Iterable[RobolinError], file: str, read_so_far: str = "") -> None:

@@ -17,7 +17,11 @@ from robolin.input_checks import require_arm, require_loops, require_tree
 from robolin.kinematics.frames import at_frame
 from robolin.wording import did_you_mean, listed
 
-QUESTIONS = tuple(dict.fromkeys(each.verb or name for name, each in ALGORITHMS.items()))
+# what divides by every body's own inertia is there to be studied: forward has an answer wherever
+# they have one, and on flat bodies too
+QUESTIONS = tuple(
+    dict.fromkeys(each.verb or name for name, each in ALGORITHMS.items() if not each.inverts_bodies)
+)
 
 ABOUT_A_FRAME = frozenset(
     {

@@ -1,9 +1,9 @@
 """Where an arm is, when some of its joints have several freedoms: q as a point of a curved space.
 
-A floating joint keeps roll, pitch and yaw in q because they read well and are three.  Velocities
-are those of the body in its own axes, so q̇ is not the rate of q there.  Here q turns into numbers
-whose rate is smooth everywhere (a unit quaternion for every floating joint), steps are taken
-along a twist of the body, and the way from one configuration to another is told as such a twist.
+A floating or spherical joint keeps roll, pitch and yaw in q because they read well and are three.
+Velocities are those of the body in its own axes, so q̇ is not the rate of q there.  Here q turns
+into numbers whose rate is smooth everywhere (a unit quaternion where a joint turns freely), steps
+are taken along a twist of the body, and the way from one configuration to another is told as such.
 On arms whose joints have one freedom each, every function is the plain thing: identity, sum,
 difference.
 
@@ -41,15 +41,13 @@ def grouped(arm: Arm) -> bool:
 
 
 def embedded(arm: Arm, q: JointValues) -> Floats:
-    """q (..., n) as numbers (..., n + floating joints) that never jump: y.
+    """q (..., n) as numbers (..., n + joints that turn freely) that never jump: y.
 
-    y is q with the roll, pitch and yaw of each floating joint replaced by the qx, qy, qz of its
-    unit quaternion; the qw of these joints come last, one for each.
+    y is q with the roll, pitch and yaw of each of these joints replaced by the qx, qy, qz of its
+    unit quaternion; their qw come last, one for each.
     """
     q = np.array(q, dtype=float)
-    quaternions = [
-        (places, quaternion_from_rpy(q[..., places])) for places in _turns_of_floating(arm)
-    ]
+    quaternions = [(places, quaternion_from_rpy(q[..., places])) for places in _turns_of_free(arm)]
     for places, quaternion in quaternions:
         q[..., places] = quaternion[..., :3]
     last = [quaternion[..., 3:] for _, quaternion in quaternions]
@@ -60,13 +58,13 @@ def coordinates_of(arm: Arm, y: ArrayLike) -> Floats:
     """q (..., n) of the numbers that `embedded` gives; quaternions may have any length."""
     y = np.asarray(y, dtype=float)
     q = y[..., : arm.n].copy()
-    for i, places in enumerate(_turns_of_floating(arm)):
+    for i, places in enumerate(_turns_of_free(arm)):
         q[..., places] = rpy_from_quaternion(_quaternion(arm, y, i, places))
     return q
 
 
 def embedded_rates(arm: Arm, y: ArrayLike, qd: JointValues) -> Floats:
-    """dy/dt (..., n + floating joints) for velocities q̇ (..., n)."""
+    """dy/dt (..., n + joints that turn freely) for velocities q̇ (..., n)."""
     y, qd = np.asarray(y, dtype=float), np.asarray(qd, dtype=float)
     batch = np.broadcast_shapes(y.shape[:-1], qd.shape[:-1])
     rates = np.zeros((*batch, y.shape[-1]))
@@ -83,7 +81,8 @@ def embedded_rates(arm: Arm, y: ArrayLike, qd: JointValues) -> Floats:
         turning = 0.5 * product(quaternion, pure)
         rates[..., at["turns"]] = turning[..., :3]
         rates[..., arm.n + i] = turning[..., 3]
-        rates[..., at["slides"]] = _rotated(matrix_of(quaternion), qd[..., at["slides"]])
+        if at["slides"]:
+            rates[..., at["slides"]] = _rotated(matrix_of(quaternion), qd[..., at["slides"]])
         i += 1
     return rates
 
@@ -120,8 +119,9 @@ def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
             continue
         turn, slide = change[..., at["turns"]], change[..., at["slides"]]
         before = quaternion_from_rpy(start[..., at["turns"]])
-        moved = _rotated(matrix_of(before), translation_of_twist(turn, slide))
-        after[..., at["slides"]] = start[..., at["slides"]] + moved
+        if at["slides"]:
+            moved = _rotated(matrix_of(before), translation_of_twist(turn, slide))
+            after[..., at["slides"]] = start[..., at["slides"]] + moved
         after[..., at["turns"]] = rpy_from_quaternion(product(before, quaternion_from_turn(turn)))
     return after
 
@@ -156,9 +156,10 @@ def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
         before = quaternion_from_rpy(start[..., at["turns"]])
         back = before * np.array([-1.0, -1.0, -1.0, 1.0])
         turn = turn_from_quaternion(product(back, quaternion_from_rpy(end[..., at["turns"]])))
-        way = _rotated(matrix_of(back), delta[..., at["slides"]])
         delta[..., at["turns"]] = turn
-        delta[..., at["slides"]] = twist_of_translation(turn, way)
+        if at["slides"]:
+            way = _rotated(matrix_of(back), delta[..., at["slides"]])
+            delta[..., at["slides"]] = twist_of_translation(turn, way)
     return delta
 
 
@@ -225,11 +226,12 @@ def _places(arm: Arm, group: Group) -> Mapping[str, Any]:
     at = arm.places(group)
     if group.kind == "planar":
         return {"xy": [at["x"], at["y"]], "rz": at["rz"]}
-    return {"turns": [at[part] for part in TURNS], "slides": [at[part] for part in SLIDES]}
+    slides = [at[part] for part in SLIDES if part in at]
+    return {"turns": [at[part] for part in TURNS], "slides": slides}
 
 
-def _turns_of_floating(arm: Arm) -> list[list[int]]:
-    return [_places(arm, group)["turns"] for group in arm.groups if group.kind == "floating"]
+def _turns_of_free(arm: Arm) -> list[list[int]]:
+    return [_places(arm, group)["turns"] for group in arm.groups if group.kind != "planar"]
 
 
 def _quaternion(arm: Arm, y: Floats, i: int, places: list[int]) -> Floats:

@@ -21,7 +21,7 @@ from robolin.parts.parts_folder import (
     complete,
     part_state,
 )
-from robolin.parts.parts_plan import Plan
+from robolin.parts.parts_plan import PartsPlan
 
 # takes jobs, in whatever order they are done tells what became of each
 Work = Callable[[list[PartJob]], Iterable[PartDone]]
@@ -42,7 +42,7 @@ class Summary:
 
 
 def compute_parts(
-    plan: Plan,
+    plan: PartsPlan,
     inquiry: Inquiry,
     arm: Arm,
     folder: Path,

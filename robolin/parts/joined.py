@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from robolin.answering.posed_question import Settings
 from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
+from robolin.files.file_parts import last_name
 from robolin.parts.compute import Once
-from robolin.parts.recordings import Recording
-from robolin.quantities import unit_of
+from robolin.parts.recordings import NamedRecording
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.wording import counted
 
@@ -47,7 +46,7 @@ def joined(
 
 
 def answered_recordings(
-    inquiry: Inquiry, arm: Arm, found: Sequence[Recording], settings: Settings
+    inquiry: Inquiry, arm: Arm, found: Sequence[NamedRecording], settings: Settings
 ) -> ResultStream:
     """The answer for each recording in turn, as one result."""
     if inquiry.question.answers_together:
@@ -113,7 +112,7 @@ class _Joining:
 
     def _with_source(self, part: Result, source: int) -> Result:
         values = np.full(part.batch or 0, source, np.int64)
-        counts = Array(SOURCE, values, (), unit_of(SOURCE, ()))
+        counts = Array(SOURCE, values, (), "1")
         return replace(part, arrays=(counts, *part.arrays), options=self._options, files={})
 
     def _require_alike(self, part: Result, name: str) -> None:
@@ -133,7 +132,7 @@ class _Joining:
     def _note(self, name: str, rows: int, ending: Footer) -> None:
         """Keep what a piece says of itself, but for its number of rows, which is added up."""
         self._rows[name] += rows
-        before = f"{counted(rows, 'row')} of {PurePath(name).name}: "
+        before = f"{counted(rows, 'row')} of {last_name(name)}: "
         for key, value in ending.contract.items():
             if key == UNANSWERED:
                 self._unanswered += int(str(value).partition(",")[0])
@@ -142,7 +141,7 @@ class _Joining:
             else:
                 self._lines[name][key] = value
         for file, digest in ending.inputs.items():
-            self._inputs[name if file == PurePath(name).name else file] = digest
+            self._inputs[name if file == last_name(name) else file] = digest
         self._model = ending.model
 
     def ending(self, _: int) -> Footer:

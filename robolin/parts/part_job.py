@@ -15,7 +15,7 @@ from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.atomic import as_file_error
 from robolin.files.formats import FORMATS, format_named
 from robolin.files.write import require_holdable
-from robolin.parts.parts_plan import Plan
+from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.survey import Surveyed, require_unchanged
 from robolin.results.result import Footer, Result, whole
 from robolin.version import __version__
@@ -61,7 +61,7 @@ class PartDone:
 
 
 def part_jobs(
-    plan: Plan, inquiry: Inquiry, arm: Arm, folder: Path, settings: Settings
+    plan: PartsPlan, inquiry: Inquiry, arm: Arm, folder: Path, settings: Settings
 ) -> list[PartJob]:
     """A job for every part of a plan."""
     jobs = []

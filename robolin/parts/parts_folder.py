@@ -14,7 +14,7 @@ from robolin.files.atomic import as_file_error
 from robolin.files.formats import format_named
 from robolin.files.part_files import sweep
 from robolin.files.stored import open_stored
-from robolin.parts.parts_plan import Plan
+from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.plan_file import COMPLETE, read_plan, require_same, write_complete, write_plan
 
 DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"
@@ -62,7 +62,7 @@ def shard(text: str | None) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def begin(folder: Path, plan: Plan, inputs: Iterable[str]) -> None:
+def begin(folder: Path, plan: PartsPlan, inputs: Iterable[str]) -> None:
     """Let a folder have this plan; one that has another is refused, and so is a part to be read."""
     with as_file_error(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def begin(folder: Path, plan: Plan, inputs: Iterable[str]) -> None:
         write_plan(folder, plan)
 
 
-def part_states(folder: Path, plan: Plan, *, thorough: bool = False) -> list[PartState]:
+def part_states(folder: Path, plan: PartsPlan, *, thorough: bool = False) -> list[PartState]:
     """What there is of every part.
 
     thorough: read every number, which takes as long as reading all files does
@@ -84,7 +84,7 @@ def part_states(folder: Path, plan: Plan, *, thorough: bool = False) -> list[Par
     return [part_state(folder, plan, i, thorough=thorough) for i in range(len(plan.parts))]
 
 
-def part_state(folder: Path, plan: Plan, number: int, *, thorough: bool = False) -> PartState:
+def part_state(folder: Path, plan: PartsPlan, number: int, *, thorough: bool = False) -> PartState:
     """What there is of one part."""
     name = plan.parts[number].name
     path = folder / name
@@ -105,7 +105,7 @@ def part_state(folder: Path, plan: Plan, number: int, *, thorough: bool = False)
     )
 
 
-def complete(folder: Path, plan: Plan, known: Mapping[int, PartState] | None = None) -> bool:
+def complete(folder: Path, plan: PartsPlan, known: Mapping[int, PartState] | None = None) -> bool:
     """Whether all parts are there; then the note that says so is there as well.
 
     known: parts that were looked at already
@@ -120,7 +120,7 @@ def complete(folder: Path, plan: Plan, known: Mapping[int, PartState] | None = N
     return True
 
 
-def plan_in(folder: Path) -> Plan:
+def plan_in(folder: Path) -> PartsPlan:
     """The plan of a folder that has one."""
     plan = read_plan(folder) if folder.is_dir() else None
     if plan is None:

@@ -22,9 +22,9 @@ from robolin.files.compressed import uncompressed_name
 from robolin.files.formats import FORMATS, extensions, format_named
 from robolin.files.provenance_writer import plain
 from robolin.files.table_file import digest_of
-from robolin.parts.recordings import Recording
+from robolin.parts.recordings import NamedRecording
 from robolin.parts.survey import Surveyed, surveyed
-from robolin.trajectory.read import TEXT_ENDINGS
+from robolin.trajectory.opened_table import TEXT_ENDINGS
 from robolin.trajectory.row_choice import RowChoice
 from robolin.version import __version__
 
@@ -48,7 +48,7 @@ class PlannedPart:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PartsPlan:
     """All parts in order.
 
     asked: verb, options, arm and files, as plain data: what every part answers
@@ -84,10 +84,10 @@ class Division:
 def planned(
     inquiry: Inquiry,
     arm: Arm,
-    found: Sequence[Recording],
+    found: Sequence[NamedRecording],
     division: Division,
     before: Sequence[Surveyed] = (),
-) -> Plan:
+) -> PartsPlan:
     """The plan for a question about each of the recordings.
 
     before: recordings that were looked through already; those that look the same are not again
@@ -101,7 +101,7 @@ def planned(
     for recording in found:
         old = looked.get((recording.path, recording.name))
         try:
-            if old is not None and old.is_as_it_was() and (every is None) == (old.rows is None):
+            if old is not None and old.is_as_it_was() and (every is None or old.rows is not None):
                 sources.append(old)
             else:
                 rules = inquiry.states.rules(arm)
@@ -113,7 +113,7 @@ def planned(
         parts = _one_each(sources, division)
     else:
         parts = _numbered(sources, choice, division.part_rows, division.form or DEFAULT_FORM)
-    return Plan(asked_of(inquiry, arm), tuple(sources), parts)
+    return PartsPlan(asked_of(inquiry, arm), tuple(sources), parts)
 
 
 def _require_divisible(inquiry: Inquiry, division: Division) -> None:
@@ -183,7 +183,10 @@ def _numbered(
 
 
 def _ranges(source: Surveyed, choice: RowChoice, part_rows: int) -> Iterator[str]:
-    total = source.rows or 0
+    if source.rows is None:
+        hint = "leave out --part-rows: it becomes one result"
+        raise RobolinError("a bag or dataset is not divided", where=source.path, hint=hint)
+    total = source.rows
     rows = choice.count(total)
     if not rows:
         message = "it has none of the rows that are meant" if total else "it has no rows"

@@ -9,14 +9,14 @@ from typing import Any
 
 from robolin.errors import FileError, RobolinError
 from robolin.files.atomic import replacing
-from robolin.parts.parts_plan import FORMAT, Plan, PlannedPart
+from robolin.parts.parts_plan import FORMAT, PartsPlan, PlannedPart
 from robolin.parts.survey import surveyed_from, surveyed_plain
 
 PLAN, COMPLETE = "_plan.json", "_robolin.json"
 _DAMAGED = "it is no plan, or a damaged one"
 
 
-def read_plan(folder: Path) -> Plan | None:
+def read_plan(folder: Path) -> PartsPlan | None:
     """The plan that a folder has parts of; None if it has none."""
     path = folder / PLAN
     try:
@@ -33,7 +33,7 @@ def read_plan(folder: Path) -> Plan | None:
             raise RobolinError(message, where=str(path), hint="use the robolin that made it")
         sources = tuple(surveyed_from(each) for each in told["sources"])
         parts = tuple(PlannedPart(*part) for part in told["parts"])
-        plan = Plan(told["asked"], sources, parts, told["robolin"])
+        plan = PartsPlan(told["asked"], sources, parts, told["robolin"])
         if plan.id != told["id"]:
             raise _damaged(path)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -41,7 +41,7 @@ def read_plan(folder: Path) -> Plan | None:
     return plan
 
 
-def write_plan(folder: Path, plan: Plan) -> None:
+def write_plan(folder: Path, plan: PartsPlan) -> None:
     """Keep the plan with its parts."""
     told = {
         "format": FORMAT,
@@ -54,13 +54,13 @@ def write_plan(folder: Path, plan: Plan) -> None:
     _write(folder / PLAN, told)
 
 
-def write_complete(folder: Path, plan: Plan, parts: list[Mapping[str, Any]]) -> None:
+def write_complete(folder: Path, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
     """Note that all parts are there; nothing is written after this."""
     rows = sum(part["rows"] or 0 for part in parts)
     _write(folder / COMPLETE, {"format": FORMAT, "plan": plan.id, "rows": rows, "parts": parts})
 
 
-def require_same(folder: Path, old: Plan, new: Plan) -> None:
+def require_same(folder: Path, old: PartsPlan, new: PartsPlan) -> None:
     """Refuse to put parts of one plan beside those of another."""
     if old.id == new.id:
         return
@@ -69,7 +69,7 @@ def require_same(folder: Path, old: Plan, new: Plan) -> None:
     raise RobolinError(message, where=str(folder), hint=hint)
 
 
-def _difference(old: Plan, new: Plan) -> str:
+def _difference(old: PartsPlan, new: PartsPlan) -> str:
     """What tells two plans apart, in words."""
     if old.version != new.version:
         return f"robolin {old.version} made it, this is {new.version}"

@@ -10,15 +10,12 @@ from pathlib import Path, PurePath
 
 from robolin.errors import FileError, UsageError
 from robolin.files.compressed import uncompressed_name
-from robolin.files.formats import extensions, format_named, trajectory_formats
-from robolin.trajectory.read import TEXT_ENDINGS
-
-# a folder with one of these is one recording of another program, not a folder of recordings
-_ONE_RECORDING = ("metadata.yaml", "meta/info.json")
+from robolin.files.formats import RECORDINGS, extensions, format_named, trajectory_formats
+from robolin.trajectory.opened_table import TEXT_ENDINGS, is_other_programs
 
 
 @dataclass(frozen=True)
-class Recording:
+class NamedRecording:
     """A file to be read, and what it is called among the others."""
 
     path: str
@@ -28,11 +25,11 @@ class Recording:
 def names_several(text: str) -> bool:
     """Whether a text stands for whatever files there are: a pattern, or a folder of recordings."""
     if os.path.isdir(text):
-        return not any(os.path.exists(os.path.join(text, name)) for name in _ONE_RECORDING)
+        return not is_other_programs(text)
     return glob.has_magic(text) and not os.path.exists(text)
 
 
-def recordings(texts: Sequence[str]) -> tuple[Recording, ...]:
+def recordings(texts: Sequence[str]) -> tuple[NamedRecording, ...]:
     """All files that are named, each once: as given, those of a pattern or folder by their names.
 
     They are called by their paths below the folder that is common to all of them.
@@ -44,7 +41,7 @@ def recordings(texts: Sequence[str]) -> tuple[Recording, ...]:
     whole = [os.path.abspath(path) for path in paths]
     root = os.path.commonpath([os.path.dirname(path) for path in whole])
     named = [PurePath(os.path.relpath(path, root)).as_posix() for path in whole]
-    return tuple(map(Recording, paths, named))
+    return tuple(map(NamedRecording, paths, named))
 
 
 def _paths(text: str) -> list[str]:
@@ -58,7 +55,7 @@ def _paths(text: str) -> list[str]:
             files += _paths(path)
     if not files:
         where = f"--trajectory={text}"
-        hint = f"recordings end in {extensions(trajectory_formats(), ', ')}"
+        hint = f"recordings end in {extensions([*trajectory_formats(), *RECORDINGS], ', ')}"
         raise FileError("there is no recording of this name", where=where, hint=hint)
     return sorted(files)
 
@@ -67,10 +64,11 @@ def _is_recording(path: str) -> bool:
     if os.path.isdir(path):
         return not names_several(path)
     name = uncompressed_name(path).lower()
-    return name.endswith(TEXT_ENDINGS) or format_named(name) in trajectory_formats()
+    known = (*trajectory_formats(), *RECORDINGS)
+    return name.endswith(TEXT_ENDINGS) or format_named(name) in known
 
 
-def require_outside(folder: str, found: Sequence[Recording]) -> None:
+def require_outside(folder: str, found: Sequence[NamedRecording]) -> None:
     """Refuse recordings inside the folder that results go to: the next run would read those."""
     root = Path(folder).resolve()
     for recording in found:

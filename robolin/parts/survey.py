@@ -13,10 +13,12 @@ from robolin.errors import RobolinError
 from robolin.files.csv.chosen_lines import cells_decide, row_begins
 from robolin.files.csv.csv_records import lines_of, records
 from robolin.files.csv.line_reader import LineReader, Lines, count
+from robolin.files.file_parts import place_of
 from robolin.files.table_file import WHOLE, KnownTable, RowMark
-from robolin.parts.recordings import Recording
+from robolin.parts.recordings import NamedRecording
 from robolin.trajectory.column_rules import RecordingRules
-from robolin.trajectory.read import is_text, open_trajectory, recording_bytes
+from robolin.trajectory.opened_table import is_other_programs, is_text, recording_bytes
+from robolin.trajectory.read import open_trajectory
 
 _AT_ONCE = 1 << 22
 
@@ -52,7 +54,7 @@ class Surveyed:
 
 
 def surveyed(
-    recording: Recording, arm: Arm, rules: RecordingRules, every: int | None, first: int
+    recording: NamedRecording, arm: Arm, rules: RecordingRules, every: int | None, first: int
 ) -> Surveyed:
     """A recording looked through once; without `every` its rows are not counted.
 
@@ -61,11 +63,16 @@ def surveyed(
     size, stamp = _stamp(recording.path)
     looks: dict[int, str] = {}
     with open_trajectory(recording.path, arm.joint_names, ("q",), (), rules) as stream:
-        rows = None if is_text(recording.path) else stream.table.size
+        counted = not is_text(recording.path) and not is_other_programs(recording.path)
+        rows = stream.table.size if counted else None
         time = stream.matched.time
         if every is not None and time is not None and is_text(recording.path):
             unit = stream.table.moments(time)
             looks[time] = unit or (WHOLE if stream.table.whole(time) else "")
+        if is_other_programs(recording.path):
+            # these are digested as they are read
+            for _ in stream.chunks(gaps=True):
+                pass
         digest = "" if is_text(recording.path) else stream.table.digest()
     marks: tuple[RowMark, ...] = ()
     if is_text(recording.path):
@@ -89,11 +96,15 @@ def changed(path: str) -> RobolinError:
 
 def _stamp(path: str) -> tuple[int, int]:
     # what is not there is told by whoever opens it
-    found = os.stat(path) if os.path.exists(path) else None
+    place = place_of(path)
+    found = os.stat(place) if os.path.exists(place) else None
     return (found.st_size, found.st_mtime_ns) if found else (-1, -1)
 
 
 def _digest(path: str) -> str:
+    if is_other_programs(path):
+        # whatever it is now, it is not as it was
+        return ""
     if is_text(path):
         return _text(path, None, 0)[0]
     with recording_bytes(path) as stream:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
+from robolin.results.data_frames import dict_of, pandas_of, polars_of
 from robolin.results.number_kind import kind_of
+from robolin.shown import Shown, equal_values
+
+if TYPE_CHECKING:
+    from polars import DataFrame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Array:
+class Array(Shown):
     """One named answer.
 
     values: shape batch + (len(labels[0]), len(labels[1]), …), with one batch axis or none;
@@ -80,10 +86,12 @@ class Reference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Shown):
     """The answer of one verb, with everything needed to understand it and to ask again.
 
     result["tau"] is the array of that name, without its labels; `arrays` has them all.
+    Two are equal if they have the same numbers and say the same of them; `result - other` is by
+    how much they differ.
 
     inputs:    base name of every file read, and its SHA-256
     time:      shape (rows,), float64, int64 or datetime64, as the trajectory had it
@@ -101,7 +109,7 @@ class Result:
     time: Numbers | None = None
     model: Mapping[str, Any] | None = None
     reference: Reference | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __getitem__(self, name: str) -> Numbers:
         """The values of an array, or the times."""
@@ -117,6 +125,26 @@ class Result:
     def __repr__(self) -> str:
         told = ", ".join(f"{a.name} {a.values.shape} [{a.unit}]" for a in self.arrays)
         return f"<Result of {self.verb}: {told}>"
+
+    def __sub__(self, other: Result) -> Result:
+        """By how much every number is larger than in another result of the same shape."""
+        return difference_of(self, other)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Verb, joints, times, arrays, units, labels, contract, options and inputs by name."""
+        return dict_of(self)
+
+    def to_polars(self) -> DataFrame:
+        """A data frame with one row per state and the columns of the CSV."""
+        return polars_of(self)
+
+    def to_pandas(self) -> Any:
+        """A data frame of pandas with one row per state and the columns of the CSV."""
+        return pandas_of(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: tables with names and units, and the contract."""
+        return str(_elsewhere("robolin.terminal.html_table:html_of")(self))
 
     @property
     def batch(self) -> int | None:
@@ -135,6 +163,33 @@ class Result:
         arrays = tuple(replace(array, values=array.values[first:stop]) for array in self.arrays)
         time = None if self.time is None else self.time[first:stop]
         return replace(self, arrays=arrays, time=time)
+
+
+def difference_of(one: Result, other: Result) -> Result:
+    """One result less another, array by array; refused unless both are about the same."""
+    if not isinstance(other, Result):
+        raise UsageError(f"{other!r} is no result", hint="take one result from another")
+    mine, others = ({a.name: a for a in each.arrays} for each in (one, other))
+    shared = [name for name in mine if name in others]
+    if not shared:
+        raise UsageError("the results have no array in common", hint=f"{one!r}, {other!r}")
+    arrays = []
+    for name in shared:
+        left, right = mine[name], others[name]
+        if left.labels != right.labels or left.values.shape != right.values.shape:
+            where, hint = f"array '{name}'", "take results of the same joints and rows"
+            raise UsageError("names or shapes differ", where=where, hint=hint)
+        arrays.append(replace(left, values=left.values - right.values))
+    if (one.time is None) != (other.time is None) or not equal_values(one.time, other.time):
+        raise UsageError("the times differ", hint="take results of the same rows")
+    return replace(one, arrays=tuple(arrays))
+
+
+def _elsewhere(place: str) -> Callable[..., Any]:
+    """The function of another room that shows results, named 'module:function'."""
+    module, _, function = place.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.results.number_kind import COMPLEX, INTEGER, kind_of
-from robolin.results.result import Result
+
+if TYPE_CHECKING:
+    from robolin.results.result import Result
 
 
 @dataclass(frozen=True, eq=False)

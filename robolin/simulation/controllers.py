@@ -12,6 +12,7 @@ from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.input_checks import Array, array_of
+from robolin.shown import Shown
 from robolin.simulation.feedback_control import (
     ComputedTorque,
     FeedbackControl,
@@ -47,7 +48,7 @@ class RateControl:
 
 
 @dataclass(frozen=True, eq=False)
-class PoseControl:
+class PoseControl(Shown):
     """Control 8.2, ε = -c ν + m⁻¹ Jᵀ k e: a frame is drawn to a pose while the arm is braked.
 
     e holds the distance to the target, and for each axis of the frame the way of its tip to

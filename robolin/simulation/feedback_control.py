@@ -16,11 +16,12 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.geometry.configuration import difference
 from robolin.input_checks import Array, array_of
+from robolin.shown import Shown
 from robolin.simulation.reference import reference_of
 
 
 @dataclass(frozen=True, eq=False)
-class FeedbackControl:
+class FeedbackControl(Shown):
     """τ = τ₀ - K x at the joints with a motor, x the change of q, then of q̇, from q₀ and q̇₀.
 
     With integral action, integrals z follow in x; they are 0 at first.
@@ -61,7 +62,7 @@ class FeedbackControl:
 
 
 @dataclass(frozen=True, eq=False)
-class PDControl:
+class PDControl(Shown):
     """τ = kp (q₀ - q) + kd (q̇₀ - q̇), and the torque that carries weight and loads if `hold`.
 
     Fields:
@@ -88,7 +89,7 @@ class PDControl:
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedTorque:
+class ComputedTorque(Shown):
     """The torque of inverse dynamics for q̈₀ + kp (q₀ - q) + kd (q̇₀ - q̇).
 
     Each joint then follows ë + kd ė + kp e = 0, whatever the others do.

@@ -15,7 +15,7 @@ from robolin.input_checks import Array, array_of, seconds_of
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class ReferenceMotion:
     """Arrays by name, one of each, or (rows, …) at times (rows,); 'q' turns the short way."""
 
     arm: Arm
@@ -47,7 +47,7 @@ def reference_of(
     time: ArrayLike | None,
     motion: dict[str, JointValues],
     matrices: dict[str, Array] | None = None,
-) -> Reference:
+) -> ReferenceMotion:
     """A reference with joint values (n,) or (rows, n), and matrices with as many rows."""
     arrays = {name: array_of(arm, name, value) for name, value in motion.items()}
     shapes = dict.fromkeys(arrays, (arm.n,))
@@ -61,7 +61,7 @@ def reference_of(
             if array.shape != shapes[name]:
                 hint = "time says when a reference of several rows is where"
                 raise RobolinError(f"{name} has the shape {array.shape}", hint=hint)
-        return Reference(arm, None, arrays)
+        return ReferenceMotion(arm, None, arrays)
     moments = seconds_of(time)
     if moments.ndim != 1 or not len(moments) or not (np.diff(moments) > 0.0).all():
         raise RobolinError("time of the controller is not a row of rising numbers")
@@ -69,4 +69,4 @@ def reference_of(
         if array.ndim > len(shapes[name]) and len(array) != len(moments):
             raise RobolinError(f"{name} has {len(array)} rows, time has {len(moments)}")
         arrays[name] = np.broadcast_to(array, (len(moments), *shapes[name]))
-    return Reference(arm, moments, arrays)
+    return ReferenceMotion(arm, moments, arrays)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from robolin.arrays import Floats, Mask
+from robolin.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class Simulation(Shown):
     """A motion, row by row, batch axes first.
 
     Fields:

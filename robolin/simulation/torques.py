@@ -15,6 +15,7 @@ from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.input_checks import Array, array_of, seconds_of
+from robolin.shown import Shown
 
 # t in s, q and q̇ of shape (..., n)
 TorqueFunction = Callable[[float, Floats, Floats], ArrayLike]
@@ -31,7 +32,7 @@ class Torque(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class TorqueTable:
+class TorqueTable(Shown):
     """Torques at given times, on a straight line between two rows, as in the nearest row outside.
 
     Fields:

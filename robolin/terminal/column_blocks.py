@@ -17,7 +17,7 @@ _STROKES = " │├└─"
 
 
 @dataclass(frozen=True)
-class Block:
+class ColumnBlock:
     """Some columns of a table, by their places, and how wide each is drawn."""
 
     places: tuple[int, ...]
@@ -35,7 +35,7 @@ def column_blocks(
     numbers: Collection[str],
     keys: int,
     width: int,
-) -> Iterator[Block]:
+) -> Iterator[ColumnBlock]:
     """The columns in groups that fit the width, each beginning with the first `keys` columns.
 
     A block is wider only where its keys and one column more do not fit.
@@ -59,7 +59,7 @@ def column_blocks(
     yield _block(places, full, least, width)
 
 
-def _block(places: tuple[int, ...], full: list[int], least: list[int], width: int) -> Block:
+def _block(places: tuple[int, ...], full: list[int], least: list[int], width: int) -> ColumnBlock:
     """The columns with their widest ones narrowed until all fit, none below its least."""
     widths = {i: full[i] for i in places}
     while _taken(list(widths.values())) > width:
@@ -67,7 +67,7 @@ def _block(places: tuple[int, ...], full: list[int], least: list[int], width: in
         if widths[widest] <= least[widest]:
             break
         widths[widest] -= 1
-    return Block(places, tuple(widths.values()))
+    return ColumnBlock(places, tuple(widths.values()))
 
 
 def _taken(widths: Sequence[int]) -> int:
@@ -81,7 +81,10 @@ def _longest_word(text: str) -> int:
 
 
 def drawn_block(
-    block: Block, header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str]
+    block: ColumnBlock,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Collection[str],
 ) -> Table:
     """The block as a table of rich; a column of numbers stands to the right."""
     from rich import box

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.files.moments import moment_texts
 from robolin.quantities import QUANTITIES, entry_units, slides_in, told_by_labels
 from robolin.results.result import Array, Result
+from robolin.shown import phrase
 from robolin.terminal.console import console_of, drawn_on
 from robolin.terminal.grid import GAP, Grid, drawn_grid, grid_width, pieces_of
 from robolin.terminal.numbers import ROUNDING, aligned, aligned_complex
@@ -39,7 +40,7 @@ def render_table(
     rows: how many there are, if the result holds only the first ones
     """
     total = result.batch if rows is None else rows
-    grids = _grids(result, precision, total or 0)
+    grids = grids_of(result, precision, total or 0)
     pieces = [piece for grid in grids for piece in pieces_of(grid, console_width)]
     needed = max(map(grid_width, pieces), default=0)
     # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
@@ -58,7 +59,8 @@ def render_table(
     return "".join(f"{line.rstrip()}\n" for line in drawn_on(console).splitlines())
 
 
-def _grids(result: Result, precision: int, total: int) -> Iterator[Grid]:
+def grids_of(result: Result, precision: int, total: int) -> Iterator[Grid]:
+    """Every array as the tables that show it; of many rows, the first."""
     for labels, group in groupby(result.arrays, key=lambda array: array.labels):
         arrays, rank = list(group), len(labels)
         if rank == 1 and result.batch is None and told_by_labels(arrays[0].name):
@@ -206,19 +208,5 @@ def _contract_block(contract: Mapping[str, Any]) -> Table:
     block.add_column(style="dim", no_wrap=True)
     block.add_column(style="dim", overflow="fold")
     for key, value in contract.items():
-        block.add_row(Text(printable(str(key))), Text(printable(_phrase(value))))
+        block.add_row(Text(printable(str(key))), Text(printable(phrase(value))))
     return block
-
-
-def _phrase(value: Any) -> str:
-    if value is None or value in ((), [], {}, ""):
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.10g}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {_phrase(item)}" for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_phrase(item) for item in value)
-    return str(value)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robolin.errors import RobolinError, UsageError
 from robolin.quantities import COLUMN_WORDS, column_name
 from robolin.wording import did_you_mean, quoted
 
 TIME = "time"
+# a column of that name where somebody says that the time is another one
+_NOT_THE_TIME = "time (left aside)"
 TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s")
 
 _WORDS = {word: short for short, word in COLUMN_WORDS.items()}
@@ -27,16 +29,33 @@ _PLACES = ("{joint}", "{index}", "{number}")
 class RecordingRules:
     """How a recording is meant.
 
-    columns: 'position=PATTERN' for each quantity, with {joint}, {index} (from 0) or {number}
-    time:    the column with the time, where that is not its name
-    degrees: whether angles and their rates are in degrees
-    turning: for each joint whether it turns, so that degrees can be meant
+    columns:   'position=PATTERN' for each quantity, with {joint}, {index} (from 0) or {number};
+               'JOINT/position=COLUMN' for one joint, 'time=COLUMN' for the time
+    time:      the column with the time, where that is not its name
+    degrees:   whether angles and their rates are in degrees
+    turning:   for each joint whether it turns, so that degrees can be meant
+    time_unit: what the time counts, 'ns', 'us', 'ms' or 's', from the first row on
+    carry:     columns that go along into the result
+    differentiate: how velocities and accelerations come from positions: 'central' or 'savgol'
+    radians:   whether somebody said that angles are in rad, for files whose units nobody knows
+    free_turns: whether a joint has velocities that are no derivatives of its positions
     """
 
     columns: tuple[str, ...] = ()
     time: str | None = None
     degrees: bool = False
     turning: tuple[bool, ...] = ()
+    time_unit: str | None = None
+    carry: tuple[str, ...] = ()
+    differentiate: str | None = None
+    radians: bool = False
+    free_turns: bool = False
+
+    def about(self, quantities: Sequence[str]) -> RecordingRules:
+        """The rules for a file that is to have these quantities alone ('q', 'tau')."""
+        words = [COLUMN_WORDS[name] for name in quantities]
+        kept = [text for text in self.columns if _quantity(text) in (*words, TIME)]
+        return replace(self, columns=tuple(kept))
 
 
 AS_IT_IS = RecordingRules()
@@ -55,26 +74,75 @@ def native_columns(
 ) -> NativeColumns:
     """Every column of a recording by the name it would have in a native file."""
     renamed: dict[str, str] = {}
-    notes: list[str] = []
-    if rules.columns:
-        for text in rules.columns:
-            renamed |= _told(text, columns, joints, where)
+    columns, notes = _without_mark(columns, rules)
+    told = [text for text in rules.columns if _left_side(text) != TIME]
+    _require_each_once([_left_side(text) for text in told])
+    if told:
+        for text in told:
+            _add_told(renamed, text, _told(text, columns, joints, where))
     elif not _any_native(columns, joints):
         renamed, note = _recognized(columns, joints, where)
         notes += note
-    if (time := _time_column(columns, renamed, rules, where)) is not None and time != TIME:
-        renamed = {**renamed, time: TIME}
-        if rules.time is None:
+    named = _time_told(rules)
+    if (time := _time_column(columns, renamed, named, where)) is not None and time != TIME:
+        renamed = {**renamed, TIME: _NOT_THE_TIME, time: TIME}
+        if named is None:
             notes.append(f"time is taken from the column '{time}'")
     return NativeColumns(tuple(renamed.get(name, name) for name in columns), tuple(notes))
+
+
+def _without_mark(columns: Sequence[str], rules: RecordingRules) -> tuple[Sequence[str], list[str]]:
+    """The names without the sign of a comment before the first one, unless that is told."""
+    first = columns[0] if columns else ""
+    plain = first.lstrip("#% ")
+    told = (*(text.partition("=")[2].strip() for text in rules.columns), rules.time)
+    if plain == first or not plain or first in told or plain in columns:
+        return columns, []
+    return (plain, *columns[1:]), [f"the first column '{first}' is taken as '{plain}'"]
+
+
+def _require_each_once(words: Sequence[str]) -> None:
+    for word in words:
+        if words.count(word) > 1:
+            raise UsageError(f"'{word}' is there twice", where="--columns", hint="keep one of them")
+
+
+def _left_side(text: str) -> str:
+    return text.partition("=")[0].strip()
+
+
+def _quantity(text: str) -> str:
+    return _left_side(text).rpartition("/")[2]
+
+
+def _time_told(rules: RecordingRules) -> str | None:
+    """The column that somebody called the time."""
+    named = [text.partition("=")[2].strip() for text in rules.columns if _left_side(text) == TIME]
+    named += [] if rules.time is None else [rules.time]
+    if len(set(named)) > 1:
+        message, hint = f"the time is {quoted(named)}", "keep one of them"
+        raise UsageError(message, where="--columns and --time", hint=hint)
+    return named[0] if named else None
+
+
+def _add_told(renamed: dict[str, str], text: str, found: Mapping[str, str]) -> None:
+    """Add columns that a rule names, none of which another one has named before."""
+    for name, native in found.items():
+        if renamed.get(name, native) != native:
+            message = f"the column '{name}' is '{renamed[name]}' by another rule"
+            raise UsageError(message, where=f"--columns={text}", hint="keep one of them")
+        renamed[name] = native
 
 
 def _told(text: str, columns: Sequence[str], joints: Sequence[str], where: str) -> dict[str, str]:
     """The columns that one rule names."""
     word, equals, pattern = (part.strip() for part in text.partition("="))
     flag = f"--columns={text}"
+    joint, slash, quantity = word.rpartition("/")
+    if equals and slash and quantity in _WORDS:
+        return {_of_one_joint(flag, joint, joints, pattern, columns, where): word}
     if not equals or word not in _WORDS:
-        hint = f"QUANTITY is one of {', '.join(_WORDS)}"
+        hint = f"QUANTITY is one of {', '.join(_WORDS)}; or JOINT/QUANTITY=COLUMN, or time=COLUMN"
         raise UsageError("this is not QUANTITY=PATTERN", where=flag, hint=hint)
     if not any(place in pattern for place in _PLACES):
         hint = "for example position=/joint_states/{joint}/position"
@@ -89,6 +157,25 @@ def _told(text: str, columns: Sequence[str], joints: Sequence[str], where: str) 
         hint = did_you_mean(wanted, columns, "look at the first line of the file")
         raise RobolinError(f"there is no column such as '{wanted}'", where=where, hint=hint)
     return found
+
+
+def _of_one_joint(
+    flag: str,
+    joint: str,
+    joints: Sequence[str],
+    column: str,
+    columns: Sequence[str],
+    where: str,
+) -> str:
+    """The column of one joint, if there are such a joint and such a column."""
+    if joint not in joints:
+        raise UsageError(
+            f"there is no joint '{joint}'", where=flag, hint=did_you_mean(joint, list(joints))
+        )
+    if column not in columns:
+        hint = did_you_mean(column, columns, "look at the first line of the file")
+        raise RobolinError(f"there is no column '{column}'", where=where, hint=hint)
+    return column
 
 
 def _filled(pattern: str, joint: str, i: int) -> str:
@@ -165,16 +252,13 @@ def _numbered(columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
 
 
 def _time_column(
-    columns: Sequence[str], renamed: Mapping[str, str], rules: RecordingRules, where: str
+    columns: Sequence[str], renamed: Mapping[str, str], told: str | None, where: str
 ) -> str | None:
-    if rules.time is not None:
-        if rules.time not in columns:
-            hint = did_you_mean(rules.time, columns)
-            raise RobolinError(f"there is no column '{rules.time}'", where=where, hint=hint)
-        if TIME in columns and rules.time != TIME:
-            message = f"'{rules.time}' is to be the time, but there is a column 'time'"
-            raise RobolinError(message, where=where, hint="rename one of them")
-        return rules.time
+    if told is not None:
+        if told not in columns:
+            hint = did_you_mean(told, columns)
+            raise RobolinError(f"there is no column '{told}'", where=where, hint=hint)
+        return told
     if TIME in columns:
         return TIME
     found = [name for name in TIME_NAMES if name in columns and name not in renamed]

@@ -37,12 +37,14 @@ def match(
     needs: Sequence[str],
     optional: Sequence[str] = (),
     *,
+    aside: Collection[int] = (),
     where: str = "",
 ) -> Matched:
     """Find the columns of the quantities ('q', 'qd', 'qdd', 'tau') among a file's columns.
 
     A needed column that is missing is an error.  An optional quantity without any column is left
     out of the answer; one with some columns is 0 for the other joints, and a note says so.
+    Columns `aside` are of use elsewhere.
     """
     wanted = (*needs, *(name for name in optional if name not in needs))
     spellings = _spellings(joints)
@@ -63,7 +65,7 @@ def match(
             found.setdefault(meanings[0], []).append(i)
         elif (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in wanted:
             problems.append(_out_of_range(column, numbered, len(joints), where))
-        else:
+        elif i not in aside:
             unused.append(column)
 
     problems += _duplicates(columns, [times, *found.values()], where)
@@ -161,13 +163,14 @@ def _missing(
 
 def _styles(quantity: str) -> str:
     styles = f"{column_name(quantity, '<joint>')}, {quantity}_<joint>, <joint>.{quantity}"
-    return f"columns are named {styles}, or numbered {quantity}1 … or {quantity}[0] …"
+    known = f"columns are named {styles}, or numbered {quantity}1 … or {quantity}[0] …"
+    return f"{known}; --columns {COLUMN_WORDS[quantity]}=PATTERN says how others are meant"
 
 
 def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
     for name in names:
         if near := closest(name, unused, cutoff=0.75):
-            return f"did you mean '{name}' by '{near}'?"
+            return f"did you mean '{name}' by '{near}'? then --columns '{name}={near}'"
     return ""
 
 

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import numpy as np
 
-from robolin.arrays import Floats, Numbers
-from robolin.errors import FileError, RobolinError
-from robolin.files.compressed import compression, opened_compressed, uncompressed_name
-from robolin.files.csv.delimiters import WithCommas
-from robolin.files.formats import FORMATS, PIPED, extensions, require_known, trajectory_formats
-from robolin.files.table_file import (
-    KnownTable,
-    ReadRequest,
-    TableBlock,
-    TableFile,
-    TableSource,
-)
+from robolin.arrays import Floats, Mask, Numbers
+from robolin.errors import RobolinError
+from robolin.files.table_file import KnownTable, ReadRequest, TableBlock, TableFile
 from robolin.trajectory.column_rules import AS_IT_IS, RecordingRules, native_columns
 from robolin.trajectory.columns import Matched, match
+from robolin.trajectory.differentiate import (
+    derivation_line,
+    require_no_gaps,
+    require_no_jumps,
+    with_derivatives,
+)
+from robolin.trajectory.opened_table import opened_table, read_errors
 from robolin.trajectory.orientation import angles
 from robolin.trajectory.row_choice import ALL_ROWS, RowChoice
-from robolin.trajectory.trajectory import Chunk, Trajectory
+from robolin.trajectory.time_units import rising_seconds
+from robolin.trajectory.told_columns import carried_columns, derivable, require_units
+from robolin.trajectory.trajectory import Chunk, Trajectory, joined, pieces
 
 # how many rows are read at once: many, unless they are wide
 MOST_ROWS, FEWEST_ROWS, NUMBERS_AT_ONCE = 16384, 64, 1 << 19
-
-_BUFFER = 1 << 20
-
-# what a table of numbers in text may be called besides .csv
-TEXT_ENDINGS = (".tsv", ".txt", ".tab")
 
 _ANGULAR = frozenset({"q", "qd", "qdd"})
 _DEGREE = np.pi / 180.0
@@ -47,8 +38,10 @@ _DEGREE = np.pi / 180.0
 class TrajectoryStream:
     """A trajectory file that is open and whose columns are known; its rows come in chunks.
 
-    given: the quantities it has columns for
-    notes: what the reader assumed or left aside, for stderr
+    given:   the quantities it has columns for, or that are derived from them
+    notes:   what the reader assumed or left aside, for stderr
+    carried: the columns that go along into the result, by name
+    derived: the quantities among those given that are derivatives
     """
 
     table: TableFile
@@ -56,15 +49,33 @@ class TrajectoryStream:
     file: str
     assumed: tuple[str, ...] = ()
     rules: RecordingRules = AS_IT_IS
+    joints: tuple[str, ...] = ()
+    carried: Mapping[str, int] = field(default_factory=dict)
+    derived: tuple[str, ...] = ()
     choice: RowChoice = ALL_ROWS
 
     @property
     def given(self) -> tuple[str, ...]:
-        return tuple(self.matched.columns)
+        return (*self.matched.columns, *self.derived)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (*self.assumed, *self.matched.notes)
+        return (*self.table.notes, *self.assumed, *self.matched.notes)
+
+    @property
+    def time_unit(self) -> str | None:
+        """What the time counts, if somebody or the file says so."""
+        return self.rules.time_unit or self.table.time_unit
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """What a contract tells of the way the file was read."""
+        lines = {}
+        if self.time_unit is not None and self.matched.time is not None:
+            lines["time"] = f"counted in {self.time_unit}, passed through as it came"
+        if self.derived:
+            lines["differentiated"] = derivation_line(self.derived, self.rules.differentiate or "")
+        return lines
 
     @property
     def rows_at_once(self) -> int:
@@ -84,8 +95,15 @@ class TrajectoryStream:
         if not read:
             hint = "look at the header"
             raise RobolinError("none of its columns can be used", where=self.file, hint=hint)
-        empty, before, most = True, 0, rows or self.rows_at_once
-        with _read_errors(self.file):
+        if self.derived:
+            yield from self._with_derivatives(read, rows or self.rows_at_once, gaps)
+            return
+        yield from self._read(read, rows or self.rows_at_once, gaps)
+
+    def _read(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
+        """What the file itself has."""
+        empty, before = True, 0
+        with read_errors(self.file):
             request = self._request(read, most, gaps)
             row = request.first
             for block in self.table.blocks(request):
@@ -105,7 +123,7 @@ class TrajectoryStream:
 
     def _meant(self, block: TableBlock, row: int) -> TableBlock:
         """Those of the rows of a block that are meant; its first row has this number."""
-        if self.choice.stride == 1:
+        if self.choice.stride == 1 and (self.table.chooses or self.choice == ALL_ROWS):
             return block
         chosen = self.choice.of(row, len(block.values))
         first, stride, place = chosen.start, chosen.step, block.place
@@ -116,16 +134,36 @@ class TrajectoryStream:
             place=lambda some: place(first + stride * some),
         )
 
+    def _with_derivatives(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
+        """The same with velocities and accelerations, for which all rows are read first."""
+        whole = joined(list(self._read(read, most, gaps)))
+        seconds = rising_seconds(whole.time, self.time_unit, self.file)
+        yield from pieces(self._derived(whole, seconds, gaps), lambda: most)
+
+    def _derived(self, whole: Chunk, seconds: Floats, gaps: bool) -> Chunk:
+        method = self.rules.differentiate or ""
+        if gaps:
+            require_no_gaps(whole.gaps, method, self.file)
+        require_no_jumps(whole.columns["q"], self.joints, self.rules.turning, whole.place)
+        columns = with_derivatives(whole.columns, self.derived, seconds, method, self.file)
+        mask = _without_numbers(columns.values()) if gaps else None
+        return replace(whole, columns=columns, gaps=mask)
+
     def _request(self, read: Sequence[int], rows: int, gaps: bool) -> ReadRequest:
-        """Everything that is read, time exactly as it stands there."""
-        every = ReadRequest(read, rows, gaps, first=self.choice.first, stop=self.choice.stop)
+        """Everything that is read, time and what goes along exactly as it stands there."""
+        carried = [i for i in self.carried.values() if i != self.matched.time]
+        read = [*dict.fromkeys([*read, *carried])]
+        along = [i for i in carried if self.table.whole(i)]
+        every = ReadRequest(read, rows, gaps, along)
+        if self.table.chooses:
+            every = replace(every, first=self.choice.first, stop=self.choice.stop)
         if (time := self.matched.time) is None:
             return every
         unit = self.table.moments(time)
         if unit is not None:
-            return replace(every, whole=[time], moments={time: unit})
+            return replace(every, whole=[time, *along], moments={time: unit})
         whole = [time] if self.table.whole(time) else []
-        return replace(every, whole=whole, unrounded=[time])
+        return replace(every, whole=[*whole, *along], unrounded=[time])
 
     def _chunk(self, block: TableBlock, request: ReadRequest, before: int) -> Chunk:
         """Every column of the block where its joint stands."""
@@ -153,10 +191,21 @@ class TrajectoryStream:
                 time = time.view(f"M8[{request.moments[i]}]")
         mask = None
         if gaps:
-            tables = [values, *columns.values()]
-            mask = np.any([~np.isfinite(table).all(axis=1) for table in tables], axis=0)
+            # a gap in what merely goes along leaves the answer as it is
+            asked = [place for i, place in position.items() if i not in self.carried.values()]
+            mask = _without_numbers([values[:, asked], *columns.values()])
         reach = (before, block.reached)
-        return Chunk(len(values), columns, time, block.place, mask, reach)
+        carried: dict[str, Numbers] = {
+            name: block.whole[i] if i in block.whole else values[:, position[i]].copy()
+            for name, i in self.carried.items()
+        }
+        return Chunk(len(values), columns, time, block.place, mask, reach, carried)
+
+
+def _without_numbers(tables: Iterable[Floats]) -> Mask:
+    """The rows where one of the tables has no finite number."""
+    mask: Mask = np.any([~np.isfinite(table).all(axis=1) for table in tables], axis=0)
+    return mask
 
 
 @contextmanager
@@ -181,9 +230,7 @@ def open_trajectory(
     live:     whether rows are wanted as they arrive
     """
     file = "<stdin>" if str(path) == "-" else str(path)
-    form = _format(str(path))
-    with _opened(str(path), file, form) as (stream, regular):
-        table = _table(form, TableSource(stream, str(path), file, regular, joints, known, live))
+    with opened_table(str(path), file, joints, known, live) as table:
         yield table_trajectory(table, file, joints, needs, optional, rules, choice)
 
 
@@ -198,8 +245,16 @@ def table_trajectory(
 ) -> TrajectoryStream:
     """A table as a trajectory; `file` is what messages call it."""
     native = native_columns(table.names, joints, rules, file)
-    matched = match(native.names, joints, needs, optional, where=file)
-    return TrajectoryStream(table, matched, file, native.notes, rules, choice)
+    require_units(table, rules, file)
+    carried = carried_columns(table.names, rules, file)
+    wanted = (*needs, *optional)
+    derived = () if rules.differentiate is None else derivable(native.names, wanted, rules)
+    needs = [name for name in needs if name not in derived]
+    optional = [name for name in optional if name not in derived]
+    aside = carried.values()
+    matched = match(native.names, joints, needs, optional, aside=aside, where=file)
+    told = (native.notes, rules, tuple(joints), carried, derived, choice)
+    return TrajectoryStream(table, matched, file, *told)
 
 
 def read_trajectory(
@@ -219,95 +274,12 @@ def read_trajectory(
     times = [chunk.time for chunk in chunks if chunk.time is not None]
     rows = sum(chunk.rows for chunk in chunks)
     time = np.concatenate(times) if times else None
-    return Trajectory(rows, **columns, time=time, notes=stream.notes, digest=digest)
-
-
-def pieces(chunk: Chunk, rows: Callable[[], int]) -> Iterator[Chunk]:
-    """The chunk in parts of at most so many rows, which may change from part to part."""
-    first = 0
-    while first < chunk.rows:
-        stop = min(first + rows(), chunk.rows)
-        yield chunk if stop - first == chunk.rows else _piece(chunk, first, stop)
-        first = stop
-
-
-def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
-    begin, end = chunk.reach
-    per_row = (end - begin) / chunk.rows
-    return Chunk(
-        rows=stop - first,
-        columns={name: values[first:stop] for name, values in chunk.columns.items()},
-        time=None if chunk.time is None else chunk.time[first:stop],
-        place=lambda row: chunk.place(first + row),
-        gaps=None if chunk.gaps is None else chunk.gaps[first:stop],
-        reach=(begin + round(per_row * first), begin + round(per_row * stop)),
+    return Trajectory(
+        rows,
+        **columns,
+        time=time,
+        notes=stream.notes,
+        digest=digest,
+        time_unit=stream.time_unit,
+        lines=stream.lines,
     )
-
-
-def is_text(path: str) -> bool:
-    """Whether a recording is a table in text, packed or not."""
-    return _format(path) == "csv"
-
-
-@contextmanager
-def recording_bytes(path: str) -> Iterator[BinaryIO]:
-    """The bytes of a recording as they are digested: those of text unpacked, with commas."""
-    with _read_errors(path), _opened(path, path, _format(path)) as (stream, _):
-        yield stream
-
-
-def _format(path: str) -> str:
-    if path == "-":
-        return PIPED
-    known = trajectory_formats()
-    hint = f"use one of {extensions(known, ', ')}, or - for {PIPED.upper()} on stdin"
-    name = uncompressed_name(path)
-    if name.lower().endswith(TEXT_ENDINGS):
-        return "csv"
-    return require_known(name, known, "trajectory format", hint)
-
-
-@contextmanager
-def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
-    """The bytes of a file from their beginning, and whether it can be read again as they are."""
-    if path == "-":
-        held = sys.stdin.buffer
-        # without a buffer, so that nothing is locked while a thread waits for more to come
-        yield getattr(held, "raw", held), False
-        return
-    with ExitStack() as stack:
-        try:
-            packed = bool(compression(path))
-            if packed:
-                stream = stack.enter_context(opened_compressed(path))
-            else:
-                stream = stack.enter_context(open(path, "rb", buffering=_BUFFER))
-            regular = not packed and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-        except FileNotFoundError as error:
-            raise FileError("no such file", where=file, hint="check the path") from error
-        except OSError as error:
-            raise FileError(f"could not read: {error.strerror or error}", where=file) from error
-        if form == "csv" and (regular or packed):
-            commas = WithCommas(stream, file)
-            if regular and not commas.translates:
-                stream.seek(0)
-            else:
-                stream, regular = cast(BinaryIO, commas), False
-        yield stream, regular
-
-
-def _table(form: str, source: TableSource) -> TableFile:
-    with _read_errors(source.file):
-        if not (source.regular or FORMATS[form].read_piped):
-            piped = " and ".join(n.upper() for n, each in FORMATS.items() if each.read_piped)
-            hint = f"only {piped} can be piped or compressed"
-            raise FileError("this is a pipe or a device", where=source.file, hint=hint)
-        return FORMATS[form].open_table(source)
-
-
-@contextmanager
-def _read_errors(file: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(f"could not read: {error.strerror or error}", where=file) from error

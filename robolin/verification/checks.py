@@ -29,6 +29,7 @@ WHY = {
     "division": "1e-12 + 1e-15 cond(M): divided by the mass matrix",
     "acceleration": "10 (1e-12 + 1e-15 cond(M)): rounded torques, divided by the mass matrix",
     "task": "(1e-12 + 1e-15 cond(M)) cond(Λ⁻¹): divided by the task's inertia as well",
+    "bodies": "10 (1e-12 + 1e-15 (cond(M) + bodies)): divided by every body's inertia as well",
     "loops": "10 (1e-12 + 1e-15 cond([M L*; L 0])): divided by masses and closures",
     "bits": "0: the same bits",
     "differences": "1e-5: the other program's derivatives are finite differences",

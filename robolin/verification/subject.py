@@ -17,6 +17,7 @@ from robolin.engine.shortfall import Shortfall
 from robolin.errors import RobolinError
 from robolin.evaluation.methods import algorithm_for
 from robolin.verification.bodies import lost_and_borne, weight_torque
+from robolin.verification.body_conditions import condition_of_bodies, flat_body
 from robolin.verification.checks import (
     OF_ACCELERATIONS,
     PER_CONDITION,
@@ -103,8 +104,8 @@ class Subject:
             return self.followers
         if algorithm.kind == "serial" and not self.arm.serial:
             return "the arm branches"
-        if algorithm.inverts_bodies:
-            return "it divides by every body's inertia, which need not have an inverse"
+        if algorithm.inverts_bodies and (body := flat_body(self.arm)):
+            return f"it divides by every body's inertia, and that of '{body}' has no inverse"
         if self.no_inertia and self.ran(name).divides:
             return self.no_inertia
         return ""
@@ -173,6 +174,12 @@ class Subject:
         return Bound(OF_ACCELERATIONS * self.divided.value, "acceleration")
 
     @cached_property
+    def bodies_bound(self) -> Bound:
+        """Divided by the mass matrix, and by every body's own inertia about the base."""
+        bodies = PER_CONDITION * condition_of_bodies(self.arm, self._reaches)
+        return Bound(OF_ACCELERATIONS * (self.divided.value + bodies), "bodies")
+
+    @cached_property
     def closed_bound(self) -> Bound:
         """Divided by the mass matrix and the closures that are kept, each of size 1, at once."""
         inertias = self.result("mass-matrix", "mass_matrix")
@@ -190,6 +197,8 @@ class Subject:
         """What a result of an algorithm may be off."""
         if algorithm in _OF_CLOSURES:
             return self.closed_bound
+        if ALGORITHMS[algorithm].inverts_bodies:
+            return self.bodies_bound
         if not self.ran(algorithm).divides:
             return SUM
         if array in _OF_TASKS:

@@ -12,6 +12,7 @@ from robolin.arrays import Floats
 from robolin.engine.shortfall import no_inertia
 from robolin.errors import UsageError
 from robolin.input_checks import require_arm
+from robolin.shown import Shown
 from robolin.verification.algorithms import algorithms
 from robolin.verification.checks import Check
 from robolin.verification.derivatives import derivatives
@@ -25,7 +26,7 @@ from robolin.verification.subject import Subject
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Shown):
     """What was found about an arm.
 
     Fields:

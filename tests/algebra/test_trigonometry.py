@@ -67,6 +67,7 @@ def test_the_truth_agrees_with_50_digits() -> None:
                 assert abs(gap) <= abs(exact) * mpmath.mpf("1e-28"), angle
 
 
+@pytest.mark.slow
 def test_the_nastiest_angles_are_right_by_50_digits() -> None:
     """Against mpmath itself: edges, best approximations of multiples of π/2, and neighbours."""
     x = adversarial(9000)
@@ -112,6 +113,7 @@ def tanh_of(x: np.ndarray) -> np.ndarray:
     return value
 
 
+@pytest.mark.slow
 def test_tanh_is_within_three_units_of_the_last_place() -> None:
     """From denormals to far beyond where it is 1, tanh is within 3 ulp of 50-digit truth."""
     x = tanh_arguments()

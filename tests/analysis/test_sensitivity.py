@@ -231,6 +231,7 @@ def test_matrices_hold_every_change(index: int) -> None:
     np.testing.assert_array_equal(all_of_them.transition[0], np.eye(2 * arm.n))
 
 
+@pytest.mark.slow
 def test_closed_form_of_a_damped_slide() -> None:
     """m q̈ = F - d q̇ from rest: the changes with m, d and F are known, and met to 1e-11.
 

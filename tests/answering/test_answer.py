@@ -226,8 +226,9 @@ def test_the_table_knows_every_flag(name: str):
     verb = answering_verb(name)
     assert verb is not None
     files = {label for label, ask in verb.options.items() if ask.kind == "file"}
+    words = {label for label, ask in verb.options.items() if ask.kind in ("file", "columns")}
     known = {
-        label: Ask("text", needed=ask.needed) if label in files else ask
+        label: Ask("text", repeats=ask.repeats, needed=ask.needed) if label in words else ask
         for label, ask in verb.options.items()
     }
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import robolin as library
 from robolin.cli.verbs.bench_verb import MEASURED
 from tests.cli.command import answered
@@ -15,6 +17,7 @@ def test_everything_that_is_measured_is_a_function() -> None:
     assert all(callable(getattr(library, name.replace("-", "_"))) for name in MEASURED)
 
 
+@pytest.mark.slow
 def test_every_one_of_them_has_a_figure() -> None:
     """No verb is left out on an arm that all of them can answer."""
     found = json.loads(answered("bench", "two-link", "--rows", "4", "--format", "json").out)

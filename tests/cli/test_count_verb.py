@@ -51,15 +51,6 @@ def test_verbs_are_counted_with_mimic_joints(verb: str, geared: Path) -> None:
         assert json.loads(answered("count", verb, arm, "--format", "json").out)["algorithms"]
 
 
-@pytest.mark.parametrize("form", ["table", "json"])
-def test_what_no_algorithm_answers_is_told(form: str) -> None:
-    """Diagonalizing needs joints with one freedom each; the error says what to leave out."""
-    ran = robolin("count", "diagonalize", "panda", "--floating-base", "--format", form)
-    assert (ran.code, ran.out) == (3, "")
-    assert "no algorithm for diagonalize takes joints with several freedoms" in ran.err
-    assert "leave out --floating-base" in ran.err
-
-
 @pytest.mark.parametrize(
     ("args", "joints", "sines"),
     [
@@ -132,11 +123,8 @@ def test_model_flags_are_for_an_arm(flag: str) -> None:
     assert f"{flag.partition('=')[0]} is for an ARM" in ran.err
 
 
+@pytest.mark.slow
 def test_algorithms_for_one_freedom_are_not_counted_on_a_floating_base() -> None:
     """What the library refuses to run on an arm has no cost there."""
-    ran = robolin("count", "diagonalize", "ur5", "--floating-base")
-
-    assert (ran.code, ran.out) == (3, "")
-    assert "joints with several freedoms, and 'base' is floating" in ran.err
     assert "Coriolis" in answered("count", "mass-matrix", "ur5").out
     assert "Coriolis" not in answered("count", "mass-matrix", "ur5", "--floating-base").out

@@ -188,7 +188,6 @@ def test_links_are_bodies() -> None:
 
 
 REFUSED = [
-    (["diagonalize"], "'base' is floating"),
     (["mass-matrix", "--coriolis"], "'base' is floating"),
     (["mass-matrix", "--derivative"], "'base' is floating"),
 ]

@@ -33,7 +33,7 @@ links:
 MOTION = "time,shoulder/position,elbow/position\n0,0.1,0.2\n1,0.3,0.4\n"
 DYNAMICS = (
     *("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward"),
-    *("jacobian", "diagonalize", "regressor"),
+    *("jacobian", "diagonalize", "regressor", "momentum", "state-space", "poles", "lqr"),
 )
 REPORTS = ("inspect", "validate", "verify", "count inverse", "diff arm.yaml")
 
@@ -96,6 +96,23 @@ def test_robot_files_with_hostile_names_inside(form: str) -> None:
         _shown(robolin("validate", "bad.urdf", "--format", form), f"validate {place!r}")
 
 
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+@pytest.mark.parametrize("name", ["j&#10;::error::y", "j&#x9b;2J", "j&#x2028;", "j&#x202e;"])
+def test_joints_and_links_with_hostile_names_in_xml(form: str, name: str) -> None:
+    """A name that would be a line of its own in a table is refused where it stands."""
+    for joint, link in ((name, "a"), ("a", name)):
+        text = (
+            f'<robot name="{name}"><link name="base"/><link name="{link}"><inertial>'
+            '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+            f'</inertial></link><joint name="{joint}" type="continuous"><parent link="base"/>'
+            f'<child link="{link}"/></joint></robot>'
+        )
+        Path("bad.urdf").write_text(text)
+        ran = robolin("inverse", "bad.urdf", "--format", form)
+        _shown(ran, name)
+        assert (ran.code, "cannot be shown" in ran.err) == (3, True)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -122,6 +139,22 @@ def test_robot_files_with_hostile_names_inside(form: str) -> None:
         ["sensitivity", "arm.yaml", "--trajectory", BAD, "--parameter", f"{BAD}=1"],
         ["count", BAD, "arm.yaml"],
         ["count", "inverse", "--joints", BAD],
+        ["lqr", "arm.yaml", "--dt", BAD],
+        ["state-space", "arm.yaml", "--outputs", BAD],
+        ["response", "arm.yaml", "--duration", BAD],
+        ["momentum", "arm.yaml", BAD],
+        ["inverse", "arm.yaml", "--trajectory", "t.csv", "--columns", BAD],
+        ["inverse", "arm.yaml", "--trajectory", "t.csv", "--columns", f"position={BAD}{{joint}}"],
+        ["inverse", "arm.yaml", "--trajectory", "t.csv", "--time", BAD],
+        ["inverse", "arm.yaml", "--xacro-arg", BAD],
+        ["inverse", "arm.yaml", "--package", f"a={BAD}"],
+        ["inverse", f"robot_descriptions:{BAD}"],
+        ["generate", "arm.yaml", BAD, "-o", "out"],
+        ["generate", "arm.yaml", "inverse", "-o", "out", "--prefix", BAD],
+        ["new", BAD],
+        ["completion", BAD],
+        ["models", "--copy", BAD],
+        ["models", "--show", BAD],
         ["validate", "arm.yaml", "--ignore", BAD],
         ["validate", "arm.yaml", "--config", BAD],
         ["validate", f"{BAD}*[a]"],

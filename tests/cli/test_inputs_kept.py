@@ -214,3 +214,16 @@ def test_every_flag_that_writes_is_known_as_one(verb: str) -> None:
         told = getattr(param, "help", None) or ""
         if told.startswith(("Write", "Store")) and not getattr(param, "is_flag", False):
             assert param.name in OUTPUTS or verb == "record", f"{verb} {param.opts[0]}"
+
+
+@pytest.mark.parametrize("start", ["<mujocoinclude>", '<?xml version="1.0"?>\n<robot name="part">'])
+@pytest.mark.parametrize("line", ["validate two-link -o part.xml", "check held.json -o part.xml"])
+def test_a_report_replaces_no_robot_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str, line: str
+) -> None:
+    """A file that the arm may include is kept, though the command line does not name it."""
+    monkeypatch.chdir(tmp_path)
+    Path("part.xml").write_text(start)
+    ran = robolin(*line.split())
+    assert (ran.code, "it is a robot file" in ran.err) == (2, True)
+    assert Path("part.xml").read_text() == start

@@ -42,6 +42,8 @@ def run(*args: str) -> Ran:
 def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("native.csv").write_text(NATIVE)
+    Path("names.yaml").write_text(YAML)
+    Path("names.toml").write_text(TOML)
 
 
 def shape(pattern: str, time: str = "time", *words: str, **more: str) -> str:
@@ -52,6 +54,60 @@ def shape(pattern: str, time: str = "time", *words: str, **more: str) -> str:
 DEGREES = text(
     ["time", *named("{joint}/{word}", "position", "velocity")], np.c_[TIME, np.degrees(VALUES)]
 )
+
+
+def told(pattern: str, words: tuple[str, str] = ("position", "velocity")) -> tuple[str, ...]:
+    """Rules for positions and velocities."""
+    flags = zip(("position", "velocity"), words, strict=True)
+    return tuple(x for key, w in flags for x in ("--columns", f"{key}={pattern.format(word=w)}"))
+
+
+def quoted_head(table: str) -> str:
+    head, _, rest = table.partition("\n")
+    return ",".join(f'"{name}"' for name in head.split(",")) + f"\n{rest}"
+
+
+def quoted_cells(table: str) -> str:
+    return "".join(
+        ",".join(f'"{cell}"' for cell in line.split(",")) + "\n" for line in table.splitlines()
+    )
+
+
+def indexed(table: str) -> str:
+    head, *rows = table.splitlines()
+    return "\n".join([f",{head}", *(f"{i},{row}" for i, row in enumerate(rows))]) + "\n"
+
+
+RTDE = shape("actual_{word}_{index}", "timestamp", "q", "qd", separator=" ")
+RTDE_FLAGS = told("actual_{word}_{{index}}", ("q", "qd"))
+MATLAB = told("{word}_{{number}}", ("q", "qd"))
+STAMPED = shape("{joint}/{word}", "time,header.stamp").replace("\n", "\n7,").removesuffix("7,")
+REVERSED = text(
+    ["time", *named("{joint}/{word}", "position", "velocity")[::-1]],
+    np.c_[TIME, VALUES[:, ::-1]],
+)
+POWERS = "\n".join(
+    [NATIVE.splitlines()[0], *(",".join(f"{x:.17e}" for x in row) for row in np.c_[TIME, VALUES])]
+)
+AXES = {
+    f"{joint}/{word}": f"axis {number} {word}"
+    for word in ("position", "velocity")
+    for number, joint in enumerate(JOINTS, 1)
+}
+JOINT_BY_JOINT = tuple(x for key, name in AXES.items() for x in ("--columns", f"{key}={name}"))
+IN_YAML, IN_TOML = ("--columns", "names.yaml"), ("--columns", "names.toml")
+YAML = """\
+time: clock
+position: axis {number} position
+velocity: {shoulder: axis 1 velocity, elbow: axis 2 velocity}
+"""
+TOML = """\
+time = "clock"
+velocity = "axis {number} velocity"
+[position]
+shoulder = "axis 1 position"
+elbow = "axis 2 position"
+"""
 READ = [
     ("native, with underscores", "r.csv", shape("{word}_{joint}", "time", "q", "qd"), ()),
     ("native, with points", "r.csv", shape("{joint}.{word}", "time", "q", "qd"), ()),
@@ -92,6 +148,34 @@ READ = [
     ("a byte order mark", "r.csv", "\ufeff" + NATIVE, ()),
     ("spaces in the header", "r.csv", NATIVE.replace(",", ", ", 4), ()),
     ("a column nobody asked for", "r.csv", NATIVE.replace("time", "time,mode", 1), None),
+    ("numpy.savetxt with commas", "r.csv", f"# {NATIVE}", ()),
+    ("numpy.savetxt with spaces", "r.txt", "# " + shape("{joint}/{word}", separator=" "), ()),
+    ("spaces", "r.txt", shape("{joint}/{word}", separator=" "), ()),
+    (
+        "rostopic echo -p",
+        "r.csv",
+        shape("field.{word}{index}", "%time"),
+        told("field.{word}{{index}}"),
+    ),
+    ("RTDE of Universal Robots", "r.csv", RTDE, RTDE_FLAGS),
+    ("writetable of MATLAB", "r.csv", shape("{word}_{number}", "time", "q", "qd"), MATLAB),
+    ("Foxglove", "r.csv", shape("/joint_states.{word}[{index}]", "timestamp"), ()),
+    ("time and a stamp", "r.csv", STAMPED, ("--time", "header.stamp")),
+    ("time called Time", "r.csv", shape("{joint}/{word}", "Time"), ()),
+    ("time told as a rule", "r.csv", shape("{joint}/{word}", "clock"), ("--columns", "time=clock")),
+    ("the other order of joints", "r.csv", REVERSED, ()),
+    ("joint by joint", "r.csv", shape("axis {number} {word}"), JOINT_BY_JOINT),
+    ("told in a YAML file", "r.csv", shape("axis {number} {word}", "clock"), IN_YAML),
+    ("told in a TOML file", "r.csv", shape("axis {number} {word}", "clock"), IN_TOML),
+    ("quotes in the header", "r.csv", quoted_head(NATIVE), ()),
+    ("quotes everywhere", "r.csv", quoted_cells(NATIVE), ()),
+    ("a comma at every end", "r.csv", NATIVE.replace("\n", ",\n"), ()),
+    ("blank lines", "r.csv", NATIVE.replace("\n", "\n\n"), ()),
+    ("no end of the last line", "r.csv", NATIVE.rstrip("\n"), ()),
+    ("lines of old Macs", "r.csv", NATIVE.replace("\n", "\r"), ()),
+    ("numbers with powers", "r.csv", POWERS, ()),
+    ("spaces around numbers", "r.csv", NATIVE.replace(",", " , "), ()),
+    ("an index as pandas writes it", "r.csv", indexed(NATIVE), ()),
 ]
 
 
@@ -144,6 +228,8 @@ def test_rules_are_stored_with_the_result():
     assert robolin("check", "x.npz").code == 0
 
 
+WHOLE = NATIVE.replace("0.25,", "1,").replace("0.5,", "2,").replace("0.75,", "3,")
+WHOLE = WHOLE.replace("0.0,", "0,").replace("1.0,", "4,")
 TWICE = text(
     [*named("/a/{joint}/{word}", "position"), *named("/b/{joint}/{word}", "position")], VALUES
 )
@@ -155,7 +241,32 @@ REFUSED = [
     (NATIVE, ("--columns", "place={joint}"), 2, "QUANTITY is one of position"),
     (NATIVE, ("--columns", "position=/js/{joint}/position"), 3, "did you mean"),
     (shape("{joint}/{word}", separator="\t", point=","), (), 3, "commas"),
+    (
+        shape("{joint}/{word}"),
+        ("--columns", "position={joint}/position", "--columns", "position={joint}/velocity"),
+        *(2, "'position' is there twice"),
+    ),
+    (
+        shape("{joint}/{word}"),
+        ("--columns", "position={joint}/position", "--columns", "velocity={joint}/position"),
+        *(2, "by another rule"),
+    ),
     (shape("{joint}/{word}", separator=";").replace("0.25", '"0.25"'), (), 3, "quotes"),
+    (shape("axis {number} {word}"), (), 3, "--columns position=PATTERN"),
+    (shape("{joint}_pos", "time", "position"), (), 3, "--columns 'shoulder/position=shoulder_pos'"),
+    (NATIVE.replace("shoulder/p", "Shoulder/p"), (), 3, "did you mean"),
+    (NATIVE.partition("\n")[2], (), 3, "header with the column names is missing"),
+    (NATIVE.replace("\n", "\ns,rad,rad,rad/s,rad/s\n", 1), (), 3, "'rad' in column"),
+    (NATIVE.rstrip("\n")[:-9], (), 3, "--on-bad-row nan"),
+    (shape("{joint}/{word}", separator="  "), (), 3, "several spaces"),
+    (f"sep=,\n{NATIVE}", (), 3, "missing"),
+    (NATIVE, ("--carry", "mode"), 3, "there is no column 'mode'"),
+    (NATIVE, ("--columns", "wrist/position=x"), 2, "no joint 'wrist'"),
+    (NATIVE, ("--columns", "elbow/position=x"), 3, "there is no column 'x'"),
+    (NATIVE, ("--columns", "none.yaml"), 4, "could not read"),
+    (NATIVE, ("--degrees", "--radians"), 2, "cannot go together"),
+    (NATIVE.replace("time", "clock"), ("--differentiate", "central"), 3, "--time COLUMN"),
+    (WHOLE, ("--differentiate", "central"), 3, "--time-unit"),
 ]
 
 

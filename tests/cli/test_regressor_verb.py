@@ -50,6 +50,7 @@ def test_rows_of_a_file(tmp_path: Path) -> None:
         np.testing.assert_array_equal(stored["regressor"], expected)
 
 
+@pytest.mark.slow
 def test_rank() -> None:
     """The answer has how many numbers can be told, and each parameter's share."""
     asked = ("regressor", "panda", "--rank", "--samples", "40", "--format", "json")

@@ -34,6 +34,7 @@ def file(tmp_path: Path, motion: Motion) -> Path:
     return written(tmp_path / "motion.csv", motion, "q", "qd", "tau")
 
 
+@pytest.mark.slow
 def test_changes_are_the_librarys(file: Path, motion: Motion, tmp_path: Path) -> None:
     """Every kind of change goes into one answer, dq and dqd row by row, with the times."""
     push = Motion(motion.time[::10], motion.q[::10], motion.qd[::10], motion.tau[::10] * 0.1)
@@ -106,6 +107,32 @@ def test_a_simulated_file_is_read_back(tmp_path: Path) -> None:
     assert len(ran.numbers) > 10
 
 
+def test_gradient_of_a_cost(file: Path, motion: Motion, tmp_path: Path) -> None:
+    """Slopes of a file give the library's gradient, and a file without any is refused."""
+    rows = (motion.time, motion.q, motion.qd, motion.tau)
+    true = library.cost_gradient(library.load("two-link"), *rows, dcost_dqd=motion.qd)
+    slopes, out = written(tmp_path / "slopes.csv", motion, "qd"), tmp_path / "gradient.npz"
+    given = ("sensitivity", "two-link", "--trajectory", file, "--cost-slopes")
+    assert robolin(*given, slopes, "-o", out).code == 0
+
+    with np.load(out) as found:
+        named = {"dcost_dq": "q", "dcost_dqd": "qd", "dcost_dtau": "tau"}
+        for name, field in {**named, "dcost_dparameters": "parameter"}.items():
+            np.testing.assert_array_equal(found[name], getattr(true, field))
+    ran = robolin(*given, written(tmp_path / "none.csv", motion, "tau"))
+    assert (ran.code, "none.csv: there are no slopes" in ran.err) == (3, True)
+
+
+def test_figures_of_the_geometry(file: Path, tmp_path: Path) -> None:
+    """Origins and turns are changed like masses, and turns may be in degrees."""
+    given = ("sensitivity", "two-link", "--trajectory", file, "--parameter")
+    turned, same = (
+        robolin(*given, f"elbow/turn_z={angle}", "--format", "csv") for angle in ("90deg", "pi/2")
+    )
+    assert (turned.code, turned.out) == (0, same.out)
+    assert robolin(*given, "elbow/origin_x=0.01").out != turned.out
+
+
 WRONG = [
     ([], 2, "nothing is changed"),
     (["--matrices", "--perturb", "dq=1,1"], 2, "goes without any change"),
@@ -115,6 +142,11 @@ WRONG = [
     (["--parameter", "lower/mass=1,lower/mass=2"], 2, "twice"),
     (["--parameter", "forearm/mass=1"], 2, "there is no such parameter"),
     (["--payload-change", "tip"], 2, "this is not LINK:MASS[@X,Y,Z]"),
+    (["--parameter", "elbow/orign_x=1"], 2, "did you mean 'elbow/origin_x'?"),
+    (["--parameter", "elbow/origin_x=1deg"], 2, "is not an angle"),
+    (["--geometry", "--perturb", "dq=1,1"], 2, "--geometry: goes with --matrices"),
+    (["--cost-slopes", "miss.csv", "--perturb", "dq=1,1"], 2, "goes without any change"),
+    (["--cost-slopes", "miss.csv", "--matrices"], 2, "cannot go together with --matrices"),
 ]
 
 

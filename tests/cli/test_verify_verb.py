@@ -81,6 +81,7 @@ def test_model_options_apply() -> None:
     assert verdicts["losses and loads = damping, friction, virtual work"] == "passed"
 
 
+@pytest.mark.slow
 def test_against_names_what_was_accounted_for() -> None:
     """The page says where the other model comes from and how damping came into it."""
     pytest.importorskip("pinocchio")

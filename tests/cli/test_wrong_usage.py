@@ -161,3 +161,21 @@ def test_names_the_file_does_not_know_are_refused(flags: str, says: str, hints: 
     assert ran.err.startswith("error: two-link.yaml: ")
     assert says in ran.err
     assert hints in ran.err
+
+
+def test_choices_stand_on_one_line() -> None:
+    """What is missing is named with what it can be, in a message of one line."""
+    ran = robolin("completion")
+    assert ran.code == 2
+    assert "choose from: bash, zsh, fish" in ran.err.lower()
+
+
+@pytest.mark.parametrize("asked", [["--copy", "two-link"], ["--show", "two-link"], ["--schema"]])
+def test_an_output_that_nothing_would_be_written_to(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of arms can be written to a file; what goes elsewhere refuses one."""
+    monkeypatch.chdir(tmp_path)
+    ran = robolin("models", *asked, "-o", "x.json")
+    assert (ran.code, ran.out, list(tmp_path.iterdir())) == (2, "", [])
+    assert "-o is for the list of arms" in ran.err

@@ -173,6 +173,50 @@ def test_gains_along_a_motion_follow_it(motion: Path, tmp_path: Path) -> None:
     assert np.abs(found["q"][0] - wanted[0]).max() == pytest.approx(0.02)
     assert np.abs(found["q"][-1] - wanted[-1]).max() < 1e-3
 
+    model = robolin.state_space(
+        arm, *(robolin.read_result(gains).arrays[x] for x in ("q", "qd", "qdd"))
+    )
+    regulator = robolin.tvlqr(model, {"q": 1e4, "qd": 1.0}, 1e-4, dt=0.01)
+    start = wanted[0] + [0.02, -0.02]
+    motion = robolin.simulate(arm, start, model.qd[0], duration=0.29, control=regulator.feedback())
+    cost = regulator.motion_cost(motion)
+    words = found.contract["cost"].split()
+    assert float(words[0].rstrip(",")) == pytest.approx(cost.spent + cost.left, rel=1e-7)
+    assert float(words[-1]) == pytest.approx(cost.predicted, rel=1e-7)
+
+
+@pytest.mark.parametrize("asks", [{"dt": 0.01}, {"integral": "elbow", "weight": "integral=9"}])
+def test_schedules_tell_their_cost(asks: dict[str, object], motion: Path, tmp_path: Path) -> None:
+    """The cost under gains of each row is by the weights that were asked for."""
+    arm = robolin.load("two-link")
+    costs = []
+    for weights in ({}, {"effort": 0.5}):
+        gains = tmp_path / "gains.npz"
+        words = [f"--{name}={value}" for name, value in {**asks, **weights}.items()]
+        answered("lqr", "two-link", "--trajectory", motion, *words, "-o", gains)
+        run = {"offset": [0.02, -0.02], "duration": 0.1, "dt": 0.01}
+        question = Question("simulate", feedback=gains, **run)
+        costs.append(float(robolin.answer(arm, question).contract["cost"].split(",")[0]))
+    # torques that weigh half as much cost less than all, and more than half, of what they did
+    assert 0.5 * costs[0] < costs[1] < costs[0]
+
+
+@pytest.mark.parametrize(
+    "arm, held, freely",
+    [
+        ("acrobot", ("--q=3,0", "--trim", "--keep=elbow", "--passive=shoulder"),
+         ("--q=3,0", "--tau=0,0")),
+        ("four-bar", ("--q=drive=0.5", "--close=drive", "--passive=knee,pivot"),
+         ("--q=drive=0.5", "--close=drive", "--tau=0,0,0")),
+    ],
+)  # fmt: skip
+def test_an_equilibrium_is_one_to_rounding(
+    arm: str, held: tuple[str, ...], freely: tuple[str, ...]
+) -> None:
+    """Found by steps, or held through closures, it is told as an equilibrium; under 0 N·m not."""
+    assert '"an equilibrium"' in answered("poles", arm, *held, "--format", "json").out
+    assert "it moves there" in answered("poles", arm, *freely, "--format", "json").out
+
 
 def test_computed_torque_decouples_joints() -> None:
     """With kp = 4 and kd = 4 every joint has gone 1 - 3 exp(-2) of its way after a second."""

@@ -85,17 +85,17 @@ def test_random_arms_are_regulated(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in range(7, 14))]
+    "seed", [1, *(pytest.param(s, marks=pytest.mark.slow) for s in (0, *range(2, 30)))]
 )
 def test_the_nonlinear_arm_costs_what_is_predicted(seed: int) -> None:
-    """Regulated near its rest, an arm of any number of joints costs xᵀ P x."""
+    """Regulated near its rest, an arm of any number of joints costs xᵀ P x within 1 %."""
     arm, rng, q, _, regulator = regulated(seed)
     start = rng.normal(size=arm.n)
     start *= 1e-3 / np.linalg.norm(start)
     # steps that follow the fastest pole
-    dt = 0.2 / regulator.poles.frequency.max()
+    dt = 0.4 / regulator.poles.frequency.max()
     motion = robolin.simulate(
-        arm, q + start, duration=100 * dt, dt=dt, control=regulator.feedback(), engine="python"
+        arm, q + start, duration=40 * dt, dt=dt, control=regulator.feedback(), engine="python"
     )
     cost = regulator.motion_cost(motion)
     assert cost.spent > 0.05 * cost.predicted

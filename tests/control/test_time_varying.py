@@ -10,10 +10,10 @@ import robolin
 DT = 0.01
 
 
-def along(rows: int, name: str = "two-link") -> robolin.StateSpace:
+def along(rows: int, name: str = "two-link", dt: float = DT) -> robolin.StateSpace:
     """Models along a swing of all joints."""
     arm = robolin.load(name)
-    t = DT * np.arange(rows)[:, None]
+    t = dt * np.arange(rows)[:, None]
     w = np.linspace(1.0, 2.0, arm.n)
     return robolin.state_space(arm, np.sin(w * t), w * np.cos(w * t), -(w**2) * np.sin(w * t))
 
@@ -61,6 +61,42 @@ def test_the_nonlinear_arm_comes_back_to_the_motion() -> None:
     assert gap[0] > 0.04
     # what is left is the motion's own path between rows, taken as straight: dt² q̈ / 8
     assert gap[-1] < 1e-3
+
+
+def test_the_nonlinear_arm_costs_what_is_predicted() -> None:
+    """Beside a motion, the sum over samples goes to xᵀ P x of its first row with the sample time.
+
+    Torques follow at all times, which the recursion takes as held: that is of order dt.  A start on
+    the other side takes away what is odd in it.
+    """
+    gaps = []
+    for dt in (2.0 * DT, DT):
+        model = along(int(1.0 / dt) + 1, dt=dt)
+        regulator = robolin.tvlqr(model, 1.0, 1.0, dt=dt)
+        start = model.q[0] + 1e-2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        motion = robolin.simulate(
+            model.arm, start, model.qd[0], duration=1, dt=dt, control=regulator.feedback()
+        )
+        cost = regulator.motion_cost(motion)
+        assert (cost.left < 0.15 * cost.spent).all()
+        gaps.append(((cost.spent + cost.left) / cost.predicted).mean() - 1.0)
+    assert abs(gaps[1]) < 0.03
+    assert gaps[0] / gaps[1] == pytest.approx(2.0, rel=0.15)
+
+
+def test_costs_count_from_the_first_row_to_the_last() -> None:
+    """Before the motion begins and after it has ended, nothing is counted."""
+    model = along(11)
+    regulator = robolin.tvlqr(model, 1.0, 1.0, dt=DT)
+    law, q = regulator.feedback(0.05), model.q[0] + [0.01, 0.0]
+    motion = robolin.simulate(model.arm, q, model.qd[0], duration=0.2, dt=DT, control=law)
+    cost = regulator.motion_cost(motion, 0.05)
+    ends = [
+        np.concatenate([motion.q[at] - model.q[row], motion.qd[at] - model.qd[row]])
+        for at, row in ((5, 0), (15, 10))
+    ]
+    assert cost.predicted == pytest.approx(ends[0] @ regulator.P[0] @ ends[0], rel=1e-9)
+    assert cost.left == pytest.approx(ends[1] @ regulator.P[10] @ ends[1], rel=1e-9)
 
 
 def test_wrong_motions_are_told() -> None:

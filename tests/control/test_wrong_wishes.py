@@ -51,6 +51,11 @@ WRONG = [
     ("poles two-link --actuated elbow --passive elbow", USAGE, "together with --passive", "motor"),
     ("state-space two-link --only E", USAGE, "a model has no 'E'", "'drift'"),
     ("lqr two-link --time-varying", USAGE, "needs a --trajectory", "one state that stays"),
+    ("lqr two-link --time-varying --trajectory a.csv", USAGE, "the time between rows", "--dt"),
+    ("lqr two-link --time-varying --trajectory a.csv --dt 1 --integral elbow", USAGE,
+     "together with --integral", "without --time-varying"),
+    ("lqr two-link --time-varying --trajectory a.csv --dt 1 --on-bad-row nan", USAGE,
+     "together with --on-bad-row", "all rows after it"),
     ("response two-link", USAGE, "one of --frequencies and --duration", "0.1:100:200"),
     ("response two-link --frequencies 1:0.1:5", USAGE, "rise", "FIRST:LAST:COUNT"),
     ("response two-link --duration 0", USAGE, "more than 0 s", "--duration"),
@@ -115,7 +120,8 @@ def test_gains_of_another_arm_are_refused(tmp_path: Path) -> None:
     answered("lqr", "two-link", "-o", gains)
     answered("state-space", "two-link", "-o", model)
     for arm, path, told in (
-        (("cart-pole",), gains, "with the joints shoulder, elbow"),
+        (("cart-pole",), gains, "another arm, 'two-link', with the joints shoulder, elbow"),
+        (("acrobot",), gains, "another arm, 'two-link': "),
         (("acrobot",), gains, "links upper com: ("),
         (("two-link", "--payload", "lower:0.1"), gains, "payload: none there, 0.1 kg on link"),
         (("two-link", "--gravity", "0,0,0"), gains, "gravity: 0, -9.81, 0 m/s²"),
@@ -128,6 +134,30 @@ def test_gains_of_another_arm_are_refused(tmp_path: Path) -> None:
     ran = answered("simulate", "two-link", "--payload", "lower:0.1", *insisted)
     assert "payload: none there" in ran.err
     assert command_line("simulate", "cart-pole", *insisted).code == REJECTED
+
+
+def test_gains_that_never_count_are_refused(tmp_path: Path) -> None:
+    """Rows without gains, and times that the simulation does not reach, are told by name."""
+    way, gains = tmp_path / "way.csv", tmp_path / "gains.npz"
+    header = "time,shoulder/position,elbow/position\n"
+    run = ("simulate", "two-link", "--duration", "1")
+    for rows, told in (
+        ("5,0.1,0.2\n6,0.1,0.2\n", "its rows are from 5 s to 6 s"),
+        ("0,0.1,0.2\n1,nan,0.2\n2,nan,0.2\n", "row 2 has no gains, nor have 1 others"),
+    ):
+        way.write_text(header + rows, "utf-8")
+        answered("lqr", "two-link", "--trajectory", way, "--on-bad-row", "nan", "-o", gains)
+        ran = command_line(*run, "--feedback", gains)
+        assert ran.code == REJECTED
+        assert f"gains.npz: {told}" in ran.err
+        assert "hint: " in ran.err
+    way.write_text(f"{header}5,0.1,0.2\n6,0.1,0.2\n", "utf-8")
+    ran = command_line(*run, "--control", "pd", "--follow", way)
+    assert ran.code == REJECTED
+    assert "way.csv: its rows are from 5 s to 6 s" in ran.err
+    way.write_text(f"{header}0,0.1,0.2\n0.5,0.1,0.2\n", "utf-8")
+    ran = answered(*run, "--control", "pd", "--follow", way, "-o", tmp_path / "motion.csv")
+    assert "its rows are from 0 s to 0.5 s; outside, its nearest row counts" in ran.err
 
 
 def test_gains_whose_states_are_not_the_arms_are_refused(tmp_path: Path) -> None:
@@ -155,7 +185,8 @@ def test_rows_without_an_answer_are_nan(verb: str, tmp_path: Path) -> None:
     alone = robolin.answer(arm, question, States(q=q[~bad]))
     for array, other in zip(found.arrays, alone.arrays, strict=True):
         assert array.values.dtype.kind in "fc"
-        assert np.isnan(array.values[bad]).all()
+        assert np.isnan(array.values[bad].real).all()
+        assert array.values.dtype.kind == "f" or np.isnan(array.values[bad].imag).all()
         assert np.array_equal(array.values[~bad], other.values)
     path = tmp_path / "rows.npz"
     with robolin.answer_stream(

@@ -78,7 +78,7 @@ def test_all_problems_are_reported_at_once_and_in_order() -> None:
         '<link name="a"><inertial><mass value="x"/></inertial></link>',
         '<link name="a"/>',
         '<link name="b"/>',
-        '<joint name="j" type="ball"><parent link="a"/><child link="b"/>',
+        '<joint name="j" type="weld"><parent link="a"/><child link="b"/>',
         '<axis xyz="0 0"/>',
         '<dynamics damping="nan"/></joint>',
     )

@@ -357,6 +357,7 @@ def test_unknown_keywords_are_told_together(here):
     assert {part.exit_code for part in caught.value.parts} == {2}
 
 
+@pytest.mark.slow
 def test_objects_of_urdfpy_take_the_same_options(here):
     """A robot that urchin loaded is the arm in its file, under the same options."""
     urchin = pytest.importorskip("urchin")

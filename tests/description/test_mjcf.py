@@ -239,8 +239,8 @@ def public_models() -> list[Path]:
         ("robosuite", "models/assets/robots"),
     ):
         spec = find_spec(package)
-        if spec is not None and spec.origin:
-            found += sorted((Path(spec.origin).parent / folder).rglob("*.xml"))
+        for place in (spec and spec.submodule_search_locations) or ():
+            found += sorted((Path(place) / folder).rglob("*.xml"))
     return found
 
 

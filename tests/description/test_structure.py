@@ -194,6 +194,7 @@ def long_chain(size: int, name: type[str]) -> tuple[list[LinkEntry], list[JointE
     return links, joints
 
 
+@pytest.mark.slow
 def test_chains_may_be_long() -> None:
     """No recursion runs out of stack on 20 000 links."""
     links, joints = long_chain(20_000, str)

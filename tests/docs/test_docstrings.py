@@ -26,7 +26,7 @@ CLASSES = [name for name in NAMES if inspect.isclass(getattr(robolin, name))]
 WITHOUT_SHAPES = {
     *("answer", "answer_stream", "check", "compile", "record", "write"),
     *("casadi_function", "generate"),
-    *("from_urdfpy", "load", "parameter_names", "read_result", "verify"),
+    *("from_urdfpy", "geometry_names", "load", "parameter_names", "read_result", "verify"),
 }
 # examples that verify an arm or hold it with a controller
 COSTLY = {

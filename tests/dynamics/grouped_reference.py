@@ -16,7 +16,16 @@ from tests.dynamics.world import link_positions, spreading
 from tests.robots import States
 
 # the freedoms in the order of Pinocchio's velocity
-PARTS = {"floating": ("x", "y", "z", "rx", "ry", "rz"), "planar": ("x", "y", "rz")}
+PARTS = {
+    "floating": ("x", "y", "z", "rx", "ry", "rz"),
+    "planar": ("x", "y", "rz"),
+    "spherical": ("rx", "ry", "rz"),
+}
+MODELS = {
+    "floating": pin.JointModelFreeFlyer,
+    "planar": pin.JointModelPlanar,
+    "spherical": pin.JointModelSpherical,
+}
 
 
 def free_flyer_from_urdf(path: Path, arm: Arm) -> pin.Model:
@@ -38,8 +47,7 @@ def grouped_model(arm: Arm) -> pin.Model:
         if group:
             name = group.name
             axes = _axes(arm, group)
-            planar = group.kind == "planar"
-            kind = pin.JointModelPlanar() if planar else pin.JointModelFreeFlyer()
+            kind = MODELS[group.kind]()
         placement = frames[inner.parent] * _se3(inner.joint.pose) * axes
         joints[body] = model.addJoint(joints[inner.parent], kind, placement, name)
         frames[body] = axes.inverse()
@@ -54,7 +62,7 @@ def grouped_model(arm: Arm) -> pin.Model:
 
 def _axes(arm: Arm, group: Group) -> pin.SE3:
     """The frame along whose x and y a planar joint slides."""
-    if group.kind == "floating":
+    if group.kind != "planar":
         return pin.SE3.Identity()
     columns = [arm.link(k).joint.axis for k in group.links]
     return pin.SE3(np.array(columns).T, np.zeros(3))
@@ -97,15 +105,17 @@ def configuration(model: pin.Model, arm: Arm, q: np.ndarray) -> np.ndarray:
     full = pin.integrate(model, pin.neutral(model), flat)
     for group in arm.groups:
         at = {part: position[k - 1] for part, k in group.freedoms.items()}
-        first = model.places[group.freedoms["x"] - 1]
+        first = model.places[group.freedoms[PARTS[group.kind][0]] - 1]
         joint = next(i for i in range(1, model.njoints) if model.idx_vs[i] == first)
         start = model.idx_qs[joint]
         if group.kind == "planar":
             full[start : start + 4] = at["x"], at["y"], np.cos(at["rz"]), np.sin(at["rz"])
             continue
         R = pin.rpy.rpyToMatrix(at["rx"], at["ry"], at["rz"])
-        full[start : start + 3] = at["x"], at["y"], at["z"]
-        full[start + 3 : start + 7] = pin.Quaternion(R).coeffs()
+        if group.kind == "floating":
+            full[start : start + 3] = at["x"], at["y"], at["z"]
+            start += 3
+        full[start : start + 4] = pin.Quaternion(R).coeffs()
     return full
 
 

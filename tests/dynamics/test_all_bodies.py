@@ -70,6 +70,7 @@ def test_cyclic_reduction_takes_as_many_steps_as_a_logarithm(joints: int) -> Non
     assert gap(beside, true[0]) <= 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["forward-all-bodies", "forward-constraint-forces"])
 def test_costs_are_lines_in_n(name: str) -> None:
     """Every link costs the same: the matrices have as many entries as there are links."""

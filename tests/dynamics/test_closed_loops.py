@@ -117,6 +117,7 @@ def test_recursions_find_the_same_motion(closed: Closed) -> None:
     assert relative(found["lam"], true.lam) < AGREE
 
 
+@pytest.mark.slow
 def test_recursions_cost_a_line_in_n() -> None:
     """Each joint more costs the same for a given closure; elimination costs more for each."""
 

@@ -190,6 +190,7 @@ def test_kinetic_energy_stays_or_decays_as_the_brake_says(brake: float) -> None:
     np.testing.assert_allclose(ratio, np.exp(-2.0 * brake * 25 * TIME_STEP), rtol=RK4_ERROR)
 
 
+@pytest.mark.slow
 def test_diagonalized_and_ordinary_motion_arrive_at_the_same_place() -> None:
     """Integrating (q, ξ) and integrating (q, q̇) under the same torques agree to RK4's error."""
     arm = random_arm(7, 3, tree=True, armature=True)

@@ -151,6 +151,7 @@ def test_old_velocities_miss_by_how_old_they_are(arm: Arm) -> None:
     assert beyond[1] < 0.02 * beyond[0]
 
 
+@pytest.mark.slow
 def test_two_sweeps_cost_a_line_in_n() -> None:
     """Every link costs the same, though more than in the other ways: the price that [F] names."""
     costs = {}

@@ -33,6 +33,7 @@ ARMS = (
         4, ["planar", "floating", "revolute", "floating", "prismatic"], True, armature=True
     ),
     grouped_arm(5, ["revolute", "revolute", "planar", "planar", "floating"], True),
+    grouped_arm(6, ["spherical", "revolute", "spherical", "prismatic"], True, armature=True),
 )
 STATES = 6
 FORWARD = [

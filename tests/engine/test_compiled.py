@@ -38,12 +38,9 @@ def copy_of(arm: Arm) -> Arm:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", WIDTHS)
-def test_kernels_keep_to_the_memory_they_are_given(width: int) -> None:
+def test_kernels_keep_to_the_memory_they_are_given() -> None:
     """With 1 to 17 rows, nothing outside a caller's arrays or the scratch memory is touched."""
-    ran = python(
-        "import sys; from tests.engine.guarded import main; main([int(sys.argv[1])])", str(width)
-    )
+    ran = python(f"from tests.engine.guarded import main; main({list(WIDTHS)})")
     assert (ran.code, ran.out, ran.err) == (0, "intact\n", "")
 
 
@@ -57,6 +54,7 @@ def test_kernels_run_wherever_the_stack_lies(width: int) -> None:
     assert (ran.code, ran.out, ran.err) == (0, "True\n", "")
 
 
+@pytest.mark.slow
 def test_the_guard_would_notice() -> None:
     """Reading one number beyond guarded memory ends the process; writing before it shows."""
     beyond = python(

@@ -50,6 +50,7 @@ def test_a_fork_while_another_thread_compiles() -> None:
     assert (ran.code, ran.out) == (0, "0 (100, 2, 2)\n"), ran.err
 
 
+@pytest.mark.slow
 def test_a_fork_by_the_thread_that_compiles() -> None:
     """A signal handler may fork, or ask for a kernel, while its own thread is compiling one."""
     ran = python(

@@ -101,11 +101,17 @@ def holds(name: str, arm: Arm) -> bool:
 
 
 def groups_in_turn(turn: int, name: str) -> list[list[Arm]]:
-    """The groups an algorithm is tried on: loads pull at a chain or at a tree, in turn."""
+    """The groups an algorithm is tried on: free joints, joints that follow, and joints that bear.
+
+    Of each kind one group, in turn; those asked for every day are tried on all with free joints.
+    """
     tried = ([arm for arm in mates if holds(name, arm)] for mates in kernel_mates())
     groups = [mates for mates in tried if mates]
-    loads = [mates for mates in groups if mates[0].wrenches]
-    return [mates for mates in groups if mates not in loads or mates is loads[turn % len(loads)]]
+    bearing = [mates for mates in groups if mates[0].wrenches]
+    following = [mates for mates in groups if mates[0].has_mimic]
+    free = [mates for mates in groups if mates not in bearing and mates not in following]
+    chosen = free if name in QUICK else [free[turn % len(free)]]
+    return chosen + [kind[turn % len(kind)] for kind in (following, bearing) if kind]
 
 
 def widths_in_turn(turn: int, count: int) -> list[tuple[int, ...]]:

@@ -6,7 +6,7 @@ import gc
 import inspect
 import pickle
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import replace
@@ -23,7 +23,7 @@ from robolin.engine.calls.call_table import CallTable, fits
 from robolin.engine.compiled import kernels
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.arm_cache import arm_cache
-from robolin.evaluation.evaluate import FEW_CALLS, evaluate
+from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, evaluate
 from robolin.evaluation.quick_calls import no_answer, quick_call
 from robolin.evaluation.state_call import PlainCall, compiled_call
 from tests.robots import random_arm, random_states, with_follower
@@ -249,6 +249,37 @@ def unusual(arm: Arm) -> Iterator[Any]:
 
 
 @native
+@native
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(robolin.inverse, robolin.forward, robolin.mass_matrix),
+        *(robolin.linearize_inverse, robolin.linearize_forward),
+    ],
+)
+def test_the_quick_way_gives_all_that_others_give(function: Callable[..., Any]) -> None:
+    """Once a kernel is at hand, a result has the same fields with the same bits, all its own."""
+    arm, few = robolin.load("two-link"), 1 if function is robolin.mass_matrix else 3
+    state = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 2))[:few]
+    many = [np.tile(values, (2 * FEW_STATES, 1)) for values in state]
+    true = function(arm, *state, engine="python")
+    function(arm, *many)
+    function(arm, *state)
+    assert quick_call(arm, function.__name__.replace("_", "-")) is not no_answer
+    found = function(arm, *state)
+    assert type(found) is type(true)
+    given = list(state)
+    for one, other in zip(_arrays(found), _arrays(true), strict=True):
+        assert one.tobytes() == other.tobytes()
+        assert not any(np.shares_memory(one, values) for values in given)
+
+
+def _arrays(found: Any) -> list[np.ndarray]:
+    if isinstance(found, np.ndarray):
+        return [found]
+    return [values for values in vars(found).values() if isinstance(values, np.ndarray)]
+
+
 def test_functions_take_the_quick_way_only_for_plain_states() -> None:
     """With and without a quick call, whatever is handed over gives the same bits."""
     arm, other = replace(CHAIN), replace(CHAIN)

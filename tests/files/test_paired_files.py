@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -103,7 +104,7 @@ def test_a_process_killed_at_every_step(tmp_path: Path, there: int | None) -> No
 def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
     """A process that is killed at any step while it completes what another has left loses nothing.
 
-    Every step of the second is tried after everything that the first can leave behind.
+    After everything that the first can leave behind, every third step of the second is tried.
     """
     path, kills, seen = tmp_path / "r.csv", 0, set()
     for first in _moments():
@@ -114,7 +115,7 @@ def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
         if left in seen:
             continue
         seen.add(left)
-        for second in _moments():
+        for second in islice(_moments(), len(seen) % 3, None, 3):
             held = {name: name.read_bytes() for name in tmp_path.iterdir()}
             before = _seed(path)
             killed = _killed(path, 3, *second)
@@ -128,7 +129,7 @@ def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
                 break
     # nothing, one part, two, one of them waiting, the file in place, both in place
     assert len(seen) >= 6
-    assert kills > 100
+    assert kills > 33
 
 
 def _failed(path: Path, at: int, number: int) -> Exception | None:
@@ -198,6 +199,7 @@ def test_of_two_writers_each_puts_both_halves_in_place(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["r.csv", "r.csv.meta.json"]
 
 
+@pytest.mark.slow
 def test_whoever_reads_while_others_write_finds_a_pair(tmp_path: Path) -> None:
     """Every reading meets one pair or the other, and never halves of two."""
     path = tmp_path / "r.csv"

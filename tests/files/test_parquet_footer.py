@@ -207,6 +207,7 @@ def _damaged_pages(data: bytes) -> Sequence[bytes]:
     return [data[:at] + bytes([data[at] ^ 85]) + data[at + 1 :] for at in range(4, end, 9)]
 
 
+@pytest.mark.slow
 def test_damage_never_shortens_a_motion(tmp_path: Path) -> None:
     """A damaged page gives other numbers, as nothing protects them, or an error: not fewer rows."""
     path = tmp_path / "m.parquet"

@@ -153,6 +153,7 @@ def test_a_header_of_a_million_columns_is_refused(tmp_path: Path) -> None:
         _opened(io.BytesIO(text))
 
 
+@pytest.mark.slow
 def test_every_row_of_a_large_file_is_looked_at() -> None:
     """In a file above the size from which polars reads, by its real limit."""
     rows = np.random.default_rng(3).uniform(size=(40_000, 3)).tolist()

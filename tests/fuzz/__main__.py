@@ -1,15 +1,18 @@
-"""python -m tests.fuzz --mutants 350000: the long run; failures are kept in the corpus."""
+"""The long runs: python -m tests.fuzz --mutants 350000, and --kills 1000."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 from tests.fuzz.campaign import AT_ONCE, Tally, kept, say
-from tests.fuzz.long_run import apart
+from tests.fuzz.kills import campaign
+from tests.fuzz.long_run import apart, ready
 from tests.fuzz.subjects import SUBJECTS
 
 
@@ -20,12 +23,16 @@ def main() -> int:
     parser.add_argument("--kind", action="append", choices=list(SUBJECTS), help="only these")
     parser.add_argument("--minutes", type=float, default=1e9, help="stop after so long")
     parser.add_argument("--keep", action="store_true", help="put failures into the corpus")
+    parser.add_argument("--kills", type=int, help="kill so many writes instead")
     asked = parser.parse_args()
+    if asked.kills:
+        return _kills(asked.kills, asked.seed)
     kinds, total = asked.kind or list(SUBJECTS), Tally()
     end = time.monotonic() + 60 * asked.minutes
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         os.environ.update(ROBOLIN_CACHE=f"{place}/kernels", XDG_CONFIG_HOME=f"{place}/settings")
+        ready()
         done = 0
         while done < asked.mutants and time.monotonic() < end:
             kind = kinds[(done // AT_ONCE) % len(kinds)]
@@ -34,11 +41,24 @@ def main() -> int:
             total.repeated += found.repeated
             total.failures = {**found.failures, **total.failures}
             done += AT_ONCE
+            sys.stderr.write(f"\r{done} of {asked.mutants}, {len(total.failures)} failures")
     say(total)
     if asked.keep:
         for failure in total.failures.values():
             kept(failure)
     return 1 if total.failures else 0
+
+
+def _kills(count: int, seed: int) -> int:
+    with tempfile.TemporaryDirectory() as place:
+        os.environ.update(ROBOLIN_CACHE=f"{place}/kernels", XDG_CONFIG_HOME=f"{place}/settings")
+        ready()
+        found = campaign(count, Path(place), seed)
+        os.chdir("/")
+    sys.stdout.write(f"in all       {dict(found.ended)}\n")
+    for what, times in Counter(found.broken).most_common():
+        sys.stdout.write(f"FAILED {what} ({times} times)\n")
+    return 1 if found.broken else 0
 
 
 raise SystemExit(main())

@@ -13,7 +13,8 @@ from pathlib import Path
 from polars.exceptions import PolarsError
 
 from tests.cli.command import robolin as command
-from tests.fuzz.subjects import SUBJECTS, Subject
+from tests.fuzz.subject import Subject
+from tests.fuzz.subjects import SUBJECTS
 
 CORPUS = Path(__file__).parent / "corpus"
 EXPECTED = (0, 1, 2, 3, 4)
@@ -88,7 +89,8 @@ def tried(kind: str, data: bytes, folder: Path) -> tuple[int, Failure | None]:
 
 def _second_way(subject: Subject, path: Path, out: str) -> str:
     try:
-        subject.checked(str(path), out)
+        with subject.around():
+            subject.checked(str(path), out)
     except Exception as error:
         text = str(error).splitlines() or [""]
         return f"the second way: {type(error).__name__}: {text[0][:80]}"

@@ -35,6 +35,36 @@ VALUES: list[Any] = [
     *(None, True, 0, -1, 1.5, 1e308, 10**30, "", "x", "*", "joints", "-", [], [1], ["a"], [[]]),
     *({}, {"a": 1}, "\ud800", "/etc", {"rtol": -1}, [None], 1 << 62),
 ]
+EXPRESSIONS = [
+    *("", "1/0", "m", "m*", "[]", "{}", "None", "pi", "[0][9]", "'a'*3", "1e308*10"),
+    *(
+        "().__class__",
+        "open('/etc/passwd').read()",
+        "range(10**9)",
+        "[0]*10**10",
+        "'%1000000000d'%1",
+    ),
+    *(
+        "arg mass",
+        "arg nothing",
+        "find nothing",
+        "env HOME",
+        "eval 1+1",
+        "cwd",
+        "dirname",
+        "lambda: 0",
+    ),
+    *(
+        "sum(range(10**9))",
+        "xacro.load_yaml('/etc/passwd')",
+        "m if m else l",
+        "-m",
+        "1e400",
+        "\x1b[31m",
+    ),
+]
+# they go on until they are stopped, which takes seconds
+ENDLESS = ["sum(range(10**9))", "9**9**9"]
 PUNCTUATION = "<>\"'&/=${}[]():;,.|#-+*\n\t\r \\\0é"
 
 
@@ -71,6 +101,14 @@ def urdf(text: str, rng: random.Random) -> str:
             return _replaced(r'(?<=")[^"]*(?=")', [*NUMBERS, *WORDS, "0 0 1", "0 0"], text, rng)
         case _:
             return any_text(text, rng)
+
+
+def xacro(text: str, rng: random.Random) -> str:
+    """The same, and expressions replaced by others, which may be any of Python's."""
+    if rng.random() < 0.4:
+        choices = EXPRESSIONS if rng.random() < 0.99 else ENDLESS
+        return _replaced(r"(?<=\$\{)[^{}]*(?=\})|(?<=\$\()[^()]*(?=\))", choices, text, rng)
+    return urdf(text, rng)
 
 
 def yaml(text: str, rng: random.Random) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv as csv_module
+import gzip
 import io
 import json
 import random
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -16,67 +16,28 @@ import numpy as np
 import polars
 
 import robolin
-from robolin.arm import Arm
-from robolin.errors import RobolinError
 from robolin.files.csv import csv_reader
 from robolin.files.paired_files import waiting_place
 from tests.cli.command import robolin as command
 from tests.fuzz import mutators, stored_mutators
+from tests.fuzz.bag_subjects import bag_subjects
+from tests.fuzz.robot_subjects import ROBOTS, models
+from tests.fuzz.subject import Subject
 
 ARM = "two-link"
+FOREIGN = ["--columns", "position={joint}.angle", "--time", "clock"]
 HEADER = ["time", "shoulder/position", "note", "elbow/position"]
-READ = [0, 1, 3]
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A kind of file.
-
-    ext:     of the file
-    seeds:   sound files, made in a folder
-    change:  makes another file of one
-    words:   the command line for a file
-    checked: raises AssertionError if an answer is not what it is another way
-    around:  what is otherwise while the command runs
-    """
-
-    ext: str
-    seeds: Callable[[Path], list[bytes]]
-    change: Callable[[bytes, random.Random], bytes]
-    words: Callable[[str], Sequence[str]]
-    checked: Callable[[str, str], None] = lambda path, out: None
-    around: Callable[[], AbstractContextManager[object]] = nullcontext
-
-
-def _models(ext: str) -> Callable[[Path], list[bytes]]:
-    folder = Path(__file__).parents[2] / "models"
-    small = [path for path in sorted(folder.glob(f"*.{ext}")) if path.stat().st_size < 12_000]
-    return lambda _: [path.read_bytes() for path in small[:6]]
-
-
-def _arm_checked(path: str, _: str) -> None:
-    """τ(q̈) − τ(0) = 𝓜 q̈, and forward dynamics undoes inverse dynamics where 𝓜 is sound."""
-    arm = robolin.load(path)
-    n = len(arm.joint_names)
-    if not n or _unusual(arm):
-        return
-    rng = np.random.default_rng(1)
-    q, qd, qdd = rng.uniform(-1, 1, (3, n))
-    try:
-        tau, rest = (robolin.inverse(arm, q, qd, a, engine="python") for a in (qdd, 0 * qdd))
-        matrix = robolin.mass_matrix(arm, q, engine="python")
-    except RobolinError:
-        # figures that have an answer at rest may be too large for one in motion
-        return
-    # figures near the largest float would overflow here; a power of two changes no digit
-    tau, rest, matrix = (x * 2.0**-20 for x in (tau, rest, matrix))
-    scale = np.abs(matrix) @ np.abs(qdd) + np.abs(tau) + np.abs(rest)
-    # sums of a few dozen terms, each of them rounded
-    assert (np.abs(tau - rest - matrix @ qdd) <= 1e-10 * scale.max()).all()
-
-
-def _unusual(arm: Arm) -> bool:
-    return arm.floating_base or len(arm.joint_names) != len(arm.links) or bool(arm.loops)
+SMALL = (
+    '<robot name="small"><link name="base"/>'
+    + "".join(
+        f'<link name="{name}"><inertial><mass value="2"/><origin xyz="0.1 0.2 0.3"/>'
+        '<inertia ixx="0.2" iyy="0.3" izz="0.4" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        f'<joint name="{joint}" type="continuous"><parent link="{parent}"/><child link="{name}"/>'
+        '<origin xyz="0 0.4 0.5" rpy="0 0 1"/><axis xyz="0 1 0"/></joint>'
+        for joint, parent, name in (("shoulder", "base", "upper"), ("elbow", "upper", "lower"))
+    )
+    + "</robot>"
+)
 
 
 def _csv(_: Path) -> list[bytes]:
@@ -84,6 +45,31 @@ def _csv(_: Path) -> list[bytes]:
     rows = [[repr(float(x)) for x in row] for row in rng.uniform(-1, 1, (12, 4))]
     lines = [",".join(row) for row in [HEADER, *rows]]
     return ["\n".join(lines).encode() + b"\n", "\r\n".join(lines).encode()]
+
+
+def _packed(folder: Path) -> list[bytes]:
+    return [gzip.compress(data, mtime=0) for data in _csv(folder)]
+
+
+def _in_gzip(data: bytes, rng: random.Random) -> bytes:
+    """Bytes of the packed file changed, or of what is in it."""
+    if rng.random() < 0.5:
+        return mutators.any_bytes(data, rng)
+    inside = mutators.of_text(mutators.csv)(gzip.decompress(data), rng)
+    return gzip.compress(inside, mtime=0)
+
+
+def _semicolons(folder: Path) -> list[bytes]:
+    """With decimal commas, and with tabs."""
+    one = _csv(folder)[0]
+    return [one.replace(b",", b";").replace(b".", b","), one.replace(b",", b"\t")]
+
+
+def _foreign(folder: Path) -> list[bytes]:
+    """Columns that only patterns tell of."""
+    return [
+        data.replace(b"/position", b".angle").replace(b"time", b"clock") for data in _csv(folder)
+    ]
 
 
 def _as_large() -> AbstractContextManager[object]:
@@ -107,8 +93,16 @@ def _parquet(_: Path) -> list[bytes]:
     return [held.getvalue()]
 
 
+def _small_arm(path: str) -> str:
+    """Two joints in as few words as there can be, beside the motion that is asked about."""
+    arm = Path(path).with_name("small.urdf")
+    if not arm.exists():
+        arm.write_text(SMALL)
+    return str(arm)
+
+
 def _motion(path: str) -> list[str]:
-    return ["mass-matrix", ARM, "--trajectory", path, "--format", "csv"]
+    return ["mass-matrix", _small_arm(path), "--trajectory", path, "--format", "csv"]
 
 
 def _rows_checked(path: str, out: str) -> None:
@@ -117,9 +111,9 @@ def _rows_checked(path: str, out: str) -> None:
     if q is None:
         return
     lines = list(csv_module.reader(io.StringIO(out)))
-    names = [name for name in lines[0] if name != "time"]
+    names = [name for name in lines[0] if name not in ("time", "clock")]
     found = np.array([[float(x) for x in row[-len(names) :]] for row in lines[1:]])
-    truth = robolin.mass_matrix(robolin.load(ARM), q, engine="python")
+    truth = robolin.mass_matrix(robolin.load(_small_arm(path)), q, engine="python")
     assert found.shape[0] == len(q), "there are other rows in the answer than in the file"
     assert found.reshape(truth.shape).tobytes() == truth.tobytes(), "it is of another motion"
 
@@ -138,9 +132,10 @@ def _positions(path: str) -> np.ndarray | None:
             return None
         frame = polars.read_parquet(path, columns=names)
         return frame.select(names).cast(polars.Float64).to_numpy()
-    text = Path(path).read_bytes().decode("utf-8-sig")
+    data = Path(path).read_bytes()
+    text = (gzip.decompress(data) if path.endswith(".gz") else data).decode("utf-8-sig")
     rows = [row for row in csv_module.reader(io.StringIO(text, newline=""), strict=True) if row]
-    head = [name.strip() for name in rows[0]]
+    head = [name.strip().replace(".angle", "/position") for name in rows[0]]
     if any(head.count(name) != 1 for name in names):
         return None
     at = [head.index(name) for name in names]
@@ -202,7 +197,7 @@ def _gains(folder: Path) -> list[bytes]:
 
 def _settings(folder: Path) -> list[bytes]:
     arm, known = folder / "arm.urdf", folder / "known.json"
-    arm.write_bytes(_models("urdf")(folder)[0])
+    arm.write_bytes(models("urdf")(folder)[0])
     command("validate", str(arm), "--write-baseline", str(known))
     return [
         b'[validate]\nignore = ["massless-link"]\nbaseline = "known.json"\n\n'
@@ -247,23 +242,17 @@ def _typed(path: str) -> list[str]:
 
 
 SUBJECTS: dict[str, Subject] = {
-    "urdf": Subject(
-        *("urdf", _models("urdf"), mutators.of_text(mutators.urdf)),
-        lambda path: ["mass-matrix", path, "--format", "csv"],
-        _arm_checked,
-    ),
-    "yaml": Subject(
-        *("yaml", _models("yaml"), mutators.of_text(mutators.yaml)),
-        lambda path: ["mass-matrix", path, "--format", "csv"],
-        _arm_checked,
-    ),
-    "validate": Subject(
-        *("urdf", _models("urdf"), mutators.of_text(mutators.urdf)),
-        lambda path: ["validate", path],
-    ),
+    **ROBOTS,
     "csv": Subject("csv", _csv, mutators.of_text(mutators.csv), _motion, _rows_checked),
     "large-csv": Subject(
         *("csv", _csv, mutators.of_text(mutators.csv), _motion, _rows_checked, _as_large)
+    ),
+    "csv-gz": Subject("csv.gz", _packed, _in_gzip, _motion, _rows_checked),
+    "semicolons": Subject("csv", _semicolons, mutators.of_text(mutators.csv), _motion),
+    "columns": Subject(
+        *("csv", _foreign, mutators.of_text(mutators.csv)),
+        lambda path: [*_motion(path), *FOREIGN],
+        _rows_checked,
     ),
     "npz": Subject("npz", _npz, mutators.npz, _motion, _rows_checked),
     "parquet": Subject("parquet", _parquet, mutators.parquet, _motion, _rows_checked),
@@ -298,3 +287,5 @@ SUBJECTS: dict[str, Subject] = {
     ),
     "flags": Subject("txt", _flags, mutators.of_text(mutators.any_text), _typed),
 }
+
+SUBJECTS |= bag_subjects(Subject)

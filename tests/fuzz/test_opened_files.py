@@ -57,7 +57,7 @@ LINES = {
     "suite": "check --suite suite.toml",
     "validate": "validate arm.yaml",
     "baseline": "validate arm.yaml --write-baseline known.json",
-    "verify": "verify two-link --states 1",
+    "verify": "verify two-link --samples 1",
     "bench": "bench nothing",
     "help": "--help",
     "version": "--version",

@@ -78,20 +78,18 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
     """The file is absent or whole, and what was half written goes, at the next write at last."""
     rng = random.Random(f"{number} {ext}")
     words = ("mass-matrix", "two-link", "--trajectory", "t.csv", "-o", f"out.{ext}")
-    for _ in range(2):
-        Path(f"out.{ext}").unlink(missing_ok=True)
-        # whoever runs tests in the background may have them inherit that Ctrl-C is not heard
-        process = _started(*words, limit=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        time.sleep(rng.uniform(0.1, 0.5))
-        process.send_signal(number)
-        ran = _ended(process)
-        # before the interpreter is ready for it, a signal is the system's
-        assert ran.code in (0, SIGNALS[number], -number), ran
-        assert "Traceback" not in ran.err or ran.code == -number
-        if Path(f"out.{ext}").exists():
-            assert _numbers(f"out.{ext}") == _whole()
-        if number != signal.SIGKILL:
-            assert _left(project) == []
+    # whoever runs tests in the background may have them inherit that Ctrl-C is not heard
+    process = _started(*words, limit=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    time.sleep(rng.uniform(0.1, 0.5))
+    process.send_signal(number)
+    ran = _ended(process)
+    # before the interpreter is ready for it, a signal is the system's
+    assert ran.code in (0, SIGNALS[number], -number), ran
+    assert "Traceback" not in ran.err or ran.code == -number
+    if Path(f"out.{ext}").exists():
+        assert _numbers(f"out.{ext}") == _whole()
+    if number != signal.SIGKILL:
+        assert _left(project) == []
     assert _ended(_started(*words)).code == 0
     assert _numbers(f"out.{ext}") == _whole()
     assert _left(project) == []
@@ -168,6 +166,7 @@ def test_a_limit_on_memory(project: Path, size: int, line: str) -> None:
     assert _left(project) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["forward two-link", "inverse two-link --trajectory t.csv"])
 def test_no_home_and_no_account(line: str) -> None:
     """Somebody whom the system does not know gets answers as well."""

@@ -15,6 +15,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
+from robolin.generating.questions import QUESTIONS
 from tests.cli.command import answered
 from tests.cli.command import robolin as run
 from tests.generating.compilers import EVERY, GCC
@@ -107,6 +108,21 @@ def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="an arm is needed"):
         robolin.generate("two-link", ["inverse"], tmp_path / "made")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("layout", ["unrolled", "loops"])
+def test_every_verb_is_made_or_refused_in_words(arm: Arm, layout: str, tmp_path: Path) -> None:
+    """Whatever is offered, an arm with few joints and flat bodies has it, or is told why not."""
+    refused = {}
+    for verb in QUESTIONS:
+        try:
+            folder = tmp_path / verb
+            robolin.generate(arm, [verb], folder, layout=layout, frame="lower", states=1)
+        except RobolinError as error:
+            refused[verb] = str(error)
+    assert "cannot move the frame in all six directions" in refused.pop("operational-space")
+    assert refused
+    assert all("no closed loops" in told for told in refused.values())
 
 
 def test_closed_loops_are_refused_where_a_tree_is_meant(tmp_path: Path) -> None:

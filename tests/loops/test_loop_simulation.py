@@ -36,6 +36,7 @@ def test_energy_and_closures_are_kept(name: str, hold: tuple[str, ...]) -> None:
     assert drifts[1] < 1e-8 * motion.kinetic_energy.max()
 
 
+@pytest.mark.slow
 def test_baumgarte_follows_the_projection() -> None:
     """Gaps that are drawn shut stay small, and the motion is the same up to them."""
     arm, q, qd = started()
@@ -67,6 +68,7 @@ def test_baumgarte_lets_gaps_die_out() -> None:
     np.testing.assert_allclose(left / size, first / size * (1 + 3) * np.exp(-3), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_neighbouring_motions_part_as_linearized() -> None:
     """The linearization along a motion gives the central difference of motions around it."""
     arm, q, qd = started()

@@ -34,7 +34,7 @@ def pinocchio_model(arm: Description) -> Any:
     pin = pytest.importorskip("pinocchio")
     model = pin.Model()
     model.gravity.linear = np.array(arm.gravity or (0, 0, -9.81))
-    inertias = {link.name: link.inertia or Inertia() for link in arm.links_tip_to_base}
+    inertias = {link.name: link.inertia or Inertia() for link in arm.links}
     carriers = {arm.root: (0, pin.SE3.Identity())}
     for joint in arm.joints:
         number, placed = carriers[joint.parent]

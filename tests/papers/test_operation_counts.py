@@ -60,6 +60,7 @@ def test_L_highest_term_of_algorithm_3() -> None:
         assert apart(np.diff(counts, 3)[0] / 6, float(paper[3])) <= EXACT
 
 
+@pytest.mark.slow
 def test_O_articulated_bodies_pay_off_beyond_nine_joints() -> None:
     """[O] section 2: of the recursions the cheapest beats elimination for N > 9, not before."""
     for n in (6, 9, 10, 11):
@@ -88,6 +89,7 @@ def test_misprint_L_cost_of_algorithm_5(n: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_misprint_L_cost_of_algorithm_3() -> None:
     """Less a Cholesky solve, the printed cost is linear: the n² of forming 𝓜 are missing."""
     solve = (Fraction(0), Fraction(1, 3), Fraction(3, 2), Fraction(1, 6))

@@ -8,8 +8,8 @@ import numpy as np
 
 from robolin.answering.inquiry import Inquiry, inquiry_of
 from robolin.arm import Arm
-from robolin.parts.parts_plan import Division, Plan, planned
-from robolin.parts.recordings import Recording, recordings
+from robolin.parts.parts_plan import Division, PartsPlan, planned
+from robolin.parts.recordings import NamedRecording, recordings
 
 COLUMNS = [
     f"{joint}/{word}" for word in ("position", "velocity") for joint in ("shoulder", "elbow")
@@ -34,18 +34,18 @@ def write_recordings(folder: Path) -> None:
             np.savetxt(path, table, delimiter=",", header=head, comments="", fmt="%.17g")
 
 
-def all_of(folder: Path) -> tuple[Recording, ...]:
+def all_of(folder: Path) -> tuple[NamedRecording, ...]:
     return recordings([str(folder / "run_*"), str(folder / "c.npz")])
 
 
-def question(found: tuple[Recording, ...], **options: object) -> tuple[Inquiry, Arm]:
+def question(found: tuple[NamedRecording, ...], **options: object) -> tuple[Inquiry, Arm]:
     inquiry = inquiry_of("inverse", "two-link", {**options, "trajectory": found[0].path})
     return inquiry, inquiry.source.arm()
 
 
 def plan_of(
     folder: Path, part_rows: int | None = 40, **options: object
-) -> tuple[Plan, Inquiry, Arm]:
+) -> tuple[PartsPlan, Inquiry, Arm]:
     found = all_of(folder)
     inquiry, arm = question(found, **options)
     return planned(inquiry, arm, found, Division(part_rows, "npz")), inquiry, arm

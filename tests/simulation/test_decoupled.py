@@ -29,6 +29,7 @@ FORCELESS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arm", "state"), FORCELESS)
 def test_motion_without_force(arm: Arm, state: Literal["xi", "nu"]) -> None:
     """With ε = 0 kinetic energy stays to 1e-12 for a second, and all velocities tell one motion.

@@ -9,6 +9,7 @@ import robolin
 from tests.robots import grouped_arm
 
 
+@pytest.mark.slow
 def test_the_acrobot_stands() -> None:
     """Upright under its gains the Acrobot comes to rest, at the cost the linear model says."""
     arm = robolin.load("acrobot")

@@ -15,6 +15,7 @@ from tests.robots import WRENCH_MODELS, random_arm, random_states, with_follower
 SHORT = {"duration": 0.1, "dt": 1e-3}
 
 
+@pytest.mark.slow
 def test_holding_torque_holds() -> None:
     """An arm that starts at rest stays there for as long as weight and loads are carried."""
     arm = with_wrench(random_arm(3, 6, tree=True), "dead")

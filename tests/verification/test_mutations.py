@@ -161,6 +161,7 @@ def test_a_flipped_sign_fails_in_its_family(
     assert fails(family)
 
 
+@pytest.mark.slow
 def test_lost_digits_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """A result that is right in 50 digits but not in floats has lost digits on the way."""
     mutate(
@@ -212,6 +213,7 @@ def test_an_arm_misunderstood_by_every_algorithm_fails(
     assert set(failing(identities)) == {"identities"}
 
 
+@pytest.mark.slow
 def test_the_unchanged_arm_passes() -> None:
     """None of the above fails for another reason."""
     assert not fails(derivatives, identities, algorithms, digits)

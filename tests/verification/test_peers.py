@@ -26,6 +26,7 @@ def against(found: robolin.Verification) -> dict[str, Any]:
     return {c.name: c for c in found.checks if c.family.startswith("against")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
 def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
     """Damping, friction, rotors and wrenches are in both answers, and the report says how."""
@@ -109,6 +110,7 @@ def test_a_peer_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.hint == "pip install pin"
 
 
+@pytest.mark.slow
 def test_without_mpmath_digits_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be measured is said to be missing, with what to install."""
     monkeypatch.setitem(sys.modules, "mpmath", None)
@@ -119,6 +121,7 @@ def test_without_mpmath_digits_are_not_run(monkeypatch: pytest.MonkeyPatch) -> N
     assert found.passed
 
 
+@pytest.mark.slow
 def test_loads_and_losses_of_a_plain_arm_are_nothing() -> None:
     """What is added to another program's torques is nothing where the contract includes nothing."""
     arm = random_arm(12, 4)

@@ -61,6 +61,7 @@ def test_losses_loads_and_followers_pass(arm: Arm) -> None:
     assert told["losses and loads = damping, friction, virtual work"] == "passed"
 
 
+@pytest.mark.slow
 @without_kernels
 def test_floating_base_passes() -> None:
     """A body with several freedoms is checked along its twists, not along its angles."""
@@ -85,6 +86,7 @@ def test_loops_are_checked_closed(arm: str) -> None:
     assert {"closures", "forward-closed"} <= told.keys()
 
 
+@pytest.mark.slow
 @without_kernels
 def test_states_that_cannot_be_closed_are_counted() -> None:
     """A closure that no state can meet is said so, and nothing is compared there."""
@@ -96,6 +98,7 @@ def test_states_that_cannot_be_closed_are_counted() -> None:
     assert check.detail == "2 of 2 states could not be brought onto the closures"
 
 
+@pytest.mark.slow
 @without_kernels
 def test_what_does_not_apply_is_said_with_its_reason() -> None:
     """Recursions with free joints do not apply to followers, and every one of them says so."""
@@ -109,6 +112,7 @@ def test_what_does_not_apply_is_said_with_its_reason() -> None:
     assert told["linearize-forward: Algorithm 6 = Algorithm 4"] == reason
 
 
+@pytest.mark.slow
 @without_kernels
 def test_arms_with_grippers_are_checked_in_diagonalizing_velocities() -> None:
     """Elimination answers there, and its answers are held to the same identities and digits."""
@@ -156,6 +160,7 @@ def _wrist(lower: float) -> Arm:
     return Arm("wrist", tuple(links), {}, ("joint3", "joint2", "joint1"))
 
 
+@pytest.mark.slow
 @without_kernels
 def test_a_singular_pose_is_a_defect_and_left_out() -> None:
     """Where axes of massless links line up nothing can be divided; elsewhere all is checked."""

@@ -28,7 +28,7 @@ SECTIONS: Mapping[str, str] = {
     STATE: (
         "VALUES are one per joint in the arm's order, 0,0.5,-1.2, or named, "
         "elbow=30deg,wrist=-1.2, where joints left out are 0. "
-        "Units are SI; angles may be written as 30deg, 30° or pi/6."
+        "Units are SI; angles may be written as 30deg or pi/6."
     ),
     TORQUE: "",
     TIME: "",

@@ -16,7 +16,7 @@ from robolin.errors import UsageError
 
 if TYPE_CHECKING:
     from robolin.answering.question import Question
-    from robolin.parts.recordings import Recording
+    from robolin.parts.recordings import NamedRecording
 
 _PART_ROWS = count_flag(
     "--part-rows",
@@ -63,7 +63,7 @@ class ManyRecordings:
     folder: where each part has a file; None for one result of all of them
     """
 
-    recordings: tuple[Recording, ...]
+    recordings: tuple[NamedRecording, ...]
     folder: str | None = None
     part_rows: int | None = None
     shard: str | None = None

@@ -10,6 +10,7 @@ import click
 from robolin.answering.asks import ON_BAD_ROW
 from robolin.answering.verbs import Verb
 from robolin.cli.flags.flag import STATE, flag
+from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.files.formats import extensions, trajectory_formats
 
 _HELP = {
@@ -23,6 +24,14 @@ _HELP = {
     "kappa": "Unnormalized torques, for --inverse-transform --unnormalized.  [default: 0]",
 }
 
+
+_STATE_FILE = flag(
+    "--state",
+    section=STATE,
+    metavar="FILE",
+    help="Take the state from a .yaml or .toml file: 'q: {elbow: 30deg}', and qd, qdd, tau "
+    "likewise, where flags do not give them.",
+)
 
 _TRAJECTORY = [
     flag(
@@ -46,26 +55,13 @@ _TRAJECTORY = [
         help="What becomes of a row with a number that is not finite, or without an answer: "
         "nothing is written at all, or NaN is written for this row.",
     ),
+    *READING_FLAGS,
     flag(
-        "--columns",
+        "--carry",
         section=STATE,
         multiple=True,
-        metavar="QUANTITY=PATTERN",
-        help="How columns of the file are called, where not as above: "
-        "position=/joint_states/{joint}/position; {index} counts joints from 0, {number} from 1; "
-        "repeatable, for position, velocity, acceleration and effort.",
-    ),
-    flag(
-        "--time",
-        section=STATE,
         metavar="COLUMN",
-        help="The column with the time.  [default: time, else t, stamp, timestamp or __time]",
-    ),
-    flag(
-        "--degrees",
-        section=STATE,
-        is_flag=True,
-        help="Angles and their rates in the file are in degrees.",
+        help="Take a column of numbers along into the result; repeatable.",
     ),
     flag(
         "--rows",
@@ -94,6 +90,8 @@ def state_flags(verb: Verb, gives: str, texts: Mapping[str, str]) -> list[click.
         flag(f"--{name}", section=STATE, by_joint=True, metavar="VALUES", help=said[name])
         for name in verb.states
     ]
+    if verb.state_file:
+        flags.append(_STATE_FILE)
     if "on-bad-row" not in verb.states_from:
         return flags
     if verb.perturb:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,11 @@ from robolin.errors import UsageError
 from robolin.wording import printable, printable_json
 
 if TYPE_CHECKING:
-    from robolin.terminal.column_blocks import Block
+    from robolin.terminal.column_blocks import ColumnBlock
+
+# robot files begin with a licence, seldom with a longer one
+_START_OF_A_FILE = 1 << 16
+_ROBOT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<(?:robot|mujoco)", re.DOTALL)
 
 EXTENSIONS = {".json": "json", ".txt": "table"}
 
@@ -140,6 +145,20 @@ def reports_to(
     return [Report(path, says, color), *shown]
 
 
+def require_no_robot(path: str) -> None:
+    """Refuse to replace a robot file by a report: the one that is read may include it."""
+    if PurePath(path).suffix.lower() != ".xml":
+        return
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(_START_OF_A_FILE)
+    except OSError:
+        # it is not there yet, or it will be said that it cannot be written
+        return
+    if _ROBOT.match(start):
+        raise UsageError("it is a robot file", where=path, hint="write to another file")
+
+
 def plain(parts: Sequence[Part]) -> str:
     """The parts as text that any pipe can take: nothing cut, nothing wrapped."""
     blocks = []
@@ -190,7 +209,7 @@ def _drawn(parts: Sequence[Part], width: int, color: bool) -> str:
     return drawn_on(console)
 
 
-def _blocks(table: ReportTable, width: int) -> list[Block]:
+def _blocks(table: ReportTable, width: int) -> list[ColumnBlock]:
     from robolin.terminal.column_blocks import column_blocks
 
     return list(column_blocks(table.header, table.rows, table.numbers, table.keys, width))

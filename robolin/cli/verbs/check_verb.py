@@ -208,6 +208,7 @@ def _checks(options: CheckOptions) -> list[Callable[[], Outcome]]:
 def _require_inputs_kept(options: CheckOptions) -> None:
     """Refuse a report that would replace a file which is read for a case or a stored result."""
     from robolin.checking.suite import nearest_suite, suite_file
+    from robolin.cli.reports.report import require_no_robot
     from robolin.files.apart import require_apart
 
     if options.path is None or not Path(options.path).exists():
@@ -215,10 +216,11 @@ def _require_inputs_kept(options: CheckOptions) -> None:
     if options.stored:
         for name in options.stored:
             require_apart(options.path, _read_for(name, options.how()))
-        return
-    require_apart(options.path, [suite_file(options.suite)])
-    for case in nearest_suite(options.suite):
-        require_apart(options.path, [case.stored, *case.question.files])
+    else:
+        require_apart(options.path, [suite_file(options.suite)])
+        for case in nearest_suite(options.suite):
+            require_apart(options.path, [case.stored, *case.question.files])
+    require_no_robot(options.path)
 
 
 def _read_for(stored: str, how: CheckSettings) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ def command(shell: str) -> None:
 
     \b
     Example:
+      robolin completion fish > ~/.config/fish/completions/robolin.fish
       eval "$(robolin completion bash)"                            # in ~/.bashrc
       eval "$(robolin completion zsh)"                             # in ~/.zshrc
-      robolin completion fish > ~/.config/fish/completions/robolin.fish
     """
     from click.shell_completion import get_completion_class
 

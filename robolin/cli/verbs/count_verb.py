@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from robolin.answering.inquiry import ArmSource
@@ -11,11 +9,8 @@ from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import structure_options
 from robolin.cli.reports.report import Report, report_options
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import UsageError
 from robolin.wording import counted, did_you_mean
-
-if TYPE_CHECKING:
-    from robolin.arm import Arm
 
 COUNTED = [verb.name for verb in VERBS.values() if verb.costs]
 
@@ -78,8 +73,6 @@ def command(
         tree = ", its loops left open" if arm.loops else ""
         whose = f"'{arm.name}', {counted(arm.n, 'joint')}{tree}"
         rows = list(operation_counts(verb, parameters, fold))
-        if not rows:
-            raise _not_with_groups(verb, arm)
     report.write(parts(verb, whose, parameters, rows), document(verb, whose, parameters, rows))
 
 
@@ -95,15 +88,3 @@ def _require_sense(verb: str, model: ArmSource | None, joints: int | None, fold:
     if fold and model is None:
         hint = "N joints stand for any arm; name one whose numbers are known"
         raise UsageError("--fold is for an ARM", where="robolin count", hint=hint)
-
-
-def _not_with_groups(verb: str, arm: Arm) -> RobolinError:
-    """The error where all algorithms need joints with one freedom each."""
-    group = arm.groups[0]
-    carried = f"choose a base outboard of it: --base {arm.link(group.body).name}"
-    return RobolinError(
-        f"no algorithm for {verb} takes joints with several freedoms, "
-        f"and '{group.name}' is {group.kind}",
-        where=arm.source,
-        hint="leave out --floating-base" if arm.floating_base else carried,
-    )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag
+from robolin.answering.asks import READING
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag, given_options
 from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
 from robolin.cli.flags.output_flags import color_flag
+from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.cli.messages import say
 from robolin.errors import UsageError
 
@@ -28,6 +31,7 @@ _PARAMS = [
         metavar="FILE",
         help="Also compare the torques of both arms along a motion, joint by joint.",
     ),
+    *READING_FLAGS,
     *XACRO_FLAGS,
     flag(
         "-o",
@@ -58,6 +62,7 @@ def command(
     path: str | None,
     form: str | None,
     color: str,
+    **_: Any,
 ) -> None:
     """What differs between two models.
 
@@ -72,34 +77,44 @@ def command(
       robolin diff arm.urdf arm-new.urdf --format markdown
       robolin diff arm.urdf arm-new.urdf --torques motion.csv -o changes.md
     """
+    from robolin.answering.recording_rules import require_files
     from robolin.checking.model_changes import model_changes
     from robolin.cli.reports.diff_report import EXTENSIONS, write
     from robolin.cli.reports.report import reports_to
     from robolin.description.load import figures
 
+    ctx = click.get_current_context()
     reports = reports_to(path, form, color, EXTENSIONS)
     if torques is not None and "csv" in (report.form for report in reports):
         hint = "Markdown, JSON and tables hold both"
         raise UsageError("a CSV of figures has no place for them", where="--torques", hint=hint)
     arms = read_with((old, new), xacro_arg, package)
     changes = model_changes(*(figures(*arm) for arm in arms))
-    found = None if torques is None else _torques(arms, file_name(torques))
+    said = {label: value for label, value in given_options(ctx).items() if label in READING}
+    require_files(said, ("--torques",), torques is not None)
+    found = None if torques is None else _torques(arms, file_name(torques), said)
     for report in reports:
         write(report, (old, new), changes, found)
     if changes or any(each.change for each in found or ()):
-        click.get_current_context().exit(_FOUND_SOMETHING)
+        ctx.exit(_FOUND_SOMETHING)
 
 
-def _torques(named: list[tuple[str, ModelOptions]], path: str) -> tuple[TorqueChange, ...]:
+def _torques(
+    named: list[tuple[str, ModelOptions]], path: str, said: Mapping[str, Any]
+) -> tuple[TorqueChange, ...]:
     import numpy as np
 
     from robolin.analysis.torque_changes import torque_changes
+    from robolin.answering.recording_rules import plain_options, rules_from
     from robolin.description.load import load_with
     from robolin.trajectory.read import read_trajectory
 
     arms = [load_with(*each) for each in named]
-    rows = read_trajectory(path, arms[0].joint_names, ("q",), ("qd", "qdd"))
+    rules = rules_from(arms[0], plain_options(said))
+    rows = read_trajectory(path, arms[0].joint_names, ("q",), ("qd", "qdd"), rules)
     file = PurePath(path).name
+    for note in rows.notes:
+        say("note", f"{file}: {note}")
     for name, word in (("qd", "velocity"), ("qdd", "acceleration")):
         if getattr(rows, name) is None:
             say("warning", f"{file}: no {word} columns, so they are taken as 0")

@@ -48,6 +48,9 @@ def command(report: Report, show: str | None, copy: str | None, schema: bool) ->
     if sum((show is not None, copy is not None, schema)) > 1:
         hint = "ask one after the other"
         raise UsageError("only one of --show, --copy and --schema", where="models", hint=hint)
+    if report.path is not None and (show is not None or copy is not None or schema):
+        hint = "leave it out: --copy writes into this folder, the others to standard output"
+        raise UsageError("-o is for the list of arms", where="models", hint=hint)
     if schema:
         _print_schema()
     elif show is not None:

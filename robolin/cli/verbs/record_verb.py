@@ -50,7 +50,7 @@ _FLAGS = [
 _WORDS = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED, metavar="[VERB ARM [OPTIONS]]")
 
 
-class Recording(VerbCommand):
+class RecordCommand(VerbCommand):
     """A command whose words are another one; what that calls by the same name stays its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -64,7 +64,7 @@ class Recording(VerbCommand):
 
 @click.command(
     "record",
-    cls=Recording,
+    cls=RecordCommand,
     params=[_WORDS, *_FLAGS],
     context_settings={"ignore_unknown_options": True},
 )

@@ -22,6 +22,13 @@ _FLAGS = [
         is_flag=True,
         help="Answer with the values of the parameters, in the order of the columns.",
     ),
+    flag(
+        "--geometry",
+        section=METHOD,
+        is_flag=True,
+        help="Answer with dtau_dgeometry, how torques change with where joints sit, how they are "
+        "turned there, their axes, and figures of Denavit-Hartenberg tables.",
+    ),
 ]
 
 

@@ -8,6 +8,7 @@ from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.files.formats import extensions, trajectory_formats
 
 _FLAGS = [
@@ -20,6 +21,7 @@ _FLAGS = [
         "file, or - for CSV on standard input, with "
         "time, positions, velocities, and efforts or accelerations.",
     ),
+    *READING_FLAGS,
     flag(
         "--torques",
         section=STATE,
@@ -47,8 +49,9 @@ _FLAGS = [
         section=STATE,
         multiple=True,
         metavar="NAME=CHANGE",
-        help="Change a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz; or a "
-        "joint: JOINT/damping, /armature, /friction; repeatable, or with commas.",
+        help="Change a link: LINK/mass, /com_x /com_y /com_z, /ixx /ixy /ixz /iyy /iyz /izz; a "
+        "joint: JOINT/damping, /armature, /friction; or where it sits: JOINT/origin_x ..., "
+        "/turn_x ..., /axis_x ..., /dh_a /dh_alpha /dh_d /dh_theta; repeatable, or with commas.",
     ),
     flag(
         "--payload-change",
@@ -63,6 +66,20 @@ _FLAGS = [
         is_flag=True,
         help="Answer with all sensitivities: dx_dx0, dx_dtau and dx_dparameters, with x the "
         "positions and velocities.",
+    ),
+    flag(
+        "--geometry",
+        section=METHOD,
+        is_flag=True,
+        help="With --matrices: dx_dparameters has the figures of the geometry too.",
+    ),
+    flag(
+        "--cost-slopes",
+        section=METHOD,
+        metavar="FILE",
+        help="Answer with the gradient of a cost, dcost_dq, dcost_dqd, dcost_dtau and "
+        "dcost_dparameters, from its slopes by positions and velocities in every row: columns "
+        "JOINT/position and JOINT/velocity of this file.",
     ),
 ]
 
@@ -81,6 +98,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin sensitivity arm.urdf --trajectory motion.csv --parameter forearm/mass=0.1
       robolin sensitivity arm.urdf --trajectory motion.csv --perturb dq=elbow=1deg -o change.csv
       robolin sensitivity arm.urdf --trajectory motion.csv --matrices -o all.npz
+      robolin sensitivity arm.urdf --trajectory motion.csv --cost-slopes miss.csv -o gradient.npz
     """
     from robolin.cli.respond import respond
 

@@ -9,12 +9,13 @@ from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.loop_flags import BAUMGARTE, CLOSE
 from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.cli.flags.simulate_flags import CLOCK, DRIVE, START, STATE_HELP
 
 if TYPE_CHECKING:
     from robolin.results.result import Result, ResultStream
 
-_FLAGS = [*START, *DRIVE, *CLOCK, CLOSE, BAUMGARTE]
+_FLAGS = [*START, *READING_FLAGS, *DRIVE, *CLOCK, CLOSE, BAUMGARTE]
 
 
 @asking_command("simulate", _FLAGS, state_help=STATE_HELP)

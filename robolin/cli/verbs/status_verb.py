@@ -14,7 +14,7 @@ from robolin.wording import counted
 
 if TYPE_CHECKING:
     from robolin.parts.parts_folder import PartState
-    from robolin.parts.parts_plan import Plan
+    from robolin.parts.parts_plan import PartsPlan
 
 UNFINISHED = 1
 _SHOWN = 20
@@ -74,7 +74,7 @@ def _counts(states: list[PartState]) -> dict[str, int]:
 
 
 def _parts(
-    plan: Plan, states: list[PartState], left: dict[int, int], shards: int | None
+    plan: PartsPlan, states: list[PartState], left: dict[int, int], shards: int | None
 ) -> list[Part]:
     counts = _counts(states)
     rows = sum((each.told or {}).get("rows") or 0 for each in states)
@@ -94,7 +94,7 @@ def _parts(
     return parts
 
 
-def _document(plan: Plan, states: list[PartState], left: dict[int, int]) -> dict[str, Any]:
+def _document(plan: PartsPlan, states: list[PartState], left: dict[int, int]) -> dict[str, Any]:
     return {
         "plan": plan.id,
         "robolin": plan.version,

@@ -147,10 +147,12 @@ def command(options: ValidateOptions) -> None:
 
 def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources: list[str]) -> None:
     """Refuse to replace a file that is read; a baseline alone may be brought up to date."""
+    from robolin.cli.reports.report import require_no_robot
     from robolin.files.apart import require_apart
 
     if options.path is not None:
         require_apart(options.path, [*sources, *settings.files])
+        require_no_robot(options.path)
     if options.write_baseline is not None:
         require_apart(options.write_baseline, [*sources, *settings.files[:1]])
 

@@ -93,6 +93,7 @@ def build(
         friction_velocity=options.friction_velocity,
         wrenches=tuple(options.wrenches),
         loops=loops_of(tree, frames, options)[0],
+        dh_rows=tuple(joint.dh for joint in selection.moving if joint.dh is not None),
         contract=contract,
         figures=figures_of(description),
         tip=_tip(tree, frames, options),

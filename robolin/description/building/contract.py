@@ -185,11 +185,18 @@ def _stands(link: str, arm: Arm) -> bool:
     return arm.frames[link].link == arm.base
 
 
+_POSITIONS = {
+    "floating": "roll, pitch, yaw and x, y, z",
+    "planar": "x, y and the angle",
+    "spherical": "roll, pitch and yaw",
+}
+
+
 def _freedoms(arm: Arm) -> dict[str, str]:
     """A line for arms whose joints have several freedoms, none for the others."""
     told = [
         f"{group.name} is {group.kind}: positions "
-        + ("roll, pitch, yaw and x, y, z" if group.kind == "floating" else "x, y and the angle")
+        + _POSITIONS[group.kind]
         + f" from its joint frame; velocities, accelerations, efforts and changes"
         f" in the axes of link '{arm.link(group.body).name}'"
         for group in arm.groups

@@ -18,12 +18,14 @@ WORLD = "world"
 PUBLIC_PARTS: Mapping[GroupKind, tuple[str, ...]] = {
     "floating": ("rx", "ry", "rz", "x", "y", "z"),
     "planar": ("x", "y", "rz"),
+    "spherical": ("rx", "ry", "rz"),
 }
 
 
 def group_kind(joint: JointEntry) -> GroupKind | None:
     """Which kind of several freedoms a joint has, if it has several."""
-    return joint.kind if joint.kind == "floating" or joint.kind == "planar" else None
+    kind = joint.kind
+    return kind if kind == "floating" or kind == "planar" or kind == "spherical" else None
 
 
 def coordinate_names(joint: JointEntry) -> tuple[str, ...]:
@@ -54,8 +56,8 @@ def taken_apart(
 
 
 def _axes(joint: JointEntry, kind: GroupKind) -> dict[str, Vector3]:
-    """x, y and z of a floating joint; of a planar one, turned the short way from z to its axis."""
-    if kind == "floating":
+    """x, y and z as they are; of a planar joint, turned the short way from z to its axis."""
+    if kind != "planar":
         return {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     a, b, c = normal = unit(joint.axis)
     aside = hypot(a, b)

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-MEMORY = 4 << 30
+from robolin.description.separate_process import ProcessBounds
+
+# meshes take their time
+BOUNDS = ProcessBounds(seconds=10, memory=4 << 30)
 
 _PER_BODY = ("parentid", "pos", "quat", "ipos", "iquat", "mass", "inertia", "gravcomp", "jntadr")
 _PER_JOINT = (

@@ -76,7 +76,7 @@ def _compiled(found: RobotText) -> Row:
     assert found.path is not None, "a file on disk"
     request = {"file": str(found.path.absolute())}
     try:
-        model = asked(compile_apart.__name__, request, compile_apart.MEMORY)
+        model = asked(compile_apart.__name__, request, compile_apart.BOUNDS)
     except OutOfBoundsError:
         message = "MuJoCo broke down over it, or needed more than 10 s or 4 GiB"
         raise RobolinError(message, where=found.shown) from None
@@ -119,6 +119,10 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
             place, message = files.at("joint", joint["name"]), f"joint '{joint['name']}' is a ball"
             hint = "three hinges through one point turn the same way, but for one pose"
             yield Finding("mjcf-ball", "error", place, message, hint)
+        if joint["type"] in (_SLIDE, _HINGE) and not any(joint["axis"]):
+            place = files.at("joint", joint["name"])
+            message = f"joint '{joint['name']}': axis has no direction as MuJoCo computes it"
+            yield Finding("zero-axis", "error", place, message, "figures may be too large")
         if any(_numbers(joint["stiffness"])):
             place, message = files.at("joint", joint["name"]), f"joint '{joint['name']}' is sprung"
             hint = "its spring is left out: add its torque where you use the result"

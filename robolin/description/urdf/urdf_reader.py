@@ -40,9 +40,10 @@ from robolin.description.xml.xml_tree import Element, parse_xml
 from robolin.geometry.rotations import rotation_from_rpy, turned_rotary
 from robolin.wording import did_you_mean
 
-KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+KINDS: dict[str, Kind] = {**{kind: kind for kind in get_args(Kind)}, "ball": "spherical"}
 # what a joint of a kind has no use for
 USELESS = {"fixed": ("axis", "limit", "dynamics", "mimic"), "floating": ("axis",)}
+USELESS["spherical"] = USELESS["floating"]
 JOINT_PARTS = ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic")
 WORLD = "world"
 DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)

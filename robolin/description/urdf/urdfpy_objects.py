@@ -21,7 +21,7 @@ from robolin.wording import quoted
 
 UNIT_ROTARY = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
 INVENTED = Inertia(1.0, ORIGIN, UNIT_ROTARY)
-MOVING = ("revolute", "continuous", "prismatic", "planar", "floating")
+MOVING = ("revolute", "continuous", "prismatic", "planar", "floating", "spherical")
 
 
 def read_urdfpy(urdf: Any) -> Reading:
@@ -78,7 +78,7 @@ def _joint(joint: Any, place: Place) -> JointEntry:
         child=joint.child,
         place=place,
         pose=_pose(joint.origin),
-        axis=_vector(joint.axis) if kind != "floating" else (1.0, 0.0, 0.0),
+        axis=_vector(joint.axis) if kind not in ("floating", "spherical") else (1.0, 0.0, 0.0),
         limits=_limits(limit) if limit else Limits(),
         damping=_number(dynamics.damping) or 0.0 if dynamics else 0.0,
         friction=_number(dynamics.friction) or 0.0 if dynamics else 0.0,

@@ -18,7 +18,7 @@ def joint_findings(joint: JointEntry) -> Iterator[Finding]:
     if joint.kind == "fixed":
         return
     length = hypot(*joint.axis)
-    if joint.kind != "floating" and abs(length - 1.0) > AXIS_TOLERANCE:
+    if joint.kind not in ("floating", "spherical") and abs(length - 1.0) > AXIS_TOLERANCE:
         message = f"joint '{joint.name}': the axis has length {length:.6g}"
         hint = f"it is used as {', '.join(f'{x / length:.6g}' for x in joint.axis)}; write it so"
         yield finding("axis-not-unit", joint.at("axis"), message, hint)

@@ -14,7 +14,10 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, cast
 
-MEMORY = 1 << 30
+from robolin.description.separate_process import ProcessBounds
+
+# the largest arms that are published take a tenth of a second
+BOUNDS = ProcessBounds(seconds=4, memory=1 << 29)
 MOST_WARNINGS = 50
 
 # events of Python's audit that no robot file has a use for

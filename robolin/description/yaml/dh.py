@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from math import cos, sin
 from typing import cast
 
-from robolin.arm import Matrix3, Pose, Vector3
+from robolin.arm import DhConvention, DhRow, Matrix3, Pose, Vector3
 from robolin.description.model import JointEntry, Kind, LinkEntry
 from robolin.description.yaml.yaml_fields import Fields, fields_of, named
 from robolin.description.yaml.yaml_joint import MOTION_KEYS, Written, pose_of, with_motion
@@ -107,10 +107,15 @@ def _add_row(row: Fields, joint: JointEntry, standard: bool, written: Written) -
         row.number("d"),
         row.number("theta", angle=True),
     )
+    convention: DhConvention = "standard" if standard else "modified"
+    if joint.kind != "fixed":
+        joint = replace(joint, dh=DhRow(joint.name, convention, joint.parent, joint.child))
     turns = joint.kind in ("revolute", "continuous")
     if standard and turns and at_zero.a and joint.child:
         hinge, mount = f"{joint.child}@hinge", f"{joint.child}@mount"
-        fixed = replace(joint, name=mount, kind="fixed", parent=hinge, pose=at_zero.standard)
+        fixed = replace(
+            joint, name=mount, kind="fixed", parent=hinge, pose=at_zero.standard, dh=None
+        )
         joint = replace(joint, child=hinge, axis=Z)
         written.frames.append(LinkEntry(hinge, joint.place))
         written.joints += [with_motion(joint, row, written), fixed]

@@ -131,7 +131,7 @@ def _joint(fields: Fields) -> JointEntry:
 def _axis(fields: Fields, kind: str) -> Vector3:
     """The axis, needed by a joint that moves and looked at unless the joint has none."""
     axis = (1.0, 0.0, 0.0)
-    if kind in ("fixed", "floating"):
+    if kind in ("fixed", "floating", "spherical"):
         return axis
     if kind:
         fields.need("axis", hint="the direction it turns about or slides along: axis: [0, 0, 1]")

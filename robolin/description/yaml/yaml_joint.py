@@ -10,7 +10,7 @@ from robolin.description.model import JointEntry, LinkEntry, Place
 from robolin.description.yaml.yaml_fields import Fields
 from robolin.geometry.rotations import rotation_from_rpy
 
-KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "fixed")
+KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "spherical", "fixed")
 TURNING = ("revolute", "continuous")
 ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
@@ -46,6 +46,8 @@ def with_motion(joint: JointEntry, fields: Fields, written: Written) -> JointEnt
         return joint
     if joint.kind == "floating":
         _set_aside(fields, ("axis",), "a floating joint moves along and about all axes", written)
+    if joint.kind == "spherical":
+        _set_aside(fields, ("axis",), "a spherical joint turns about all axes", written)
     return replace(
         joint,
         limits=_limits(fields, joint.kind, written),

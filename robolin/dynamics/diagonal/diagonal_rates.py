@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars, Slots
+from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
 from robolin.algebra.inertias import PLACE, articulated_times
-from robolin.algebra.scalar import Vector
-from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
@@ -22,6 +22,34 @@ def articulated_rates(chain: Chain, links: Links, art: Articulated, qd: Scalars)
         rate[k] = add(handed[k], _turned(turn, art.P[k]))
         handed.hand_inboard(k, _through_hinge(rate[k], links.H[k], art.G[k]))
     return rate
+
+
+def rates_in_bodies(chain: Chain, links: Links, art: Articulated, V: Slots) -> Slots:
+    """λ̇ (21) where joints have several freedoms: the rate of P(k) as its joint's body sees it.
+
+    All axes of a joint are at rest in its body, which moves by W; P⁺ = P - G D G*.
+
+    λ̇(k) = λ̇⁺(k-1)        λ̇⁺(k) = τ̄ λ̇(k) τ̄* + Y + Y*        Y = S[W(k) - W(k+1)] P⁺(k)
+    """
+    rate, handed, W = chain.slots(21), chain.sums(21), chain.slots(6)
+    W[chain.base] = V[chain.base]
+    for k in chain.base_to_tip():
+        W[k] = V[chain.groups.outermost(k)]
+    for k in chain.tip_to_base():
+        rate[k] = handed[k]
+        G, P = art.G[k], art.P[k]
+        freed = tuple(
+            P[PLACE[i][j]] - G[i] * art.D[k] * G[j] for i in range(6) for j in range(i, 6)
+        )
+        turn = sub(W[k], W[chain.inboard(k)])
+        handed.hand_inboard(k, add(_through_hinge(rate[k], links.H[k], G), _turned(turn, freed)))
+    return rate
+
+
+def own_rate(chain: Chain, art: Articulated, V: Slots, k: LinkNumber) -> Scalar:
+    """D G* (W x V(k+1)): what hinge k's gain owes to its body's motion, not to that of link k+1."""
+    body = V[chain.groups.outermost(k)]
+    return art.D[k] * dot(art.G[k], motion_cross(body, V[chain.inboard(k)]))
 
 
 def _turned(twist: Vector, P: Vector) -> Vector:

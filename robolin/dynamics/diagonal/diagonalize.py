@@ -9,6 +9,7 @@ from robolin.algebra.chain import Chain, Scalars
 from robolin.algebra.inertias import articulated_times, rigid_times
 from robolin.algebra.scalar import sqrt
 from robolin.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
+from robolin.dynamics.diagonal.coriolis_of_groups import coriolis_of_groups
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
 from robolin.dynamics.diagonal.diagonal_tables import effort_to_epsilon, free_effort, velocity_to_nu
 from robolin.dynamics.links.link_motion import velocities
@@ -24,9 +25,15 @@ def diagonalize(chain: Chain) -> None:
     qd, root = chain.given("qd"), root_of_D(chain, art)
 
     # velocities, forces and Coriolis forces in the new coordinates
-    velocity_to_nu(chain, links, art, root, qd, "nu")
+    xi = velocity_to_nu(chain, links, art, root, qd, "nu")
     effort_to_epsilon(chain, links, art, root, free_effort(chain, links), "epsilon")
-    coriolis_of_nu(chain, links, art, root, qd)
+    if chain.groups:
+        felt = coriolis_of_groups(chain, links, art, xi, qd)
+        for k in chain.tip_to_base():
+            half = felt.Dd[k] * xi[k] * 0.5
+            chain.out("coriolis", (k,), (felt.coriolis[k] - half) / root[k])
+    else:
+        coriolis_of_nu(chain, links, art, root, qd)
 
     # m = (I + HφK) D^½, column by column
     for j in chain.tip_to_base():

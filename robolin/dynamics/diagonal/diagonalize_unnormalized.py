@@ -5,6 +5,7 @@ from __future__ import annotations
 from robolin.algebra.chain import Chain, Scalars
 from robolin.algebra.inertias import articulated_times, rigid_times
 from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.diagonal.coriolis_of_groups import coriolis_of_groups
 from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
 from robolin.dynamics.diagonal.diagonal_tables import effort_to_epsilon, free_effort, velocity_to_nu
 from robolin.dynamics.links.link_motion import velocities
@@ -22,7 +23,12 @@ def diagonalize_unnormalized(chain: Chain) -> None:
     # velocities, forces and Coriolis forces in the new coordinates
     xi = velocity_to_nu(chain, links, art, None, qd, "xi")
     effort_to_epsilon(chain, links, art, None, free_effort(chain, links), "kappa")
-    coriolis_of_xi(chain, links, art, xi, qd)
+    if chain.groups:
+        felt = coriolis_of_groups(chain, links, art, xi, qd)
+        for k in chain.tip_to_base():
+            chain.out("coriolis", (k,), felt.coriolis[k])
+    else:
+        coriolis_of_xi(chain, links, art, xi, qd)
 
     # I + HφK, column by column
     for j in chain.tip_to_base():

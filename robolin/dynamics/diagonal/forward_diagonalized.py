@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.chain import Chain, Scalars, Slots
 from robolin.algebra.inertias import articulated_times, rigid_times
 from robolin.algebra.vectors import add, dot, force_cross, scale, sub
-from robolin.dynamics.diagonal.diagonal_rates import articulated_rates
+from robolin.dynamics.diagonal.diagonal_rates import articulated_rates, own_rate, rates_in_bodies
 from robolin.dynamics.diagonal.diagonal_tables import nu_to_velocity
 from robolin.dynamics.diagonal.diagonalize import root_of_D
 from robolin.dynamics.links.joint_friction import friction_loss
-from robolin.dynamics.links.link_motion import base_acceleration, velocities
+from robolin.dynamics.links.link_motion import Velocities, base_acceleration, velocities
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
@@ -55,7 +55,8 @@ def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[
     """
     qd = nu_to_velocity(chain, links, art, None, xi)
     tau, moving, a0 = chain.given("tau"), velocities(chain, links, qd), base_acceleration(chain)
-    rate, f0 = articulated_rates(chain, links, art, qd), outside_forces(chain, links)
+    rate = _rates(chain, links, art, moving, qd)
+    f0 = outside_forces(chain, links)
     push, Dd, z_plus = chain.scalars(), chain.scalars(), chain.sums(6)
     for k in chain.tip_to_base():
         V, H, M = moving.V[k], links.H[k], links.M[k]
@@ -71,4 +72,12 @@ def _pushes(chain: Chain, links: Links, art: Articulated, xi: Scalars) -> tuple[
         turned = articulated_times(rate[k], H)
         Dd[k] = dot(H, turned)
         push[k] = kappa + dot(turned, sub(V, scale(H, xi[k])))
+        if chain.groups:
+            push[k] = push[k] - own_rate(chain, art, moving.V, k)
     return push, Dd
+
+
+def _rates(chain: Chain, links: Links, art: Articulated, moving: Velocities, qd: Scalars) -> Slots:
+    if chain.groups:
+        return rates_in_bodies(chain, links, art, moving.V)
+    return articulated_rates(chain, links, art, qd)

@@ -25,6 +25,8 @@ from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articul
 
 # a pivot below this share of what it was before elimination is a direction the arm cannot move in
 LOST_RANK = 1e-10
+# no pivot grows in an elimination, so none ever keeps twice its size
+MORE_THAN_ALL = 2.0
 
 INVERSE, INERTIA = "operational_inertia_inverse", "operational_inertia"
 
@@ -51,7 +53,7 @@ def _least_share(chain: Chain) -> Scalar:
     joints = chain.cell((0.0,))
     for _ in chain.path_of(chain.tip.link):
         joints.value = (joints.value[0] + 1.0,)
-    return if_less(joints.value[0], 6.0, float("inf"), LOST_RANK)
+    return if_less(joints.value[0], 6.0, MORE_THAN_ALL, LOST_RANK)
 
 
 def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:

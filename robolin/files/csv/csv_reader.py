@@ -65,7 +65,7 @@ def csv_table(source: TableSource) -> TableFile:
         most_rows = partial(rows_at_most, source.path)
     digest = reader.digest if known is None else lambda: known.digest
     looks = (text.whole, text.moments)
-    return TableFile(text.names, text.blocks, size, most_rows, digest, *looks)
+    return TableFile(text.names, text.blocks, size, most_rows, digest, *looks, chooses=True)
 
 
 def _unknown() -> None:
@@ -193,7 +193,9 @@ class CsvText:
                 found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]
             )
         texts = lines_of(lines.data, self._file, lines.first)
-        read = table(list(records(texts, self._file, lines.first)), self.names, request, self._file)
+        found_records = list(records(texts, self._file, lines.first))
+        cut = lines.last and not lines.data.endswith((b"\n", b"\r"))
+        read = table(found_records, self.names, request, self._file, cut=cut)
         self._require_none(read, lines.last)
         place = _place(read.lines, self._file, rows)
         return TableBlock(read.values, place, lines.reached, read.whole)

@@ -69,38 +69,81 @@ def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]
 
 
 def table(
-    found: Sequence[Record], names: Sequence[str], request: ReadRequest, file: str
+    found: Sequence[Record],
+    names: Sequence[str],
+    request: ReadRequest,
+    file: str,
+    *,
+    cut: bool = False,
 ) -> CsvTable:
-    """The cells that are asked for as numbers."""
+    """The cells that are asked for as numbers.
+
+    cut: whether the last record ends where the file does, so that it may not be all there
+    """
     problems: list[RobolinError] = []
     values = np.full((len(found), len(request.indices)), _NO_NUMBER)
     whole = {i: np.zeros(len(found), np.int64) for i in request.whole}
     for row, (line, cells) in enumerate(found):
-        where = f"{file}:{line}"
-        if len(cells) != len(names):
-            message = f"{len(cells)} cells where the header has {len(names)}"
-            problems.append(RobolinError(message, where=where))
-            continue
-        for place, i in enumerate(request.indices):
-            value = number(cells[i])
-            if i in request.moments:
-                moment = moments_of([cells[i]], request.moments[i])
-                if moment is None:
-                    text = _complaint(cells[i], names[i], "a moment like those in other rows")
-                    problems.append(RobolinError(text, where=where))
-                else:
-                    values[row, place] = whole[i][row] = moment[0]
-            elif i in whole and (exactly := whole_number(cells[i])) is not None:
-                values[row, place] = whole[i][row] = exactly
-            elif i in whole:
-                problems.append(RobolinError(_not_whole(cells[i], names[i]), where=where))
-            elif value is not None and i in request.unrounded and is_rounded(cells[i], value):
-                problems.append(RobolinError(_mixed(cells[i], names[i]), where=where, hint=_ALIKE))
-            elif value is not None:
-                values[row, place] = value
-            elif not (request.gaps and _is_gap(cells[i])):
-                problems.append(RobolinError(_complaint(cells[i], names[i]), where=where))
+        own = list(_row_problems(cells, names, request, values[row], whole, row))
+        if own and cut and row == len(found) - 1 and len(cells) <= len(names):
+            own = _cut_off(own, cells, names, request, values[row])
+        problems += [RobolinError(m, where=f"{file}:{line}", hint=hint) for m, hint in own]
     return CsvTable(values, whole, [line for line, _ in found], problems)
+
+
+def _row_problems(
+    cells: Sequence[str],
+    names: Sequence[str],
+    request: ReadRequest,
+    values: Floats,
+    whole: Mapping[int, Integers],
+    row: int,
+) -> Iterator[tuple[str, str]]:
+    """What is wrong with one record, and what helps; the numbers in it are filled in."""
+    short = len(cells) < len(names)
+    if len(cells) != len(names):
+        yield f"{len(cells)} cells where the header has {len(names)}", ""
+    if len(cells) > len(names):
+        return
+    for place, i in enumerate(request.indices):
+        if short and i >= len(cells) - 1:
+            continue
+        value = number(cells[i])
+        if i in request.moments:
+            moment = moments_of([cells[i]], request.moments[i])
+            if moment is None:
+                yield _complaint(cells[i], names[i], "a moment like those in other rows"), ""
+            else:
+                values[place] = whole[i][row] = moment[0]
+        elif i in whole and (exactly := whole_number(cells[i])) is not None:
+            values[place] = whole[i][row] = exactly
+        elif i in whole:
+            yield _not_whole(cells[i], names[i]), ""
+        elif value is not None and i in request.unrounded and is_rounded(cells[i], value):
+            yield _mixed(cells[i], names[i]), _ALIKE
+        elif value is not None:
+            values[place] = value
+        elif not (request.gaps and _is_gap(cells[i])):
+            yield _complaint(cells[i], names[i]), ""
+
+
+def _cut_off(
+    problems: Sequence[tuple[str, str]],
+    cells: Sequence[str],
+    names: Sequence[str],
+    request: ReadRequest,
+    values: Floats,
+) -> list[tuple[str, str]]:
+    """The same for a record that is not all there: where gaps may be, all of it is one."""
+    times = {*request.whole, *request.unrounded}
+    complete = {i for i in times if i < len(cells) - 1}
+    if not request.gaps or not complete.issuperset(request.whole):
+        message = f"the last line is cut off: {problems[0][0]}"
+        return [(message, "remove it, or let --on-bad-row nan go on without it")]
+    for place, i in enumerate(request.indices):
+        if i not in complete:
+            values[place] = _NO_NUMBER
+    return []
 
 
 def number(cell: str) -> float | None:

@@ -53,6 +53,7 @@ def npz_table(source: TableSource) -> TableFile:
         size=rows,
         most_rows=lambda: rows,
         digest=source.digest,
+        chooses=True,
         # time alone is a vector, and nothing else has to stay whole
         whole=lambda i: names[i] == "time" and columns[i][0].holds_integers,
         moments=lambda i: columns[i][0].unit if names[i] == "time" else None,

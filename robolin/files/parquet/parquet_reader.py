@@ -52,7 +52,7 @@ def parquet_table(source: TableSource) -> TableFile:
         schema = lazy.collect_schema()
         rows: int = lazy.select(polars.len()).collect().item()
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-        raise _damaged(file) from error
+        raise damaged_parquet(file) from error
     names = schema.names()
     size = source.stream.seek(0, os.SEEK_END)
 
@@ -80,7 +80,7 @@ def parquet_table(source: TableSource) -> TableFile:
             yield block
         if first != wanted.stop:
             # where polars panics in a thread of its own, rows end as if there were no more
-            raise _damaged(file)
+            raise damaged_parquet(file)
 
     return TableFile(
         names,
@@ -88,6 +88,7 @@ def parquet_table(source: TableSource) -> TableFile:
         size=rows,
         most_rows=lambda: rows,
         digest=source.digest,
+        chooses=True,
         whole=lambda i: schema[names[i]].is_integer(),
         moments=lambda i: _unit(schema[names[i]]),
     )
@@ -127,7 +128,7 @@ def _frames(lazy: LazyFrame, rows: int, file: str) -> Iterator[DataFrame]:
     try:
         yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-        raise _damaged(file) from error
+        raise damaged_parquet(file) from error
 
 
 def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -> None:
@@ -152,7 +153,7 @@ def _footer_errors(file: str) -> Iterator[None]:
     try:
         yield
     except FooterError as error:
-        raise _damaged(file) from error
+        raise damaged_parquet(file) from error
 
 
 def _require_numbers(schema: Schema, chosen: Sequence[str], file: str) -> None:
@@ -175,7 +176,8 @@ def _require_float64(schema: Schema, exact: Sequence[str], file: str) -> None:
             raise RobolinError(message, where=file, hint=hint)
 
 
-def _damaged(file: str) -> RobolinError:
+def damaged_parquet(file: str) -> RobolinError:
+    """What is said of a file that polars cannot read."""
     return RobolinError(
         "not a Parquet file, or a damaged one", where=file, hint="write it again, or use CSV or NPZ"
     )

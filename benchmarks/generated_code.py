@@ -1,0 +1,103 @@
+"""Generated C beside Pinocchio's C++: one state after the other, in one program, in turns.
+
+Pinocchio is the library that its Python package brings along, headers included; Eigen's headers
+come with CasADi.  Both sides are compiled for any x86-64 or AArch64, as that library is.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import robolin
+from benchmarks.peers import installed
+from benchmarks.subjects import Subject, panda
+from benchmarks.timing import Effort, progress
+
+VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
+
+_PROGRAM = Path(__file__).with_suffix(".cpp")
+_EIGEN = Path("include", "eigen3")
+# what Pinocchio tells everyone who builds with it
+_DEFINED = (
+    "PINOCCHIO",
+    "PINOCCHIO_ENABLE_TEMPLATE_INSTANTIATION",
+    "BOOST_MPL_LIMIT_LIST_SIZE=30",
+    "BOOST_MPL_LIMIT_VECTOR_SIZE=30",
+    "BOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
+    "BOOST_FUSION_INVOKE_MAX_ARITY=12",
+)
+
+
+def measured(effort: Effort) -> dict[str, Any]:
+    """ns for one state of the Panda, by generated C and by Pinocchio's C++ where it can be built.
+
+    Building takes some minutes, so a quick look leaves Pinocchio out.
+    """
+    subject = panda()
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        robolin.generate(subject.arm, VERBS, folder / "made", prefix="panda", states=1)
+        flags = [] if effort.quick else _pinocchio(subject, folder)
+        progress(f"{subject.title}: compiling generated C{' and Pinocchio' if flags else ''}")
+        c = ("-std=c99", "-O2", "-ffp-contract=off", "-c", "made/panda.c", "-o", "panda.o")
+        _run(folder, "gcc", *c)
+        own = ("-std=c++17", "-O2", "-DNDEBUG", "-Imade", str(_PROGRAM), "panda.o", "-o", "turns")
+        _run(folder, "g++", *own, *flags)
+        said = _run(folder, "./turns", "model.txt")
+    return {"arm": subject.title, "verbs": dict(map(_figures, said.splitlines()))}
+
+
+def _figures(line: str) -> tuple[str, dict[str, float]]:
+    verb, own, other = line.split()
+    figures = {"C ns": float(own)}
+    if float(other) > 1.0:
+        figures |= {"Pinocchio ns": float(other), "ratio": float(own) / float(other)}
+    return verb, figures
+
+
+def _pinocchio(subject: Subject, folder: Path) -> list[str]:
+    """Flags to build with Pinocchio, its model written down for it; none where it is absent."""
+    prefix, eigen = _prefix(), _eigen()
+    peer = installed(subject).get("Pinocchio")
+    if peer is None or prefix is None or eigen is None:
+        progress("Pinocchio's library or its headers are not there: it is left out")
+        return []
+    model = peer.model
+    rows = [
+        [*place.rotation.ravel(), *place.translation, body.mass, *body.lever, *body.inertia.ravel()]
+        for place, body in zip(model.jointPlacements[1:], model.inertias[1:], strict=True)
+    ]
+    np.savetxt(folder / "model.txt", rows, fmt="%.17g")
+    library = prefix / "lib"
+    return [
+        *(f"-D{each}" for each in _DEFINED),
+        *(part for each in (prefix / "include", eigen) for part in ("-isystem", str(each))),
+        *(f"-L{library}", f"-Wl,-rpath,{library}", "-lpinocchio_default"),
+    ]
+
+
+def _prefix() -> Path | None:
+    """Where the package keeps its library and headers."""
+    found = find_spec("pinocchio")
+    above = Path(found.origin).parents if found and found.origin else ()
+    return next((each for each in above if (each / "include" / "pinocchio").is_dir()), None)
+
+
+def _eigen() -> Path | None:
+    found = find_spec("casadi")
+    packages = [Path(found.origin).parent] if found and found.origin else []
+    places = [each / _EIGEN for each in (*packages, Path("/usr"), Path("/usr/local"))]
+    return next((each for each in places if (each / "Eigen" / "Core").is_file()), None)
+
+
+def _run(folder: Path, *command: str) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command[:2])} … failed:\n{done.stderr[-2000:]}")
+    return done.stdout

@@ -1,0 +1,172 @@
+"""robolin report: a page about one arm or two that opens in any browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.answering.inquiry import ArmSource, arm_source
+from robolin.answering.verbs import VERBS
+from robolin.cli.flags.flag import (
+    METHOD,
+    OUTPUT,
+    RobotFile,
+    VerbCommand,
+    bundled,
+    flag,
+    given_options,
+)
+from robolin.cli.flags.model_flags import MODEL_PARAMS, file_name
+from robolin.cli.flags.state_flags import state_flags
+from robolin.cli.messages import say
+from robolin.errors import UsageError
+
+if TYPE_CHECKING:
+    from robolin.answering.given_states import States
+    from robolin.report.reported_arm import ReportedArm, ReportOptions
+
+_VERB = VERBS["report"]
+
+_FLAGS = [
+    RobotFile(["subjects"], nargs=-1, required=True, metavar="ARM [ARM]"),
+    *MODEL_PARAMS[1:],
+    *state_flags(_VERB, "", {}),
+    flag(
+        "--verify-states",
+        section=METHOD,
+        type=click.IntRange(0),
+        default=2,
+        show_default=True,
+        metavar="N",
+        help="States in which to check robolin's answers, as `robolin verify` does; 0 for none.",
+    ),
+    flag(
+        "-o",
+        "--output",
+        "path",
+        section=OUTPUT,
+        default="report.html",
+        show_default=True,
+        metavar="FILE",
+        help="The page to write: .html.",
+    ),
+    flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
+]
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """Which arms or stored results, which states, and where the page goes.
+
+    sources: the arms; none where stored results are shown
+    """
+
+    subjects: tuple[str, ...]
+    sources: tuple[ArmSource, ...]
+    states: States
+    verify_states: int
+    path: str
+    quiet: bool
+
+    @property
+    def stored(self) -> bool:
+        """Whether the page is about stored results."""
+        return not self.sources
+
+    def notify(self, kind: str, text: str) -> None:
+        """Say a note or a warning, unless asked to be quiet."""
+        if not self.quiet and kind != "summary":
+            say(kind, text)
+
+
+def _request(
+    subjects: tuple[str, ...], verify_states: int, path: str, quiet: bool, **_: Any
+) -> ReportRequest:
+    from robolin.answering.given_states import States
+
+    if len(subjects) > 2:
+        hint = "one arm or stored result, or two side by side"
+        raise UsageError(f"{len(subjects)} are too many", where="robolin report", hint=hint)
+    if PurePath(file_name(path)).suffix.lower() not in (".html", ".htm"):
+        raise UsageError("the page is written to .html", where=path, hint="-o report.html")
+    options = given_options(click.get_current_context())
+    if _are_results(subjects, options):
+        return ReportRequest(subjects, (), States(), verify_states, path, quiet)
+    sources = tuple(arm_source(file_name(each), options, _VERB) for each in subjects)
+    given = {
+        label.replace("-", "_"): value
+        for label, value in options.items()
+        if label in _VERB.states or label in _VERB.states_from
+    }
+    return ReportRequest(subjects, sources, States(**given), verify_states, path, quiet)
+
+
+def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:
+    """Whether these are stored results, which neither go with arms nor take options of one."""
+    from robolin.files.formats import FORMATS, format_named
+
+    stored = [format_named(file_name(each)) in FORMATS for each in subjects]
+    if any(stored) and not all(stored):
+        hint = "two arms, or two stored results"
+        raise UsageError("an arm and a stored result", where="robolin report", hint=hint)
+    if any(stored) and options:
+        hint = "a stored result has its states and its model already"
+        raise UsageError("has no effect here", where=f"--{next(iter(options))}", hint=hint)
+    return any(stored)
+
+
+@click.command("report", cls=VerbCommand)
+@bundled("request", _FLAGS, _request)
+def command(request: ReportRequest) -> None:
+    """A page about arms and a motion that opens in any browser.
+
+    One file that loads nothing: the arm to turn and move, torques against limits, the condition
+    of the mass matrix, poles and the linear model along the motion, the contract, what validate
+    found and what verify says.  Of two arms, also what differs and what that does to the torques.
+    ARM may be a stored result instead, or two of them.
+
+    \b
+    Example:
+      robolin report panda --trajectory motion.csv -o panda.html
+      robolin report arm.urdf arm-new.urdf --trajectory motion.csv -o changes.html
+      robolin report before.npz after.npz -o results.html
+    """
+    from robolin.files.atomic import replacing, require_writable
+
+    require_writable(Path(request.path))
+    with replacing(request.path) as stream:
+        page = _page_of_results(request) if request.stored else _page_of_arms(request)
+        stream.write(page.encode())
+
+
+def _page_of_results(request: ReportRequest) -> str:
+    from robolin.report.reported_result import reported_result
+    from robolin.report.result_page import compared_files, result_page
+
+    results = [reported_result(PurePath(path).name, path) for path in request.subjects]
+    pair = len(request.subjects) == 2
+    return result_page(results, compared_files(*request.subjects) if pair else None)
+
+
+def _page_of_arms(request: ReportRequest) -> str:
+    from robolin.report.report_page import report_page
+    from robolin.report.reported_arm import ReportOptions
+
+    options = ReportOptions(request.states, request.verify_states, request.notify)
+    arms = [
+        _reported(*each, options) for each in zip(request.subjects, request.sources, strict=True)
+    ]
+    return report_page(arms)
+
+
+def _reported(name: str, source: ArmSource, options: ReportOptions) -> ReportedArm:
+    from robolin.description.validate.validate import validate
+    from robolin.report.reported_arm import reported_arm
+
+    reading = source.reading()
+    arm = source.arm(reading)
+    return reported_arm(PurePath(name).name, arm, validate(reading), options)

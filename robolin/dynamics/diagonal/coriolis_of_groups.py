@@ -1,0 +1,48 @@
+"""Coriolis forces of diagonalized dynamics where joints have several freedoms, O(n)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, Scalars
+from robolin.algebra.inertias import articulated_times, rigid_times
+from robolin.algebra.vectors import add, dot, force_cross, scale, sub
+from robolin.dynamics.diagonal.diagonal_rates import own_rate, rates_in_bodies
+from robolin.dynamics.links.link_motion import velocities
+from robolin.dynamics.links.link_poses import Links
+from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
+
+
+class CoriolisOfGroups(NamedTuple):
+    """C(q, ξ), and Ḋ, half of which times ξ is the difference to D^½ C(q, ν)."""
+
+    coriolis: Scalars
+    Dd: Scalars
+
+
+def coriolis_of_groups(
+    chain: Chain, links: Links, art: Articulated, xi: Scalars, qd: Scalars
+) -> CoriolisOfGroups:
+    """Forward dynamics of q̇ alone, less what its gains change by; W moves the joint's body.
+
+    z(k) = z⁺(k-1) + S[V] M V + P Ḣ* q̇                      z⁺(k) = z - G H z
+    C(k) = H z - H λ̇ (V - H* ξ) + D G* (W x V(k+1))         Ḋ = H λ̇ H*
+    """
+    moving = velocities(chain, links, qd)
+    rate = rates_in_bodies(chain, links, art, moving.V)
+    felt, z_plus = CoriolisOfGroups(chain.scalars(), chain.scalars()), chain.sums(6)
+    for k in chain.tip_to_base():
+        V, H = moving.V[k], links.H[k]
+
+        # what the motion weighs on link k once the hinges outboard are free
+        gyro = force_cross(V, rigid_times(links.M[k], V))
+        z = add(add(z_plus[k], gyro), articulated_times(art.P[k], scale(moving.Hd[k], qd[k])))
+        along = dot(H, z)
+        z_plus.hand_inboard(k, sub(z, scale(art.G[k], along)))
+
+        # and what the hinge's own gain G changes by
+        turned = articulated_times(rate[k], H)
+        changed = dot(turned, sub(V, scale(H, xi[k])))
+        felt.Dd[k] = dot(H, turned)
+        felt.coriolis[k] = along - changed + own_rate(chain, art, moving.V, k)
+    return felt

@@ -1,0 +1,160 @@
+"""How torques change where joints sit elsewhere, and links elsewhere on their joints, O(n²)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, LinkNumber, Slots
+from robolin.algebra.inertias import (
+    gyroscopic,
+    gyroscopic_times,
+    gyroscopic_transpose_times,
+    rigid_times,
+)
+from robolin.algebra.scalar import Vector
+from robolin.algebra.vectors import (
+    ZERO3,
+    add,
+    angular,
+    cross,
+    dot,
+    force_cross,
+    motion_cross,
+    rotate,
+    rotate_rotation,
+    twice,
+)
+from robolin.dynamics.links.link_motion import Motion, motion
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.loads import excess_turn, outside_forces, with_outside
+
+# the columns of a link: its joint turned, slid on the link inboard; itself on its joint likewise
+JOINT, BODY = 0, 6
+
+
+def geometry_derivative(chain: Chain) -> None:
+    """∂τ/∂(placements): a placement is the coordinate of a hinge T that stays where it is.
+
+    So its column of B_D is as in Algorithm 2, with the rates of an axis that its carrier p takes
+    along: k + 1 for the joint of link k, k itself for the link on its joint.
+
+        Ṫ = V(p) x T                            T̈ = a(p) x T + V(p) x Ṫ
+        ∂τ(j) = H(j) [R(k) T̈ + 2 R̂(k) Ṫ + S[T] f(k)]        hinges j inboard of the placement
+        ∂τ(j) = [R(j) H*(j)]* T̈ + [2 R̂(j)* H*(j)]* Ṫ         hinges j outboard, which it moves
+    """
+    links, qd, qdd = place_links(chain), chain.given("qd"), chain.given("qdd")
+    moving = motion(chain, links, qd, qdd)
+    felt = _felt(chain, links, moving)
+
+    for k in chain.tip_to_base():
+        up = chain.inboard(k)
+        E, t = chain.placement(k)
+        axes, place = rotate_rotation(links.R[up], E), add(links.p[up], rotate(links.R[up], t))
+        of_joint = [_carried(moving, up, T) for T in _twists(axes, place)]
+        of_body = [_carried(moving, k, T) for T in _twists(links.R[k], links.p[k])]
+
+        # the joint of link k itself is moved by its own placement, but not by the link's on it
+        _feel_inboard(chain, links, felt, k, JOINT, of_joint, chain.inboard_of(k))
+        _move_along(chain, felt, k, JOINT, of_joint, chain.subtree_of(k))
+        _feel_inboard(chain, links, felt, k, BODY, of_body, chain.path_of(k))
+        _move_along(chain, felt, k, BODY, of_body, chain.outboard_of(k))
+    _loads_that_do_not_turn(chain, links)
+
+
+class Felt(NamedTuple):
+    """R (10), 2 R̂ (12) and f (6) of what each link carries, X = R H* (6) and X̂ = 2 R̂* H* (3)."""
+
+    R: Slots
+    Rhat: Slots
+    f: Slots
+    X: Slots
+    Xhat: Slots
+
+
+def _felt(chain: Chain, links: Links, moving: Motion) -> Felt:
+    """What composite bodies weigh and transmit, from the tip inward."""
+    felt = Felt(*(chain.slots(size) for size in (10, 12, 6, 6, 3)))
+    R, Rhat, f = chain.sums(10), chain.sums(12), chain.sums(6)
+    f0 = outside_forces(chain, links)
+    for k in chain.tip_to_base():
+        H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]
+        Mhat = gyroscopic(M, V)
+        own = add(rigid_times(M, alpha), gyroscopic_times(Mhat, angular(V)))
+        felt.R[k], felt.Rhat[k] = add(R[k], M), add(Rhat[k], Mhat)
+        felt.f[k] = add(f[k], with_outside(f0, k, own))
+        felt.X[k] = rigid_times(felt.R[k], H)
+        felt.Xhat[k] = twice(gyroscopic_transpose_times(felt.Rhat[k], H))
+        for sums, slots in ((R, felt.R), (Rhat, felt.Rhat), (f, felt.f)):
+            sums.hand_inboard(k, slots[k])
+    return felt
+
+
+class Carried(NamedTuple):
+    """A unit change of a placement as a twist T, and its rates Ṫ and T̈ (6 each)."""
+
+    T: Vector
+    Td: Vector
+    Tdd: Vector
+
+
+def _twists(R: Vector, p: Vector) -> list[Vector]:
+    """Turns about the axes of a frame, then slides along them."""
+    axes = (R[0::3], R[1::3], R[2::3])
+    return [*(h + cross(p, h) for h in axes), *(ZERO3 + h for h in axes)]
+
+
+def _carried(moving: Motion, p: LinkNumber, T: Vector) -> Carried:
+    V, Td = moving.V[p], motion_cross(moving.V[p], T)
+    return Carried(T, Td, add(motion_cross(moving.alpha[p], T), motion_cross(V, Td)))
+
+
+def _feel_inboard(
+    chain: Chain,
+    links: Links,
+    felt: Felt,
+    k: LinkNumber,
+    first: int,
+    changes: list[Carried],
+    hinges: Iterable[LinkNumber],
+) -> None:
+    """H(j) [R T̈ + 2 R̂ Ṫ + S[T] f] for hinges that stay."""
+    forces = []
+    for T, Td, Tdd in changes:
+        gyro = gyroscopic_times(felt.Rhat[k], twice(angular(Td)))
+        forces.append(add(add(rigid_times(felt.R[k], Tdd), gyro), force_cross(T, felt.f[k])))
+    for j in hinges:
+        for i, force in enumerate(forces, start=first):
+            chain.out("dtau_dgeometry", (j, k, i), dot(links.H[j], force))
+
+
+def _move_along(
+    chain: Chain,
+    felt: Felt,
+    k: LinkNumber,
+    first: int,
+    changes: list[Carried],
+    hinges: Iterable[LinkNumber],
+) -> None:
+    """X(j)* T̈ + X̂(j)* Ṫ for hinges that go along."""
+    for j in hinges:
+        for i, (_, Td, Tdd) in enumerate(changes, start=first):
+            entry = dot(felt.X[j], Tdd) + dot(felt.Xhat[j], angular(Td))
+            chain.out("dtau_dgeometry", (j, k, i), entry)
+
+
+def _loads_that_do_not_turn(chain: Chain, links: Links) -> None:
+    """Take back what loads were turned too much, as linearizations do."""
+    derivative = chain.result("dtau_dgeometry")
+    for load in chain.loads:
+        if load.model == "follower":
+            continue
+        for k in chain.path_of(load.link):
+            up = chain.inboard(k)
+            E, t = chain.placement(k)
+            axes, place = rotate_rotation(links.R[up], E), add(links.p[up], rotate(links.R[up], t))
+            twists = [*_twists(axes, place), *_twists(links.R[k], links.p[k])]
+            for i, T in enumerate(twists):
+                excess = excess_turn(load, links, T)
+                for j in chain.path_of(load.link):
+                    derivative.add((j, k, i), -dot(links.H[j], excess))

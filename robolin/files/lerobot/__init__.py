@@ -1,0 +1,1 @@
+"""Datasets of LeRobot: Parquet files beside a page that describes them."""

@@ -1,0 +1,1 @@
+"""Recordings of ROS: bags of both generations, and MCAP files."""

@@ -1,0 +1,128 @@
+"""What is drawn of an arm: bones from joint to joint, axes, centres of mass and boxes.
+
+The page moves these by itself, so it is told where every joint sits and how it moves; the numbers
+are those of the `Arm`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.arm_parts import HERE, ORIGIN, Joint, Pose, Vector3
+from robolin.arrays import Floats
+from robolin.geometry.rotations import compose, rotation_about
+from robolin.report.equivalent_box import equivalent_box
+from robolin.report.page_markup import shown_name
+
+
+def link_poses(arm: Arm, q: Floats) -> list[Pose]:
+    """Where every link is at positions (n,), base to tip, in the root's axes."""
+    poses: list[Pose] = []
+    for i, link in enumerate(arm.links):
+        parent = place_of(arm, link.parent)
+        inboard = HERE if parent < 0 else poses[parent]
+        seat = compose(inboard, link.joint.pose)
+        poses.append(compose(seat, _moved(link.joint, _position(arm, i, q))))
+    return poses
+
+
+def shape(arm: Arm) -> dict[str, Any]:
+    """What a page needs to draw the arm in any pose."""
+    return {
+        "base": _bones(arm, arm.base),
+        "size": _size(arm),
+        "view": upright(arm).ravel().tolist(),
+        "links": [_link(arm, i) for i in range(len(arm.links))],
+    }
+
+
+def upright(arm: Arm) -> Floats:
+    """Axes (3, 3) to look at the arm along, as rows: towards the viewer, right, and up.
+
+    Up is against gravity, and z comes towards the viewer where it is not that itself.
+    """
+    pull = np.array(arm.gravity)
+    size = float(np.linalg.norm(pull))
+    up = -pull / size if size else np.array([0.0, 0.0, 1.0])
+    near = np.array([0.0, 0.0, 1.0]) - up[2] * up
+    if np.linalg.norm(near) < 1e-6:
+        near = np.array([1.0, 0.0, 0.0]) - up[0] * up
+    near = near / np.linalg.norm(near)
+    return np.array([near, np.cross(up, near), up])
+
+
+def bones(arm: Arm, index: int) -> list[Vector3]:
+    """Where the bones of a link lead to, in its own axes; -1 is the base."""
+    return _bones(arm, arm.base if index < 0 else len(arm.links) - index)
+
+
+def place_of(arm: Arm, number: int) -> int:
+    """The place from base to tip of a link that is counted from the tip; -1 for the base."""
+    return len(arm.links) - number
+
+
+def _position(arm: Arm, index: int, q: Floats) -> float:
+    mimic = arm.links[index].joint.mimic
+    value = float(q[arm.coordinates[len(arm.links) - 1 - index]])
+    return mimic.ratio * value + mimic.offset if mimic else value
+
+
+def _moved(joint: Joint, value: float) -> Pose:
+    """How a joint at this position turns or shifts its link."""
+    if joint.turns:
+        return Pose(rotation_about(joint.axis, value))
+    x, y, z = joint.axis
+    return Pose(translation=(value * x, value * y, value * z))
+
+
+def _bones(arm: Arm, number: int) -> list[Vector3]:
+    """To every joint that sits on a link; where none does, to its frames, or to its centre."""
+    ends = [link.joint.pose.translation for link in arm.links if link.parent == number]
+    if number in arm.stand_ins or (number == arm.base and ends):
+        return ends
+    frames = [f.pose.translation for f in arm.frames.values() if f.link == number]
+    far = max(frames, key=lambda p: sum(x * x for x in p), default=ORIGIN)
+    if not ends and any(far):
+        ends = [far]
+    if not ends and number != arm.base:
+        ends = [arm.link(number).inertia.com]
+    return ends
+
+
+def _link(arm: Arm, index: int) -> dict[str, Any]:
+    link = arm.links[index]
+    joint, body = link.joint, link.inertia
+    mimic, box = joint.mimic, equivalent_box(body)
+    return {
+        "name": shown_name(link.name),
+        "joint": shown_name(joint.name),
+        "parent": place_of(arm, link.parent),
+        "place": arm.coordinates[len(arm.links) - 1 - index],
+        "ratio": mimic.ratio if mimic else 1.0,
+        "offset": mimic.offset if mimic else 0.0,
+        "turns": joint.turns,
+        "rotation": list(joint.pose.rotation),
+        "translation": list(joint.pose.translation),
+        "axis": list(joint.axis),
+        "bones": bones(arm, index),
+        "mass": body.mass,
+        "com": list(body.com),
+        "box": None
+        if box is None
+        else {"half": box.half.tolist(), "axes": box.axes.ravel().tolist()},
+    }
+
+
+def _size(arm: Arm) -> float:
+    """How far the arm reaches at the most, slides aside, to fit it into a picture."""
+    reach: dict[int, float] = {}
+    longest = 0.0
+    for i, link in enumerate(arm.links):
+        start = reach.get(place_of(arm, link.parent), 0.0)
+        reach[i] = start + float(np.linalg.norm(link.joint.pose.translation))
+        tips = [float(np.linalg.norm(end)) for end in bones(arm, i)]
+        longest = max(longest, reach[i] + max(tips, default=0.0))
+    return longest or 1.0

@@ -1,0 +1,114 @@
+"""The part of a page about the linear model: poles along the motion, matrices at an instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from robolin.control.poles import UNSTABLE
+from robolin.errors import RobolinError
+from robolin.report.page_figures import PageFigures
+from robolin.report.page_files import filled
+from robolin.report.page_markup import (
+    PageTable,
+    figure,
+    markup,
+    paragraph,
+    shown_name,
+    table,
+)
+from robolin.report.reported_arm import ReportedArm
+from robolin.report.reported_model import ReportedModel, states_of
+from robolin.report.reported_motion import ReportedMotion
+
+# a matrix with more states than this does not fit a page that has no program
+MOST_STATES = 24
+
+
+def model_section(arms: Sequence[ReportedArm], figures: PageFigures) -> tuple[str, list[Any]]:
+    """The models of all arms, and what the program needs of each."""
+    parts, told = [], []
+    for each in arms:
+        if isinstance(each.model, RobolinError) or isinstance(each.motion, RobolinError):
+            parts.append(markup(paragraph(f"{shown_name(each.name)}: no linear model here.")))
+            continue
+        told.append(_numbers(each.model, each.motion, figures))
+        parts.append(_part(each.name, each.model, each.motion, figures, told))
+    return "\n".join(parts), told
+
+
+def _numbers(model: ReportedModel, motion: ReportedMotion, figures: PageFigures) -> dict[str, Any]:
+    """Times, poles and matrices, each array by its place on the page."""
+    matrices, numbers = states_of(model), figures.numbers
+    return {
+        "times": numbers.add(motion.time[model.rows]),
+        "chosen": numbers.add(motion.time[model.rows[model.chosen]]),
+        "real": numbers.add(model.poles.real),
+        "imaginary": numbers.add(model.poles.imag),
+        "poles": model.poles.shape[-1],
+        "matrices": numbers.add(matrices),
+        "states": matrices.shape[-2],
+        "columns": matrices.shape[-1],
+    }
+
+
+def _part(
+    name: str,
+    model: ReportedModel,
+    motion: ReportedMotion,
+    figures: PageFigures,
+    told: list[Any],
+) -> str:
+    own = told[-1]
+    figures.told.append(
+        {
+            "x": own["times"],
+            "repeat": own["poles"],
+            "series": [{"label": "real part", "y": own["real"]}],
+            "points": True,
+            "unit": "1/s",
+        }
+    )
+    caption = f"Real parts of all poles at {len(model.rows)} of {motion.rows} rows."
+    return filled(
+        "model.html",
+        number=str(len(told) - 1),
+        name=escape(shown_name(name)),
+        summary=markup(paragraph(_summary(model))),
+        figure=str(len(figures.told) - 1),
+        caption=caption,
+        told=f"Matrices at the first of {len(model.chosen)} instants on this page.",
+        matrices=_matrices(model),
+    )
+
+
+def _summary(model: ReportedModel) -> str:
+    growing = (model.stability == UNSTABLE).sum(axis=-1)
+    fastest = float(model.poles.real.max())
+    most = int(growing.max())
+    if not most:
+        return f"No pole grows at any instant looked at; the largest real part is {fastest:.4g}/s."
+    return (
+        f"Up to {most} of {model.poles.shape[-1]} poles grow, in {int((growing > 0).sum())} of "
+        f"{len(growing)} instants; the fastest at {fastest:.4g}/s."
+    )
+
+
+def _matrices(model: ReportedModel) -> str:
+    """A and B of the first instant; the program puts those of others in their place."""
+    system = model.model
+    if len(system.states) > MOST_STATES:
+        told = f"A and B have {len(system.states)} rows: `robolin state-space` writes them."
+        return markup(paragraph(told))
+    columns = [*system.states, *system.inputs]
+    header = ("d/dt of", *map(shown_name, columns))
+    first = np.concatenate([system.A[0], system.B[0]], axis=-1)
+    rows = [
+        (shown_name(state), *map(figure, map(float, row)))
+        for state, row in zip(system.states, first, strict=True)
+    ]
+    title = "A and B: change of each state per change of states and torques"
+    return markup(table(PageTable(title, header, rows, frozenset(header[1:]), "model")))

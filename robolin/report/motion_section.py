@@ -1,0 +1,131 @@
+"""The part of a page about the motion: margins, the chosen instant, torques and condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from xml.etree.ElementTree import Element
+
+from robolin.analysis.limits import Margin
+from robolin.arm_parts import Joint
+from robolin.errors import RobolinError
+from robolin.report.page_figures import PageFigures, curve_figure
+from robolin.report.page_markup import (
+    PageTable,
+    element,
+    figure,
+    markup,
+    paragraph,
+    shown_name,
+    table,
+)
+from robolin.report.reported_arm import ReportedArm
+from robolin.report.reported_motion import ReportedMotion
+
+_MARGIN = ("joint", "quantity", "row", "value", "limit", "margin", "unit", "margin %", "")
+
+
+def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
+    """Everything about the motion; arms whose torques are not known say why."""
+    parts: list[Element] = []
+    known = [each for each in arms if not isinstance(each.motion, RobolinError)]
+    for each in arms:
+        if isinstance(each.motion, RobolinError):
+            parts.append(paragraph(f"{shown_name(each.name)}: {shown_name(each.motion.message)}"))
+    several = len(arms) > 1
+    tables = [
+        element("div", *_tables(each, number, several))
+        for number, each in enumerate(arms)
+        if each in known
+    ]
+    parts.append(element("div", *tables, class_="side"))
+    curves = list(_torques(known, figures)) + list(_conditions(known, figures))
+    if curves:
+        parts.append(element("div", *curves, class_="plots"))
+    return markup(*parts)
+
+
+def _motion_of(told: ReportedArm) -> ReportedMotion:
+    assert not isinstance(told.motion, RobolinError), "only arms with torques come here"
+    return told.motion
+
+
+def _tables(told: ReportedArm, number: int, several: bool) -> list[Element]:
+    motion, arm = _motion_of(told), told.arm
+    of = f" of {shown_name(told.name)}" if several else ""
+    shown: list[Element] = []
+    if motion.margins.margins:
+        rows = [_margin(each) for each in motion.margins.margins]
+        worst = sum(each.exceeded for each in motion.margins.margins)
+        verdict = f"{worst} beyond a limit" if worst else "within all limits"
+        shown.append(paragraph(f"{verdict.capitalize()}.", "bad" if worst else "good"))
+        numbers = frozenset(_MARGIN[2:6]) | {"margin %"}
+        title = f"Where each joint{of} is nearest to its limits"
+        shown.append(table(PageTable(title, _MARGIN, rows, numbers, "margins")))
+    header = ("joint", "position", "velocity", "torque", "limit")
+    values = (motion.values[name][0] for name in ("q", "qd", "tau"))
+    now = [
+        (shown_name(joint.name), *map(figure, map(float, row)), figure(joint.limits.effort))
+        for joint, *row in zip(arm.joints, *values, strict=True)
+    ]
+    title = f"The chosen instant{of}, in SI units"
+    shown.append(table(PageTable(title, header, now, frozenset(header[1:]), f"instant-{number}")))
+    return shown
+
+
+def _margin(margin: Margin) -> tuple[str, ...]:
+    return (
+        shown_name(margin.joint),
+        margin.quantity,
+        str(margin.row + 1),
+        *map(figure, (margin.value, margin.limit, margin.margin)),
+        margin.unit,
+        "" if margin.share is None else f"{100.0 * margin.share:.1f}",
+        "beyond" if margin.exceeded else "",
+    )
+
+
+def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
+    """One figure per joint with the torques of every arm that has it, and its limits."""
+    if not arms or _motion_of(arms[0]).rows < 2:
+        return
+    motion = _motion_of(arms[0])
+    for place, joint in enumerate(arms[0].arm.joints):
+        curves = {_label(arms, 0): motion.values["tau"][:, place]}
+        for i, other in enumerate(arms[1:], start=1):
+            if joint.name in other.arm.joint_names:
+                column = other.arm.joint_names.index(joint.name)
+                curves[_label(arms, i)] = _motion_of(other).values["tau"][:, column]
+        limits = _efforts(arms, joint.name)
+        caption: list[Element | str] = [
+            element("bdi", shown_name(joint.name)),
+            f": torque in {_unit(joint)}; ",
+        ]
+        yield curve_figure(motion.time, curves, caption, figures, unit=_unit(joint), limits=limits)
+
+
+def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
+    """cond(𝓜) of all arms in one figure."""
+    if not arms or _motion_of(arms[0]).rows < 2:
+        return
+    curves = {_label(arms, i): _motion_of(each).condition for i, each in enumerate(arms)}
+    caption: list[Element | str] = ["Condition of the mass matrix; "]
+    yield curve_figure(_motion_of(arms[0]).time, curves, caption, figures, unit="1", log=True)
+
+
+def _efforts(arms: Sequence[ReportedArm], name: str) -> list[float]:
+    """The limits of a joint's torque in both directions, those of all arms."""
+    found = {
+        joint.limits.effort
+        for each in arms
+        for joint in each.arm.joints
+        if joint.name == name and joint.limits.effort is not None
+    }
+    return sorted({-effort for effort in found} | found)
+
+
+def _label(arms: Sequence[ReportedArm], number: int) -> str:
+    return "value" if len(arms) == 1 else ("first", "second")[number]
+
+
+def _unit(joint: Joint) -> str:
+    return "N·m" if joint.turns else "N"

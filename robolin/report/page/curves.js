@@ -1,0 +1,106 @@
+// Curves over time by uPlot, made when they come into view; one cursor for all of them.
+
+const LINE_NAMES = ["first", "second"];
+
+// every time as often as there are numbers at it
+function repeated(times, count) {
+  if (count === 1) return times;
+  const found = new Float32Array(times.length * count);
+  times.forEach((time, i) => found.fill(time, i * count, (i + 1) * count));
+  return found;
+}
+
+// what is no number is a gap
+function withGaps(values) {
+  return values.some(Number.isNaN) ? Array.from(values, (x) => (Number.isNaN(x) ? null : x)) : values;
+}
+
+class Curves {
+  constructor(data, arrays, onPick) {
+    this.data = data;
+    this.arrays = arrays;
+    this.onPick = onPick;
+    this.made = new Map();
+    this.time = null;
+    this.watcher = new IntersectionObserver((entries) => {
+      for (const entry of entries) if (entry.isIntersecting) this.make(entry.target);
+    }, { rootMargin: "200px" });
+    this.resizer = new ResizeObserver((entries) => {
+      for (const entry of entries) {
+        const plot = this.made.get(entry.target.closest("[data-figure]"));
+        const width = Math.floor(entry.contentRect.width);
+        if (plot && width > 50 && width !== plot.width) plot.setSize({ width, height: plot.height });
+      }
+    });
+    for (const figure of document.querySelectorAll("[data-figure]")) this.watcher.observe(figure);
+  }
+
+  makeAll() {
+    for (const figure of document.querySelectorAll("[data-figure]")) this.make(figure);
+  }
+
+  // colours of another scheme need new plots
+  remake() {
+    const figures = [...this.made.keys()];
+    for (const plot of this.made.values()) plot.destroy();
+    this.made.clear();
+    for (const figure of figures) this.make(figure);
+  }
+
+  make(figure) {
+    if (this.made.has(figure)) return;
+    this.watcher.unobserve(figure);
+    const told = this.data.figures[Number(figure.dataset.figure)];
+    const place = figure.querySelector(".curves");
+    const x = repeated(this.arrays(told.x), told.repeat || 1);
+    const columns = [x, ...told.series.map((series) => withGaps(this.arrays(series.y)))];
+    const limits = (told.limits || []).filter((limit) => limit !== null);
+    for (const limit of limits) columns.push(new Float32Array(x.length).fill(limit));
+    const plot = new uPlot(this.options(told, limits, place), columns, place);
+    this.made.set(figure, plot);
+    this.resizer.observe(place);
+    plot.over.addEventListener("click", () => {
+      const index = plot.cursor.idx;
+      if (index !== null && index !== undefined) this.onPick(columns[0][index]);
+    });
+  }
+
+  options(told, limits, place) {
+    const colors = getComputedStyle(document.documentElement);
+    const color = (name) => colors.getPropertyValue(`--${name}`).trim();
+    const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 0.5 }, ticks: { stroke: color("line") } };
+    const number = (u, v) => (v === null || v === undefined ? "" : Number(v.toPrecision(6)).toString());
+    return {
+      width: Math.max(200, Math.floor(place.clientWidth || 380)),
+      height: 190,
+      scales: { x: { time: false }, y: told.log ? { distr: 3, log: 10 } : {} },
+      axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: told.unit, labelSize: 16 }],
+      cursor: { drag: { x: true, y: false }, y: false },
+      hooks: { ready: [(plot) => { if (this.time !== null) this.point(plot, this.time); }] },
+      legend: { live: true },
+      series: [
+        { label: this.data.clock, value: number },
+        ...told.series.map((series, i) => ({
+          label: series.label,
+          stroke: color(LINE_NAMES[i % 2]),
+          width: told.points ? 0 : 1.5,
+          dash: i % 2 ? [6, 3] : undefined,
+          points: { show: told.points ? true : undefined, size: 3, fill: color(LINE_NAMES[i % 2]) },
+          paths: told.points ? () => null : undefined,
+          value: number,
+        })),
+        ...limits.map(() => ({ label: "limit", class: "limit", stroke: color("limit"), width: 1, dash: [2, 3], points: { show: false }, value: number })),
+      ],
+    };
+  }
+
+  point(plot, time) {
+    const left = plot.valToPos(time, "x");
+    plot.setCursor({ left, top: plot.over.clientHeight / 2 }, false);
+  }
+
+  moveTo(time) {
+    this.time = time;
+    for (const plot of this.made.values()) this.point(plot, time);
+  }
+}

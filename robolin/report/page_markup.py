@@ -1,0 +1,97 @@
+"""Parts of a page as elements, escaped by the standard library and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, tostring
+
+from robolin.wording import printable
+
+# a longer name would push everything else off the page
+LONGEST_NAME = 80
+_HEAD, _TAIL = 55, 20
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table of texts; the columns named in `numbers` stand to the right.
+
+    key: by which the page finds the table again, '' for none
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    numbers: frozenset[str] = frozenset()
+    key: str = ""
+
+
+def shown_name(name: str) -> str:
+    """A name as the page shows it: nothing that steers or breaks, and no longer than fits."""
+    # what is cut off need not be spelt out
+    text = printable(name[: 4 * LONGEST_NAME])
+    if len(name) <= 4 * LONGEST_NAME and len(text) <= LONGEST_NAME:
+        return text
+    return f"{text[:_HEAD]}…{printable(name[-_TAIL:])[-_TAIL:]} ({len(name)} characters)"
+
+
+def figure(value: float | None, digits: int = 6) -> str:
+    """A number as tables show it, nothing where there is none."""
+    return "" if value is None else f"{value:.{digits}g}"
+
+
+def element(tag: str, *children: Element | str, **attributes: str) -> Element:
+    """An element; `class_` is its class, and an attribute with `_` has a hyphen there."""
+    named = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items()}
+    made = Element(tag, named)
+    for child in children:
+        if isinstance(child, str):
+            _append_text(made, child)
+        else:
+            made.append(child)
+    return made
+
+
+def _append_text(parent: Element, text: str) -> None:
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
+    else:
+        parent.text = (parent.text or "") + text
+
+
+def markup(*parts: Element) -> str:
+    """The elements as text of a page."""
+    return "\n".join(tostring(part, encoding="unicode", method="html") for part in parts)
+
+
+def table(shown: PageTable) -> Element:
+    """A table with a caption, in a box that scrolls by itself and can be reached by keyboard."""
+    right = [name in shown.numbers for name in shown.header]
+    caption = element("caption", shown.title)
+    head = element("thead", element("tr", *map(_heading, shown.header, right)))
+    rows = [element("tr", *_cells(row, right)) for row in shown.rows]
+    found = element("table", caption, head, element("tbody", *rows))
+    if shown.key:
+        found.set("data-key", shown.key)
+    label = f"Table: {shown.title}"
+    return element("div", found, class_="table", tabindex="0", role="region", aria_label=label)
+
+
+def _heading(name: str, right: bool) -> Element:
+    return element("th", name, scope="col", **({"class_": "number"} if right else {}))
+
+
+def _cells(row: Sequence[str], right: Sequence[bool]) -> Iterable[Element]:
+    """The cells of a row, of which the first names it."""
+    for i, (text, is_number) in enumerate(zip(row, right, strict=True)):
+        attributes = {"class_": "number"} if is_number else {}
+        if i == 0:
+            yield element("th", text, scope="row", **attributes)
+        else:
+            yield element("td", text, **attributes)
+
+
+def paragraph(text: str, class_: str = "") -> Element:
+    """A paragraph of plain text."""
+    return element("p", text, **({"class_": class_} if class_ else {}))

@@ -1,0 +1,69 @@
+"""The linear model along a motion: poles at many instants, matrices at some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.arrays import Floats, Numbers
+from robolin.control.linear_model import state_space
+from robolin.control.state_space import StateSpace
+from robolin.errors import RobolinError
+from robolin.report.reported_motion import ReportedMotion
+
+MOST_POLES = 240
+# so many numbers of A and B together
+MOST_NUMBERS, FEWEST_MODELS = 20_000, 12
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedModel:
+    """Linear models at some rows of a motion.
+
+    rows:   (instants,) the rows of the motion that the models are about
+    poles:  (instants, N) complex, in 1/s
+    stable: (instants,) how many of them are stable, and how many are not, below
+    chosen: the instants whose matrices are kept
+    """
+
+    rows: Numbers
+    poles: Numbers
+    stability: Numbers
+    chosen: Numbers
+    model: StateSpace
+
+
+def reported_model(
+    arm: Arm, motion: ReportedMotion, telling: Sequence[int]
+) -> ReportedModel | RobolinError:
+    """Models at rows spread over the motion, the telling ones among them; or why there are none."""
+    fine = np.flatnonzero(np.isfinite(motion.values["tau"]).all(axis=1))
+    wanted = np.flatnonzero(np.isin(fine, telling))
+    rows = fine[spread_rows(len(fine), MOST_POLES, wanted)]
+    q, qd, qdd = (motion.values[name][rows] for name in ("q", "qd", "qdd"))
+    try:
+        model = state_space(arm, q, qd, qdd)
+        poles = model.poles()
+    except RobolinError as error:
+        return error
+    numbers = model.A[0].size + model.B[0].size
+    most = max(FEWEST_MODELS, MOST_NUMBERS // numbers)
+    chosen = spread_rows(len(rows), most, np.flatnonzero(np.isin(rows, telling)))
+    return ReportedModel(rows, poles.values, poles.stability, chosen, model[chosen])
+
+
+def spread_rows(rows: int, most: int, wanted: Numbers) -> Numbers:
+    """At most so many rows, evenly spread, with as many of the wanted ones as there is room for."""
+    if rows <= most:
+        return np.arange(rows)
+    wanted = np.unique(wanted)[: most // 2]
+    even = np.linspace(0, rows - 1, most - len(wanted)).round().astype(np.int64)
+    return np.unique(np.concatenate([even, wanted]))
+
+
+def states_of(model: ReportedModel) -> Floats:
+    """A and B side by side at the chosen instants: (instants, N, N + m)."""
+    return np.concatenate([model.model.A, model.model.B], axis=-1)

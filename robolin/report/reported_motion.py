@@ -1,0 +1,104 @@
+"""The motion a page is about: every row of it, its torques, margins and the condition of 𝓜."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robolin.analysis.limits import ClosestApproach, JointLimits
+from robolin.answering.answer import answer_stream
+from robolin.answering.given_states import States
+from robolin.answering.motion import Values
+from robolin.answering.posed_question import Notify
+from robolin.api.mass_matrices import mass_matrix
+from robolin.arm import Arm
+from robolin.arrays import Floats, Numbers
+from robolin.results.result import Result
+
+QUANTITIES = ("q", "qd", "qdd")
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedMotion:
+    """Rows of a motion, or the one state there is.
+
+    time:      (rows,) in s from the first row, or the number of the row
+    clock:     what the time axis is called
+    values:    q, qd, qdd and tau, each (rows, n)
+    condition: cond(𝓜) of every row
+    contract:  what the torques include
+    """
+
+    time: Floats
+    clock: str
+    values: Mapping[str, Floats]
+    condition: Floats
+    margins: JointLimits
+    contract: Mapping[str, Any]
+    inputs: Mapping[str, str]
+
+    @property
+    def rows(self) -> int:
+        return len(self.time)
+
+
+def reported_motion(arm: Arm, states: States, notify: Notify) -> ReportedMotion:
+    """Torques of all rows, kept in memory with the state they belong to."""
+    approach, parts = ClosestApproach(arm), []
+
+    def watch(values: Values, part: Result) -> None:
+        # copies, for the next part may come in the same memory
+        tau = np.array(np.atleast_2d(part.arrays[0].values))
+        zero = np.zeros(arm.n)
+        motion = {
+            name: np.array(np.broadcast_to(np.atleast_2d(values.get(name, zero)), tau.shape))
+            for name in QUANTITIES
+        }
+        approach.add(motion["q"], motion["qd"], tau, part.time)
+        parts.append((motion | {"tau": tau}, part.time))
+
+    with answer_stream(arm, "inverse", states, notify=notify, watch=watch) as stream:
+        for _part in stream.parts:
+            pass
+        ending = stream.ending(sum(len(values["tau"]) for values, _ in parts))
+    values = {name: np.concatenate([each[name] for each, _ in parts]) for name in parts[0][0]}
+    times = [time for _, time in parts if time is not None]
+    time, clock = seconds_from_first(np.concatenate(times) if times else None, len(values["tau"]))
+    condition = _conditions(arm, values["q"])
+    return ReportedMotion(
+        time, clock, values, condition, approach.found(), ending.contract, ending.inputs
+    )
+
+
+def seconds_from_first(time: Numbers | None, rows: int) -> tuple[Floats, str]:
+    """Times from the first one on, so that float32 tells neighbours apart, and their name."""
+    if time is None:
+        return np.arange(1.0, rows + 1.0), "row"
+    if time.dtype.kind == "M":
+        since = (time - time[0]) / np.timedelta64(1, "s")
+        return since.astype(np.float64), f"s after {np.datetime_as_string(time[0])}"
+    since = (time - time[0]).astype(np.float64)
+    return since, "s" if not time[0] else f"s after {float(time[0]):.9g} s"
+
+
+def _conditions(arm: Arm, q: Floats) -> Floats:
+    """The largest eigenvalue of 𝓜 beside the smallest, NaN where there is no telling."""
+    found = np.full(len(q), np.nan)
+    fine = np.isfinite(q).all(axis=1)
+    if fine.any():
+        values = np.linalg.eigvalsh(mass_matrix(arm, q[fine]))
+        # rounding alone can make the smallest one 0 or negative, and then there is no telling
+        low = np.where(values[:, 0] > 0.0, values[:, 0], np.nan)
+        found[fine] = values[:, -1] / low
+    return found
+
+
+def telling_rows(motion: ReportedMotion) -> list[int]:
+    """The rows worth a look: nearest to a limit, largest torque, worst condition."""
+    tau, condition = motion.values["tau"], motion.condition
+    rows = [margin.row for margin in motion.margins.margins]
+    rows += [int(row) for row in np.argmax(np.nan_to_num(np.abs(tau)), axis=0)]
+    return sorted({*rows, int(np.argmax(np.nan_to_num(condition))), 0, motion.rows - 1})

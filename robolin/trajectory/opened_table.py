@@ -1,0 +1,138 @@
+"""A file or a folder with a motion as a table, whatever its format."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import BinaryIO, cast
+
+from robolin.errors import FileError
+from robolin.files.compressed import compression, opened_compressed, uncompressed_name
+from robolin.files.csv.delimiters import WithCommas
+from robolin.files.file_parts import place_and_part
+from robolin.files.formats import (
+    FORMATS,
+    PIPED,
+    RECORDINGS,
+    extensions,
+    recording_opener,
+    require_known,
+    trajectory_formats,
+)
+from robolin.files.table_file import KnownTable, TableFile, TableSource
+
+_BUFFER = 1 << 20
+
+# what a table of numbers in text may be called besides .csv
+TEXT_ENDINGS = (".tsv", ".txt", ".tab")
+
+
+@contextmanager
+def opened_table(
+    path: str,
+    file: str,
+    joints: Sequence[str],
+    known: KnownTable | None = None,
+    live: bool = False,
+) -> Iterator[TableFile]:
+    """The table in a file, a recording or a part of one, while it is open.
+
+    known: what has been found out about it before
+    live:  whether rows are wanted as they arrive
+    """
+    place, part = place_and_part(path)
+    opener = recording_opener(place)
+    if opener is not None:
+        with ExitStack() as stack:
+            with read_errors(file):
+                if not os.path.exists(place):
+                    raise FileError("no such file", where=file, hint="check the path")
+                table = stack.enter_context(opener(place, part, file, joints))
+            yield table
+        return
+    if os.path.isdir(place):
+        hint = "a bag has metadata.yaml, a LeRobot dataset meta/info.json"
+        raise FileError("this folder is no recording", where=file, hint=hint)
+    form = _format(path)
+    with _opened(path, file, form) as (stream, regular):
+        yield _table(form, TableSource(stream, path, file, regular, joints, known, live))
+
+
+def is_text(path: str) -> bool:
+    """Whether a recording is a table in text, packed or not."""
+    return not is_other_programs(path) and _format(path) == "csv"
+
+
+def is_other_programs(path: str) -> bool:
+    """Whether a recording is a bag or a dataset, which other programs write."""
+    return recording_opener(place_and_part(path)[0]) is not None
+
+
+@contextmanager
+def recording_bytes(path: str) -> Iterator[BinaryIO]:
+    """The bytes of a recording as they are digested: those of text unpacked, with commas."""
+    with read_errors(path), _opened(path, path, _format(path)) as (stream, _):
+        yield stream
+
+
+def _format(path: str) -> str:
+    if path == "-":
+        return PIPED
+    known = trajectory_formats()
+    hint = (
+        f"use one of {extensions([*known, *RECORDINGS], ', ')}, or - for {PIPED.upper()} on stdin"
+    )
+    name = uncompressed_name(path)
+    if name.lower().endswith(TEXT_ENDINGS):
+        return "csv"
+    return require_known(name, known, "trajectory format", hint)
+
+
+@contextmanager
+def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
+    """The bytes of a file from their beginning, and whether it can be read again as they are."""
+    if path == "-":
+        held = sys.stdin.buffer
+        # without a buffer, so that nothing is locked while a thread waits for more to come
+        yield getattr(held, "raw", held), False
+        return
+    with ExitStack() as stack:
+        try:
+            packed = bool(compression(path))
+            if packed:
+                stream = stack.enter_context(opened_compressed(path))
+            else:
+                stream = stack.enter_context(open(path, "rb", buffering=_BUFFER))
+            regular = not packed and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        except FileNotFoundError as error:
+            raise FileError("no such file", where=file, hint="check the path") from error
+        except OSError as error:
+            raise FileError(f"could not read: {error.strerror or error}", where=file) from error
+        if form == "csv" and (regular or packed):
+            commas = WithCommas(stream, file)
+            if regular and not commas.translates:
+                stream.seek(0)
+            else:
+                stream, regular = cast(BinaryIO, commas), False
+        yield stream, regular
+
+
+def _table(form: str, source: TableSource) -> TableFile:
+    with read_errors(source.file):
+        if not (source.regular or FORMATS[form].read_piped):
+            piped = " and ".join(n.upper() for n, each in FORMATS.items() if each.read_piped)
+            hint = f"only {piped} can be piped or compressed"
+            raise FileError("this is a pipe or a device", where=source.file, hint=hint)
+        return FORMATS[form].open_table(source)
+
+
+@contextmanager
+def read_errors(file: str) -> Iterator[None]:
+    """What the system says of a file that cannot be read, as our error."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(f"could not read: {error.strerror or error}", where=file) from error

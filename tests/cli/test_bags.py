@@ -1,0 +1,235 @@
+"""Bags, MCAP files and datasets give the result of the same motion in a native file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from tests.cli.command import Ran, robolin
+from tests.ros_bags import STATE, TRAJECTORY, Motion, planned, states, write_bag, write_bag2
+
+MOTION = Motion.drawn(6)
+HEAD = ["time", "shoulder/position", "elbow/position", "shoulder/velocity", "elbow/velocity"]
+OTHER = Motion(MOTION.time, MOTION.q, MOTION.qd, ("finger1", "finger2"))
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(file: str, *flags: str) -> Ran:
+    return robolin("inverse", "two-link", "--format", "csv", "--trajectory", file, *flags)
+
+
+def native(motion: Motion = MOTION) -> str:
+    """The motion as CSV, Parquet and NPZ; the name of the first."""
+    values = np.c_[motion.q, motion.qd]
+    rows = [
+        ",".join([str(t), *map(repr, row)])
+        for t, row in zip(motion.time.tolist(), values.tolist(), strict=True)
+    ]
+    Path("n.csv").write_text("\n".join([",".join(HEAD), *rows]) + "\n")
+    table = dict(zip(HEAD, (motion.time, *values.T), strict=True))
+    polars.DataFrame(table).write_parquet("n.parquet")
+    np.savez("n.npz", q=motion.q, qd=motion.qd, time=motion.time, joints=np.array(motion.joints))
+    return "n.csv"
+
+
+def bag2(name: str, ending: str, packed: str = "", **more: object) -> str:
+    write_bag2(Path(name), MOTION, ending, packed, **more)  # type: ignore[arg-type]
+    return name
+
+
+ros = pytest.mark.skipif(
+    not __import__("importlib.util").util.find_spec("rosbags"), reason="bags need rosbags"
+)
+WAYS = {
+    "npz": lambda: "n.npz",
+    "parquet": lambda: "n.parquet",
+    "mcap in a folder": lambda: bag2("m", ".mcap"),
+    "mcap by itself": lambda: f"{bag2('m', '.mcap')}/m.mcap",
+    "mcap with zstd": lambda: bag2("m", ".mcap", "storage"),
+    "mcap and messages with zstd": lambda: bag2("m", ".mcap", "message"),
+    "db3 in a folder": lambda: bag2("d", ".db3"),
+    "db3 by itself": lambda: f"{bag2('d', '.db3')}/d.db3",
+    "ROS 1": lambda: str(write_bag(Path("one.bag"), MOTION)),
+    "ROS 1 with bz2": lambda: str(write_bag(Path("one.bag"), MOTION, "bz2")),
+    "ROS 1 with lz4": lambda: str(write_bag(Path("one.bag"), MOTION, "lz4")),
+    "a topic": lambda: f"{bag2('m', '.mcap')}/:/joint_states",
+    "a topic without its slash": lambda: f"{write_bag(Path('one.bag'), MOTION)}:joint_states",
+    "joints in another order": lambda: bag2("m", ".mcap", topics=_in_other_order()),
+    "a gripper on the same topic": lambda: bag2("m", ".mcap", topics=_with_gripper()),
+    "without stamps": lambda: bag2("m", ".mcap", topics=_without_stamps()),
+}
+
+
+def _in_other_order():
+    """Half of the messages name the joints the other way round."""
+    turned = replace(
+        MOTION, q=MOTION.q[:, ::-1], qd=MOTION.qd[:, ::-1], joints=("elbow", "shoulder")
+    )
+    mixed = [
+        pair[i % 2]
+        for i, pair in enumerate(zip(states(MOTION, False), states(turned, False), strict=True))
+    ]
+    return [("/joint_states", STATE, mixed)]
+
+
+def _with_gripper():
+    both = zip(states(OTHER, False), states(MOTION, False), strict=True)
+    return [("/joint_states", STATE, [each for pair in both for each in pair])]
+
+
+def _without_stamps():
+    return [("/joint_states", STATE, states(MOTION, False, stamped=False))]
+
+
+@ros
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_motion_has_the_same_bytes(way):
+    """Whatever a motion is recorded in, its torques and times are those of the native CSV."""
+    expected = run(native())
+    found = run(WAYS[way]())
+    assert found.code == 0, found.err
+    assert found.out == expected.out
+    assert expected.out.splitlines()[1].startswith("1700000000000000001,")
+
+
+@ros
+@pytest.mark.parametrize("ros1", [False, True])
+def test_a_planned_motion_is_its_points(ros1):
+    """A JointTrajectory has a row for each point, with the time from its start."""
+    topics = [("/plan", TRAJECTORY, planned(MOTION, ros1))]
+    if ros1:
+        file = str(write_bag(Path("p.bag"), MOTION, topics=topics))
+    else:
+        file = bag2("p", ".mcap", topics=topics)
+    expected = run(native(replace(MOTION, time=MOTION.time - MOTION.time[0])))
+    found = run(file)
+    assert (found.code, found.out) == (0, expected.out), found.err
+    assert "points of the motion in '/plan'" in found.err
+
+
+@ros
+def test_what_was_read_is_said():
+    """Notes name the topic, what it leaves aside, and times that are not the messages' own."""
+    assert "left aside: 'finger1', 'finger2'" in run(bag2("g", ".mcap", topics=_with_gripper())).err
+    told = run(bag2("s", ".mcap", topics=_without_stamps())).err
+    assert "that of their recording" in told
+    assert "messages of '/joint_states'" in told
+
+
+@ros
+def test_bags_are_asked_about_again():
+    """`check` finds the bag and the topic of a stored result, where it was and where it is."""
+    bag2("m", ".mcap")
+    for file in ("m", "m/:joint_states", "m/m.mcap:/joint_states"):
+        ran = robolin("record", "inverse", "two-link", "--trajectory", file, "-o", "x.npz")
+        assert ran.code == 0, ran.err
+        ran = robolin("check", "x.npz")
+        assert (ran.code, "1 same" in ran.out) == (0, True), ran.out
+
+
+@ros
+def test_stamps_are_reckoned_with_in_nanoseconds():
+    """A bag is differentiated without a word about its unit, as a CSV with --time-unit ns."""
+    flags = ("--differentiate", "central")
+    expected = run(native(), *flags, "--time-unit", "ns")
+    assert expected.code == 0, expected.err
+    assert run(bag2("m", ".mcap"), *flags).out == expected.out
+
+
+def _two_topics():
+    messages = states(MOTION, False)
+    return [("/a", STATE, messages), ("/b", STATE, messages)]
+
+
+def _changing():
+    other = replace(MOTION, joints=("shoulder", "x"))
+    messages = states(MOTION, False)[:2] + states(other, False)[2:]
+    return [("/joint_states", STATE, messages)]
+
+
+REFUSED = [
+    ("which topic", {"topics": _two_topics}, "", "m:/a"),
+    ("no such topic", {}, ":/nope", "topics with joints: '/joint_states'"),
+    ("a joint that goes missing", {"topics": _changing}, "", "message 3: this message has no"),
+]
+
+
+@ros
+@pytest.mark.parametrize(
+    ("more", "part", "told"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED]
+)
+def test_what_cannot_be_meant_is_refused(more, part, told):
+    """Where there is a choice, or nothing to choose, the error says what helps."""
+    file = bag2("m", ".mcap", **{key: make() for key, make in more.items()})
+    ran = run(f"{file}{part}")
+    assert (ran.code in (2, 3), told in ran.err) == (True, True), ran.err
+
+
+@ros
+def test_damage_is_told():
+    """A bag that is cut off, a folder that is none, and files packed as a whole are refused."""
+    file = write_bag(Path("one.bag"), MOTION)
+    Path("cut.bag").write_bytes(file.read_bytes()[:-200])
+    assert "damaged" in run("cut.bag").err
+    Path("empty").mkdir()
+    assert "no recording" in run("empty").err
+    assert run("none.mcap").code == 4
+    bag2("m", ".mcap")
+    page = Path("m/metadata.yaml")
+    page.write_text(page.read_text().replace("compression_mode: ''", "compression_mode: FILE"))
+    assert "files are compressed" in run("m").err
+
+
+def dataset(names: list[str] | None, episodes: int = 1, lists: bool = True) -> str:
+    """A dataset of LeRobot with the motion in every episode."""
+    folder = Path("set")
+    (folder / "meta").mkdir(parents=True)
+    (folder / "data/chunk-000").mkdir(parents=True)
+    features = {"observation.state": {"dtype": "float32", "shape": [2], "names": names}}
+    (folder / "meta/info.json").write_text(json.dumps({"features": features, "fps": 100}))
+    kind = polars.List(polars.Float64) if lists else polars.Array(polars.Float64, 2)
+    for number in range(episodes):
+        frame = {
+            "observation.state": polars.Series(MOTION.q.tolist(), dtype=kind),
+            "timestamp": np.arange(6) * 0.01,
+            "episode_index": [number] * 6,
+        }
+        path = folder / f"data/chunk-000/episode_{number:06}.parquet"
+        polars.DataFrame(frame).write_parquet(path)
+    return "set"
+
+
+@pytest.mark.parametrize("names", [["elbow.pos", "shoulder.pos"], ["shoulder", "elbow"], None])
+@pytest.mark.parametrize("lists", [True, False])
+def test_a_dataset_is_read_by_its_names(names, lists):
+    """Positions of a LeRobot dataset are found by name, or in order where it has no names."""
+    order = (1, 0) if names and "elbow" in names[0] else (0, 1)
+    rows = zip((np.arange(6) * 0.01).tolist(), MOTION.q[:, order].tolist(), strict=True)
+    lines = [",".join(map(repr, [time, *q])) for time, q in rows]
+    Path("n.csv").write_text("time,shoulder/position,elbow/position\n" + "\n".join(lines) + "\n")
+    found = run(dataset(names, lists=lists), "--radians")
+    assert (found.code, found.out) == (0, run("n.csv").out), found.err
+
+
+def test_units_and_episodes_of_a_dataset_are_told():
+    """Nobody knows the unit of a dataset, nor which of its episodes is meant."""
+    ran = run(dataset(["shoulder", "elbow"], 2), "--radians")
+    assert (ran.code, "it has 2 episodes" in ran.err, "set/:0" in ran.err) == (2, True, True)
+    ran = run("set/:1")
+    assert (ran.code, "--degrees or --radians" in ran.err) == (2, True)
+    assert run("set/:1", "--degrees").code == 0
+    assert "no episode '7'" in run("set/:7", "--radians").err
+    ran = robolin(
+        "record", "inverse", "two-link", "--trajectory", "set/:1", "--radians", "-o", "x.npz"
+    )
+    assert ran.code == 0, ran.err
+    assert robolin("check", "x.npz").code == 0

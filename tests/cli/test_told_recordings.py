@@ -1,0 +1,192 @@
+"""What is told about a recording holds wherever one is read, and is stored with the result."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robolin as library
+from tests.cli.command import answered as answered_ran
+from tests.cli.command import robolin
+
+TIME = np.arange(12) * 0.01
+Q = np.c_[np.sin(3 * TIME), np.cos(2 * TIME)].round(9)
+QD = np.c_[3 * np.cos(3 * TIME), -2 * np.sin(2 * TIME)].round(9)
+TAU = np.c_[TIME, 1 - TIME].round(9)
+WORDS = ("position", "velocity", "effort")
+
+
+def answered(*words: str) -> str:
+    return answered_ran(*words).out
+
+
+def table(names: list[str], time: list[object], *columns: np.ndarray) -> str:
+    rows = zip(time, np.concatenate(columns, axis=1).tolist(), strict=True)
+    lines = [",".join([str(t), *map(repr, row)]) for t, row in rows]
+    return "\n".join([",".join(names), *lines]) + "\n"
+
+
+def named(pattern: str, *words: str) -> list[str]:
+    return [pattern.format(j=j, w=w) for w in words for j in ("shoulder", "elbow")]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    native = ["time", *named("{j}/{w}", *WORDS)]
+    Path("n.csv").write_text(table(native, TIME.tolist(), Q, QD, TAU))
+    stamps = [10**9 + round(1000 * t) for t in TIME]
+    told = ["clock", *named("{j} {w}", *WORDS)]
+    degrees = np.degrees(Q), np.degrees(QD), TAU
+    Path("told.csv").write_text(table(told, stamps, *degrees))
+
+
+TOLD = ["--time", "clock", "--time-unit", "ms", "--degrees"]
+TOLD += [x for w in WORDS for x in ("--columns", f"{w}={{joint}} {w}")]
+VERBS = {
+    "sensitivity": ["sensitivity", "two-link", "--perturb", "dq=elbow=0.01", "--trajectory"],
+    "torques": ["simulate", "two-link", "--duration", "0.05", "--trajectory"],
+    "initial": ["simulate", "two-link", "--duration", "0.01", "--initial"],
+    "follow": ["simulate", "two-link", "--duration", "0.05", "--control", "pd", "--follow"],
+    "time-varying": ["lqr", "two-link", "--time-varying", "--dt", "0.01", "--trajectory"],
+    "regressor": ["regressor", "two-link", "--rank", "--trajectory"],
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_rules_hold_wherever_a_recording_is_read(verb):
+    """Every verb finds in a recording that was told about what it finds in the native file."""
+    answered(*VERBS[verb], "n.csv", "-o", "n.npz")
+    answered(*VERBS[verb], "told.csv", *TOLD, "-o", "told.npz")
+    expected, found = (library.read_result(f"{name}.npz") for name in ("n", "told"))
+    assert found.meta["options"]["time-unit"] == "ms"
+    for name, array in expected.arrays.items():
+        if name != "time" or verb in ("torques", "follow"):
+            # degrees and back are rounded, and a motion under control carries that on
+            assert np.allclose(found.arrays[name], array, rtol=1e-9, atol=1e-11), name
+
+
+def test_diff_reads_with_the_same_rules():
+    """`diff --torques` finds the same changes, and says what it left aside."""
+    arm = Path("arm.yaml")
+    arm.write_text(answered("models", "--show", "two-link"))
+    Path("heavy.yaml").write_text(re.sub(r"mass: [0-9.]+", "mass: 7.5", arm.read_text()))
+    lines = ["diff", "arm.yaml", "heavy.yaml", "--format", "json", "--torques"]
+    expected, found = robolin(*lines, "n.csv"), robolin(*lines, "told.csv", *TOLD)
+    assert (expected.code, found.code) == (1, 1), found.err
+    want, have = (json.loads(ran.out)["torques"] for ran in (expected, found))
+    for one, other in zip(want, have, strict=True):
+        numbers = [key for key, value in one.items() if isinstance(value, float)]
+        assert np.allclose([one[k] for k in numbers], [other[k] for k in numbers], rtol=1e-9)
+    assert robolin("diff", "two-link", "two-link", "--degrees").code == 2
+
+
+def test_derivatives_are_told_in_the_contract():
+    """Velocities and accelerations that are derived are said to be, with the method."""
+    Path("q.csv").write_text(table(["time", *named("{j}/{w}", "position")], TIME.tolist(), Q))
+    line = ["inverse", "two-link", "--trajectory", "q.csv", "--differentiate", "central"]
+    meta = json.loads(answered(*line, "--format", "json"))["meta"]
+    assert meta["contract"]["state"] == "12 rows of q.csv: q given, qd and qdd derived"
+    assert "central differences of second order" in meta["contract"]["differentiated"]
+    ran = robolin(*line)
+    assert "taken as 0" not in ran.err
+    assert robolin(*line, "-o", "x.npz").code == 0
+    assert robolin("check", "x.npz").code == 0
+
+
+@pytest.mark.parametrize("form", ["csv", "npz", "parquet", "json"])
+def test_columns_go_along(form):
+    """A carried column stands in the result as it was, whole numbers as whole numbers."""
+    names = ["time", *named("{j}/{w}", "position"), "mode", "width"]
+    mode, width = np.arange(12) + 2**60, np.linspace(0, 1, 12).round(6)
+    rows = zip(TIME.tolist(), *Q.T.tolist(), mode.tolist(), width.tolist(), strict=True)
+    text = "\n".join([",".join(names), *(",".join(map(str, row)) for row in rows)])
+    Path("c.csv").write_text(text + "\n")
+    line = ["mass-matrix", "two-link", "--trajectory", "c.csv", "--carry", "mode"]
+    ran = robolin(*line, "--carry", "width", "-o", f"x.{form}")
+    assert ran.code == 0, ran.err
+    assert "not used" not in ran.err
+    stored = library.read_result(f"x.{form}").arrays
+    assert stored["mode"].tolist() == mode.tolist()
+    assert stored["width"].tolist() == width.tolist()
+    assert robolin("check", f"x.{form}").code == 0
+
+
+def test_names_that_are_taken_do_not_go_along():
+    """A column that is called as a column of the result is refused, not doubled."""
+    ran = robolin("inverse", "two-link", "--trajectory", "n.csv", "--carry", "elbow/effort")
+    assert (ran.code, "has that name already" in ran.err) == (2, True)
+
+
+def test_a_gap_in_what_goes_along_is_no_gap_in_the_answer():
+    """With --on-bad-row nan, an empty cell of a carried column leaves its row answered."""
+    names = ["time", *named("{j}/{w}", "position"), "width"]
+    text = table(names, TIME.tolist(), Q, TAU[:, :1]).replace(",0.03\n", ",\n")
+    Path("c.csv").write_text(text)
+    line = ["inverse", "two-link", "--trajectory", "c.csv", "--carry", "width", "--format", "csv"]
+    assert robolin(*line).code == 3
+    ran = robolin(*line, "--on-bad-row", "nan")
+    assert (ran.code, ran.out.splitlines()[4].count("NaN")) == (0, 1)
+
+
+@pytest.mark.parametrize(("cells", "rest"), [(2, ",0."), (3, ""), (5, ","), (4, ",-")])
+def test_a_last_line_that_is_cut_off_is_one_bad_row(cells, rest):
+    """Where a recording stops in the middle of a line, that row alone has no answer."""
+    *before, last = Path("n.csv").read_text().splitlines()
+    Path("cut.csv").write_text("\n".join([*before, ",".join(last.split(",")[:cells]) + rest]))
+    line = ["inverse", "two-link", "--trajectory", "cut.csv", "--format", "csv"]
+    ran = robolin(*line)
+    assert (ran.code, "the last line is cut off" in ran.err) == (3, True), ran.err
+    ran = robolin(*line, "--on-bad-row", "nan")
+    expected = answered("inverse", "two-link", "--trajectory", "n.csv", "--format", "csv")
+    assert ran.out.splitlines()[:-1] == expected.splitlines()[:-1]
+    assert ran.out.splitlines()[-1] == "0.11,NaN,NaN"
+
+
+STATE = """\
+q: {shoulder: 30deg, elbow: -pi/4}
+qd: [0.5, 1]
+acceleration: {elbow: 2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pose.yaml", STATE),
+        ("pose.toml", 'q = {shoulder = "30deg", elbow = "-pi/4"}\nqd = [0.5, 1]\nqdd = "0,2"\n'),
+    ],
+)
+def test_a_state_in_a_file_is_the_state_typed(name, text):
+    """--state FILE has the bytes of the same state by flags, and is recorded as that."""
+    Path(name).write_text(text)
+    line = ["inverse", "two-link", "--format", "csv"]
+    typed = ["--q", "shoulder=30deg,elbow=-pi/4", "--qd", "0.5,1", "--qdd", "elbow=2"]
+    assert answered(*line, "--state", name) == answered(*line, *typed)
+    assert robolin("inverse", "two-link", "--state", name, "-o", "x.npz").code == 0
+    Path(name).unlink()
+    assert robolin("check", "x.npz").code == 0
+
+
+REFUSED = [
+    ("q: {elbow: 1}", ("--q", "0,0"), 2, "cannot go together with --q"),
+    ("speed: 1", (), 3, "no state has 'speed'"),
+    ("q: {wrist: 1}", (), 2, "wrist"),
+    ("q: [1, [2]]", (), 3, "nested"),
+    ("- 1", (), 3, "no mapping"),
+    ("q: 1\nposition: 2", (), 3, "there twice"),
+    ("q: {a: '1,2'}", (), 3, "more than one value"),
+    ("", (), 3, "says nothing"),
+]
+
+
+@pytest.mark.parametrize(("text", "flags", "code", "told"), REFUSED, ids=range(len(REFUSED)))
+def test_states_that_say_nothing_sensible_are_refused(text, flags, code, told):
+    """A state file with words that no state has, or twice the same, is refused with the reason."""
+    Path("pose.yaml").write_text(text)
+    ran = robolin("inverse", "two-link", "--state", "pose.yaml", *flags)
+    assert (ran.code, told in ran.err) == (code, True), ran.err

@@ -1,0 +1,94 @@
+"""Diagonalized dynamics where joints have several freedoms, a floating base among them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.geometry.configuration import advanced
+from tests.dynamics.running import gap, run_on
+from tests.robots import grouped_arm, named, random_states, with_wrench
+
+ARMS = (
+    grouped_arm(2, ("floating", "revolute", "planar", "prismatic")),
+    grouped_arm(3, ("revolute", "floating", "revolute", "planar"), True, armature=True),
+    with_wrench(grouped_arm(4, ("planar", "revolute", "floating"), True), "dead"),
+)
+each = pytest.mark.parametrize(
+    "arm", [*ARMS[2:], *(pytest.param(arm, marks=pytest.mark.slow) for arm in ARMS[:2])], ids=named
+)
+
+
+def given(arm: Arm) -> dict[str, np.ndarray]:
+    states = random_states(arm, 3)
+    return {"q": states.q, "qd": states.qd, "tau": states.dtau}
+
+
+def divided(arm: Arm, q: np.ndarray) -> float:
+    """1e-13 for sums, and 1e-15 of the mass matrix's condition where it is divided by."""
+    return 1e-13 + 1e-15 * float(np.linalg.cond(robolin.mass_matrix(arm, q)).max())
+
+
+@each
+@pytest.mark.parametrize("end", ["", "-unnormalized"])
+def test_recursions_and_elimination_agree(arm: Arm, end: str) -> None:
+    """Tables 1 and 2 and Algorithm 7.1 give what elimination with Christoffel's C gives."""
+    state = given(arm)
+    found, true = (run_on(arm, f"diagonalize{end}{by}", state) for by in ("", "-conventional"))
+    for name, values in true.items():
+        assert gap(found[name], values) <= divided(arm, state["q"]), name
+
+
+@each
+def test_energy_is_a_sum_of_squares_that_coriolis_forces_keep(arm: Arm) -> None:
+    """m m* = 𝓜, ν*ν = q̇*𝓜q̇, ν*C(q, ν) = 0, and the way back is the way back."""
+    state = given(arm)
+    found = run_on(arm, "diagonalize", state)
+    M, nu, qd = robolin.mass_matrix(arm, state["q"]), found["nu"], state["qd"]
+    limit = divided(arm, state["q"])
+    assert gap(found["m"] @ np.swapaxes(found["m"], 1, 2), M) <= 1e-13
+    assert gap(np.sum(nu**2, -1), np.einsum("bi,bij,bj->b", qd, M, qd)) <= 1e-13
+    work = np.sum(nu * found["coriolis"], -1)
+    sizes = np.linalg.norm(nu, axis=-1) * np.linalg.norm(found["coriolis"], axis=-1)
+    assert gap(work, 0.0, made_of=float(sizes.max())) <= limit
+    back = {"q": state["q"], "nu": nu, "epsilon": found["epsilon"]}
+    assert gap(run_on(arm, "undiagonalize", back)["qd"], qd) <= limit
+
+
+@each
+def test_rates_of_nu_are_those_of_the_accelerations(arm: Arm) -> None:
+    """ν̇ = m* q̈ + ṁ* q̇ with ṁ by differences along q ⊕ q̇ h, and ν̇ + C(q, ν) = ε.
+
+    Central differences with h = 1e-5 leave 1e-10 of a third derivative and 1e-11 of rounding.
+    """
+    state = given(arm)
+    found = run_on(arm, "diagonalize", state)
+    moved = {"q": state["q"], "nu": found["nu"], "tau": state["tau"]}
+    nud = run_on(arm, "forward-diagonalized", moved)["nud"]
+    limit = divided(arm, state["q"])
+    assert gap(nud + found["coriolis"], found["epsilon"], made_of=np.abs(nud).max()) <= limit
+
+    more, less = (
+        run_on(arm, "diagonalize", {**state, "q": advanced(arm, state["q"], h * state["qd"])})["m"]
+        for h in (1e-5, -1e-5)
+    )
+    qdd = run_on(arm, "forward", state)["qdd"]
+    true = np.einsum("bji,bj->bi", found["m"], qdd)
+    true += np.einsum("bji,bj->bi", (more - less) / 2e-5, state["qd"])
+    assert gap(nud, true) <= 1e-8
+
+
+@pytest.mark.slow
+def test_a_free_arm_moves_the_same_in_all_velocities() -> None:
+    """A motion that floats freely is the same in q̇, ξ and ν, to what the integrator leaves."""
+    arm = grouped_arm(6, ("floating", "revolute"))
+    q, qd = 0.5 * np.random.default_rng(1).normal(size=(2, arm.n))
+    run = {"duration": 0.005, "dt": 0.001, "engine": "python"}
+    rates, xi, nu = (
+        robolin.simulate(arm, q, qd, state=state, **run) for state in ("rates", "xi", "nu")
+    )
+    for other in (xi, nu):
+        assert gap(other.q[-1], rates.q[-1]) <= 1e-10
+        assert gap(other.qd[-1], rates.qd[-1]) <= 1e-10

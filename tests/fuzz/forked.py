@@ -1,0 +1,63 @@
+"""Readers that run in a process of their own, in one that is forked instead of started anew.
+
+A mutant then costs milliseconds; what the process may do, take and answer is the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
+from importlib import import_module
+from typing import Any
+from unittest.mock import patch
+
+from robolin.description.mjcf import mjcf_reader
+from robolin.description.separate_process import OutOfBoundsError, ProcessBounds, bound
+from robolin.description.xacro import xacro_text
+
+
+def forked_readers() -> AbstractContextManager[object]:
+    """While it lasts, xacro and MJCF are read in forked processes."""
+    stack = ExitStack()
+    for module in (xacro_text, mjcf_reader):
+        stack.enter_context(patch.object(module, "asked", _asked))
+    return stack
+
+
+def _asked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) -> dict[str, Any]:
+    import_module(module).prepare()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _answer(module, request, bounds, write)
+    os.close(write)
+    with open(read, "rb") as stream:
+        data = stream.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        raise OutOfBoundsError
+    if os.WEXITSTATUS(status):
+        raise AssertionError(data.decode(errors="replace"))
+    found: dict[str, Any] = json.loads(data)
+    return found
+
+
+def _answer(module: str, request: Mapping[str, Any], bounds: ProcessBounds, write: int) -> None:
+    code = 1
+    with open(write, "w", encoding="utf-8") as stream:
+        try:
+            sys.stdout = sys.stderr
+            with open("/proc/self/statm") as text:
+                # what the whole campaign holds is not the reader's
+                used = int(text.read().split()[0]) * resource.getpagesize()
+            bound(bounds.seconds, used + bounds.memory)
+            stream.write(json.dumps(import_module(module).answer(request)))
+            code = 0
+        except BaseException as error:
+            stream.write(f"{type(error).__name__}: {error}")
+        stream.flush()
+        os._exit(code)

@@ -1,0 +1,165 @@
+"""Processes killed at random moments while they write, and what they leave behind.
+
+Two command lines in turn write one target with different contents.  Whenever one of them is killed,
+the target is absent, or what the one or the other writes, whole; what was half written is gone
+after the next write.  python -m tests.fuzz --kills 1000 is the long run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from robolin.cli.main import main
+from robolin.files.stored import read_result
+
+ROWS = 4000
+MOTION = "mass-matrix two-link --trajectory t.csv -o out"
+# two command lines for one target each, and where that is
+WRITERS: dict[str, tuple[str, str, str]] = {
+    **{
+        f"rows {ext}": (f"out.{ext}", f"{MOTION}.{ext}", f"{MOTION}.{ext} --payload lower:2")
+        for ext in ("csv", "json", "npz", "parquet", "mat")
+    },
+    "record csv": ("out.csv", "record inverse two-link -o out.csv", f"record {MOTION}.csv"),
+    "record json": ("out.json", "record inverse two-link -o out.json", f"record {MOTION}.json"),
+    "gains": ("out.npz", "lqr two-link -o out.npz", "lqr two-link --q elbow=1 -o out.npz"),
+    "motion": (
+        "out.csv",
+        "simulate two-link --duration 0.1 --q elbow=1 -o out.csv",
+        "simulate two-link --duration 0.1 --q elbow=2 -o out.csv",
+    ),
+    "report": ("out.xml", "validate panda -o out.xml", "validate ur5 -o out.xml"),
+    "diff": ("out.md", "diff two-link panda -o out.md", "diff two-link ur5 -o out.md"),
+    "program": (
+        "out",
+        "generate two-link inverse --prefix a -o out",
+        "generate two-link forward --prefix a -o out",
+    ),
+}
+# so many are killed before one may come to its end
+BETWEEN = 8
+KILLED = "killed"
+
+Contents = dict[str, bytes]
+
+
+@dataclass
+class Kills:
+    """How writes ended, and the promises that were broken."""
+
+    ended: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+
+def killed(what: str, kills: int, rng: random.Random, found: Kills) -> None:
+    """Kill so many writes of one kind, in the folder where we are."""
+    rows = (f"{i},{1e-4 * i!r},{-2e-4 * i!r}\n" for i in range(ROWS))
+    Path("t.csv").write_text("time,shoulder/position,elbow/position\n" + "".join(rows))
+    out, *lines = WRITERS[what]
+    truths, seconds = [], 0.0
+    for line in lines:
+        # the first one compiles
+        assert _ended(_started(line)), line
+        begin = time.monotonic()
+        assert _ended(_started(line)), line
+        seconds = max(seconds, time.monotonic() - begin)
+        truths.append(_contents(out))
+    before, k = found.ended[KILLED], 0
+    while found.ended[KILLED] - before < kills:
+        moment = rng.uniform(0.0, 1.0) if k % 2 else rng.uniform(0.4, 1.0)
+        _one_kill(what, lines[k % 2], truths, moment * seconds, found)
+        k += 1
+        if k % BETWEEN == 0:
+            _next_write(what, lines[k % 2], truths[k % 2], found)
+    _next_write(what, lines[0], truths[0], found)
+
+
+def _one_kill(what: str, line: str, truths: list[Contents], moment: float, found: Kills) -> None:
+    process = _started(line)
+    time.sleep(moment)
+    os.kill(process, signal.SIGKILL)
+    late = _ended(process)
+    found.ended["came too late" if late else KILLED] += 1
+    found.ended["left a part behind"] += bool(_parts())
+    try:
+        there = _contents(WRITERS[what][0])
+    except Exception as error:
+        found.broken.append(f"{what}: {type(error).__name__}: {error}")
+        return
+    names = {name for truth in truths for name in truth}
+    for name in there:
+        if name not in names or all(there[name] != truth.get(name) for truth in truths):
+            found.broken.append(f"{what}: {name} is neither the old one nor the new one")
+
+
+def _next_write(what: str, line: str, truth: Contents, found: Kills) -> None:
+    """A write that nobody kills puts everything right."""
+    if not _ended(_started(line)):
+        found.broken.append(f"{what}: the next write fails")
+    found.ended["written in full after kills"] += 1
+    if _parts():
+        found.broken.append(f"{what}: {len(_parts())} parts are left after the next write")
+    if _contents(WRITERS[what][0]) != truth:
+        found.broken.append(f"{what}: the next write is not complete")
+
+
+def _started(line: str) -> int:
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for stream in (1, 2):
+                os.dup2(nowhere, stream)
+            code = main(line.split())
+            sys.stdout.flush()
+        finally:
+            # findings and differences are answers too
+            os._exit(code if code > 1 else 0)
+    return child
+
+
+def _ended(process: int) -> bool:
+    """Whether it came to its end by itself."""
+    _, status = os.waitpid(process, 0)
+    return os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
+
+
+def _parts() -> list[str]:
+    return [str(path) for path in Path().rglob(".robolin-*.part")]
+
+
+def _contents(out: str) -> Contents:
+    """What a reader finds: of a table, its numbers and its companion as one."""
+    path = Path(out)
+    if path.is_dir():
+        inside = (file for file in path.rglob("*") if file.is_file())
+        return {file.name: file.read_bytes() for file in inside if file.suffix != ".part"}
+    if not path.exists():
+        return {}
+    if path.suffix == ".csv":
+        stored = read_result(path)
+        numbers = b"".join(values.tobytes() for values in stored.arrays.values())
+        return {out: path.read_bytes() + numbers + repr(stored.meta).encode()}
+    return {out: path.read_bytes()}
+
+
+def campaign(kills: int, folder: Path, seed: int) -> Kills:
+    """So many, shared out among all kinds of files."""
+    rng, found = random.Random(seed), Kills()
+    for k, what in enumerate(WRITERS):
+        place = folder / what.replace(" ", "-")
+        place.mkdir()
+        os.chdir(place)
+        before = found.ended.copy()
+        killed(what, kills // len(WRITERS) + (k < kills % len(WRITERS)), rng, found)
+        sys.stdout.write(f"{what:12} {dict(found.ended - before)}\n")
+        sys.stdout.flush()
+    return found

@@ -1,0 +1,177 @@
+"""Robot files, changed; every arm that is read obeys physics, and is what other programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import robolin
+from robolin.arm import Arm
+from robolin.errors import RobolinError
+from tests.fuzz import mutators
+from tests.fuzz.forked import forked_readers
+from tests.fuzz.subject import Subject
+
+XACRO = b"""<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="mass" default="2"/>
+  <xacro:property name="m" value="$(arg mass)"/>
+  <xacro:property name="lengths" value="${[0.4, 0.3, 0.2]}"/>
+  <xacro:macro name="bar" params="name parent at:=0 *axis">
+    <xacro:property name="l" value="${lengths[at]}"/>
+    <link name="${name}"><inertial>
+      <origin xyz="0 0 ${l/2}" rpy="0 0 ${radians(30)}"/><mass value="${m/(1+at)}"/>
+      <inertia ixx="${m*l**2/12}" iyy="${m*l**2/12}" izz="0.001" ixy="0" ixz="0" iyz="0"/>
+    </inertial></link>
+    <joint name="${name}_joint" type="revolute">
+      <parent link="${parent}"/><child link="${name}"/><xacro:insert_block name="axis"/>
+      <origin xyz="0 0 ${lengths[at-1] if at else 0}"/>
+      <limit lower="${-pi}" upper="${pi}" effort="10" velocity="3"/>
+    </joint>
+  </xacro:macro>
+  <link name="base"/>
+  <xacro:bar name="upper" parent="base"><axis xyz="0 1 0"/></xacro:bar>
+  <xacro:bar name="lower" parent="upper" at="1"><axis xyz="1 0 0"/></xacro:bar>
+  <xacro:if value="${m > 1}">
+    <xacro:bar name="hand" parent="lower" at="2"><axis xyz="0 0 1"/></xacro:bar>
+  </xacro:if>
+  <xacro:unless value="${m > 1}"><link name="nothing"/></xacro:unless>
+</robot>
+"""
+MJCF = b"""<mujoco model="odd">
+  <compiler angle="radian"/>
+  <option gravity="1 -2 -9"/>
+  <default><joint armature="0.01"/><default class="soft"><joint damping="0.4"/></default></default>
+  <worldbody>
+    <body name="tower" pos=".1 .2 .3" euler=".3 -.2 .5">
+      <geom type="capsule" size=".05" fromto="0 0 0 .1 .2 .4" density="800"/>
+      <body name="shoulder" pos="0 .1 .4" quat=".8 .2 -.4 .3">
+        <joint name="lift" type="slide" axis="1 2 2" ref=".2" range="-1 1" armature=".3"/>
+        <joint name="pan" axis="0 1 1" pos=".1 .02 -.03" ref="-.4" damping=".7"/>
+        <joint name="tilt" axis="1 0 -1" class="soft" range="-2 2" frictionloss=".2"/>
+        <geom type="box" size=".1 .05 .2" pos=".03 .01 .1" euler=".2 .3 .4"/>
+        <body name="hand" pos=".3 0 .2">
+          <joint name="wrist" axis="0 0 1" pos=".02 0 0" actuatorfrcrange="-3 4"/>
+          <inertial pos=".01 .02 .03" mass=".4" fullinertia=".01 .02 .025 .001 .002 -.001"/>
+          <body name="left"><joint name="left" type="slide" axis="0 1 0" range="0 .1"/>
+            <geom size=".03"/></body>
+          <body name="right"><joint name="right" type="slide" axis="0 -1 0"/>
+            <geom size=".03"/></body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <equality><joint joint1="right" joint2="left" polycoef=".02 .9 0 0 0"/></equality>
+</mujoco>
+"""
+
+
+def models(ext: str) -> Callable[[Path], list[bytes]]:
+    """The smaller ones of the bundled arms."""
+    folder = Path(__file__).parents[2] / "models"
+    small = [path for path in sorted(folder.glob(f"*.{ext}")) if path.stat().st_size < 12_000]
+    return lambda _: [path.read_bytes() for path in small[:6]]
+
+
+def arm_checked(path: str, _: str) -> None:
+    """τ(q̈) − τ(0) = 𝓜 q̈, and 𝓜 is what another program makes of the file where it reads it."""
+    arm = robolin.load(path)
+    n = len(arm.joint_names)
+    if not n or _unusual(arm):
+        return
+    rng = np.random.default_rng(1)
+    q, qd, qdd = rng.uniform(-1, 1, (3, n))
+    try:
+        tau, rest = (robolin.inverse(arm, q, qd, a, engine="python") for a in (qdd, 0 * qdd))
+        matrix = robolin.mass_matrix(arm, q, engine="python")
+    except RobolinError:
+        # figures that have an answer at rest may be too large for one in motion
+        return
+    # figures near the largest float would overflow here; a power of two changes no digit
+    tau, rest, matrix = (x * 2.0**-20 for x in (tau, rest, matrix))
+    scale = np.abs(matrix) @ np.abs(qdd) + np.abs(tau) + np.abs(rest)
+    # sums of a few dozen terms, each of them rounded
+    assert (np.abs(tau - rest - matrix @ qdd) <= 1e-10 * scale.max()).all()
+    other = {".urdf": _pinocchio, ".xml": _mujoco}.get(Path(path).suffix, lambda *_: None)
+    _same(matrix, other(path, arm, q))
+
+
+def _unusual(arm: Arm) -> bool:
+    return arm.floating_base or len(arm.joint_names) != len(arm.links) or bool(arm.loops)
+
+
+def _same(matrix: np.ndarray, other: np.ndarray | None) -> None:
+    if other is None or not np.isfinite(other).all():
+        return
+    largest = np.abs(matrix).max()
+    # far arms of small bodies lose digits by their nature, in both programs
+    assert (np.abs(matrix - other * 2.0**-20) <= 1e-6 * largest).all(), "another mass matrix"
+
+
+def _pinocchio(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
+    """The mass matrix of the file as Pinocchio reads it; None where it reads no such joints."""
+    if find_spec("pinocchio") is None:
+        return None
+    import pinocchio as pin
+
+    try:
+        model = pin.buildModelFromUrdf(path)
+    except (ValueError, RuntimeError, UnicodeError):
+        return None
+    names = [*model.names][1:]
+    if sorted(names) != sorted(arm.joint_names) or model.nq != len(q):
+        return None
+    place = [names.index(name) for name in arm.joint_names]
+    own = np.zeros(len(q))
+    own[place] = q
+    matrix = pin.crba(model, model.createData(), own)
+    full = np.triu(matrix) + np.triu(matrix, 1).T
+    armature = np.diag([link.joint.armature for link in arm.links])
+    return full[np.ix_(place, place)] + armature
+
+
+def _mujoco(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
+    """The mass matrix that MuJoCo itself has; None where its joints are others."""
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_path(path)
+    names = [model.joint(k).name or f"joint{k}" for k in range(model.njnt)]
+    if names != [*arm.joint_names]:
+        return None
+    data, matrix = mujoco.MjData(model), np.zeros((model.nv, model.nv))
+    data.qpos[:] = q
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, matrix)
+    return matrix
+
+
+def _matrix(path: str) -> list[str]:
+    return ["mass-matrix", path, "--format", "csv"]
+
+
+ROBOTS: dict[str, Subject] = {
+    "urdf": Subject(
+        *("urdf", models("urdf"), mutators.of_text(mutators.urdf)),
+        *(_matrix, arm_checked),
+    ),
+    "yaml": Subject(
+        *("yaml", models("yaml"), mutators.of_text(mutators.yaml)),
+        *(_matrix, arm_checked),
+    ),
+    "validate": Subject(
+        *("urdf", models("urdf"), mutators.of_text(mutators.urdf)),
+        lambda path: ["validate", path],
+    ),
+}
+if find_spec("xacro"):
+    ROBOTS["xacro"] = Subject(
+        *("xacro", lambda _: [XACRO], mutators.of_text(mutators.xacro)),
+        *(_matrix, arm_checked, forked_readers),
+    )
+if find_spec("mujoco"):
+    ROBOTS["mjcf"] = Subject(
+        *("xml", lambda _: [MJCF], mutators.of_text(mutators.urdf)),
+        *(_matrix, arm_checked, forked_readers),
+    )

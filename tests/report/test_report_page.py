@@ -1,0 +1,178 @@
+"""A page says what the results say, to the last digit it shows, within its budget."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.answering.given_states import States
+from robolin.report.page_files import text_of
+from robolin.report.report_page import report_page
+from robolin.report.reported_result import ReportedResult
+from robolin.report.result_page import result_page
+from tests.report.pages import (
+    PEAK,
+    ROWS,
+    data_in,
+    hostile_names,
+    motion,
+    numbers,
+    page_of_two_link,
+    told,
+)
+
+BUDGET, PER_NUMBER = 150_000, 16 / 3
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return page_of_two_link()
+
+
+def test_curves_are_the_results(page: str) -> None:
+    """Every torque of a curve is that of its row to float32, and so are the instants' values."""
+    arm, data = robolin.load("two-link"), data_in(page)
+    given = motion(arm)
+    tau = robolin.inverse(arm, **given).astype(np.float32)
+    time = np.arange(1.0, ROWS + 1.0).astype(np.float32)
+    for joint in range(arm.n):
+        # the poles come first
+        told_of = data["figures"][1 + joint]
+        x, y = numbers(data, told_of["x"]), numbers(data, told_of["series"][0]["y"])
+        rows = np.searchsorted(time, x)
+        assert np.array_equal(time[rows], x)
+        assert np.array_equal(tau[rows, joint], y)
+        assert len(y) <= 2000
+        assert y.max() == tau[:, joint].max()
+        assert y.min() == tau[:, joint].min()
+    rows = np.array(data["frames"]["rows"]) - 1
+    values = [numbers(data, place).reshape(-1, arm.n) for place in data["arms"][0]["values"]]
+    for name, shown in zip(("q", "qd"), values, strict=False):
+        assert np.array_equal(given[name].astype(np.float32)[rows], shown)
+    assert np.array_equal(tau[rows], values[2])
+
+
+def test_a_peak_of_one_sample_is_kept(page: str) -> None:
+    """The row with the largest torque is a point of its curve and an instant of the slider."""
+    data = data_in(page)
+    assert PEAK + 1 in numbers(data, data["figures"][1]["x"]).tolist()
+    assert PEAK + 1 in data["frames"]["rows"]
+
+
+def test_models_are_those_of_state_space(page: str) -> None:
+    """Poles and matrices are those of the linear model about the same rows, to float32."""
+    arm, data = robolin.load("two-link"), data_in(page)
+    model, given = data["models"][0], motion(arm)
+    rows = numbers(data, model["times"]).astype(int) - 1
+    own = robolin.state_space(arm, *(given[name][rows] for name in ("q", "qd", "qdd")))
+    poles = own.poles().values
+    assert np.array_equal(numbers(data, model["real"]), poles.real.astype(np.float32).ravel())
+    assert np.array_equal(numbers(data, model["imaginary"]), poles.imag.astype(np.float32).ravel())
+    chosen = np.searchsorted(rows, numbers(data, model["chosen"]).astype(int) - 1)
+    both = np.concatenate([own.A, own.B], axis=-1)[chosen].astype(np.float32)
+    assert np.array_equal(numbers(data, model["matrices"]), both.ravel())
+
+
+def test_the_page_keeps_its_budget(page: str) -> None:
+    """150 kB, and 16/3 bytes for every number that is shown."""
+    count = data_in(page)["count"]
+    assert count == sum(len(numbers(data_in(page), i)) for i in range(len(data_in(page)["arrays"])))
+    assert len(page.encode()) <= BUDGET + PER_NUMBER * count
+
+
+@pytest.mark.slow
+def test_a_page_with_evidence_keeps_its_budget() -> None:
+    """With everything that verify says, too."""
+    page = report_page([told(robolin.load("panda"), States(), verify_states=1)])
+    assert len(page.encode()) <= BUDGET + PER_NUMBER * data_in(page)["count"]
+
+
+def test_the_same_input_gives_the_same_bytes(page: str) -> None:
+    """Nothing of a page depends on when or where it is made."""
+    assert page_of_two_link() == page
+
+
+def test_two_arms_side_by_side() -> None:
+    """A page of two arms tells what differs, and what that does to the torques."""
+    first, second = robolin.load("two-link"), robolin.load("two-link", payload=("tip", 2.0))
+    states = States(**motion(first, 50))
+    page = report_page([told(first, states, "plain"), told(second, states, "loaded")])
+    data = data_in(page)
+    series = data["figures"][-2]["series"]
+    assert [each["label"] for each in series] == ["first", "second"]
+    for arm, each in zip((first, second), series, strict=True):
+        tau = robolin.inverse(arm, **motion(first, 50)).astype(np.float32)
+        assert np.array_equal(numbers(data, each["y"]), tau[:, -1])
+    assert "Torques, each joint where it changes most" in page
+
+
+class _Tags(HTMLParser):
+    """The elements of a page, with their attributes, as a browser would see them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_a_page_asks_for_nothing(page: str) -> None:
+    """No element names a resource, no attribute runs, and only the page's own texts may."""
+    tags = _Tags(page).tags
+    kinds = {tag for tag, _ in tags}
+    assert not kinds & {"img", "link", "iframe", "object", "embed", "base", "video", "audio"}
+    for tag, attributes in tags:
+        assert not {"src", "style", "srcset", "data", "action"} & attributes.keys(), tag
+        assert not [name for name in attributes if name.startswith("on")]
+        assert attributes.get("href", "#").startswith("#")
+    policy = next(a["content"] for t, a in tags if a.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+
+
+def test_hostile_names_change_nothing_of_the_page() -> None:
+    """1 000 nasty names make the same elements as 1 000 tame ones."""
+
+    def made(names: list[str]) -> str:
+        columns = {name: np.array([float(i)]) for i, name in enumerate(names)}
+        units = dict.fromkeys(names, names[0])
+        contract = {name: name for name in names[:200]}
+        one = ReportedResult(
+            names[3], "inverse", columns, units, np.ones(1), "row", {}, contract, None
+        )
+        return result_page([one], None)
+
+    hostile, tame = made(hostile_names(1000)), made([f"name {i}" for i in range(1000)])
+    assert _Tags(hostile).tags[10:] == _Tags(tame).tags[10:]
+    assert len(_Tags(hostile).tags) == len(_Tags(tame).tags)
+    assert not {c for c in hostile if c != "\n" and not c.isprintable()}
+    # names of 10 kB are cut, so that nobody has to scroll past them
+    assert len(hostile) < 2 * len(tame)
+
+
+def test_the_library_is_the_published_one() -> None:
+    """uPlot is the file that its authors published, with its licence."""
+    digest = hashlib.sha256(text_of("uPlot.iife.min.js").encode()).hexdigest()
+    listed = dict(reversed(line.split()) for line in text_of("uPlot.sha256").splitlines())
+    assert listed["uPlot.iife.min.js"] == digest
+    for name, value in listed.items():
+        assert hashlib.sha256(text_of(name).encode()).hexdigest() == value
+    assert "MIT License" in text_of("uPlot-LICENSE.txt")
+
+
+def test_the_arm_is_drawn_without_a_program(page: str) -> None:
+    """Bones, axes and centres of mass are in the page itself, and so are the tables."""
+    arm = robolin.load("two-link")
+    drawn = re.search(r"<svg.*?</svg>", page, re.DOTALL)
+    assert drawn is not None
+    assert drawn[0].count("<circle") == len(arm.links)
+    assert drawn[0].count('class="axis"') == len(arm.links)
+    assert page.count("<table") >= 6
