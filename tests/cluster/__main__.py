@@ -8,6 +8,7 @@ process, nothing half-written is left, and only missing parts were computed.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
+from time import sleep
 
 import numpy as np
 
@@ -168,8 +170,8 @@ class Campaign:
                 text=True,
             )
             while not list((self.folder / out).glob("part-*")) and client.poll() is None:
-                Event().wait(0.1)
-            Event().wait(random.uniform(0, 1))
+                sleep(0.1)
+            sleep(random.uniform(0, 1))
             scheduler.kill()
             told = client.communicate()[1]
             for process in (scheduler, *workers):
@@ -186,8 +188,6 @@ def _kill_some(cluster: object, stop: Event, count: list[int], most: int) -> Non
     while count[0] < most and not stop.wait(random.uniform(0.5, 3)):
         nanny = random.choice(list(cluster.workers.values()))  # type: ignore[attr-defined]
         if nanny.pid:
-            import os
-
             os.kill(nanny.pid, signal.SIGKILL)
             count[0] += 1
 
