@@ -23,9 +23,9 @@ _SKIPPED = frozenset({"jobs", "chunk_rows", "verbose"})
     short_help="A folder of parts as one result.",
 )
 def command(folder: str, **_: object) -> None:
-    """A folder of parts as one result, with a column 'source' that counts recordings from 0.
+    """A folder of parts as one result.
 
-    It has the same bytes as the result of the same question without parts.
+    A column 'source' counts recordings from 0.  It has the same bytes as the result of the same question without parts.
 
     \b
     Example:
