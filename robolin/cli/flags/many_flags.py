@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _PART_ROWS = count_flag(
     "--part-rows",
-    text="With -o FOLDER/: results in files part-00000.parquet, part-00001.parquet and so on, of so many rows each.",
+    text="With -o FOLDER/: results in files part-00000.parquet, part-00001.parquet and so on, of "
+    "so many rows each.",
 )
 _SHARD = flag(
     "--shard",

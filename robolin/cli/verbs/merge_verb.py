@@ -25,7 +25,8 @@ _SKIPPED = frozenset({"jobs", "chunk_rows", "verbose"})
 def command(folder: str, **_: object) -> None:
     """A folder of parts as one result.
 
-    A column 'source' counts recordings from 0.  It has the same bytes as the result of the same question without parts.
+    A column 'source' counts recordings from 0.  It has the same bytes as the result of the same
+    question without parts.
 
     \b
     Example:
