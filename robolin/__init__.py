@@ -210,14 +210,19 @@ _PUBLIC = {
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 
+# modules with public functions of their own
+_MODULES = ("cluster", "tables")
+
 __all__ = sorted([*_HOME, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'robolin' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _MODULES:
+        return import_module(f"robolin.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'robolin' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -61,10 +61,13 @@ READING: Mapping[str, Ask] = {
 }
 # the same where rows of the recording are rows of the result
 RECORDING: Mapping[str, Ask] = {**READING, "carry": TEXTS}
+# which of its rows are meant
+SELECTION: Mapping[str, Ask] = {"rows": TEXT, "stride": Ask("count")}
 TRAJECTORY: Mapping[str, Ask] = {
     "trajectory": FILE,
     "on-bad-row": Ask("choice", ON_BAD_ROW),
     **RECORDING,
+    **SELECTION,
 }
 SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Never
 
-from robolin.answering.asks import RECORDING, SAMPLES, TRAJECTORY
+from robolin.answering.asks import RECORDING, SAMPLES, SELECTION, TRAJECTORY
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
 from robolin.answering.recording_rules import require_files, rules_from
@@ -18,6 +19,7 @@ from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
 from robolin.trajectory.column_rules import RecordingRules
+from robolin.trajectory.row_choice import RowChoice, row_choice
 from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ class States:
         radians: True if they are in rad, for files whose units nobody can know
         differentiate: 'central' or 'savgol' for velocities and accelerations from positions
         carry: columns of the file that go along into the result
+        rows: which rows of the file, such as '1000:2000', counted from 0, the last one left out
+        stride: every so many of them
 
     Example:
         >>> robolin.States(q=[0.3, -0.7], qd={"elbow": 0.5}).values
@@ -82,6 +86,8 @@ class States:
     radians: bool | None
     differentiate: str | None
     carry: tuple[str, ...] | None
+    rows: str | None
+    stride: int | None
 
     def __init__(
         self,
@@ -106,6 +112,8 @@ class States:
         differentiate: Literal["central", "savgol"] | None = None,
         carry: Sequence[str] | str | None = None,
         state: str | PathLike[str] | None = None,
+        rows: str | None = None,
+        stride: int | None = None,
         **unknown: Never,
     ) -> None:
         for name in unknown:
@@ -127,6 +135,8 @@ class States:
             "radians": radians,
             "differentiate": differentiate,
             "carry": carry,
+            "rows": rows,
+            "stride": stride,
         }.items():
             plain = plain_value(_ANY, label, known[label], value)
             object.__setattr__(self, label.replace("-", "_"), plain)
@@ -143,10 +153,23 @@ class States:
             hint = "one state has an answer or none"
             raise UsageError("needs --trajectory", where="--on-bad-row=nan", hint=hint)
         require_files(self.recording, ("--trajectory",), self.trajectory is not None)
+        self._require_rows()
         mixed = [name for name in self.values if name not in self.arrays]
         if self.arrays and mixed:
             hint = "give every quantity as an array of shape (rows, n)"
             raise UsageError(f"{mixed[0]} is one state, others have rows", hint=hint)
+
+    def _require_rows(self) -> None:
+        """Refuse rows that make no sense, and neighbours of rows that are left out."""
+        for name in SELECTION:
+            if getattr(self, name) is not None and self.trajectory is None:
+                hint = "it says which rows of a file are meant"
+                raise UsageError("has no effect without --trajectory", where=f"--{name}", hint=hint)
+            if getattr(self, name) is not None and self.differentiate is not None:
+                hint = "derivatives depend on the rows beside, which would be left out"
+                message = "cannot go together with --differentiate"
+                raise UsageError(message, where=f"--{name}", hint=hint)
+        assert self.row_choice, "rows that make no sense are refused here"
 
     @property
     def typed(self) -> dict[str, str]:
@@ -171,6 +194,7 @@ class States:
             "samples": self.samples,
             "seed": self.seed,
             **self.recording,
+            **{name: getattr(self, name) for name in SELECTION},
         }
         options: dict[str, Any] = {
             **self.typed,
@@ -187,6 +211,18 @@ class States:
     def rules(self, arm: Arm) -> RecordingRules:
         """How the file with the states is meant, for this arm."""
         return rules_from(arm, self.recording)
+
+    @property
+    def row_choice(self) -> RowChoice:
+        """Which rows of the file are meant."""
+        return row_choice(self.rows, self.stride)
+
+    def of_recording(self, path: str, rows: str | None) -> States:
+        """The same of another file, and of these rows of it."""
+        other = copy(self)
+        object.__setattr__(other, "trajectory", path)
+        object.__setattr__(other, "rows", rows)
+        return other
 
     def require_none_drawn(self, needed: str) -> None:
         """Refuse samples where they would have no effect; `needed` is what they go with."""

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.asks import MODEL
+from robolin.answering.asks import MODEL, SELECTION
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
 from robolin.answering.verbs import VERBS, Verb, answering_verb
@@ -140,6 +140,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         "samples": states.samples,
         "seed": states.seed,
         **states.recording,
+        **{name: getattr(states, name) for name in SELECTION},
     }
     for label, value in given.items():
         if value is not None and label not in verb.states_from:

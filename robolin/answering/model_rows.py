@@ -79,7 +79,8 @@ class ModelRows:
         if self._posed.settings.progress:
             self._posed.settings.progress.begin(self._source.size)
         self._posed.at_end.append(self._tell_at_end)
-        return ResultStream(self._parts(), self.footer, self._source.most_rows)
+        live = self._posed.settings.live
+        return ResultStream(self._parts(), self.footer, self._source.most_rows, live)
 
     def _tell_at_end(self) -> None:
         self._doubtful.tell(self._motion.file)

@@ -17,6 +17,7 @@ from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
 from robolin.files.file_parts import last_name
+from robolin.files.table_file import KnownTable, TableFile
 from robolin.results.result import Array, Result
 from robolin.trajectory.column_rules import RecordingRules
 
@@ -47,6 +48,9 @@ class Settings:
     jobs:       threads, one per processor by default
     chunk_rows: rows of a trajectory to compute at once
     verbose:    tell how well conditioned the mass matrix is, too
+    known:      what has been found out about the trajectory before
+    live:       whether rows of a pipe are answered as they arrive
+    table:      the rows of the trajectory, where they are in memory already
     """
 
     jobs: int | None = None
@@ -55,6 +59,9 @@ class Settings:
     notify: Notify = silent
     watch: Watch | None = None
     progress: Progress | None = None
+    known: KnownTable | None = None
+    live: bool = False
+    table: TableFile | None = None
 
 
 QUIETLY = Settings()

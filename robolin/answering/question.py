@@ -84,6 +84,12 @@ class Question:
         return value if isinstance(value, int) else None
 
     @property
+    def answers_together(self) -> str | None:
+        """What is asked, if anything, that all rows of a recording are answered for at once."""
+        together = _answering(self.verb).together
+        return next((label for label in together if label in self.asks), None)
+
+    @property
     def files(self) -> dict[str, str]:
         """The files that are part of the question, by flag."""
         asks = _answering(self.verb).asks

@@ -67,7 +67,8 @@ def _read(posed: PosedQuestion, path: str, needs: Sequence[str]) -> SampledState
     if posed.states.carry:
         hint = "columns go along where every row is answered by itself"
         raise UsageError("has no effect here", where="--carry", hint=hint)
-    rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), posed.rules)
+    how = (posed.rules, posed.states.row_choice, posed.settings.known)
+    rows = read_trajectory(path, arm.joint_names, ("q",), tuple(needs[1:]), *how)
     file = file_label(path)
     posed.note(*(f"{file}: {note}" for note in rows.notes))
     zero = np.zeros((rows.rows, arm.n))

@@ -36,7 +36,7 @@ from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
 from robolin.quantities import COLUMN_WORDS
 from robolin.results.result import Array, Footer, Result, ResultStream
-from robolin.trajectory.read import open_trajectory
+from robolin.trajectory.read import TrajectoryStream, open_trajectory, table_trajectory
 from robolin.trajectory.trajectory import Chunk, pieces
 from robolin.wording import counted
 
@@ -71,12 +71,21 @@ def opened_rows(
     else:
         path = posed.states.trajectory
         _require_readable(posed, path, names)
-        stream = open_trajectory(path, arm.joint_names, ("q",), names[1:], posed.rules)
-        source = FileRows(posed.opened.enter_context(stream), file_label(path))
+        source = FileRows(_opened(posed, path, names), file_label(path))
     columns = (source.given, source.name, source.derived)
     motion = many_states(arm, posed.question, needs, torque, *columns)
     _tell(posed, motion, source)
     return motion, source
+
+
+def _opened(posed: PosedQuestion, path: str, names: tuple[str, ...]) -> TrajectoryStream:
+    """A trajectory file that stays open for the answer, or a table that is in memory."""
+    arm, settings = posed.arm, posed.settings
+    wanted = (arm.joint_names, ("q",), names[1:], posed.rules, posed.states.row_choice)
+    if settings.table is not None:
+        return table_trajectory(settings.table, path, *wanted)
+    stream = open_trajectory(path, *wanted, settings.known, settings.live)
+    return posed.opened.enter_context(stream)
 
 
 class TrajectoryRows:
@@ -104,7 +113,8 @@ class TrajectoryRows:
         if self._posed.settings.progress:
             self._posed.settings.progress.begin(self._source.size)
         self._posed.at_end.append(self._tell_at_end)
-        return ResultStream(self._parts(), self._footer, self._source.most_rows)
+        live = self._posed.settings.live
+        return ResultStream(self._parts(), self._footer, self._source.most_rows, live)
 
     def _tell_at_end(self) -> None:
         if self._worst:

@@ -44,6 +44,7 @@ class Verb:
     asks:       what else can be asked of it
     answers:    'module:function' that answers it; '' for a command that gives no result
     command:    the module whose `command` is its command line
+    together:   what can be asked of it that all rows of a recording are answered for at once
     linear:     whether its answer holds about a point, which is told with it
     costs:      whether `count` and `bench` tell what it costs
     by_library: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
@@ -58,6 +59,7 @@ class Verb:
     perturb: tuple[str, ...] = ()
     asks: Mapping[str, Ask] = field(default_factory=dict)
     answers: str = ""
+    together: tuple[str, ...] = ()
     linear: bool = False
     costs: bool = False
     by_library: Callable[[Mapping[str, Any]], bool] = never
@@ -175,6 +177,7 @@ _DYNAMICS = (
         states_from={**TRAJECTORY, **SAMPLES},
         asks=dict.fromkeys(("unnormalized", "inverse-transform", "curvature", "symbols"), SWITCH),
         answers="robolin.answering.diagonalize_answer:answer_diagonalize",
+        together=("curvature",),
         costs=True,
         by_library=lambda options: "curvature" in options,
     ),
@@ -186,6 +189,7 @@ _DYNAMICS = (
         states_from={**TRAJECTORY, **SAMPLES},
         asks=dict.fromkeys(("rank", "parameters", "geometry"), SWITCH),
         answers="robolin.answering.regressor_answer:answer_regressor",
+        together=("rank", "parameters"),
         by_library=lambda options: "rank" in options,
     ),
     Verb(
@@ -246,6 +250,7 @@ _CONTROL = (
             "integral": TEXT,
         },
         answers="robolin.answering.lqr_answer:answer_lqr",
+        together=("time-varying",),
         linear=True,
         by_library=lambda _: True,
     ),
@@ -317,6 +322,8 @@ _OTHERS = (
     Verb("record", "Stored results", "A result stored for others to be checked against."),
     Verb("diff", "Stored results", "What differs between two models."),
     Verb("plot", "Stored results", "A picture of a stored result, or of an arm."),
+    Verb("status", "Stored results", "What there is of a folder of parts, and what is left."),
+    Verb("merge", "Stored results", "A folder of parts as one result."),
     Verb("generate", "Programs", "A program in C that computes what verbs answer."),
     Verb("count", "Cost", "Exact operation counts, beside the papers' formulas."),
     Verb("bench", "Cost", "States per second of every verb, on this machine."),

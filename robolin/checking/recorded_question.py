@@ -65,6 +65,9 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
     if ARRAYS in options:
         message = "it answers for states that were given as arrays"
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
+    if isinstance(options.get("trajectory"), list):
+        message = "it answers for several recordings at once"
+        raise RobolinError(message, where=stored.path, hint=_COMPARE)
     for label, ask in verb.options.items():
         if ask.kind == "file" and label in options:
             options[label] = _found(label, stored, inputs)

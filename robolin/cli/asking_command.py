@@ -11,9 +11,11 @@ import click
 from robolin.answering.inquiry import Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import VerbCommand, given_options
+from robolin.cli.flags.many_flags import MANY_PARAMS, ManyRecordings, live, many_recordings
 from robolin.cli.flags.model_flags import MODEL_PARAMS, file_name
 from robolin.cli.flags.output_flags import Output, output_of, output_params
 from robolin.cli.flags.state_flags import state_flags
+from robolin.errors import UsageError
 
 # what is asked and where the answer goes, and further flags by name
 Respond = Callable[..., None]
@@ -35,23 +37,52 @@ def asking_command(
     further:    flags that are no part of the question, passed on by name
     """
     state = state_flags(VERBS[name], gives, state_help or {})
-    params = [*further, *MODEL_PARAMS, *state, *flags, *output_params(flags)]
+    many = MANY_PARAMS if "on-bad-row" in VERBS[name].states_from else []
+    params = [*further, *MODEL_PARAMS, *state, *flags, *output_params(flags), *many]
     names = [param.name for param in further]
 
     def decorate(function: Respond) -> click.Command:
         @wraps(function)
         def callback(**values: Any) -> None:
-            inquiry, out = asked_in(click.get_current_context())
-            function(inquiry, out, **{key: values[key] for key in names if key})
+            ctx = click.get_current_context()
+            more = {key: values[key] for key in names if key}
+            many = many_recordings(ctx)
+            if many is None:
+                inquiry, out = asked_in(ctx)
+                function(inquiry, live(ctx, out, inquiry.question), **more)
+            else:
+                _require_none({**more, "live": ctx.params.get("live")})
+                _respond_to_many(ctx, many)
 
         return click.command(name, cls=VerbCommand, params=params)(callback)
 
     return decorate
 
 
-def asked_in(ctx: click.Context) -> tuple[Inquiry, Output]:
-    """What a command line asks, and where the answer is to go."""
+def _require_none(flags: Mapping[str, Any]) -> None:
+    for name, value in flags.items():
+        if value:
+            hint = "ask for one recording, or leave it out"
+            raise UsageError("goes with one recording and one result", where=f"--{name}", hint=hint)
+
+
+def _respond_to_many(ctx: click.Context, many: ManyRecordings) -> None:
+    from robolin.cli.respond_to_many import respond_to_many
+
     verb, options = ctx.command.name or "", given_options(ctx)
+    first = many.recordings[0].path
+    arm = file_name(ctx.params["arm"])
+    respond_to_many(inquiry_of(verb, arm, {**options, "trajectory": first}), output_of(ctx), many)
+
+
+def asked_in(ctx: click.Context) -> tuple[Inquiry, Output]:
+    """What a command line asks of one state or one recording, and where the answer is to go."""
+    verb, options = ctx.command.name or "", given_options(ctx)
+    if many_recordings(ctx) is not None:
+        hint = "name one file"
+        raise UsageError("goes with one recording and one result", where="--trajectory", hint=hint)
+    if isinstance(given := options.get("trajectory"), tuple):
+        (options["trajectory"],) = given
     inquiry = inquiry_of(verb, file_name(ctx.params["arm"]), options)
     for path in inquiry.files.values():
         file_name(path)

@@ -31,6 +31,16 @@ def require_apart(output: str | Path | None, inputs: Iterable[str | Path]) -> No
                 raise _overwritten(written, name)
 
 
+def require_all_apart(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
+    """Refuse any of many outputs that is one of the inputs, each of which is looked at once."""
+    named = (name for given in inputs for name in _with_companion(given))
+    read = {found: name for name in named if (found := _identity(name, 0))}
+    for output in outputs:
+        for name in _with_companion(output):
+            if (found := _identity(name, 1)) in read:
+                raise _overwritten(name, read[found])
+
+
 def _overwritten(written: str, read: str) -> UsageError:
     where = "standard output" if written == "-" else written
     source = "standard input" if read == "-" else f"'{read}'"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -79,9 +80,10 @@ def _meta(passed: Digests, ending: Footer, digests: Mapping[str, str]) -> dict[s
             "format": EXTENDED_FORMAT if any(map(_extended, described.values())) else FORMAT,
             "robolin": __version__,
             **_role(ending),
+            **({} if ending.plan is None else {"plan": plain(ending.plan)}),
             "verb": part.verb,
             "options": plain(dict(sorted(part.options.items()))),
-            "inputs": {_last_name(name): d for name, d in sorted(ending.inputs.items())},
+            "inputs": _inputs(ending.inputs),
             "contract": plain(ending.contract),
             "model": plain(ending.model),
             "joints": list(part.joints),
@@ -92,6 +94,15 @@ def _meta(passed: Digests, ending: Footer, digests: Mapping[str, str]) -> dict[s
             },
         }
     )
+
+
+def _inputs(digests: Mapping[str, str]) -> dict[str, str]:
+    """Every file by its last name, by all of its name where two share their last."""
+    shared = Counter(map(_last_name, digests))
+    return {
+        name if shared[last := _last_name(name)] > 1 else last: digest
+        for name, digest in sorted(digests.items())
+    }
 
 
 def _role(ending: Footer) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
 
 _REPORTED_AT_MOST = 20
+# of a column that was looked through: it has nothing but whole numbers
+WHOLE = "whole"
 # bytes of numbers that nobody has to pack tightly
 _ALWAYS_FINE = 1 << 26
 
@@ -41,6 +43,8 @@ class ReadRequest:
     whole:     columns among them to read as whole numbers as well, which have no gaps
     unrounded: columns among them whose whole numbers are refused if float64 does not hold them
     moments:   columns among the whole ones that are moments, each with the unit to count them in
+    first:     how many rows to leave out before
+    stop:      the row to stop before, if any
     """
 
     indices: Sequence[int]
@@ -49,6 +53,41 @@ class ReadRequest:
     whole: Collection[int] = ()
     unrounded: Collection[int] = ()
     moments: Mapping[int, str] = field(default_factory=dict)
+    first: int = 0
+    stop: int | None = None
+
+    def within(self, rows: int) -> range:
+        """Which of so many rows are to be read."""
+        stop = rows if self.stop is None else min(self.stop, rows)
+        return range(min(self.first, stop), stop)
+
+
+@dataclass(frozen=True)
+class RowMark:
+    """Where a row of a text begins: its number from 0, that of its line from 1, and its byte."""
+
+    row: int
+    line: int
+    byte: int
+
+
+@dataclass(frozen=True)
+class KnownTable:
+    """What has been found out about a file before, so that nobody has to look again.
+
+    digest: SHA-256 of the file
+    marks:  where some rows of a text begin
+    looks:  for columns that were looked through whether they are 'whole', or the unit of their
+            moments, or '' for neither
+    """
+
+    digest: str
+    marks: tuple[RowMark, ...] = ()
+    looks: Mapping[int, str] = field(default_factory=dict)
+
+    def mark_before(self, row: int) -> RowMark | None:
+        """The last mark at or before a row."""
+        return max((m for m in self.marks if m.row <= row), key=lambda m: m.row, default=None)
 
 
 @dataclass(frozen=True)
@@ -60,6 +99,8 @@ class TableSource:
     file:    what messages call it
     regular: whether it is a file, not a pipe or a device
     joints:  the names of the joints, for a format that numbers its columns
+    known:   what has been found out about it before
+    live:    whether rows are wanted as they arrive
     """
 
     stream: BinaryIO
@@ -67,6 +108,12 @@ class TableSource:
     file: str
     regular: bool = True
     joints: Sequence[str] = ()
+    known: KnownTable | None = None
+    live: bool = False
+
+    def digest(self) -> str:
+        """SHA-256 of a file that can be read again, unless that is known."""
+        return self.known.digest if self.known else digest_of(self.stream)
 
 
 @dataclass(frozen=True)
@@ -83,6 +130,7 @@ class TableFile:
     notes:     what the reader assumed or left aside
     time_unit: what its time counts, 'ns' for example, where the format says so
     units_known: whether angles are in rad unless somebody says otherwise
+    chooses:   whether `blocks` leaves out rows as a request says; else whoever asks does
     """
 
     names: Sequence[str]
@@ -95,6 +143,7 @@ class TableFile:
     notes: tuple[str, ...] = ()
     time_unit: str | None = None
     units_known: bool = True
+    chooses: bool = False
 
 
 def raise_first(problems: Iterable[RobolinError], file: str, read_so_far: str = "") -> None:

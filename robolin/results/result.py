@@ -200,12 +200,16 @@ def _elsewhere(place: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Footer:
-    """What a result includes and where it comes from, as far as only its last row tells."""
+    """What a result includes and where it comes from, as far as only its last row tells.
+
+    plan: which part of which plan it is, where it is one
+    """
 
     contract: Mapping[str, Any]
     inputs: Mapping[str, str]
     model: Mapping[str, Any] | None = None
     reference: Reference | None = None
+    plan: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,11 +218,13 @@ class ResultStream:
 
     ending:    asked once, with the number of rows, when all parts have come
     most_rows: a number of rows that is surely not exceeded, if that can be told beforehand
+    live:      whether somebody waits for each part
     """
 
     parts: Iterable[Result]
     ending: Callable[[int], Footer]
     most_rows: Callable[[], int | None] = lambda: None
+    live: bool = False
 
 
 def whole(result: Result) -> ResultStream:

@@ -22,7 +22,7 @@ from robolin.files.formats import (
     require_known,
     trajectory_formats,
 )
-from robolin.files.table_file import TableFile, TableSource
+from robolin.files.table_file import KnownTable, TableFile, TableSource
 
 _BUFFER = 1 << 20
 
@@ -31,8 +31,18 @@ TEXT_ENDINGS = (".tsv", ".txt", ".tab")
 
 
 @contextmanager
-def opened_table(path: str, file: str, joints: Sequence[str]) -> Iterator[TableFile]:
-    """The table in a file, a recording or a part of one, while it is open."""
+def opened_table(
+    path: str,
+    file: str,
+    joints: Sequence[str],
+    known: KnownTable | None = None,
+    live: bool = False,
+) -> Iterator[TableFile]:
+    """The table in a file, a recording or a part of one, while it is open.
+
+    known: what has been found out about it before
+    live:  whether rows are wanted as they arrive
+    """
     place, part = place_and_part(path)
     opener = recording_opener(place)
     if opener is not None:
@@ -48,7 +58,24 @@ def opened_table(path: str, file: str, joints: Sequence[str]) -> Iterator[TableF
         raise FileError("this folder is no recording", where=file, hint=hint)
     form = _format(path)
     with _opened(path, file, form) as (stream, regular):
-        yield _table(form, TableSource(stream, path, file, regular, joints))
+        yield _table(form, TableSource(stream, path, file, regular, joints, known, live))
+
+
+def is_text(path: str) -> bool:
+    """Whether a recording is a table in text, packed or not."""
+    return not is_other_programs(path) and _format(path) == "csv"
+
+
+def is_other_programs(path: str) -> bool:
+    """Whether a recording is a bag or a dataset, which other programs write."""
+    return recording_opener(place_and_part(path)[0]) is not None
+
+
+@contextmanager
+def recording_bytes(path: str) -> Iterator[BinaryIO]:
+    """The bytes of a recording as they are digested: those of text unpacked, with commas."""
+    with read_errors(path), _opened(path, path, _format(path)) as (stream, _):
+        yield stream
 
 
 def _format(path: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from robolin.arrays import Floats, Mask, Numbers
 from robolin.errors import RobolinError
-from robolin.files.table_file import ReadRequest, TableBlock, TableFile
+from robolin.files.table_file import KnownTable, ReadRequest, TableBlock, TableFile
 from robolin.trajectory.column_rules import AS_IT_IS, RecordingRules, native_columns
 from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.differentiate import (
@@ -22,6 +22,7 @@ from robolin.trajectory.differentiate import (
 )
 from robolin.trajectory.opened_table import opened_table, read_errors
 from robolin.trajectory.orientation import angles
+from robolin.trajectory.row_choice import ALL_ROWS, RowChoice
 from robolin.trajectory.time_units import rising_seconds
 from robolin.trajectory.told_columns import carried_columns, derivable, require_units
 from robolin.trajectory.trajectory import Chunk, Trajectory, joined, pieces
@@ -51,6 +52,7 @@ class TrajectoryStream:
     joints: tuple[str, ...] = ()
     carried: Mapping[str, int] = field(default_factory=dict)
     derived: tuple[str, ...] = ()
+    choice: RowChoice = ALL_ROWS
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -103,13 +105,34 @@ class TrajectoryStream:
         empty, before = True, 0
         with read_errors(self.file):
             request = self._request(read, most, gaps)
+            row = request.first
             for block in self.table.blocks(request):
-                for chunk in pieces(self._chunk(block, request, before), lambda: most):
+                meant = self._meant(block, row)
+                for chunk in pieces(self._chunk(meant, request, before), lambda: most):
                     empty = False
                     yield chunk
-                before = block.reached
+                before, row = block.reached, row + len(block.values)
         if empty:
-            raise RobolinError("there is no row below the header", where=self.file)
+            raise self._no_row()
+
+    def _no_row(self) -> RobolinError:
+        if self.choice == ALL_ROWS:
+            return RobolinError("there is no row below the header", where=self.file)
+        hint = "the first row is 0; --rows and --stride say which are meant"
+        return RobolinError("it has none of the rows that are meant", where=self.file, hint=hint)
+
+    def _meant(self, block: TableBlock, row: int) -> TableBlock:
+        """Those of the rows of a block that are meant; its first row has this number."""
+        if self.choice.stride == 1 and (self.table.chooses or self.choice == ALL_ROWS):
+            return block
+        chosen = self.choice.of(row, len(block.values))
+        first, stride, place = chosen.start, chosen.step, block.place
+        return replace(
+            block,
+            values=block.values[chosen],
+            whole={i: values[chosen] for i, values in block.whole.items()},
+            place=lambda some: place(first + stride * some),
+        )
 
     def _with_derivatives(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
         """The same with velocities and accelerations, for which all rows are read first."""
@@ -131,13 +154,16 @@ class TrajectoryStream:
         carried = [i for i in self.carried.values() if i != self.matched.time]
         read = [*dict.fromkeys([*read, *carried])]
         along = [i for i in carried if self.table.whole(i)]
+        every = ReadRequest(read, rows, gaps, along)
+        if self.table.chooses:
+            every = replace(every, first=self.choice.first, stop=self.choice.stop)
         if (time := self.matched.time) is None:
-            return ReadRequest(read, rows, gaps, along)
+            return every
         unit = self.table.moments(time)
         if unit is not None:
-            return ReadRequest(read, rows, gaps, [time, *along], moments={time: unit})
+            return replace(every, whole=[time, *along], moments={time: unit})
         whole = [time] if self.table.whole(time) else []
-        return ReadRequest(read, rows, gaps, [*whole, *along], unrounded=[time])
+        return replace(every, whole=[*whole, *along], unrounded=[time])
 
     def _chunk(self, block: TableBlock, request: ReadRequest, before: int) -> Chunk:
         """Every column of the block where its joint stands."""
@@ -189,6 +215,9 @@ def open_trajectory(
     needs: Sequence[str],
     optional: Sequence[str] = (),
     rules: RecordingRules = AS_IT_IS,
+    choice: RowChoice = ALL_ROWS,
+    known: KnownTable | None = None,
+    live: bool = False,
 ) -> Iterator[TrajectoryStream]:
     """Open a file with the quantities ('q', 'qd', 'qdd', 'tau') of these joints.
 
@@ -196,21 +225,36 @@ def open_trajectory(
     needs:    a missing column is an error
     optional: left out if the file has no such column, 0 for the joints it leaves out
     rules:    how the recording is meant
+    choice:   which of its rows are meant
+    known:    what has been found out about it before
+    live:     whether rows are wanted as they arrive
     """
     file = "<stdin>" if str(path) == "-" else str(path)
-    with opened_table(str(path), file, joints) as table:
-        native = native_columns(table.names, joints, rules, file)
-        require_units(table, rules, file)
-        carried = carried_columns(table.names, rules, file)
-        wanted = (*needs, *optional)
-        derived = () if rules.differentiate is None else derivable(native.names, wanted, rules)
-        needs = [name for name in needs if name not in derived]
-        optional = [name for name in optional if name not in derived]
-        aside = carried.values()
-        matched = match(native.names, joints, needs, optional, aside=aside, where=file)
-        yield TrajectoryStream(
-            table, matched, file, native.notes, rules, tuple(joints), carried, derived
-        )
+    with opened_table(str(path), file, joints, known, live) as table:
+        yield table_trajectory(table, file, joints, needs, optional, rules, choice)
+
+
+def table_trajectory(
+    table: TableFile,
+    file: str,
+    joints: Sequence[str],
+    needs: Sequence[str],
+    optional: Sequence[str] = (),
+    rules: RecordingRules = AS_IT_IS,
+    choice: RowChoice = ALL_ROWS,
+) -> TrajectoryStream:
+    """A table as a trajectory; `file` is what messages call it."""
+    native = native_columns(table.names, joints, rules, file)
+    require_units(table, rules, file)
+    carried = carried_columns(table.names, rules, file)
+    wanted = (*needs, *optional)
+    derived = () if rules.differentiate is None else derivable(native.names, wanted, rules)
+    needs = [name for name in needs if name not in derived]
+    optional = [name for name in optional if name not in derived]
+    aside = carried.values()
+    matched = match(native.names, joints, needs, optional, aside=aside, where=file)
+    told = (native.notes, rules, tuple(joints), carried, derived, choice)
+    return TrajectoryStream(table, matched, file, *told)
 
 
 def read_trajectory(
@@ -219,9 +263,11 @@ def read_trajectory(
     needs: Sequence[str],
     optional: Sequence[str] = (),
     rules: RecordingRules = AS_IT_IS,
+    choice: RowChoice = ALL_ROWS,
+    known: KnownTable | None = None,
 ) -> Trajectory:
-    """The whole trajectory at once, with None for the quantities it lacks."""
-    with open_trajectory(path, joints, needs, optional, rules) as stream:
+    """All rows that are meant at once, with None for the quantities the file lacks."""
+    with open_trajectory(path, joints, needs, optional, rules, choice, known) as stream:
         chunks = list(stream.chunks())
         digest = stream.table.digest()
     columns = {name: np.concatenate([c.columns[name] for c in chunks]) for name in stream.given}

@@ -58,7 +58,10 @@ REPORTED = (
 )
 SLOWER = (("verify", "--samples", "1"), ("models",))
 # they write files, or what has no columns
-NO_TABLES = {"new", "generate", "completion", "record", "check", "bench", "plot", "sweep", "report"}
+NO_TABLES = {
+    *("new", "generate", "completion", "record", "check", "bench"),
+    *("plot", "sweep", "report", "status", "merge"),
+}
 NUMBER = re.compile(r"-?\d+\.\d+(e[+-]\d+)?")
 
 

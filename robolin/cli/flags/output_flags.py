@@ -54,6 +54,7 @@ class Output:
     arrays: tuple[str, ...] = ()
     summary: bool = False
     plot: bool = False
+    live: bool = False
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
@@ -160,11 +161,16 @@ class Output:
             kind = "note"
         self._say(kind, (text,))
 
+    def notify_of_parts(self, kind: str, text: str) -> None:
+        """Say a note or a warning; a summary stands in the parts."""
+        if kind != "summary":
+            self._say(kind, (text,))
+
     def settings(self) -> Settings:
         """How to answer, with notes and warnings said here."""
         from robolin.answering.posed_question import Settings
 
-        return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify)
+        return Settings(self.jobs, self.chunk_rows, self.verbose, self.notify, live=self.live)
 
     def _say(self, kind: str, texts: Iterable[str]) -> None:
         if not self.quiet:
@@ -179,6 +185,11 @@ def standard_output() -> TextIO:
     return sys.stdout
 
 
+def _only_files() -> list[str]:
+    """The formats that only files can have."""
+    return [name for name in FORMATS if name not in stream_formats()]
+
+
 _FLAGS = [
     flag(
         "-o",
@@ -186,14 +197,15 @@ _FLAGS = [
         "path",
         section=OUTPUT,
         metavar="FILE",
-        help=f"Write to a file: {extensions(FORMATS)} picks the format.",
+        help=f"Write to a file: {extensions(FORMATS)} picks the format.  "
+        "Of recordings, FOLDER/ gets a file for each, named after it.",
     ),
     flag(
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice((TABLE, *stream_formats())),
-        help="Form of the answer on standard output.  "
+        type=click.Choice((TABLE, *stream_formats(), *_only_files())),
+        help="Form of the answer on standard output, or of the files in FOLDER/.  "
         f"[default: {TABLE} on a terminal, {PIPED} into a pipe]",
     ),
     flag(
@@ -262,4 +274,8 @@ def output_of(ctx: click.Context) -> Output:
         if param.name in ctx.params
     }
     path = said.pop("path")
+    if path is None and said["form"] in _only_files():
+        hint = f"-o FILE.{said['form']} writes one"
+        message = f"only files have the form '{said['form']}'"
+        raise UsageError(message, where="--format", hint=hint)
     return Output(path and file_name(path), **said)

@@ -37,11 +37,14 @@ _TRAJECTORY = [
     flag(
         "--trajectory",
         section=STATE,
+        multiple=True,
         metavar="FILE",
         help=f"Answer for every row of a {extensions(trajectory_formats())} "
         "file, or - for CSV on standard input.  Columns are named JOINT/position, /velocity, "
         "/acceleration, /effort; "
-        "positions are needed, the others follow the defaults above.",
+        "positions are needed, the others follow the defaults above.  Repeatable, and FILE may be "
+        "a pattern, 'logs/**/*.csv', or a folder: results then have a column 'source', or with "
+        "-o FOLDER/ files of their own.",
     ),
     flag(
         "--on-bad-row",
@@ -59,6 +62,20 @@ _TRAJECTORY = [
         multiple=True,
         metavar="COLUMN",
         help="Take a column of numbers along into the result; repeatable.",
+    ),
+    flag(
+        "--rows",
+        section=STATE,
+        metavar="FIRST:STOP",
+        help="Only these rows of the file: 1000:2000, 1000: or :2000.  The first row is 0, STOP "
+        "is the first one left out.",
+    ),
+    flag(
+        "--stride",
+        section=STATE,
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Only every Nth of these rows, the first among them.",
     ),
 ]
 

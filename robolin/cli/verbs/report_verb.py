@@ -102,7 +102,17 @@ def _request(
         for label, value in options.items()
         if label in _VERB.states or label in _VERB.states_from
     }
+    if "trajectory" in given:
+        given["trajectory"] = _only(given["trajectory"])
     return ReportRequest(subjects, sources, States(**given), verify_states, path, quiet)
+
+
+def _only(recordings: tuple[str, ...]) -> str:
+    """The one recording that a page is about."""
+    if len(recordings) > 1:
+        hint = "make a page for each"
+        raise UsageError("a page is about one recording", where="--trajectory", hint=hint)
+    return recordings[0]
 
 
 def _are_results(subjects: tuple[str, ...], options: Mapping[str, Any]) -> bool:

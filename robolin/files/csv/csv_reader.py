@@ -14,6 +14,7 @@ import numpy as np
 from robolin.arrays import Floats, Integers
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
+from robolin.files.csv.chosen_lines import cells_decide, chosen_lines
 from robolin.files.csv.csv_records import (
     EXACT,
     CsvTable,
@@ -21,18 +22,28 @@ from robolin.files.csv.csv_records import (
     number,
     records,
     table,
+    whole_number,
 )
 from robolin.files.csv.csv_whole import all_whole, unit_of_all
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
 from robolin.files.moments import moments_of
 from robolin.files.polars_room import polars_has_room
-from robolin.files.table_file import ReadRequest, TableBlock, TableFile, TableSource, raise_first
+from robolin.files.table_file import (
+    WHOLE,
+    ReadRequest,
+    TableBlock,
+    TableFile,
+    TableSource,
+    raise_first,
+)
 
 T = TypeVar("T")
 
 # below this many bytes the time to import polars is longer than the time it saves
 _LARGE_FILE = 2_000_000
 _SMALLEST_BLOCK = 1 << 18
+# bytes of what arrives that is read sooner without polars
+_FEW_LINES = 1 << 14
 
 # most columns show within so many bytes that they are not whole numbers
 _LOOKED_AT = 1 << 14
@@ -41,7 +52,9 @@ MOST_COLUMNS = 500_000
 
 def csv_table(source: TableSource) -> TableFile:
     """Read the header at once and the numbers on request."""
-    reader = LineReader(source.stream, max(_LARGE_FILE, 1), source.file)
+    known = source.known
+    at_first = 1 if source.live else max(_LARGE_FILE, 1)
+    reader = LineReader(source.stream, at_first, source.file, digested=not known)
     text = CsvText(reader, source)
     size: int | None
     most_rows: Callable[[], int | None]
@@ -50,8 +63,9 @@ def csv_table(source: TableSource) -> TableFile:
     else:
         size = os.fstat(source.stream.fileno()).st_size
         most_rows = partial(rows_at_most, source.path)
+    digest = reader.digest if known is None else lambda: known.digest
     looks = (text.whole, text.moments)
-    return TableFile(text.names, text.blocks, size, most_rows, reader.digest, *looks)
+    return TableFile(text.names, text.blocks, size, most_rows, digest, *looks, chooses=True)
 
 
 def _unknown() -> None:
@@ -75,15 +89,44 @@ class CsvText:
         self.names = _header(head, data, file)
         self._large = not start.last or len(data) > _LARGE_FILE
         self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
-        reader.size = _SMALLEST_BLOCK
+        if source.live:
+            self._wait_for_row()
+        else:
+            reader.size = _SMALLEST_BLOCK
+
+    def _wait_for_row(self) -> None:
+        """Have a first row, so that it can be told what its columns look like."""
+        while not self._start.last and not self._start.data.strip(b"\r\n"):
+            more = next(self._lines)
+            data = self._start.data + more.data
+            self._start = Lines(data, self._start.first, more.reached, more.last)
 
     def whole(self, column: int) -> bool:
         """Whether all rows have nothing but whole numbers there; of a pipe those read so far."""
+        if (known := self._known_look(column)) is not None:
+            return known == WHOLE
+        if self._source.live:
+            return self._first_is_large(column)
         return self._looked_through(lambda blocks: all_whole(blocks, column, self._file)) is True
 
     def moments(self, column: int) -> str | None:
         """The unit that holds all moments there, of a pipe those read so far; None without any."""
+        if (known := self._known_look(column)) is not None:
+            return known if known != WHOLE and known else None
+        if self._source.live:
+            # whatever is to come, so that it does not matter what has come already
+            return "ns" if unit_of_all([self._start], column, self._file) else None
         return self._looked_through(lambda blocks: unit_of_all(blocks, column, self._file))
+
+    def _first_is_large(self, column: int) -> bool:
+        """Whether the first row has a whole number there that float64 does not hold."""
+        texts = lines_of(self._start.data, self._file, self._start.first)
+        _, cells = next(records(texts, self._file), (0, []))
+        value = whole_number(cells[column]) if column < len(cells) else None
+        return value is not None and abs(value) > EXACT
+
+    def _known_look(self, column: int) -> str | None:
+        return None if self._source.known is None else self._source.known.looks.get(column)
 
     def _looked_through(self, look: Callable[[Iterable[Lines]], T]) -> T:
         """What all lines look like, before they are read; of most, the first ones tell enough."""
@@ -100,27 +143,51 @@ class CsvText:
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
+        rows = self._begin(request.first)
         # where all has been read already, nobody needs to wait for more
         goes_on = from_item(1) if self._start.last else None
         with closing(prefetch(self._lines, goes_on)) as further:
-            rows = 0
             for lines in chain([self._start], further):
-                if not lines.data:
-                    continue
-                if b'"' in lines.data:
+                if b'"' in lines.data or (_some(request) and cells_decide(lines.data)):
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
-                    return
-                block = self._block(lines, request, rows)
+                    break
+                left = None if request.stop is None else request.stop - max(rows, request.first)
+                chosen, passed = chosen_lines(lines, request.first - rows, left)
+                rows += passed
+                if not chosen.data:
+                    continue
+                block = self._block(chosen, request, rows)
                 if found := len(block.values):
                     rows += found
-                    self._reader.size = max(
-                        _SMALLEST_BLOCK, request.rows * len(lines.data) // found
-                    )
+                    if not self._source.live:
+                        per_row = len(chosen.data) // found
+                        self._reader.size = max(_SMALLEST_BLOCK, request.rows * per_row)
                     yield block
+                if rows == request.stop:
+                    break
+            if self._source.known is None:
+                # all of the file is digested, whatever is read of it
+                for _ in further:
+                    pass
+
+    def _begin(self, first: int) -> int:
+        """Stand as near before a row as is known how; which row that is."""
+        mark = self._source.known and self._source.known.mark_before(first)
+        if not mark or mark.byte <= self._start.reached or not self._source.regular:
+            return 0
+        stream = self._source.stream
+        stream.seek(mark.byte)
+        self._reader = LineReader(
+            stream, _SMALLEST_BLOCK, self._file, digested=False, position=mark.byte
+        )
+        self._lines = self._reader.lines(mark.line)
+        self._start = Lines(b"", mark.line, mark.byte, False)
+        return mark.row
 
     def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
-        found = _fast(lines.data, len(self.names), request) if self._large else None
+        large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)
+        found = _fast(lines.data, len(self.names), request) if large else None
         if found is not None:
             return TableBlock(
                 found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]
@@ -146,17 +213,28 @@ class CsvText:
                 yield from lines_of(lines.data, self._file, lines.first)
 
         found = records(texts(), self._file, first)
-        while some := list(islice(found, request.rows)):
+        passed = sum(1 for _ in islice(found, max(request.first - rows, 0)))
+        rows += passed
+        while some := list(islice(found, self._at_once(request, rows))):
             read = table(some, self.names, request, self._file)
             self._require_none(read, last)
             yield TableBlock(read.values, _place(read.lines, self._file, rows), reached, read.whole)
             rows += len(some)
+
+    def _at_once(self, request: ReadRequest, rows: int) -> int:
+        """How many records to take next, behind so many rows."""
+        return request.rows if request.stop is None else min(request.rows, request.stop - rows)
 
     def _require_none(self, read: CsvTable, last: bool) -> None:
         """Refuse a table with problems; what lies behind it is not read any more."""
         if read.problems:
             so_far = "" if last else f" up to line {read.lines[-1]}"
             raise_first(read.problems, self._file, so_far)
+
+
+def _some(request: ReadRequest) -> bool:
+    """Whether some rows only are asked for."""
+    return request.first > 0 or request.stop is not None
 
 
 def _header(head: bytes, start: bytes, file: str) -> list[str]:

@@ -44,10 +44,20 @@ def write_csv(result: ResultStream, path: str | Path) -> None:
 def write_csv_to(result: ResultStream, stream: BinaryIO) -> Digests:
     """Write the table into an open stream, as UTF-8."""
     digests = Digests()
-    with closing(prefetch(_texts(digests.passing(result.parts)), from_item(4))) as texts:
+    made = _texts_at_once if result.live else _texts
+    with closing(prefetch(made(digests.passing(result.parts)), from_item(4))) as texts:
         for text in texts:
             stream.write(text)
+            if result.live:
+                stream.flush()
     return digests
+
+
+def _texts_at_once(parts: Iterable[Result]) -> Iterator[bytes]:
+    """The table with a text for each part, of which nobody knows when the next one comes."""
+    for number, part in enumerate(parts):
+        head = b"" if number else _lines([column_names(part)])
+        yield head + _by_python(table_columns(part), slice(None))
 
 
 def _texts(parts: Iterable[Result]) -> Iterator[bytes]:

@@ -56,21 +56,28 @@ class LineReader:
     size:     about how many bytes to read at once; may be changed on the way
     file:     what to call it in messages
     digested: whether anybody will ask for the digest
+    position: where in the text the stream stands
     """
 
     _SMALLEST_READ = 1 << 16
 
     def __init__(
-        self, stream: BinaryIO, size: int, file: str = "", *, digested: bool = True
+        self,
+        stream: BinaryIO,
+        size: int,
+        file: str = "",
+        *,
+        digested: bool = True,
+        position: int = 0,
     ) -> None:
         self._stream, self._file, self._digested = stream, file, digested
         self._digest = hashlib.sha256()
-        self._position = 0
+        self._position = position
         self.size = size
 
-    def lines(self) -> Iterator[Lines]:
-        """All lines of the text, some at a time."""
-        rest, first, last = b"", 1, False
+    def lines(self, first: int = 1) -> Iterator[Lines]:
+        """All lines of the text from the one of this number on, some at a time."""
+        rest, last = b"", False
         while not last:
             held, length, since = [rest], len(rest), len(rest)
             while True:

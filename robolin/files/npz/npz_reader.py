@@ -17,7 +17,6 @@ from robolin.files.table_file import (
     TableFile,
     TableSource,
     counted_place,
-    digest_of,
     require_finite,
     require_plausible,
 )
@@ -53,7 +52,8 @@ def npz_table(source: TableSource) -> TableFile:
         blocks,
         size=rows,
         most_rows=lambda: rows,
-        digest=lambda: digest_of(source.stream),
+        digest=source.digest,
+        chooses=True,
         # time alone is a vector, and nothing else has to stay whole
         whole=lambda i: names[i] == "time" and columns[i][0].holds_integers,
         moments=lambda i: columns[i][0].unit if names[i] == "time" else None,
@@ -87,8 +87,12 @@ def _blocks(
         exactly = {i: columns[i][0].integer_reader(opened) for i in request.whole}
         wanted = {member.name: member for member, _ in chosen}
         readers = {name: member.reader(opened) for name, member in wanted.items()}
-        for first in range(0, rows, at_once):
-            count = min(at_once, rows - first)
+        within = request.within(rows)
+        for first in range(0, within.start, at_once):
+            for read in (*readers.values(), *exactly.values()):
+                read(min(at_once, within.start - first))
+        for first in within[::at_once]:
+            count = min(at_once, within.stop - first)
             parts = {name: read(count) for name, read in readers.items()}
             values = np.stack([parts[member.name][:, i] for member, i in chosen], axis=1)
             whole = {i: read(count) for i, read in exactly.items()}

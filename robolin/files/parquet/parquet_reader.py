@@ -25,7 +25,6 @@ from robolin.files.table_file import (
     TableFile,
     TableSource,
     counted_place,
-    digest_of,
     raise_first,
     require_finite,
     require_plausible,
@@ -61,12 +60,14 @@ def parquet_table(source: TableSource) -> TableFile:
         chosen = [names[i] for i in request.indices]
         _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
         _require_float64(schema, [names[i] for i in request.unrounded], file)
+        wanted = request.within(rows)
         require_plausible(8 * rows * len(chosen), size, _LARGEST_RATIO, file)
         _require_groups(footer, set(chosen), file)
         with _footer_errors(file):
             require_pages(source.stream, footer, set(chosen))
-        first = 0
-        for frame in _frames(lazy.select(chosen), request.rows, file):
+        first = wanted.start
+        some = lazy.select(chosen).slice(first, len(wanted))
+        for frame in _frames(some, request.rows, file):
             values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
             whole = {
                 i: _whole(frame, names[i], request.moments.get(i), file) for i in request.whole
@@ -77,7 +78,7 @@ def parquet_table(source: TableSource) -> TableFile:
                 require_finite(block, chosen, file, empty)
             first += len(values)
             yield block
-        if first != rows:
+        if first != wanted.stop:
             # where polars panics in a thread of its own, rows end as if there were no more
             raise damaged_parquet(file)
 
@@ -86,7 +87,8 @@ def parquet_table(source: TableSource) -> TableFile:
         blocks,
         size=rows,
         most_rows=lambda: rows,
-        digest=lambda: digest_of(source.stream),
+        digest=source.digest,
+        chooses=True,
         whole=lambda i: schema[names[i]].is_integer(),
         moments=lambda i: _unit(schema[names[i]]),
     )

@@ -1,0 +1,128 @@
+"""Which recordings a command is about, and how the work on many of them is divided."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.cli.flags.flag import OUTPUT, flag
+from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.output_flags import Output, count_flag
+from robolin.errors import UsageError
+from robolin.files.formats import FORMATS
+
+if TYPE_CHECKING:
+    from robolin.answering.question import Question
+    from robolin.parts.recordings import NamedRecording
+
+_PART_ROWS = count_flag(
+    "--part-rows",
+    text="With -o FOLDER/: results in files part-00000.parquet, part-00001.parquet and so on, of "
+    "so many rows each.",
+)
+_SHARD = flag(
+    "--shard",
+    section=OUTPUT,
+    metavar="K/N",
+    help="With -o FOLDER/: compute every Nth part only, from the Kth on; N such commands, one "
+    "after the other or at the same time, compute all of them.",
+)
+_RESUME = flag(
+    "--resume",
+    section=OUTPUT,
+    is_flag=True,
+    help="With -o FOLDER/: leave what is there already, complete and of the same question.",
+)
+
+_LIVE = flag(
+    "--live",
+    section=OUTPUT,
+    is_flag=True,
+    help="With --trajectory -: answer lines as they arrive, as CSV on standard output.  Time is "
+    "then a number with a point, unless the first one is a date or too large for that.",
+)
+
+_CLUSTER = flag(
+    "--cluster",
+    section=OUTPUT,
+    metavar="WHERE",
+    help="With -o FOLDER/: parts are computed by Dask, by N processes here (local:N) or by the "
+    "workers of a scheduler (tcp://scheduler:8786).",
+)
+
+MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME, _CLUSTER, _LIVE]
+_WISHES = ("part_rows", "shard", "resume", "cluster")
+
+
+@dataclass(frozen=True)
+class ManyRecordings:
+    """The recordings, where results go, and how the work is divided.
+
+    folder: where each part has a file; None for one result of all of them
+    """
+
+    recordings: tuple[NamedRecording, ...]
+    folder: str | None = None
+    part_rows: int | None = None
+    shard: str | None = None
+    resume: bool = False
+    cluster: str | None = None
+
+
+def many_recordings(ctx: click.Context) -> ManyRecordings | None:
+    """What a command line says about many recordings; None if it asks as ever for one result."""
+    given = ctx.params.get("trajectory")
+    wishes: dict[str, Any] = {name: ctx.params.get(name) for name in _WISHES}
+    folder = _folder(ctx.params.get("path"), any(wishes.values()))
+    texts = tuple(map(file_name, given)) if isinstance(given, tuple) else ()
+    if not texts:
+        _require_no_wish(wishes, "--trajectory says of which recordings")
+        return None
+    from robolin.parts.recordings import names_several, recordings
+
+    if folder is None:
+        _require_no_wish(wishes, "-o FOLDER/ says where the parts go")
+        if len(texts) == 1 and not names_several(texts[0]):
+            return None
+    found = recordings(texts)
+    if folder is not None and found[0].path == "-":
+        hint = "store what comes in a file first, or write to a file"
+        raise UsageError("standard input cannot be read again", where="--trajectory -", hint=hint)
+    return ManyRecordings(found, folder, **wishes)
+
+
+def live(ctx: click.Context, out: Output, question: Question) -> Output:
+    """The output of a command whose lines are answered as they arrive, if they are to be."""
+    if not ctx.params.get("live"):
+        return out
+    if ctx.params.get("trajectory") != ("-",):
+        hint = "--trajectory - reads from standard input"
+        raise UsageError("needs standard input", where="--live", hint=hint)
+    if question.answers_together:
+        hint = f"--{question.answers_together} waits for the last row"
+        raise UsageError("answers row by row", where="--live", hint=hint)
+    if out.path is not None or out.form not in (None, "csv"):
+        hint = "leave out -o and --format; > FILE keeps what has been answered"
+        raise UsageError("answers as CSV on standard output", where="--live", hint=hint)
+    return replace(out, form="csv", live=True)
+
+
+def _require_no_wish(wishes: dict[str, object], hint: str) -> None:
+    for name, value in wishes.items():
+        if value:
+            raise UsageError("has no effect here", where=f"--{name.replace('_', '-')}", hint=hint)
+
+
+def _folder(path: str | None, divided: bool) -> str | None:
+    """Where parts go, if that is a folder: by its name, because it is one, or as it must be one."""
+    if path is None:
+        return None
+    if path.endswith(("/", os.sep)):
+        return path
+    named_as_file = PurePath(path).suffix.removeprefix(".") in FORMATS
+    is_folder = divided or os.path.isdir(path)
+    return path if is_folder and not named_as_file else None

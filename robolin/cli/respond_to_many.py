@@ -1,0 +1,114 @@
+"""A question about many recordings answered: a file for each part, or one result of all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from robolin.cli.messages import say
+from robolin.errors import UsageError
+from robolin.files.apart import require_apart
+from robolin.parts.compute import compute_parts
+from robolin.parts.joined import answered_recordings
+from robolin.parts.parts_folder import shard
+from robolin.parts.parts_plan import Division, planned
+from robolin.parts.plan_file import read_plan
+from robolin.parts.recordings import require_outside
+from robolin.terminal.progress import watched
+from robolin.wording import counted
+
+if TYPE_CHECKING:
+    from robolin.answering.inquiry import Inquiry
+    from robolin.cli.flags.many_flags import ManyRecordings
+    from robolin.cli.flags.output_flags import Output
+    from robolin.parts.compute import Work
+    from robolin.parts.part_job import PartDone
+
+# seconds between two lines about how far it has come
+_BETWEEN = 2.0
+
+
+def respond_to_many(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
+    """Answer for each of the recordings."""
+    if many.folder is None:
+        _respond_with_one(inquiry, out, many)
+    else:
+        _respond_with_parts(inquiry, out, many, Path(many.folder))
+
+
+def _respond_with_one(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
+    files = {**inquiry.files, "trajectory": ""}.values()
+    out.require_target([*filter(None, files), *(each.path for each in many.recordings)])
+    inquiry.states.require_writable_as(out.form_written())
+    arm = inquiry.source.arm()
+    out.write(answered_recordings(inquiry, arm, many.recordings, out.settings()))
+
+
+def _respond_with_parts(inquiry: Inquiry, out: Output, many: ManyRecordings, folder: Path) -> None:
+    share = shard(many.shard)
+    require_outside(str(folder), many.recordings)
+    for path in inquiry.question.files.values():
+        require_apart(path, [str(folder)])
+    if folder.exists() and not folder.is_dir():
+        hint = "choose another name with -o"
+        raise UsageError("is a file, not a folder", where=str(folder), hint=hint)
+    arm = inquiry.source.arm()
+    old = read_plan(folder)
+    division = Division(many.part_rows, out.form)
+    plan = planned(inquiry, arm, many.recordings, division, old.sources if old else ())
+    settings = replace(out.settings(), notify=out.notify_of_parts)
+    told = Told(not out.quiet and watched())
+    if many.cluster:
+        # a worker is a process of its own, with one thread unless more are asked for
+        settings = replace(settings, jobs=settings.jobs or 1)
+    with _workers(many.cluster) as work:
+        done = compute_parts(
+            plan,
+            inquiry,
+            arm,
+            folder,
+            shard=share,
+            resume=many.resume,
+            settings=settings,
+            work=work,
+            watch=told.part,
+        )
+    there = f", {done.skipped} there already" if many.resume else ""
+    ended = "" if done.finished else "; others are missing yet"
+    out.note(f"{folder}: {counted(done.written, 'part')} written{there}{ended}")
+
+
+@contextmanager
+def _workers(where: str | None) -> Iterator[Work | None]:
+    """Whoever computes the parts, if not this process."""
+    if where is None:
+        yield None
+        return
+    from robolin.cluster import workers
+
+    with workers(where) as work:
+        yield work
+
+
+class Told:
+    """How far many parts have come, on stderr, now and then."""
+
+    def __init__(self, shown: bool) -> None:
+        self._shown = shown
+        self._begun = self._last = monotonic()
+        self._parts = self._rows = 0
+
+    def part(self, done: PartDone, of: int) -> None:
+        """One more part is done."""
+        self._parts, self._rows = self._parts + 1, self._rows + done.rows
+        now = monotonic()
+        if self._shown and (now - self._last > _BETWEEN) and sys.stderr is not None:
+            self._last = now
+            rate = self._rows / max(now - self._begun, 1e-9)
+            told = f"{self._parts} of {of} parts, {self._rows:,} rows, {rate:,.0f} rows/s"
+            say("note", told)

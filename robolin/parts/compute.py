@@ -1,0 +1,120 @@
+"""Parts of a plan computed in this process, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from robolin.answering.inquiry import Inquiry
+from robolin.answering.posed_question import QUIETLY, Notify, Settings
+from robolin.arm import Arm
+from robolin.errors import RobolinError, raise_all
+from robolin.parts.part_job import PartDone, PartJob, compute_part, part_jobs
+from robolin.parts.parts_folder import (
+    DAMAGED,
+    EVERYTHING,
+    FOREIGN,
+    PartState,
+    Shard,
+    begin,
+    complete,
+    part_state,
+)
+from robolin.parts.parts_plan import PartsPlan
+
+# takes jobs, in whatever order they are done tells what became of each
+Work = Callable[[list[PartJob]], Iterable[PartDone]]
+# is told of every part that is done, and how many there are to do
+Watch = Callable[[PartDone, int], None]
+
+
+@dataclass
+class WorkDone:
+    """What a run has done: parts written and their rows, parts that were there, and whether that
+    was the last of them."""
+
+    written: int = 0
+    rows: int = 0
+    skipped: int = 0
+    finished: bool = False
+    errors: list[RobolinError] = field(default_factory=list)
+
+
+def compute_parts(
+    plan: PartsPlan,
+    inquiry: Inquiry,
+    arm: Arm,
+    folder: Path,
+    *,
+    shard: Shard = EVERYTHING,
+    resume: bool = False,
+    settings: Settings = QUIETLY,
+    work: Work | None = None,
+    watch: Watch | None = None,
+) -> WorkDone:
+    """Compute the parts that fall to a shard; what is wrong with some keeps none of the others.
+
+    resume: leave out parts that are there already, complete and of this plan
+    work:   computes the parts, in place of this process
+    """
+    begin(folder, plan, [each.path for each in plan.sources])
+    jobs = [job for job in part_jobs(plan, inquiry, arm, folder, settings) if shard.has(job.number)]
+    known = {job.number: part_state(folder, plan, job.number) for job in jobs} if resume else {}
+    done = {number: state for number, state in known.items() if state.told is not None}
+    summary = WorkDone(skipped=len(done))
+    left = [job for job in jobs if job.number not in done]
+    once = Once(settings.notify)
+    _tell_unfit(known, settings.notify)
+    for part in (work or here(arm))(left):
+        once.all(part.said)
+        if part.error is not None:
+            summary.errors += part.error.parts
+        else:
+            summary.written, summary.rows = summary.written + 1, summary.rows + part.rows
+        if watch is not None:
+            watch(part, len(left))
+    once.rest()
+    raise_all(summary.errors)
+    summary.finished = complete(folder, plan, done)
+    return summary
+
+
+def here(arm: Arm) -> Work:
+    """This process computes, one part after the other."""
+
+    def work(jobs: list[PartJob]) -> Iterator[PartDone]:
+        for job in jobs:
+            yield compute_part(job, arm)
+
+    return work
+
+
+def _tell_unfit(known: dict[int, PartState], notify: Notify) -> None:
+    for state in known.values():
+        if state.state in (DAMAGED, FOREIGN):
+            notify("warning", f"{state.name}: {state.state}, computed again: {state.why}")
+
+
+class Once:
+    """Notes and warnings that many parts have in common, said once with how many more there are."""
+
+    def __init__(self, notify: Notify) -> None:
+        self._notify = notify
+        self._more: dict[tuple[str, str], int] = {}
+
+    def all(self, said: Iterable[tuple[str, str]]) -> None:
+        """Say what has not been said; what is said of a file is the same of every other."""
+        for kind, text in said:
+            key = (kind, text.partition(": ")[2] or text)
+            if key in self._more:
+                self._more[key] += 1
+            else:
+                self._more[key] = 0
+                self._notify(kind, text)
+
+    def rest(self) -> None:
+        """Say of how many more each was true."""
+        for (kind, text), more in self._more.items():
+            if more:
+                self._notify(kind, f"the same of {more} more: {text}")

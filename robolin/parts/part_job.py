@@ -1,0 +1,154 @@
+"""One part computed: a file that is complete or absent, whoever computes it and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from robolin.answering.answer import posed
+from robolin.answering.given_states import States
+from robolin.answering.inquiry import ArmSource, Inquiry
+from robolin.answering.posed_question import Notify, Settings
+from robolin.answering.question import Question
+from robolin.arm import Arm
+from robolin.errors import FileError, RobolinError, UsageError
+from robolin.files.atomic import as_file_error
+from robolin.files.formats import FORMATS, format_named
+from robolin.files.write import require_holdable
+from robolin.parts.parts_plan import PartsPlan
+from robolin.parts.survey import Surveyed, require_unchanged
+from robolin.results.result import Footer, Result, whole
+from robolin.version import __version__
+
+
+@dataclass(frozen=True)
+class PartJob:
+    """Everything it takes to compute one part, anywhere: plain data that can be sent.
+
+    plan:   the id of the plan
+    number: which of its parts it is, of so many
+    loads:  the arm, whose file has to be where the part is computed
+    target: the file to be written
+    """
+
+    plan: str
+    number: int
+    of: int
+    version: str
+    loads: ArmSource
+    arm_digest: str
+    question: Question
+    states: States
+    source: Surveyed
+    target: str
+    jobs: int | None = None
+    chunk_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class PartDone:
+    """What became of a job: rows and bytes written, or the error that kept it.
+
+    said: notes and warnings on the way, each with its kind
+    """
+
+    number: int
+    target: str
+    rows: int = 0
+    size: int = 0
+    error: RobolinError | None = None
+    said: tuple[tuple[str, str], ...] = ()
+
+
+def part_jobs(
+    plan: PartsPlan, inquiry: Inquiry, arm: Arm, folder: Path, settings: Settings
+) -> list[PartJob]:
+    """A job for every part of a plan."""
+    jobs = []
+    for number, part in enumerate(plan.parts):
+        source = plan.sources[part.source]
+        states = inquiry.states.of_recording(source.path, part.rows or inquiry.states.rows)
+        job = PartJob(
+            plan=plan.id,
+            number=number,
+            of=len(plan.parts),
+            version=plan.version,
+            loads=inquiry.source,
+            arm_digest=arm.digest,
+            question=inquiry.question,
+            states=states,
+            # of all marks in a long recording only one is of use here
+            source=replace(source, marks=source.known(states.row_choice.first).marks),
+            target=str(folder / part.name),
+            jobs=settings.jobs,
+            chunk_rows=settings.chunk_rows,
+        )
+        jobs.append(job)
+    return jobs
+
+
+def compute_part(job: PartJob, arm: Arm | None = None) -> PartDone:
+    """Compute one part; what goes wrong with it is told, not raised.
+
+    arm: if it is loaded already
+    """
+    said: list[tuple[str, str]] = []
+    try:
+        if job.version != __version__:
+            message = f"robolin {job.version} is asked for, here is {__version__}"
+            hint = "install the same version everywhere"
+            raise RobolinError(message, where=Path(job.target).name, hint=hint)
+        rows = _written(job, arm or _loaded(job), lambda kind, text: said.append((kind, text)))
+        size = Path(job.target).stat().st_size
+    except RobolinError as error:
+        return PartDone(job.number, job.target, error=_of_part(error, job), said=tuple(said))
+    return PartDone(job.number, job.target, rows, size, said=tuple(said))
+
+
+# the arm that this process has loaded last, by its source and its options
+_LOADED: dict[str, Arm] = {}
+
+
+def _loaded(job: PartJob) -> Arm:
+    key = repr((job.loads.path, sorted(job.loads.texts.items()), job.arm_digest))
+    if key not in _LOADED:
+        arm = job.loads.arm()
+        if arm.digest != job.arm_digest:
+            message, hint = "here it is another file than in the plan", "copy it to every machine"
+            raise RobolinError(message, where=job.loads.path, hint=hint)
+        _LOADED.clear()
+        _LOADED[key] = arm
+    return _LOADED[key]
+
+
+def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
+    """Write the part; how many rows it has."""
+    target, rows = Path(job.target), [0]
+    form, known = format_named(target), job.source.known(job.states.row_choice.first)
+    with as_file_error(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    require_unchanged(job.source)
+    settings = Settings(job.jobs, job.chunk_rows, notify=notify, known=known)
+    with posed(arm, job.question, job.states, settings) as answer:
+        if isinstance(answer, Result):
+            require_holdable(answer, form)
+            answer = whole(answer)
+        ending = answer.ending
+
+        def part_ending(count: int) -> Footer:
+            # the file has no name yet, and gets none if this is refused
+            require_unchanged(job.source)
+            rows[0] = count
+            told = {"id": job.plan, "part": job.number, "of": job.of}
+            return replace(ending(count), plan=told)
+
+        FORMATS[form].write(replace(answer, ending=part_ending), target)
+    return rows[0]
+
+
+def _of_part(error: RobolinError, job: PartJob) -> RobolinError:
+    """The error with the part that it kept from being written."""
+    if type(error) not in (RobolinError, FileError, UsageError):
+        return error
+    name = Path(job.target).name
+    return type(error)(error.message, where=f"{name}: {error.where}".rstrip(": "), hint=error.hint)

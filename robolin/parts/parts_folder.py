@@ -1,0 +1,154 @@
+"""A folder of parts: begun with a plan, looked through, and complete with its last part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robolin.errors import FileError, RobolinError, UsageError
+from robolin.files.apart import require_all_apart
+from robolin.files.atomic import as_file_error
+from robolin.files.formats import format_named
+from robolin.files.part_files import sweep
+from robolin.files.stored import open_stored
+from robolin.parts.parts_plan import PartsPlan
+from robolin.parts.plan_file import COMPLETE, read_plan, require_same, write_complete, write_plan
+
+DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"
+
+# formats whose end tells that all of the file is there
+_SEALED = ("npz", "parquet")
+_SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
+
+
+@dataclass(frozen=True)
+class PartState:
+    """What there is of a part: done, missing, damaged or of another plan, and why.
+
+    told: for a part that is done its name, rows and the digest of its provenance
+    """
+
+    name: str
+    state: str
+    why: str = ""
+    told: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The parts that fall to one of several who share the work: every count-th of them."""
+
+    number: int = 1
+    count: int = 1
+
+    def has(self, part: int) -> bool:
+        """Whether a part, counted from 0, falls to it."""
+        return part % self.count == self.number - 1
+
+
+EVERYTHING = Shard()
+
+
+def shard(text: str | None) -> Shard:
+    """The shard that --shard says, such as 3/16."""
+    if text is None:
+        return EVERYTHING
+    where, found = f"--shard={text}", _SHARD.fullmatch(text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise UsageError("this is not NUMBER/COUNT", where=where, hint="1/16, 2/16, … 16/16")
+    return Shard(int(found[1]), int(found[2]))
+
+
+def begin(folder: Path, plan: PartsPlan, inputs: Iterable[str]) -> None:
+    """Let a folder have this plan; one that has another is refused, and so is a part to be read."""
+    with as_file_error(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    old = read_plan(folder)
+    if old is not None:
+        require_same(folder, old, plan)
+    require_all_apart([folder / part.name for part in plan.parts], inputs)
+    for place in {(folder / part.name).parent for part in plan.parts}:
+        sweep(place)
+    if old is None or old.sources != plan.sources:
+        write_plan(folder, plan)
+
+
+def part_states(folder: Path, plan: PartsPlan, *, thorough: bool = False) -> list[PartState]:
+    """What there is of every part.
+
+    thorough: read every number, which takes as long as reading all files does
+    """
+    return [part_state(folder, plan, i, thorough=thorough) for i in range(len(plan.parts))]
+
+
+def part_state(folder: Path, plan: PartsPlan, number: int, *, thorough: bool = False) -> PartState:
+    """What there is of one part."""
+    name = plan.parts[number].name
+    path = folder / name
+    if not path.exists():
+        return PartState(name, MISSING)
+    try:
+        with open_stored(path) as stored:
+            meta = stored.meta
+            if meta.get("plan") != {"id": plan.id, "part": number, "of": len(plan.parts)}:
+                return PartState(name, FOREIGN, _owner(meta.get("plan")))
+            if thorough or format_named(path) not in _SEALED:
+                for _ in stored.blocks():
+                    pass
+    except RobolinError as error:
+        return PartState(name, DAMAGED, error.message)
+    return PartState(
+        name, DONE, told={"name": name, "rows": meta["rows"], "sha256": meta["sha256"]}
+    )
+
+
+def complete(folder: Path, plan: PartsPlan, known: Mapping[int, PartState] | None = None) -> bool:
+    """Whether all parts are there; then the note that says so is there as well.
+
+    known: parts that were looked at already
+    """
+    told: list[Mapping[str, Any]] = []
+    for number in range(len(plan.parts)):
+        state = (known or {}).get(number) or part_state(folder, plan, number)
+        if state.told is None:
+            return False
+        told.append(state.told)
+    write_complete(folder, plan, told)
+    return True
+
+
+def plan_in(folder: Path) -> PartsPlan:
+    """The plan of a folder that has one."""
+    plan = read_plan(folder) if folder.is_dir() else None
+    if plan is None:
+        message = "there is no plan in it" if folder.is_dir() else "there is no such folder"
+        hint = "robolin VERB ARM --trajectory FILES -o FOLDER/ makes one"
+        raise FileError(message, where=str(folder), hint=hint)
+    return plan
+
+
+def noted_complete(folder: Path) -> bool:
+    """Whether the folder says of itself that all parts are there."""
+    return (folder / COMPLETE).exists()
+
+
+def waits_for(states: Sequence[PartState], count: int) -> dict[int, int]:
+    """For each of so many shards that has something left, how many parts that are."""
+    left: dict[int, int] = {}
+    for number, state in enumerate(states):
+        if state.state != DONE:
+            left[number % count + 1] = left.get(number % count + 1, 0) + 1
+    return dict(sorted(left.items()))
+
+
+def _owner(plan: Any) -> str:
+    if not _is_part(plan):
+        return "it is of no plan"
+    return f"it is part {plan['part']} of plan {plan['id'][:12]}"
+
+
+def _is_part(plan: Any) -> bool:
+    return isinstance(plan, dict) and isinstance(plan.get("id"), str) and "part" in plan

@@ -1,0 +1,197 @@
+"""A question over many recordings as an ordered list of parts, and what they are called.
+
+The id of a plan is a digest of all that decides the bytes of its parts: question, arm, recordings,
+how these are divided, and the version.  Where files lie and who computes is no part of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from robolin.answering.inquiry import Inquiry
+from robolin.arm import Arm
+from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.files.compressed import uncompressed_name
+from robolin.files.formats import FORMATS, extensions, format_named
+from robolin.files.provenance_writer import plain
+from robolin.files.table_file import digest_of
+from robolin.parts.recordings import NamedRecording
+from robolin.parts.survey import Surveyed, surveyed
+from robolin.trajectory.opened_table import TEXT_ENDINGS
+from robolin.trajectory.row_choice import RowChoice
+from robolin.version import __version__
+
+FORMAT = 1
+# what parts are written as, and a recording that no result can be written as
+DEFAULT_FORM = "parquet"
+_DIGITS = 5
+
+
+@dataclass(frozen=True)
+class PlannedPart:
+    """One file to be computed: some rows of one recording.
+
+    source: the number of the recording
+    rows:   as --rows says them; None for all that the question is about
+    """
+
+    name: str
+    source: int
+    rows: str | None = None
+
+
+@dataclass(frozen=True)
+class PartsPlan:
+    """All parts in order.
+
+    asked: verb, options, arm and files, as plain data: what every part answers
+    """
+
+    asked: Mapping[str, Any]
+    sources: tuple[Surveyed, ...]
+    parts: tuple[PlannedPart, ...]
+    version: str = __version__
+
+    @cached_property
+    def id(self) -> str:
+        """SHA-256 of everything that decides the bytes of the parts."""
+        sources = [[each.name, each.sha256, list(each.looks.values())] for each in self.sources]
+        parts = [[part.name, part.source, part.rows] for part in self.parts]
+        told = [FORMAT, self.version, self.asked, sources, parts]
+        text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Division:
+    """How recordings become parts.
+
+    part_rows: rows of a part; without it there is one part per recording, of the same name
+    form:      the format of the parts; without it the recording's own
+    """
+
+    part_rows: int | None = None
+    form: str | None = None
+
+
+def planned(
+    inquiry: Inquiry,
+    arm: Arm,
+    found: Sequence[NamedRecording],
+    division: Division,
+    before: Sequence[Surveyed] = (),
+) -> PartsPlan:
+    """The plan for a question about each of the recordings.
+
+    before: recordings that were looked through already; those that look the same are not again
+    """
+    _require_divisible(inquiry, division)
+    choice = inquiry.states.row_choice
+    sources: list[Surveyed] = []
+    problems: list[RobolinError] = []
+    looked = {(each.path, each.name): each for each in before}
+    every = division.part_rows and division.part_rows * choice.stride
+    for recording in found:
+        old = looked.get((recording.path, recording.name))
+        try:
+            if old is not None and old.is_as_it_was() and (every is None or old.rows is not None):
+                sources.append(old)
+            else:
+                rules = inquiry.states.rules(arm)
+                sources.append(surveyed(recording, arm, rules, every, choice.first))
+        except RobolinError as error:
+            problems += error.parts
+    raise_all(problems)
+    if division.part_rows is None:
+        parts = _one_each(sources, division)
+    else:
+        parts = _numbered(sources, choice, division.part_rows, division.form or DEFAULT_FORM)
+    return PartsPlan(asked_of(inquiry, arm), tuple(sources), parts)
+
+
+def _require_divisible(inquiry: Inquiry, division: Division) -> None:
+    if division.form is not None and division.form not in FORMATS:
+        hint = f"files end in {extensions(FORMATS, ', ')}"
+        raise UsageError("no file is written so", where=f"--format={division.form}", hint=hint)
+    together = inquiry.question.answers_together
+    if getattr(inquiry.states, "differentiate", None):
+        # a row then depends on its neighbours, which may stand in another part
+        together = "differentiate"
+    if division.part_rows is not None and together:
+        hint = f"--{together} answers for all rows of a recording at once"
+        raise UsageError(f"cannot go together with --{together}", where="--part-rows", hint=hint)
+    if division.form is not None:
+        inquiry.states.require_writable_as(division.form)
+
+
+def asked_of(inquiry: Inquiry, arm: Arm) -> dict[str, Any]:
+    """What is asked, as plain data that is the same wherever it is asked."""
+    options = {name: told for name, told in inquiry.options.items() if name != "trajectory"}
+    figures = json.dumps(plain([arm.figures, arm.contract]), sort_keys=True)
+    return {
+        "verb": inquiry.question.verb,
+        "options": plain(dict(sorted(options.items()))),
+        "arm": {"sha256": arm.digest, "figures": hashlib.sha256(figures.encode()).hexdigest()},
+        "files": {label: _digest(path) for label, path in sorted(inquiry.question.files.items())},
+    }
+
+
+def _digest(path: str) -> str:
+    try:
+        with open(path, "rb") as stream:
+            return digest_of(stream)
+    except OSError as error:
+        raise RobolinError(f"could not read: {error.strerror or error}", where=path) from error
+
+
+def _one_each(sources: Sequence[Surveyed], division: Division) -> tuple[PlannedPart, ...]:
+    """A part for every recording, named after it."""
+    names = [_result_name(each.name, division.form) for each in sources]
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        hint = "--part-rows N numbers results instead of naming them after recordings"
+        raise UsageError(f"{times} recordings would become '{name}'", where="-o", hint=hint)
+    return tuple(PlannedPart(name, i) for i, name in enumerate(names))
+
+
+def _result_name(name: str, form: str | None) -> str:
+    plainly = Path(uncompressed_name(name))
+    own = "csv" if plainly.name.lower().endswith(TEXT_ENDINGS) else format_named(plainly)
+    written = form or (own if own in FORMATS else DEFAULT_FORM)
+    return plainly.with_suffix(f".{written}").as_posix()
+
+
+def _numbered(
+    sources: Sequence[Surveyed], choice: RowChoice, part_rows: int, form: str
+) -> tuple[PlannedPart, ...]:
+    """Parts of so many rows, numbered through all recordings."""
+    found = [
+        (i, rows) for i, each in enumerate(sources) for rows in _ranges(each, choice, part_rows)
+    ]
+    digits = max(_DIGITS, len(str(len(found) - 1)))
+    return tuple(
+        PlannedPart(f"part-{number:0{digits}}.{form}", i, rows)
+        for number, (i, rows) in enumerate(found)
+    )
+
+
+def _ranges(source: Surveyed, choice: RowChoice, part_rows: int) -> Iterator[str]:
+    if source.rows is None:
+        hint = "leave out --part-rows: it becomes one result"
+        raise RobolinError("a bag or dataset is not divided", where=source.path, hint=hint)
+    total = source.rows
+    rows = choice.count(total)
+    if not rows:
+        message = "it has none of the rows that are meant" if total else "it has no rows"
+        raise RobolinError(message, where=source.path, hint="leave it out")
+    for first in range(0, rows, part_rows):
+        part = choice.part(first, min(part_rows, rows - first))
+        stop = total if part.stop is None else min(part.stop, total)
+        yield f"{part.first}:{stop}"

@@ -1,0 +1,99 @@
+"""The plan in the folder of its parts, and the note that says that all of them are there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from robolin.errors import FileError, RobolinError
+from robolin.files.atomic import replacing
+from robolin.parts.parts_plan import FORMAT, PartsPlan, PlannedPart
+from robolin.parts.survey import surveyed_from, surveyed_plain
+
+PLAN, COMPLETE = "_plan.json", "_robolin.json"
+_DAMAGED = "it is no plan, or a damaged one"
+
+
+def read_plan(folder: Path) -> PartsPlan | None:
+    """The plan that a folder has parts of; None if it has none."""
+    path = folder / PLAN
+    try:
+        told = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"could not read: {error.strerror or error}", where=str(path)) from error
+    except ValueError as error:
+        raise _damaged(path) from error
+    try:
+        if told["format"] != FORMAT:
+            message = f"a plan of format {told['format']!r}; robolin here knows {FORMAT}"
+            raise RobolinError(message, where=str(path), hint="use the robolin that made it")
+        sources = tuple(surveyed_from(each) for each in told["sources"])
+        parts = tuple(PlannedPart(*part) for part in told["parts"])
+        plan = PartsPlan(told["asked"], sources, parts, told["robolin"])
+        if plan.id != told["id"]:
+            raise _damaged(path)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise _damaged(path) from error
+    return plan
+
+
+def write_plan(folder: Path, plan: PartsPlan) -> None:
+    """Keep the plan with its parts."""
+    told = {
+        "format": FORMAT,
+        "id": plan.id,
+        "robolin": plan.version,
+        "asked": plan.asked,
+        "sources": [surveyed_plain(each) for each in plan.sources],
+        "parts": [[part.name, part.source, part.rows] for part in plan.parts],
+    }
+    _write(folder / PLAN, told)
+
+
+def write_complete(folder: Path, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
+    """Note that all parts are there; nothing is written after this."""
+    rows = sum(part["rows"] or 0 for part in parts)
+    _write(folder / COMPLETE, {"format": FORMAT, "plan": plan.id, "rows": rows, "parts": parts})
+
+
+def require_same(folder: Path, old: PartsPlan, new: PartsPlan) -> None:
+    """Refuse to put parts of one plan beside those of another."""
+    if old.id == new.id:
+        return
+    hint = "write to another folder, or remove this one"
+    message = f"it has parts of another plan: {_difference(old, new)}"
+    raise RobolinError(message, where=str(folder), hint=hint)
+
+
+def _difference(old: PartsPlan, new: PartsPlan) -> str:
+    """What tells two plans apart, in words."""
+    if old.version != new.version:
+        return f"robolin {old.version} made it, this is {new.version}"
+    for key, value in old.asked.items():
+        if new.asked.get(key) != value:
+            return f"{key} was {_short(value)}, now it is {_short(new.asked.get(key))}"
+    before = {each.name: each.sha256 for each in old.sources}
+    now = {each.name: each.sha256 for each in new.sources}
+    for name in {**before, **now}:
+        if name not in now or name not in before:
+            return f"the recording '{name}' is {'gone' if name not in now else 'new'}"
+        if now[name] != before[name]:
+            return f"the recording '{name}' was changed"
+    return "recordings were divided otherwise"
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:200]
+
+
+def _write(path: Path, told: Mapping[str, Any]) -> None:
+    with replacing(path) as stream:
+        stream.write(f"{json.dumps(told, ensure_ascii=False, allow_nan=False)}\n".encode())
+
+
+def _damaged(path: Path) -> RobolinError:
+    return RobolinError(_DAMAGED, where=str(path), hint="remove it: the next run makes it anew")

@@ -1,0 +1,77 @@
+"""Recordings named one by one, by patterns and by folders, in an order that is always the same."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from robolin.errors import FileError, UsageError
+from robolin.files.compressed import uncompressed_name
+from robolin.files.formats import RECORDINGS, extensions, format_named, trajectory_formats
+from robolin.trajectory.opened_table import TEXT_ENDINGS, is_other_programs
+
+
+@dataclass(frozen=True)
+class NamedRecording:
+    """A file to be read, and what it is called among the others."""
+
+    path: str
+    name: str
+
+
+def names_several(text: str) -> bool:
+    """Whether a text stands for whatever files there are: a pattern, or a folder of recordings."""
+    if os.path.isdir(text):
+        return not is_other_programs(text)
+    return glob.has_magic(text) and not os.path.exists(text)
+
+
+def recordings(texts: Sequence[str]) -> tuple[NamedRecording, ...]:
+    """All files that are named, each once: as given, those of a pattern or folder by their names.
+
+    They are called by their paths below the folder that is common to all of them.
+    """
+    paths = list(dict.fromkeys(path for text in texts for path in _paths(text)))
+    if "-" in paths and len(paths) > 1:
+        hint = "name the files, or pipe all rows as one"
+        raise UsageError("standard input goes alone", where="--trajectory -", hint=hint)
+    whole = [os.path.abspath(path) for path in paths]
+    root = os.path.commonpath([os.path.dirname(path) for path in whole])
+    named = [PurePath(os.path.relpath(path, root)).as_posix() for path in whole]
+    return tuple(map(NamedRecording, paths, named))
+
+
+def _paths(text: str) -> list[str]:
+    if not names_several(text):
+        return [text]
+    folder = os.path.isdir(text)
+    found = glob.glob(os.path.join(glob.escape(text), "*") if folder else text, recursive=True)
+    files = sorted(path for path in found if _is_recording(path))
+    for path in found:
+        if not folder and names_several(path):
+            files += _paths(path)
+    if not files:
+        where = f"--trajectory={text}"
+        hint = f"recordings end in {extensions([*trajectory_formats(), *RECORDINGS], ', ')}"
+        raise FileError("there is no recording of this name", where=where, hint=hint)
+    return sorted(files)
+
+
+def _is_recording(path: str) -> bool:
+    if os.path.isdir(path):
+        return not names_several(path)
+    name = uncompressed_name(path).lower()
+    known = (*trajectory_formats(), *RECORDINGS)
+    return name.endswith(TEXT_ENDINGS) or format_named(name) in known
+
+
+def require_outside(folder: str, found: Sequence[NamedRecording]) -> None:
+    """Refuse recordings inside the folder that results go to: the next run would read those."""
+    root = Path(folder).resolve()
+    for recording in found:
+        if root in Path(recording.path).resolve().parents:
+            message = f"the recording '{recording.path}' lies in the folder that results go to"
+            raise UsageError(message, where=folder, hint="write to another folder")

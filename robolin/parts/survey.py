@@ -1,0 +1,197 @@
+"""What a plan has to know of a recording: its digest, its rows, and where parts of it begin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from robolin.arm import Arm
+from robolin.errors import RobolinError
+from robolin.files.csv.chosen_lines import cells_decide, row_begins
+from robolin.files.csv.csv_records import lines_of, records
+from robolin.files.csv.line_reader import LineReader, Lines, count
+from robolin.files.file_parts import place_of
+from robolin.files.table_file import WHOLE, KnownTable, RowMark
+from robolin.parts.recordings import NamedRecording
+from robolin.trajectory.column_rules import RecordingRules
+from robolin.trajectory.opened_table import is_other_programs, is_text, recording_bytes
+from robolin.trajectory.read import open_trajectory
+
+_AT_ONCE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """A recording as it was when somebody looked at it.
+
+    stamp:  when it was written, in nanoseconds, which tells most changes without reading it
+    rows:   how many there are, where that had to be known
+    marks:  where parts of a text begin
+    looks:  what its column of times looks like, as in `KnownTable`
+    """
+
+    path: str
+    name: str
+    size: int
+    stamp: int
+    sha256: str
+    rows: int | None = None
+    marks: tuple[RowMark, ...] = ()
+    looks: dict[int, str] = field(default_factory=dict)
+
+    def is_as_it_was(self) -> bool:
+        """Whether nothing shows that it was changed."""
+        return _stamp(self.path) == (self.size, self.stamp)
+
+    def known(self, first: int = 0) -> KnownTable:
+        """What the reader of some rows, from this one on, need not find out."""
+        table = KnownTable(self.sha256, self.marks, self.looks)
+        mark = table.mark_before(first)
+        return KnownTable(self.sha256, (mark,) if mark else (), self.looks)
+
+
+def surveyed(
+    recording: NamedRecording, arm: Arm, rules: RecordingRules, every: int | None, first: int
+) -> Surveyed:
+    """A recording looked through once; without `every` its rows are not counted.
+
+    every: rows from one part to the next, of which the first begins with row `first`
+    """
+    size, stamp = _stamp(recording.path)
+    looks: dict[int, str] = {}
+    with open_trajectory(recording.path, arm.joint_names, ("q",), (), rules) as stream:
+        counted = not is_text(recording.path) and not is_other_programs(recording.path)
+        rows = stream.table.size if counted else None
+        time = stream.matched.time
+        if every is not None and time is not None and is_text(recording.path):
+            unit = stream.table.moments(time)
+            looks[time] = unit or (WHOLE if stream.table.whole(time) else "")
+        if is_other_programs(recording.path):
+            # these are digested as they are read
+            for _ in stream.chunks(gaps=True):
+                pass
+        digest = "" if is_text(recording.path) else stream.table.digest()
+    marks: tuple[RowMark, ...] = ()
+    if is_text(recording.path):
+        digest, rows, marks = _text(recording.path, every, first)
+    if (size, stamp) != _stamp(recording.path):
+        raise changed(recording.path)
+    return Surveyed(recording.path, recording.name, size, stamp, digest, rows, marks, looks)
+
+
+def require_unchanged(known: Surveyed) -> None:
+    """Refuse a recording that is not the one that was looked at."""
+    if not known.is_as_it_was() and _digest(known.path) != known.sha256:
+        raise changed(known.path)
+
+
+def changed(path: str) -> RobolinError:
+    """A recording is not what it was."""
+    hint = "write to another folder: parts of both would not belong together"
+    return RobolinError("it was changed after the plan was made", where=path, hint=hint)
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    # what is not there is told by whoever opens it
+    place = place_of(path)
+    found = os.stat(place) if os.path.exists(place) else None
+    return (found.st_size, found.st_mtime_ns) if found else (-1, -1)
+
+
+def _digest(path: str) -> str:
+    if is_other_programs(path):
+        # whatever it is now, it is not as it was
+        return ""
+    if is_text(path):
+        return _text(path, None, 0)[0]
+    with recording_bytes(path) as stream:
+        from robolin.files.table_file import digest_of
+
+        return digest_of(stream)
+
+
+def _text(path: str, every: int | None, first: int) -> tuple[str, int | None, tuple[RowMark, ...]]:
+    with recording_bytes(path) as stream:
+        reader = LineReader(stream, _AT_ONCE, path)
+        if every is None:
+            for _ in reader.lines():
+                pass
+            return reader.digest(), None, ()
+        counting = _Counting(every, first)
+        counting.count(reader.lines(), path)
+        return reader.digest(), counting.rows, tuple(counting.marks)
+
+
+class _Counting:
+    """Rows of a text counted, and marked where parts begin."""
+
+    def __init__(self, every: int, first: int) -> None:
+        self._every, self._next = every, first
+        self.rows = 0
+        self.marks: list[RowMark] = []
+
+    def count(self, blocks: Iterator[Lines], file: str) -> None:
+        """Count all rows below the header."""
+        for lines in _below_header(blocks):
+            if cells_decide(lines.data):
+                # only its cells tell, which no mark can help with
+                self.marks.clear()
+                rest = chain([lines], blocks)
+                texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in rest)
+                self.rows += sum(1 for _ in records(texts, file, lines.first))
+                return
+            self._add(lines)
+
+    def _add(self, lines: Lines) -> None:
+        data = lines.data
+        blanks = b"\n\n" in data or b"\r" in data or data[:1] == b"\n"
+        found = -1
+        if not blanks:
+            found = count(data, b"\n") + (data[-1:] not in (b"", b"\n"))
+        if blanks or self._next < self.rows + found:
+            begins = row_begins(data)
+            found = len(begins)
+            while self._next < self.rows + found:
+                place = int(begins[self._next - self.rows])
+                line = lines.first + data.count(b"\n", 0, place)
+                byte = lines.reached - len(data) + place
+                self.marks.append(RowMark(self._next, line, byte))
+                self._next += self._every
+        self.rows += found
+
+
+def _below_header(blocks: Iterable[Lines]) -> Iterator[Lines]:
+    rest = iter(blocks)
+    start = next(rest)
+    data = start.data
+    if b"\r" in data.partition(b"\n")[0].rstrip(b"\r"):
+        # lines end as they did on old Macs
+        data = data.replace(b"\r", b"\n")
+    yield Lines(data.partition(b"\n")[2], 2, start.reached, start.last)
+    yield from rest
+
+
+def surveyed_plain(known: Surveyed) -> dict[str, Any]:
+    """What is known of a recording in plain JSON types."""
+    return {
+        "path": known.path,
+        "name": known.name,
+        "size": known.size,
+        "stamp": known.stamp,
+        "sha256": known.sha256,
+        "rows": known.rows,
+        "marks": [[mark.row, mark.line, mark.byte] for mark in known.marks],
+        "looks": {str(column): look for column, look in known.looks.items()},
+    }
+
+
+def surveyed_from(told: dict[str, Any]) -> Surveyed:
+    """What was known of a recording, back from plain types."""
+    return Surveyed(
+        **{name: told[name] for name in ("path", "name", "size", "stamp", "sha256", "rows")},
+        marks=tuple(RowMark(*mark) for mark in told["marks"]),
+        looks={int(column): look for column, look in told["looks"].items()},
+    )

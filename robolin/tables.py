@@ -1,0 +1,211 @@
+"""Verbs on tables that are in memory: polars, pandas and Arrow, and whatever works on those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from robolin.answering.answer import as_python_warnings, posed
+from robolin.answering.given_states import States
+from robolin.answering.posed_question import Notify, Settings, silent
+from robolin.answering.question import Question
+from robolin.arm import Arm
+from robolin.arrays import Numbers
+from robolin.errors import RobolinError, UsageError
+from robolin.files.moments import unit_of_moments
+from robolin.files.table_file import (
+    ReadRequest,
+    TableBlock,
+    TableFile,
+    counted_place,
+    require_finite,
+)
+from robolin.results.result import Result
+from robolin.results.table_columns import table_columns
+
+# what messages call it
+_NAME = "the table"
+
+Columns = dict[str, Numbers]
+
+
+def compute(
+    arm: Arm,
+    question: Question | str,
+    frame: Any,
+    *,
+    on_bad_row: Literal["error", "nan"] | None = None,
+    columns: Sequence[str] | Mapping[str, str] | str | None = None,
+    time: str | None = None,
+    degrees: bool = False,
+    jobs: int | None = None,
+    notify: Notify = as_python_warnings,
+) -> Any:
+    """Answer for every row of a table, as a table of the same kind.
+
+    Columns are named as in recordings.  Rows stay in their order, a pandas table keeps its index,
+    and a table without rows has an answer without rows, so that it fits wherever another library
+    hands out tables piece by piece: the bits do not depend on the pieces.
+
+    Args:
+        arm: what `robolin.load` gives
+        question: a `Question`, or the name of a verb of which nothing special is asked
+        frame: a polars or pandas DataFrame, or an Arrow Table or RecordBatch
+        on_bad_row: what becomes of a row without an answer: 'error', or 'nan' in its place
+        columns: how columns are called, such as 'position=/states/{joint}/position'
+        time: the column with the time, where it is not called so
+        degrees: True if angles are in degrees
+        jobs: threads, one per processor by default; it changes no bit of the result
+        notify: is called with 'note', 'warning' or 'summary' and a text
+
+    Returns:
+        a table of the same kind: time, if there is one, and a column for every number of the answer
+
+    Raises:
+        UsageError: question, table and arm that do not go together
+        RobolinError: a state without an answer
+
+    Example:
+        >>> import polars, robolin.tables
+        >>> frame = polars.DataFrame({"shoulder/position": [0, 0.3], "elbow/position": [0, -0.7]})
+        >>> found = robolin.tables.compute(
+        ...     robolin.load("two-link"), "inverse", frame, notify=lambda *_: None
+        ... )
+        >>> found.columns, found["elbow/effort"].round(4).to_list()
+        (['shoulder/effort', 'elbow/effort'], [4.905, 4.5178])
+    """
+    asked = Question(question) if isinstance(question, str) else question
+    if asked.answers_together:
+        hint = f"--{asked.answers_together} answers for all rows at once"
+        raise UsageError("is not answered row by row", where=asked.verb, hint=hint)
+    names, read, make = _kind(frame)
+    states = States(
+        trajectory=_NAME, on_bad_row=on_bad_row, columns=columns, time=time, degrees=degrees
+    )
+    rows = len(read(names[0])) if names else 0
+    table = _table(names, read, rows) if rows else _table(names, _one_row(read), 1)
+    settings = Settings(jobs, notify=notify if rows else silent, table=table)
+    parts: list[list[Columns]] = []
+    with posed(arm, asked, states, settings) as answer:
+        if isinstance(answer, Result):
+            raise UsageError("gives no rows here", where=asked.verb, hint="ask robolin.answer")
+        parts = [_by_name(part) for part in answer.parts]
+    return make(_put_together(parts, rows))
+
+
+def _by_name(part: Result) -> list[Columns]:
+    return [
+        {name: group.values[:, i] for i, name in enumerate(group.names)}
+        for group in table_columns(part)
+    ]
+
+
+def _put_together(parts: list[list[Columns]], rows: int) -> Columns:
+    """Every column from its first row to its last; none of them without rows."""
+    flat = [{name: x for group in part for name, x in group.items()} for part in parts]
+    return {name: np.concatenate([part[name] for part in flat])[:rows] for name in flat[0]}
+
+
+def _one_row(read: Callable[[str], Numbers]) -> Callable[[str], Numbers]:
+    """A row of zeros for a table without any, to learn what its answer looks like."""
+
+    def zeros(name: str) -> Numbers:
+        kind = read(name).dtype
+        return np.zeros(1, kind if kind.kind in "iufM" else np.float64)
+
+    return zeros
+
+
+def _table(names: Sequence[str], read: Callable[[str], Numbers], rows: int) -> TableFile:
+    """A table in memory as those in files are."""
+
+    def blocks(request: ReadRequest) -> Iterator[TableBlock]:
+        chosen = [names[i] for i in request.indices]
+        values = np.column_stack([_numbers(name, read(name)) for name in chosen])
+        whole = {i: _whole(read(names[i])) for i in request.whole}
+        if request.gaps:
+            values = np.where(np.isfinite(values), values, np.nan)
+        for first in range(0, rows, request.rows):
+            some = slice(first, first + request.rows)
+            held = {i: each[some] for i, each in whole.items()}
+            block = TableBlock(
+                values[some], counted_place(_NAME, first), min(some.stop, rows), held
+            )
+            if not request.gaps:
+                require_finite(block, chosen, _NAME, None)
+            yield block
+
+    return TableFile(
+        names,
+        blocks,
+        size=rows,
+        most_rows=lambda: rows,
+        digest=lambda: "",
+        whole=lambda i: read(names[i]).dtype.kind in "iu",
+        moments=lambda i: unit_of_moments(read(names[i])),
+    )
+
+
+def _numbers(name: str, values: Numbers) -> Numbers:
+    if values.dtype.kind == "M":
+        return values.view(np.int64).astype(np.float64)
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError):
+        message = f"the column '{name}' holds {values.dtype}, not numbers"
+        raise RobolinError(message, where=_NAME) from None
+
+
+def _whole(values: Numbers) -> Any:
+    return values.view(np.int64) if values.dtype.kind == "M" else values.astype(np.int64)
+
+
+Kind = tuple[list[str], Callable[[str], Numbers], Callable[[Columns], Any]]
+
+
+def _kind(frame: Any) -> Kind:
+    """The names of a table's columns, how to read one, and how to make such a table."""
+    library = type(frame).__module__.partition(".")[0]
+    known = {"polars": _of_polars, "pandas": _of_pandas, "pyarrow": _of_arrow}
+    # one that is lazy has its columns only when it is asked for them
+    if library not in known or hasattr(frame, "collect") or not hasattr(frame, "columns"):
+        hint = "a polars or pandas DataFrame, or an Arrow Table or RecordBatch"
+        raise UsageError(f"{type(frame).__name__} is no table", hint=hint)
+    names, read, make = known[library](frame)
+    if len(set(names)) < len(names):
+        raise UsageError("two columns have the same name", where=_NAME)
+    return names, read, make
+
+
+def _of_polars(frame: Any) -> Kind:
+    import polars
+
+    return list(frame.columns), lambda name: frame[name].to_numpy(), polars.DataFrame
+
+
+def _of_pandas(frame: Any) -> Kind:
+    import pandas
+
+    names = [str(name) for name in frame.columns]
+    places = {name: i for i, name in enumerate(names)}
+
+    def make(columns: Columns) -> Any:
+        return pandas.DataFrame(columns, index=frame.index)
+
+    return names, lambda name: np.asarray(frame.iloc[:, places[name]].to_numpy()), make
+
+
+def _of_arrow(frame: Any) -> Kind:
+    import pyarrow
+
+    def read(name: str) -> Numbers:
+        column = frame.column(name)
+        chunked = isinstance(column, pyarrow.ChunkedArray)
+        found: Numbers = column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False)
+        return found
+
+    batch = isinstance(frame, pyarrow.RecordBatch)
+    make = pyarrow.RecordBatch.from_pydict if batch else pyarrow.table
+    return list(frame.schema.names), read, make

@@ -1,0 +1,55 @@
+"""Which rows of a recording are meant: from one up to another, each or every so many."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from robolin.errors import UsageError
+
+_TEXT = re.compile(r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*")
+
+
+@dataclass(frozen=True)
+class RowChoice:
+    """The rows first, first + stride, … below stop, counted from 0; without a stop to the end."""
+
+    first: int = 0
+    stop: int | None = None
+    stride: int = 1
+
+    def of(self, before: int, rows: int) -> slice:
+        """Which of so many rows are meant that stand behind `before` others."""
+        stop = rows if self.stop is None else min(rows, self.stop - before)
+        start = max(self.first - before, (self.first - before) % self.stride)
+        return slice(start, max(start, stop), self.stride)
+
+    def count(self, rows: int) -> int:
+        """How many of so many rows are meant."""
+        return len(range(*self.of(0, rows).indices(rows)))
+
+    def part(self, first: int, rows: int) -> RowChoice:
+        """So many of the rows that are meant, behind the `first` of them."""
+        begin = self.first + first * self.stride
+        end = begin + rows * self.stride
+        stop = end if self.stop is None else min(end, self.stop)
+        return RowChoice(begin, stop, self.stride)
+
+
+ALL_ROWS = RowChoice()
+
+
+def row_choice(rows: str | None, stride: int | None) -> RowChoice:
+    """The rows that --rows and --stride say."""
+    if rows is None:
+        return RowChoice(stride=stride or 1)
+    where = f"--rows={rows}"
+    found = _TEXT.fullmatch(rows)
+    if found is None:
+        hint = "for example 1000:2000, 1000: or :2000, where the first row is 0"
+        raise UsageError("this is not FIRST:STOP", where=where, hint=hint)
+    first, stop = int(found[1] or 0), int(found[2]) if found[2] else None
+    if stop is not None and stop <= first:
+        hint = "STOP is the first row that is left out"
+        raise UsageError("there is no row in between", where=where, hint=hint)
+    return RowChoice(first, stop, stride or 1)

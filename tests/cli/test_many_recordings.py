@@ -1,0 +1,148 @@
+"""Commands about many recordings: one table, files of their own, parts, lines as they arrive."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import START, answered, environment, robolin
+from tests.parts.some_recordings import ROWS, SIZES, write_recordings
+
+
+@pytest.fixture
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_recordings(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+ASK = ("inverse", "two-link", "--trajectory", "run_*", "--trajectory", "c.npz", "-q")
+
+
+def test_a_table_has_a_column_that_counts_recordings(logs: Path) -> None:
+    """Without a file the answer is CSV whose rows say which recording they are of."""
+    ran = answered(*ASK)
+    assert ran.rows[0] == ["time", "source", "shoulder/effort", "elbow/effort"]
+    counts = [row[1] for row in ran.rows[1:]]
+    assert [counts.count(str(i)) for i in range(len(SIZES))] == list(SIZES.values())
+    one = answered("inverse", "two-link", "--trajectory", "run_2/a.csv", "-q")
+    second = [[row[0], *row[2:]] for row in ran.rows[1:] if row[1] == "2"]
+    assert second == one.rows[1:]
+
+
+def test_a_folder_has_a_result_for_each(logs: Path) -> None:
+    """Files are named after the recordings, in their own formats, and can be checked."""
+    answered(*ASK, "-o", "out/")
+    for name in SIZES:
+        assert (logs / "out" / name).exists()
+    answered("check", "out/run_2/a.csv", "--root", "run_2")
+    assert answered("status", "out").out.splitlines()[1].endswith("4 parts of 4 recordings: 4 done")
+
+
+@pytest.mark.slow
+def test_parts_go_on_and_are_put_together(logs: Path) -> None:
+    """Shards, a run that goes on and a merge give the bytes of one command."""
+    answered(*ASK, "-o", "all.npz")
+    how = ("-o", "out", "--part-rows", "50", "--format", "npz")
+    answered(*ASK, *how, "--shard", "2/2")
+    ran = robolin("status", "out", "--shards", "2", "--format", "json")
+    assert ran.code == 1
+    assert json.loads(ran.out)["shards"] == {"1": 4}
+    assert robolin("merge", "out", "-o", "merged.npz").code == 3
+    answered(*ASK, *how, "--resume")
+    answered("merge", "out", "-o", "merged.npz")
+    assert (logs / "merged.npz").read_bytes() == (logs / "all.npz").read_bytes()
+    told = json.loads((logs / "out" / "_robolin.json").read_text())
+    assert told["rows"] == ROWS
+    ran = robolin("check", "merged.npz")
+    assert ran.code != 70
+    assert "several recordings" in ran.err + ran.out
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--part-rows", "5"), "--part-rows"),
+        (("--resume", "-o", "x.npz"), "--resume"),
+        (("--shard", "1/2", "-o", "x.csv"), "--shard"),
+        (("-o", "run_1"), "lies in the folder"),
+        (("-o", "run_1/a.csv"), "same file"),
+        (("--limits",), "--limits"),
+        (("--live",), "--live"),
+        (("--format", "npz"), "--format"),
+        (("--trajectory", "none*.csv"), "none"),
+        (("--trajectory", "-"), "alone"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(logs: Path, args: tuple[str, ...], words: str) -> None:
+    """Wishes that would have no effect or lose something are refused by their flag."""
+    before = sorted(logs.rglob("*"))
+    ran = robolin(*ASK, *args)
+    assert ran.code in (2, 3, 4), ran.err
+    assert words in ran.err
+    assert sorted(logs.rglob("*")) == before
+
+
+def test_recordings_that_do_not_go_together_are_named(logs: Path) -> None:
+    """A recording without time is not put under others that have one."""
+    path = logs / "run_1" / "b.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
+    ran = robolin(*ASK)
+    assert ran.code == 3
+    assert "run_1/b.csv' has no time" in ran.err
+
+
+def test_record_takes_one_recording(logs: Path) -> None:
+    """A reference is about one recording."""
+    ran = robolin("record", *ASK, "-o", "x.npz")
+    assert ran.code == 2
+    assert "one recording" in ran.err
+
+
+def test_what_is_said_of_many_is_said_once(logs: Path) -> None:
+    """A warning that all recordings share comes with how many more there are."""
+    ran = answered(*ASK[:-1])
+    assert ran.err.count("no acceleration columns") == 2
+    assert "the same of 3 more" in ran.err
+
+
+def test_live_rows_have_the_numbers_of_a_file(logs: Path) -> None:
+    """What is answered as it arrives is what a file is answered with."""
+    text = (logs / "run_1" / "a.csv").read_bytes()
+    live = answered("inverse", "two-link", "--trajectory", "-", "--live", "-q", stdin=text)
+    assert live.out == answered("inverse", "two-link", "--trajectory", "run_1/a.csv", "-q").out
+
+
+@pytest.mark.slow
+def test_lines_are_answered_as_they_arrive() -> None:
+    """Each line has its answer before the next one is sent, and the first time may be 0."""
+    command = [sys.executable, "-c", START, "inverse", "two-link", "--trajectory", "-"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": environment()}
+    with subprocess.Popen([*command, "--live", "-q"], bufsize=0, **pipes) as live:
+        assert live.stdin is not None
+        assert live.stdout is not None
+        live.stdin.write(b"time,shoulder/position,elbow/position\n")
+        answers = []
+        for time in ("0", "0.5", "1"):
+            live.stdin.write(f"{time},0.1,0.2\n".encode())
+            if not answers:
+                assert live.stdout.readline().startswith(b"time,")
+            answers.append(live.stdout.readline().partition(b",")[0])
+        live.stdin.close()
+    assert answers == [b"0.0", b"0.5", b"1.0"]
+
+
+@pytest.mark.parametrize(
+    ("first", "shown"),
+    [("1700000000000000001", "1700000000000000001"), ("5", "5.0"), ("2026-01-01T00:00:00", "2026")],
+)
+def test_live_times_are_what_the_first_one_needs(first: str, shown: str) -> None:
+    """Nanoseconds stay whole, dates stay dates, and what a float holds is one."""
+    text = f"time,shoulder/position,elbow/position\n{first},0,0\n".encode()
+    ran = answered("inverse", "two-link", "--trajectory", "-", "--live", "-q", stdin=text)
+    assert ran.rows[1][0].startswith(shown)

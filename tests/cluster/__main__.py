@@ -1,0 +1,209 @@
+"""Workers, clients and schedulers killed at random moments; what is left must always add up.
+
+`python -m tests.cluster --shards 20 --workers 50 --clients 20 --schedulers 5` kills so many of
+each and prints what it has found.  After every round the parts have the bytes of a run by one
+process, nothing half-written is left, and only missing parts were computed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, Thread
+from time import sleep
+
+import numpy as np
+
+from tests.cli.command import START, environment
+
+PARTS, PART_ROWS = 64, 500
+JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
+
+
+def write_recordings(folder: Path) -> None:
+    """Four recordings of sixteen parts each."""
+    rng = np.random.default_rng(5)
+    rows = PARTS * PART_ROWS // 4
+    head = ",".join(f"{joint}/{word}" for word in ("position", "velocity") for joint in JOINTS)
+    for name in "abcd":
+        values = rng.uniform(-1, 1, (rows, 14))
+        np.savetxt(folder / f"{name}.csv", values, delimiter=",", header=head, comments="")
+
+
+def command(folder: Path, out: str, *more: str) -> list[str]:
+    """The command whose process is killed."""
+    words = ["mass-matrix", "panda", "--trajectory", str(folder / "*.csv"), "-o", str(folder / out)]
+    how = ["--part-rows", str(PART_ROWS), "--resume", "--jobs", "1"]
+    return [sys.executable, "-c", START, *words, *how, *more]
+
+
+def killed_while_running(words: list[str], longest: float) -> bool:
+    """Run a command and kill it at a random moment; whether it was still running then."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, env=environment(), **quiet) as process:
+        try:
+            process.wait(timeout=random.uniform(0, longest))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            return True
+    return False
+
+
+def finish(words: list[str]) -> None:
+    """Run a command to its end."""
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def found(folder: Path) -> dict[str, bytes]:
+    """All files of a folder but the plan, which knows where recordings lie."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "_plan.json"}
+
+
+class Campaign:
+    """Rounds of killing in a folder, each ended by one run that has to put all right."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        write_recordings(folder)
+        finish(command(folder, "single"))
+        self.single = found(folder / "single")
+        assert len(self.single) == PARTS + 1
+        self.rounds = 0
+
+    def require_right(self, out: str) -> None:
+        """What is there now is what one process has made, and nothing besides."""
+        assert found(self.folder / out) == self.single
+        self.rounds += 1
+
+    def require_only_missing(self, out: str, run: Callable[[], None]) -> None:
+        """A last run leaves parts that are done as they are."""
+        place = self.folder / out
+        before = {path: path.stat().st_mtime_ns for path in place.glob("part-*.parquet")}
+        run()
+        changed = [path.name for path in before if path.stat().st_mtime_ns != before[path]]
+        assert not changed, f"computed again: {changed}"
+        self.require_right(out)
+
+    def kill_shards(self, kills: int) -> None:
+        """Kill plain commands, two of which work on the same parts at the same time."""
+        done = 0
+        while done < kills:
+            out = f"shards_{done}"
+            while done < kills and len(list((self.folder / out).glob("part-*"))) < PARTS - 4:
+                quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+                words = command(self.folder, out, "--shard", f"{random.randint(1, 3)}/3")
+                with subprocess.Popen(words, env=environment(), **quiet) as beside:
+                    done += killed_while_running(command(self.folder, out), 12)
+                    beside.send_signal(signal.SIGKILL)
+            self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
+            print(f"shards: {done} killed, {self.rounds} rounds right", flush=True)
+
+    def kill_workers(self, kills: int) -> None:
+        """Kill workers under a client that goes on."""
+        import distributed
+
+        done = 0
+        with distributed.LocalCluster(
+            n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster:
+            while done < kills:
+                out, stop, count = f"workers_{done}", Event(), [0]
+                killer = Thread(target=_kill_some, args=(cluster, stop, count, kills - done))
+                killer.start()
+                finish(command(self.folder, out, "--cluster", cluster.scheduler_address))
+                stop.set()
+                killer.join()
+                done += count[0]
+                again = command(self.folder, out, "--cluster", cluster.scheduler_address)
+                self.require_only_missing(out, lambda again=again: finish(again))
+                print(f"workers: {done} killed, {self.rounds} rounds right", flush=True)
+
+    def kill_clients(self, kills: int) -> None:
+        """Kill clients of workers that go on."""
+        import distributed
+
+        done = 0
+        with distributed.LocalCluster(
+            n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster:
+            where = ("--cluster", cluster.scheduler_address)
+            while done < kills:
+                out = f"clients_{done}"
+                for _ in range(5):
+                    done += killed_while_running(command(self.folder, out, *where), 15)
+                finish(command(self.folder, out, *where))
+                self.require_right(out)
+                print(f"clients: {done} killed, {self.rounds} rounds right", flush=True)
+
+    def kill_schedulers(self, kills: int) -> None:
+        """Kill schedulers; clients are told, and other workers complete what is missing."""
+        for number in range(kills):
+            out, port = f"schedulers_{number}", 18786 + number
+            where = f"tcp://127.0.0.1:{port}"
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+            scheduler = subprocess.Popen(
+                [*dask, "--port", str(port), "--no-dashboard", "--host", "127.0.0.1"], **quiet
+            )
+            worker = [sys.executable, "-m", "distributed.cli.dask_worker", where]
+            workers = [
+                subprocess.Popen(
+                    [*worker, "--nthreads", "1", "--no-nanny", "--no-dashboard"],
+                    env=environment(),
+                    **quiet,
+                )
+                for _ in range(2)
+            ]
+            client = subprocess.Popen(
+                command(self.folder, out, "--cluster", where),
+                env=environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            while not list((self.folder / out).glob("part-*")) and client.poll() is None:
+                sleep(0.1)
+            sleep(random.uniform(0, 1))
+            scheduler.kill()
+            told = client.communicate()[1]
+            for process in (scheduler, *workers):
+                process.kill()
+                process.wait()
+            assert client.returncode != 70, told
+            self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
+            print(
+                f"schedulers: {number + 1} killed, exit {client.returncode}, told: {told[-160:]!r}"
+            )
+
+
+def _kill_some(cluster: object, stop: Event, count: list[int], most: int) -> None:
+    while count[0] < most and not stop.wait(random.uniform(0.5, 3)):
+        nanny = random.choice(list(cluster.workers.values()))  # type: ignore[attr-defined]
+        if nanny.pid:
+            os.kill(nanny.pid, signal.SIGKILL)
+            count[0] += 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("shards", "workers", "clients", "schedulers"):
+        parser.add_argument(f"--{name}", type=int, default=0)
+    wanted = vars(parser.parse_args())
+    with tempfile.TemporaryDirectory() as folder:
+        campaign = Campaign(Path(folder))
+        for name, kills in wanted.items():
+            if kills:
+                getattr(campaign, f"kill_{name}")(kills)
+        print(f"all right: {campaign.rounds} rounds, {wanted}")
+
+
+if __name__ == "__main__":
+    main()

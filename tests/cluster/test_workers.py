@@ -1,0 +1,68 @@
+"""Parts computed by Dask workers are those of one process, and what does not fit is named."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import robolin.cluster
+from robolin.answering.posed_question import QUIETLY
+from robolin.cluster import _from_anywhere, workers
+from robolin.errors import RobolinError
+from robolin.parts.compute import compute_parts
+from robolin.parts.part_job import part_jobs
+from tests.parts.some_recordings import plan_of, write_recordings
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_recordings(tmp_path / "logs")
+    return tmp_path / "logs"
+
+
+def test_jobs_hold_in_every_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker in another folder finds what the client named from its own."""
+    monkeypatch.chdir(folder.parent)
+    plan, inquiry, arm = plan_of(Path("logs"))
+    for job in part_jobs(plan, inquiry, arm, Path("out"), QUIETLY):
+        sent = _from_anywhere(job)
+        assert os.path.isabs(sent.target)
+        assert os.path.isabs(sent.source.path)
+        assert sent.states.options == job.states.options
+        assert sent.loads == job.loads
+
+
+def test_what_is_no_cluster_is_refused() -> None:
+    """A number of workers that is none is refused by the flag."""
+    pytest.importorskip("distributed")
+    with pytest.raises(RobolinError, match="--cluster"), workers("local:none"):
+        pass
+
+
+@pytest.mark.slow
+def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path) -> None:
+    """Dask's workers write the same bytes; one of another version or without the arm is named."""
+    distributed: Any = pytest.importorskip("distributed")
+    plan, inquiry, arm = plan_of(folder)
+    compute_parts(plan, inquiry, arm, tmp_path / "here")
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    with (
+        distributed.LocalCluster(dashboard_address=None, silence_logs=50, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        texts = [str(folder / "run_*"), str(folder / "c.npz")]
+        where = {"client": client, "part_rows": 40, "form": "npz", "notify": lambda *_: None}
+        ask = ("two-link", "inverse", texts, tmp_path / "there")
+        done = robolin.cluster.compute(*ask, **where)
+        assert (done.written, done.finished) == (8, True)
+        assert robolin.cluster.compute(*ask, **where).skipped == 8
+        jobs = part_jobs(plan, inquiry, arm, tmp_path / "no", QUIETLY)
+        wrong = replace(jobs[0], arm_digest="0" * 64)
+        with pytest.raises(RobolinError, match=r"worker .*: the arm 'two-link'"):
+            list(robolin.cluster.by_workers(client)([wrong]))
+    for path in (tmp_path / "here").glob("part-*"):
+        assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes()

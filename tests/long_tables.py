@@ -1,0 +1,31 @@
+"""The documented line of every library run as it stands, also of those that take minutes.
+
+`python -m tests.long_tables [LIBRARY ...]` prints which of them give the bits of the whole table.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.cli.command import environment
+from tests.test_tables import CHECK, LINES, PROGRAM
+
+
+def main(libraries: list[str]) -> int:
+    """Run the lines of some libraries, of all without names; how many were wrong."""
+    wrong = 0
+    for library in libraries or list(LINES):
+        program = f"{PROGRAM}\n{LINES[library]}\n{CHECK}"
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment(), capture_output=True, text=True
+        )
+        same = done.stdout.strip().endswith("same")
+        wrong += not same
+        sys.stdout.write(f"{library}: {'same bits' if same else done.stderr[-2000:]}\n")
+        sys.stdout.flush()
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
