@@ -53,6 +53,11 @@ def column_blocks(
         least[:keys] = full[:keys]
     else:
         least[:keys] = [min(full[i], width // 3) for i in range(keys)]
+    # a word that does not fit beside the keys is broken; a number never is
+    room = max(1, width - _taken([*least[:keys], 0]))
+    for i in range(keys, len(header)):
+        if header[i] not in numbers:
+            least[i] = min(least[i], room)
     key_places = tuple(range(keys))
     places = key_places
     for i in range(keys, len(header)):
