@@ -157,6 +157,11 @@ class Result(Shown):
         """How many rows there are, or None for one state."""
         return self.arrays[0].batch
 
+    @property
+    def size(self) -> int:
+        """How many numbers there are in all arrays together."""
+        return sum(values.size for _, values in self.stored())
+
     def stored(self) -> Iterator[tuple[str, Numbers]]:
         """Every array by name, in the order files keep them."""
         if self.time is not None:
