@@ -11,6 +11,13 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
+# so many numbers, 1 MB, take as long to compute as another thread takes to get going
+WORTH_A_THREAD = 1 << 17
+
+# an answer of so many numbers, 8 MB, or fewer is read, computed and written by two threads
+# besides the main one at most: one that computes along, and one that sees to the disk
+SHORT_ANSWER = 1 << 20
+
 # a thread that waits for a pipe may never come back
 _PATIENCE = 2.0
 
@@ -88,6 +95,25 @@ def prefetch(
             close(source)
         else:
             thread.stop()
+
+
+def after_short_answer(numbers: Callable[[T], float]) -> Callable[[T], bool]:
+    """True of an item once those so far have more numbers than a short answer has."""
+    so_far = 0.0
+
+    def goes_on(item: T) -> bool:
+        nonlocal so_far
+        so_far += numbers(item)
+        return so_far > SHORT_ANSWER
+
+    return goes_on
+
+
+def threads_for(numbers: float) -> int | None:
+    """How many threads compute an answer of so many numbers; None for one per processor."""
+    if numbers < WORTH_A_THREAD:
+        return 1
+    return 2 if numbers <= SHORT_ANSWER else None
 
 
 def from_item(count: int) -> Callable[[object], bool]:

@@ -70,7 +70,7 @@ def assert_matches(
 
     result: what a function of robolin returned, or arrays by name; what `robolin.answer` returned
             is stored with its question, so that `robolin check` can ask it again
-    path:   the stored result: .npz, .csv, .json or .parquet
+    path:   the stored result: .npz, .csv, .json, .parquet or .mat
     rtol:   how far a number may be off, as a share of the stored one; the stored tolerance if
             neither rtol nor atol is given, and the very number if there is none
     atol:   how far a number may be off, in its own unit

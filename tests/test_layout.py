@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -94,6 +95,10 @@ NO_NUMPY = {
 }
 NUMPY_ON_DEMAND = {"algebra"}
 
+# tables that name functions of rooms they may not import, which are then found when asked for
+DISPATCH_TABLES = {"results/shown_by.py": {"pictures", "terminal"}}
+NAMED = re.compile(r"robolin(\.[a-z_]+)+(:[A-Za-z_]+)?")
+
 # a table of all algorithms, none itself
 CATALOGUE = "dynamics/catalogue.py"
 
@@ -129,12 +134,30 @@ def _imports(module: Path) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
+@cache
+def _named(module: Path) -> tuple[tuple[int, str], ...]:
+    """Every module of the package that a text in the file names, with its line."""
+    found = []
+    for node in ast.walk(_tree(module)):
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and NAMED.fullmatch(text):
+            name = text.partition(":")[0]
+            place = PACKAGE.parent / name.replace(".", "/")
+            if place.is_dir() or place.with_suffix(".py").is_file():
+                found.append((node.lineno, name))
+    return tuple(found)
+
+
 def _trespasses(module: Path) -> Iterator[str]:
     """The imports of a module that its room is not allowed."""
     room = _room(module)
-    for line, name in _imports(module):
-        if name.partition(".")[0] == "robolin" and name.split(".")[1] not in ALLOWED[room] | {room}:
-            yield f"{_name(module)}:{line}: {name}"
+    allowed = ALLOWED[room] | {room}
+    named = allowed | DISPATCH_TABLES.get(_name(module), set())
+    for found, rooms in ((_imports(module), allowed), (_named(module), named)):
+        for line, name in found:
+            package, *path = name.split(".")
+            if package == "robolin" and not {*path[:1]} & rooms:
+                yield f"{_name(module)}:{line}: {name}"
 
 
 def _numpy(module: Path) -> Iterator[str]:
@@ -156,7 +179,7 @@ def _prints(module: Path) -> Iterator[str]:
 
 
 def test_rooms_import_only_what_they_may() -> None:
-    """A module imports its own room and the ones that its room is allowed."""
+    """A module imports, or names to be imported, its own room and those its room is allowed."""
     assert {_room(module) for module in MODULES} <= {*ALLOWED, *CONNECTING}
     found = [each for m in MODULES if _room(m) in ALLOWED for each in _trespasses(m)]
     assert not found, "\n".join(found)
@@ -167,7 +190,8 @@ def test_no_room_imports_itself_by_a_detour() -> None:
     needed: dict[str, set[str]] = {}
     for module in MODULES:
         room = _room(module)
-        for _, name in _imports(module):
+        named = () if _name(module) in DISPATCH_TABLES else _named(module)
+        for _, name in (*_imports(module), *named):
             other = name.split(".")[1] if name.startswith("robolin.") else room
             if other != room:
                 needed.setdefault(room, set()).add(other)
@@ -175,6 +199,12 @@ def test_no_room_imports_itself_by_a_detour() -> None:
         TopologicalSorter(needed).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_dispatch_tables_name_what_they_are_listed_with() -> None:
+    """No room stays listed beside a table that names nothing of it any more."""
+    for table, rooms in DISPATCH_TABLES.items():
+        assert {name.split(".")[1] for _, name in _named(PACKAGE / table)} == rooms
 
 
 def test_plain_rooms_need_no_numpy() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from robolin.answering.motion import Values
 from robolin.arm import Arm, Inertia, Mimic
 from robolin.arrays import Floats
+from robolin.background import threads_for
 from robolin.loops.any_arm import evaluate_rows
 from robolin.wording import counted
 
@@ -45,7 +46,7 @@ class Conditioning:
             self._worst = max(self._worst, float(conditions[bad].max()))
 
     def _surely_fine(self, q: Floats) -> bool:
-        stroke = _farthest_slide(self._arm, q)
+        stroke = farthest_slide(self._arm, q)
         if stroke > self._fine_up_to and bound_up_to(self._arm, stroke) <= TOO_LARGE:
             self._fine_up_to = stroke
         return stroke <= self._fine_up_to
@@ -76,7 +77,8 @@ class Conditioning:
         return bounds
 
     def _matrices(self, algorithm: str, name: str, given: Values) -> Floats:
-        matrices: Floats = evaluate_rows(self._arm, algorithm, given, jobs=self._jobs)[0][name]
+        jobs = self._jobs or threads_for(len(given["q"]) * self._arm.n**2)
+        matrices: Floats = evaluate_rows(self._arm, algorithm, given, jobs=jobs)[0][name]
         return matrices
 
 
@@ -86,12 +88,7 @@ def _size(matrices: Floats) -> Floats:
     return np.sqrt(squares)
 
 
-def bounded_condition(arm: Arm, q: Floats) -> float:
-    """A number that cond(𝓜) does not exceed in any of these rows; infinite if none is known."""
-    return bound_up_to(arm, _farthest_slide(arm, q))
-
-
-def _farthest_slide(arm: Arm, q: Floats) -> float:
+def farthest_slide(arm: Arm, q: Floats) -> float:
     """How far a joint slides at the most, in any of these rows."""
     farthest, stroke = np.fmax.reduce(np.abs(q), axis=0), 0.0
     for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):

@@ -14,6 +14,7 @@ from robolin.answering.loop_options import LoopOptions, loop_options
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.arrays import Floats, Mask
+from robolin.background import threads_for
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, number
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 # of the state, what a model is made about; the torque holds the accelerations unless given
 NEEDS = ("q", "qd", "tau")
+
+# A and B have 6 n² numbers, and about five times as many are computed on the way to them
+_NUMBERS_BY_THE_WAY = 5
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class ModelQuestion:
             reference=self.reference,
             dt=self.dt,
             method=self.discretize,
-            jobs=jobs,
+            jobs=jobs or threads_for(_numbers_at_hand(self.arm, given)),
         )
 
     def bearable(self, values: Mapping[str, Floats]) -> Mask:
@@ -129,6 +133,12 @@ def seconds(question: Question, label: str) -> float | None:
     if not value > 0.0:
         raise typed.wrong("a time of more than 0 s is needed", f"for example --{label} 0.01")
     return value
+
+
+def _numbers_at_hand(arm: Arm, values: Mapping[str, Floats]) -> int:
+    """About how many numbers are computed for the models about these values."""
+    rows = max((len(each) for each in values.values() if each.ndim > 1), default=1)
+    return rows * _NUMBERS_BY_THE_WAY * 6 * arm.n**2
 
 
 def _names(question: Question, label: str) -> tuple[str, ...] | None:

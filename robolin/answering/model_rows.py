@@ -18,7 +18,7 @@ from robolin.answering.posed_question import PosedQuestion, arm_inputs
 from robolin.answering.row_source import RowSource
 from robolin.answering.tolerated_rows import answered_rows, blank_rows
 from robolin.arrays import Floats
-from robolin.background import from_item, prefetch
+from robolin.background import after_short_answer, from_item, prefetch
 from robolin.errors import RobolinError, UsageError
 from robolin.results.result import Footer, Result, ResultStream
 from robolin.trajectory.trajectory import Chunk, pieces
@@ -90,7 +90,7 @@ class ModelRows:
 
     def _parts(self) -> Iterator[Result]:
         progress = self._posed.settings.progress
-        with closing(prefetch(self._computed(), from_item(3))) as parts:
+        with closing(prefetch(self._computed(), after_short_answer(_numbers_of))) as parts:
             for part, chunk in parts:
                 if progress:
                     progress.add(chunk.rows, chunk.reach[1])
@@ -184,6 +184,10 @@ class ModelRows:
         arm = self._posed.arm
         inputs = {**arm_inputs(arm), **self._source.inputs()}
         return Footer({**arm.contract, **lines, **self._work.lines}, inputs, arm.figures)
+
+
+def _numbers_of(made: tuple[Result, Chunk]) -> int:
+    return made[0].size
 
 
 def _row(chunk: Chunk, row: int) -> dict[str, Floats]:

@@ -17,6 +17,7 @@ from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion, file_label
 from robolin.answering.question import Question
 from robolin.arm import Arm, Vector3
+from robolin.background import threads_for
 from robolin.description.building.option_texts import payload_of
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import evaluate
@@ -31,6 +32,9 @@ EVERYTHING = {
     "matrices": "matrices hold the effect of every change",
     "cost-slopes": "the gradient holds the effect of every change on the cost",
 }
+
+# of n x n numbers, that are made in every row on the way to what changes
+_MATRICES = 10
 
 
 def answer_sensitivity(posed: PosedQuestion) -> Result:
@@ -47,7 +51,7 @@ def answer_sensitivity(posed: PosedQuestion) -> Result:
     nominal = {name: getattr(motion, name) for name in ("q", "qd", "tau", "qdd")}
     nominal["time"] = motion.seconds
     torques = posed.question.text("torques") or "continuous"
-    along: dict[str, Any] = {**nominal, "torques": torques, "jobs": posed.settings.jobs}
+    along: dict[str, Any] = {**nominal, "torques": torques, "jobs": _threads(posed, motion)}
     if posed.question.asked("matrices"):
         arrays = _matrices(arm, along, posed.question.asked("geometry"))
     elif slopes := posed.question.text("cost-slopes"):
@@ -134,11 +138,16 @@ def _changed(
     )
 
 
+def _threads(posed: PosedQuestion, motion: Trajectory) -> int | None:
+    """As many as asked for, or as the linear models along the motion are worth."""
+    return posed.settings.jobs or threads_for(motion.rows * _MATRICES * posed.arm.n**2)
+
+
 def _along(posed: PosedQuestion, motion: Trajectory) -> Iterator[Array]:
     """The motion itself, since what is told of it holds near it alone."""
 
     def run(algorithm: str, values: Values) -> Values:
-        return evaluate(posed.arm, algorithm, values, jobs=posed.settings.jobs)
+        return evaluate(posed.arm, algorithm, values, jobs=_threads(posed, motion))
 
     given = {name: getattr(motion, name) for name in POINT}
     if given["tau"] is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from itertools import chain
+from math import inf
 from typing import TypeVar
 
 import numpy as np
@@ -31,7 +32,7 @@ from robolin.answering.motion import (
 )
 from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
 from robolin.answering.row_source import ArrayRows, FileRows, RowSource
-from robolin.background import prefetch
+from robolin.background import SHORT_ANSWER, WORTH_A_THREAD, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
 from robolin.quantities import COLUMN_WORDS
@@ -48,9 +49,6 @@ _SKIP = "--on-bad-row nan goes on without such rows"
 # but a part takes a millisecond or two to be handed on, however small it is
 _NUMBERS_AT_ONCE = 1 << 19
 _FEWEST_ROWS = FEW_STATES
-
-# so many numbers, 1 MB, take as long to compute as another thread takes to get going
-_WORTH_A_THREAD = 1 << 17
 
 
 def answer_rows(posed: PosedQuestion, algorithms: Algorithms) -> ResultStream:
@@ -105,6 +103,8 @@ class TrajectoryRows:
         self._unanswered = 0
         # how many numbers the results of a row have, once there are some
         self._numbers = 0.0
+        # how many rows have been come to, and how many there are in all, as far as can be told
+        self._rows, self._all_rows = 0, inf
         self._worst = 0.0
         self._doubtful = DoubtfulStates(posed, algorithms.divides)
 
@@ -136,6 +136,8 @@ class TrajectoryRows:
         read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
         with closing(prefetch(read, self._unless_piped(self._goes_on))) as chunks:
             for chunk in chain.from_iterable(pieces(each, self._rows_at_once) for each in chunks):
+                self._rows += chunk.rows
+                self._all_rows = self._rows + self._rows_after(chunk)
                 part = self._part(chunk)
                 self._numbers = sum(array.values.size for array in part.arrays) / chunk.rows
                 yield part, chunk
@@ -150,10 +152,15 @@ class TrajectoryRows:
 
     def _worth_it(self, made: tuple[Result, Chunk]) -> bool:
         """Whether what is left to compute is worth a thread of its own."""
-        chunk = made[1]
+        left = self._rows_after(made[1]) * self._numbers
+        return left > WORTH_A_THREAD and self._all_rows * self._numbers > SHORT_ANSWER
+
+    def _rows_after(self, chunk: Chunk) -> float:
+        """About how many rows there are behind a chunk; infinitely many in a pipe."""
+        if self._source.size is None:
+            return inf
         begin, end = chunk.reach
-        rows_left = ((self._source.size or 0) - end) * chunk.rows / max(end - begin, 1)
-        return rows_left * self._numbers > _WORTH_A_THREAD
+        return (self._source.size - end) * chunk.rows / max(end - begin, 1)
 
     def _rows_at_once(self) -> int:
         """As many as asked for, or as keep the results together small."""
@@ -163,13 +170,16 @@ class TrajectoryRows:
         return max(_FEWEST_ROWS, int(_NUMBERS_AT_ONCE / numbers))
 
     def _how_for(self, chunk: Chunk) -> How:
-        """How to run these rows: by one thread if they are few and nobody asked for more."""
-        if self._numbers:
-            few = chunk.rows * self._numbers < _WORTH_A_THREAD
-        else:
+        """How to run these rows: by few threads if they are few and nobody asked for more."""
+        jobs: int | None
+        if not self._numbers:
             # nobody knows yet how much there is to compute in a row
-            few = chunk.rows <= FEW_STATES
-        return {**self._how, "jobs": self._posed.settings.jobs or (1 if few else None)}
+            jobs = 1 if chunk.rows <= FEW_STATES else None
+        elif chunk.rows * self._numbers < WORTH_A_THREAD:
+            jobs = 1
+        else:
+            jobs = threads_for(self._all_rows * self._numbers)
+        return {**self._how, "jobs": self._posed.settings.jobs or jobs}
 
     def _part(self, chunk: Chunk) -> Result:
         batch, settings = Batch(self._arm, self._how_for(chunk)), self._posed.settings

@@ -21,7 +21,7 @@ from robolin.results.result import Result, ResultStream, whole
 
 
 def write(result: Result | ResultStream, path: str | Path) -> None:
-    """Write a result as `-o` would: .csv, .json, .npz or .parquet picks the format.
+    """Write a result as `-o` would: .csv, .json, .npz, .parquet or .mat picks the format.
 
     The file appears complete or not at all.  It has the same bytes as that of the command that
     asks the same with the same words.
@@ -70,7 +70,7 @@ def record(
 
     Args:
         result: what `robolin.answer` gave
-        path: .npz, .csv, .json or .parquet
+        path: .npz, .csv, .json, .parquet or .mat
         rtol: later results may differ by rtol |stored|
         atol: later results may differ by atol, in the unit of the array
 

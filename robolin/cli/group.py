@@ -54,7 +54,8 @@ class Verbs(click.Group):
 def group() -> None:
     """Dynamics and linearized dynamics of robot arms.
 
-    ARM is a .urdf or .yaml file, - for standard input, or the bare name of a bundled arm.
+    ARM is a URDF, Xacro, MJCF or YAML file, - for standard input, or the bare name of a
+    bundled arm.
 
     \b
     Examples:

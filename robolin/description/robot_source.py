@@ -95,14 +95,14 @@ def name_of(source: object) -> str:
     name = os.fspath(source) if isinstance(source, str | os.PathLike) else None
     if isinstance(name, str):
         return name
-    hint = "a path to a .urdf or .yaml file, or the name of a bundled arm such as 'panda'"
+    hint = "a path to a URDF, Xacro, MJCF or YAML file, or a bundled name such as 'panda'"
     raise UsageError(f"{source!r} is no file and no name of an arm", hint=hint)
 
 
 def _found(name: str) -> Path:
     """The file that a name stands for: a path that exists, or else a bundled arm."""
     if not name:
-        raise UsageError("no arm given", hint="a .urdf or .yaml file, or a bundled name")
+        raise UsageError("no arm given", hint="a URDF, Xacro, MJCF or YAML file, or a bundled name")
     if "\0" in name:
         raise UsageError(f"{name!r} is no file name", hint="it holds a zero byte")
     path = Path(name)

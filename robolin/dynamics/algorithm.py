@@ -48,6 +48,8 @@ class Algorithm:
     inverts_bodies: whether it divides by every body's own inertia about the base, of which bodies
             that are flat, light or far away leave few digits or none
     independent: whether joints may not follow others, where `kind` does not say so already
+    kinematic: whether its answer follows from q, q̇ and q̈ alone, whether or not loops are closed
+    of_frame: whether it is about a frame of the arm, which has to be named
     """
 
     function: str | Callable[[Chain], None]
@@ -61,6 +63,8 @@ class Algorithm:
     one_freedom: bool = False
     independent: bool = False
     inverts_bodies: bool = False
+    kinematic: bool = False
+    of_frame: bool = False
 
     @cached_property
     def run(self) -> Callable[[Chain], None]:

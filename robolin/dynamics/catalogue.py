@@ -344,6 +344,8 @@ _BY_NAME: Mapping[str, Algorithm] = {
         },
         "columns of φ*H*, O(n)",
         paper="[F] (18–20)",
+        kinematic=True,
+        of_frame=True,
     ),
     "frame-motion": Algorithm(
         "frames.frame_motion:frame_motion",
@@ -356,6 +358,8 @@ _BY_NAME: Mapping[str, Algorithm] = {
             "rotation": (3, 3),
         },
         "kinematics, O(n)",
+        kinematic=True,
+        of_frame=True,
     ),
     "frame-derivatives": Algorithm(
         "frames.frame_derivatives:frame_derivatives",
@@ -372,18 +376,23 @@ _BY_NAME: Mapping[str, Algorithm] = {
             (6, "joint"),
         ),
         "kinematics and its linearization, O(n)",
+        kinematic=True,
+        of_frame=True,
     ),
     "link-accelerations": Algorithm(
         "frames.frame_motion:link_accelerations",
         _MOTION,
         {"link_acceleration": ("link", 6), "link_classical_acceleration": ("link", 6)},
         "kinematics, O(n)",
+        kinematic=True,
     ),
     "tip-acceleration": Algorithm(
         "frames.frame_motion:tip_acceleration",
         _MOTION,
         {"tip_acceleration": (6,), "tip_classical_acceleration": (6,)},
         "kinematics, O(n)",
+        kinematic=True,
+        of_frame=True,
     ),
     "operational-space": Algorithm(
         "frames.operational_space:operational_space",
@@ -392,6 +401,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "ψ*H*D⁻¹Hψ along the links and a 6x6 elimination, O(n)",
         "spanning",
         paper="[L] Lemma 4.8",
+        of_frame=True,
     ),
     "operational-space-inverse": Algorithm(
         "frames.operational_space:operational_space_inverse",
@@ -400,6 +410,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "ψ*H*D⁻¹Hψ along the links, O(n)",
         "independent",
         paper="[L] Lemma 4.8",
+        of_frame=True,
     ),
     "energy": Algorithm(
         "links.energy:energy",
@@ -421,6 +432,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
             "momentum_matrix_rate_qd": (6,),
         },
         "composite bodies, O(n)",
+        kinematic=True,
     ),
     "closures": Algorithm(
         "loops.closures:closures",

@@ -45,12 +45,7 @@ LoopMethod = Literal["kkt", "schur", "null-space"]
 ENGINES = ("auto", "python", "compiled")
 
 # what follows from q, q̇ and q̈ alone, whether or not loops are closed
-KINEMATIC = frozenset(
-    {
-        *("jacobian", "frame-motion", "frame-derivatives"),
-        *("link-accelerations", "tip-acceleration", "momentum"),
-    }
-)
+KINEMATIC = frozenset(name for name, each in ALGORITHMS.items() if each.kinematic)
 
 # below this many states a kernel that is not in memory yet is not worth loading
 FEW_STATES = 64

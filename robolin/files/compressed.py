@@ -66,7 +66,7 @@ def _zstandard(path: str) -> Any:
     try:
         zstandard: Any = import_module("zstandard")
     except ImportError:
-        hint = "pip install zstandard, or unpack it first: unzstd FILE"
+        hint = "pip install 'robolin[recordings]', or unpack it first: unzstd FILE"
         raise RobolinError("needs the package zstandard", where=path, hint=hint) from None
     return zstandard.open(path, "rb")
 

@@ -38,7 +38,7 @@ def read_result(path: str | Path) -> Stored:
     """A stored result in memory: what a command wrote with `-o`, in any of its formats.
 
     Args:
-        path: an .npz, .csv, .json or .parquet file
+        path: an .npz, .csv, .json, .parquet or .mat file
 
     Returns:
         an object with

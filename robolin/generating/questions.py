@@ -23,12 +23,7 @@ QUESTIONS = tuple(
     dict.fromkeys(each.verb or name for name, each in ALGORITHMS.items() if not each.inverts_bodies)
 )
 
-ABOUT_A_FRAME = frozenset(
-    {
-        *("jacobian", "frame-motion", "frame-derivatives", "tip-acceleration"),
-        *("operational-space", "operational-space-inverse"),
-    }
-)
+ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_frame)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ _LONGEST_NAME = 40
 # matrices up to this size have their numbers written into them
 _WRITTEN = 8
 _MOST_NAMES = 45
-_MOST_DOTS = 5_000
 
 
 def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
 from robolin.results.data_frames import dict_of, pandas_of, polars_of
 from robolin.results.number_kind import kind_of
+from robolin.results.shown_by import shown_by
 from robolin.shown import Shown, equal_values
 
 if TYPE_CHECKING:
@@ -145,17 +145,22 @@ class Result(Shown):
 
     def plot(self, *only: str) -> Figure:
         """A figure of matplotlib with these arrays, or with those that are looked at first."""
-        figure: Figure = _elsewhere("robolin.pictures.draw:figure_of")(self, only)
+        figure: Figure = shown_by("figure")(self, only)
         return figure
 
     def _repr_html_(self) -> str:
         """What a notebook shows: tables with names and units, and the contract."""
-        return str(_elsewhere("robolin.terminal.html_table:html_of")(self))
+        return str(shown_by("html")(self))
 
     @property
     def batch(self) -> int | None:
         """How many rows there are, or None for one state."""
         return self.arrays[0].batch
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are in all arrays together."""
+        return sum(values.size for _, values in self.stored())
 
     def stored(self) -> Iterator[tuple[str, Numbers]]:
         """Every array by name, in the order files keep them."""
@@ -189,13 +194,6 @@ def difference_of(one: Result, other: Result) -> Result:
     if (one.time is None) != (other.time is None) or not equal_values(one.time, other.time):
         raise UsageError("the times differ", hint="take results of the same rows")
     return replace(one, arrays=tuple(arrays))
-
-
-def _elsewhere(place: str) -> Callable[..., Any]:
-    """The function of another room that shows results, named 'module:function'."""
-    module, _, function = place.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ class Interpolated:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class FunctionTorque:
     """Torques that a function of the user's gives."""
 
     arm: Arm
@@ -137,7 +137,7 @@ def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
     if isinstance(tau, TorqueTable):
         return _interpolated(arm, tau)
     if callable(tau):
-        return Asked(arm, tau)
+        return FunctionTorque(arm, tau)
     values = array_of(arm, "tau", tau)
     if not np.isfinite(values).all():
         raise RobolinError("tau is not finite")

@@ -12,6 +12,7 @@ import numpy as np
 from robolin.arrays import Floats, Mask, Numbers
 from robolin.errors import RobolinError
 from robolin.files.table_file import KnownTable, ReadRequest, TableBlock, TableFile
+from robolin.trajectory.carried_columns import carried_columns, derivable, require_units
 from robolin.trajectory.column_rules import AS_IT_IS, RecordingRules, native_columns
 from robolin.trajectory.columns import Matched, match
 from robolin.trajectory.differentiate import (
@@ -24,7 +25,6 @@ from robolin.trajectory.opened_table import opened_table, read_errors
 from robolin.trajectory.orientation import angles
 from robolin.trajectory.row_choice import ALL_ROWS, RowChoice
 from robolin.trajectory.time_units import rising_seconds
-from robolin.trajectory.told_columns import carried_columns, derivable, require_units
 from robolin.trajectory.trajectory import Chunk, Trajectory, joined, pieces
 
 # how many rows are read at once: many, unless they are wide

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.answering.conditioning import PER_CONDITION, TOO_LARGE, bounded_condition
+from robolin.answering.conditioning import PER_CONDITION, TOO_LARGE, bound_up_to, farthest_slide
 from robolin.arm import Arm, Inertia
 from robolin.description.bundled import bundled_names
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -51,7 +51,7 @@ def test_masses_and_lengths_bound_the_condition(seed: int, tree: bool) -> None:
     for arm in (plain, random_arm(seed, 5, tree=tree, armature=True), with_follower(plain)):
         q = rng.uniform(-3.0, 3.0, (20, arm.n))
         true = np.linalg.cond(robolin.mass_matrix(arm, q)).max()
-        assert true <= bounded_condition(arm, q)
+        assert true <= bound_up_to(arm, farthest_slide(arm, q))
 
 
 def test_most_bundled_arms_need_no_look() -> None:
@@ -60,13 +60,13 @@ def test_most_bundled_arms_need_no_look() -> None:
     assert set(told) <= set(bundled_names())
     for name in told:
         arm = robolin.load(name)
-        assert bounded_condition(arm, np.ones((1, arm.n))) < 1e-2 * TOO_LARGE
+        assert bound_up_to(arm, farthest_slide(arm, np.ones((1, arm.n)))) < 1e-2 * TOO_LARGE
 
 
 def test_bodies_without_extent_are_looked_at_pose_by_pose() -> None:
     """Thin rods have no inertia about themselves, which tells nothing; their poses do."""
     arm = robolin.load("two-link")
-    assert bounded_condition(arm, np.zeros((1, 2))) == np.inf
+    assert bound_up_to(arm, farthest_slide(arm, np.zeros((1, 2)))) == np.inf
     assert "singular" not in answered("forward", "two-link", "--q", "0.3,-0.7").err
 
 

@@ -7,11 +7,42 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from robolin import load
+from robolin.answering.verbs import VERBS
+from robolin.files.formats import FORMATS
 from tests.cli.command import answered
 
 WORDS = ("position", "velocity", "effort")
+
+NPZ = "npz"
+TIP = "panda_hand_tcp"
+
+# every verb that takes a trajectory, with the options that give most
+WIDEST = (
+    ("inverse",),
+    ("forward", "--links", "--tip-acceleration", TIP),
+    ("jacobian", "--frame", TIP, "--derivatives", "--operational-space"),
+    ("momentum",),
+    ("mass-matrix", "--inverse", "--factor", "--derivative", "--coriolis"),
+    ("linearize-inverse",),
+    ("linearize-forward",),
+    ("diagonalize",),
+    ("sensitivity", "--matrices"),
+    ("simulate", "--duration", "0.05", "--every", "1"),
+    ("regressor",),
+    ("regressor", "--geometry"),
+    ("state-space",),
+    ("state-space", "--dt", "0.01"),
+    ("poles",),
+    ("lqr",),
+    ("lqr", "--time-varying", "--dt", "0.01"),
+)
+
+
+def slow(extension: str) -> ParameterSet:
+    return pytest.param(extension, marks=pytest.mark.slow)
 
 
 @pytest.fixture
@@ -33,23 +64,31 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def trajectory(folder: Path, rows: int) -> Path:
     arm = load("panda")
-    names = [f"{joint}/{word}" for word in WORDS for joint in arm.joint_names]
+    names = ["time", *(f"{joint}/{word}" for word in WORDS for joint in arm.joint_names)]
     values = np.random.default_rng(0).uniform(-1, 1, (rows, len(names)))
+    values[:, 0] = np.arange(rows) / 100
     path = folder / f"{rows}.csv"
     np.savetxt(path, values, delimiter=",", header=",".join(names), comments="")
     return path
 
 
-@pytest.mark.parametrize("extension", ["npz", "csv", "json", "parquet"])
-@pytest.mark.parametrize("verb", ["inverse", "linearize-forward", "mass-matrix"])
+@pytest.mark.parametrize("extension", [NPZ, *(slow(name) for name in FORMATS if name != NPZ)])
+@pytest.mark.parametrize("words", WIDEST, ids=" ".join)
 def test_short_trajectories_start_two_threads_at_most(
-    verb: str, extension: str, tmp_path: Path, started: list[str]
+    words: tuple[str, ...], extension: str, tmp_path: Path, started: list[str]
 ) -> None:
     """500 rows are read, computed and written by the main thread and two others at most."""
     path = trajectory(tmp_path, 500)
-    answered(verb, "panda", "--trajectory", path, "-o", tmp_path / f"out.{extension}")
+    verb, *options = words
+    answered(verb, "panda", "--trajectory", path, *options, "-o", tmp_path / f"out.{extension}")
 
     assert len(started) <= 2, started
+
+
+def test_every_verb_that_takes_trajectories_is_counted() -> None:
+    """No verb with rows of its own is left out above."""
+    told = {name for name, verb in VERBS.items() if verb.answers and "trajectory" in verb.options}
+    assert told == {words[0] for words in WIDEST}
 
 
 def test_long_trajectories_are_read_computed_and_written_side_by_side(

@@ -78,7 +78,7 @@ _FLAGS: list[click.Parameter] = [
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ProgramChoices:
     """Which program to write, and where."""
 
     verbs: tuple[str, ...]
@@ -86,18 +86,20 @@ class Wanted:
     choices: dict[str, Any]
 
 
-def _wanted(verbs: tuple[str, ...], folder: str, point: str | None, **choices: Any) -> Wanted:
+def _wanted(
+    verbs: tuple[str, ...], folder: str, point: str | None, **choices: Any
+) -> ProgramChoices:
     from robolin.number_texts import FlagText, numbers
 
     if point is not None:
         choices["point"] = numbers(FlagText("--point", point), point, 3, "x, y, z in m")
-    return Wanted(verbs, file_name(folder), choices)
+    return ProgramChoices(verbs, file_name(folder), choices)
 
 
 @click.command("generate", cls=VerbCommand)
 @model_options
 @bundled("wanted", _FLAGS, _wanted)
-def command(model: ArmSource, wanted: Wanted) -> None:
+def command(model: ArmSource, wanted: ProgramChoices) -> None:
     """A program in C that computes what verbs answer.
 
     Writes ARM.c and ARM.h (C99, no library, no memory of its own), a test with states and the

@@ -113,7 +113,7 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
         from robolin.checking.record_results import as_reference
 
         if out.path is None:
-            hint = "-o FILE.npz, or .csv, .json or .parquet"
+            hint = "-o FILE.npz, or .csv, .json, .parquet or .mat"
             raise UsageError("a reference needs a file to be stored in", where="-o", hint=hint)
         out.write(as_reference(answer, Path(out.path), inquiry.files, close, out.notify))
 

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from robolin.background import from_item, prefetch
+from robolin.background import after_short_answer, prefetch
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.csv.stored_csv import belongs, companion_of
 from robolin.files.json.json_writer import laid_out
@@ -25,6 +25,9 @@ from robolin.results.table_columns import Columns, column_names, table_columns
 _LARGE_TABLE = 300_000
 # text takes more memory than numbers, so that it is made of fewer of them at a time
 _NUMBERS_AT_ONCE = 1 << 18
+
+# about, with the comma
+_BYTES_OF_A_NUMBER = 20
 
 
 def write_csv(result: ResultStream, path: str | Path) -> None:
@@ -45,7 +48,8 @@ def write_csv_to(result: ResultStream, stream: BinaryIO) -> Digests:
     """Write the table into an open stream, as UTF-8."""
     digests = Digests()
     made = _texts_at_once if result.live else _texts
-    with closing(prefetch(made(digests.passing(result.parts)), from_item(4))) as texts:
+    goes_on = after_short_answer(_numbers_in)
+    with closing(prefetch(made(digests.passing(result.parts)), goes_on)) as texts:
         for text in texts:
             stream.write(text)
             if result.live:
@@ -58,6 +62,11 @@ def _texts_at_once(parts: Iterable[Result]) -> Iterator[bytes]:
     for number, part in enumerate(parts):
         head = b"" if number else _lines([column_names(part)])
         yield head + _by_python(table_columns(part), slice(None))
+
+
+def _numbers_in(text: bytes) -> float:
+    """About how many there are in a piece of the table."""
+    return len(text) / _BYTES_OF_A_NUMBER
 
 
 def _texts(parts: Iterable[Result]) -> Iterator[bytes]:

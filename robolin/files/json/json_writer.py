@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from math import prod
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 import numpy as np
 
 from robolin.arrays import Numbers
-from robolin.background import from_item, prefetch
+from robolin.background import after_short_answer, prefetch
 from robolin.errors import RobolinError
 from robolin.files.atomic import replacing
 from robolin.files.moments import moment_texts
@@ -40,7 +41,8 @@ def write_json_to(result: ResultStream, stream: BinaryIO) -> None:
     digests = Digests()
     spools: dict[str, IO[bytes]] = {}
     with ExitStack() as opened:
-        with closing(prefetch(digests.passing(result.parts), from_item(3))) as parts:
+        goes_on = after_short_answer(attrgetter("size"))
+        with closing(prefetch(digests.passing(result.parts), goes_on)) as parts:
             for part in parts:
                 for name, values in part.stored():
                     if name not in spools:

@@ -10,6 +10,7 @@ from contextlib import ExitStack, closing
 from functools import cache
 from io import BytesIO
 from math import prod
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robolin.arrays import Numbers
-from robolin.background import from_item, prefetch
+from robolin.background import SHORT_ANSWER, after_short_answer, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.npz.zip_archive import ZipMember, crc, crc_of_both, directory, local_header
@@ -55,11 +56,13 @@ def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = 
             # a file without a name: whatever happens, nothing of it stays
             return opened.enter_context(tempfile.TemporaryFile(dir=folder))
 
-        with closing(prefetch(digests.passing(result.parts), from_item(3))) as parts:
+        goes_on, numbers = after_short_answer(attrgetter("size")), 0
+        with closing(prefetch(digests.passing(result.parts), goes_on)) as parts:
             for part in parts:
+                numbers += part.size
                 growing = growing or _growing_arrays(part, result.most_rows(), stream, spool)
                 for each, (_, values) in zip(growing, part.stored(), strict=True):
-                    each.add(values)
+                    each.add(values, beside=numbers > SHORT_ANSWER)
         for each in growing:
             place = members[-1].end if members else 0
             members.append(each.settled(stream, place, digests.shapes[each.name]))
@@ -89,13 +92,13 @@ class GrowingArray:
         self._file, self._start, self._most = file, start, most
         self._size = self._crc = 0
 
-    def add(self, values: Numbers) -> None:
-        """Some more rows."""
+    def add(self, values: Numbers, beside: bool = False) -> None:
+        """Some more rows; those of a long answer are checked beside, while they are written."""
         data = stored_values(values).reshape(-1).view(np.uint8).data
         if self._most is not None and self._size + len(data) > self._most:
             raise FileError("the trajectory grew while it was read", hint="try again")
         self._file.seek(self._start + self._size)
-        if len(data) < _WORTH_A_THREAD:
+        if not beside or len(data) < _WORTH_A_THREAD:
             self._crc = crc(data, self._crc)
             self._file.write(data)
         else:

@@ -11,14 +11,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from threading import Event
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.background import close, from_item, in_background, prefetch
+from robolin.background import SHORT_ANSWER, after_short_answer, close, in_background, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.polars_room import require_polars_room
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 # the same rows give the same groups of rows, and so the same bytes, however they come
 _NUMBERS_PER_GROUP = 1 << 21
 _READ_AT_ONCE = 1 << 22
-_FEW_PARTS = 3
 
 # the provenance and, in hexadecimal digits, a CRC-32 of the file with zeros in their place
 META, CHECKSUM, UNCHECKED = "robolin", "robolin.crc32", "0" * 8
@@ -60,10 +60,11 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
 
     digests = Digests()
     leave = Event()
-    parts = prefetch(digests.passing(result.parts), from_item(3))
+    goes_on = after_short_answer(attrgetter("size"))
+    parts = prefetch(digests.passing(result.parts), goes_on)
     with ExitStack() as leaving:
         leaving.callback(close, parts)
-        begun = list(islice(parts, _FEW_PARTS))
+        begun, all_there = _beginning(parts)
         schema = _framed(begun[0]).schema
         said: list[str] = []
 
@@ -84,8 +85,8 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
             metadata=lambda _: {META: said[0], CHECKSUM: UNCHECKED},
         )
         try:
-            if len(begun) < _FEW_PARTS:
-                # all of it is there, and written before anybody could lose patience
+            if all_there:
+                # it is written before anybody could lose patience
                 sink()
             else:
                 in_background(sink, leave)
@@ -96,6 +97,17 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
     assert place is not None, "the checksum was given a place"
     stream.seek(place)
     stream.write(checksum_but_for(stream, place))
+
+
+def _beginning(parts: Iterator[Result]) -> tuple[list[Result], bool]:
+    """The first parts, as many as a short answer has, and whether there are no others."""
+    begun, numbers = [], 0
+    for part in parts:
+        begun.append(part)
+        numbers += part.size
+        if numbers > SHORT_ANSWER:
+            return begun, False
+    return begun, True
 
 
 def _require_room(stream: IO[bytes]) -> None:
