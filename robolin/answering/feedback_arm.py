@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from robolin.arm import Arm
+from robolin.description.figures import with_gravity
 from robolin.errors import RobolinError
 from robolin.files.provenance_writer import plain
 from robolin.results.result import Result
@@ -38,7 +39,8 @@ def differences(arm: Arm, found: Result) -> list[str]:
     ]
     if found.model is None:
         return told
-    return [*_changed("", plain(arm.figures), plain(found.model)), *told]
+    figures = (with_gravity(plain(each)) for each in (arm.figures, found.model))
+    return [*_changed("", *figures), *told]
 
 
 def another_arm(arm: Arm, found: Result, differ: list[str], name: str) -> RobolinError:

@@ -62,7 +62,12 @@ class NeededValues:
         """For every quantity that a trajectory lacks, a sentence that says so."""
         if not self.file:
             return []
-        return [f"no {COLUMN_WORDS[name]} columns, so they are taken as 0" for name in self.absent]
+        told = [f"no {COLUMN_WORDS[name]} columns, so they are taken as 0" for name in self.absent]
+        if self.hold and not {"tau", "qdd"} & set(self.given):
+            told.append(
+                "neither effort nor acceleration columns, so efforts are taken that hold the arm"
+            )
+        return told
 
     def contract_lines(self, rows: int | None = None) -> dict[str, str]:
         """What the contract tells about it."""

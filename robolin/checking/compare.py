@@ -16,6 +16,7 @@ from robolin.background import close, prefetch
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.recorded_question import frame_told
+from robolin.checking.rounding import remainder_lines, tolerance_of
 from robolin.checking.tolerance import Tolerances
 from robolin.files.provenance_reader import Blocks, Entry
 from robolin.files.provenance_writer import plain
@@ -118,7 +119,7 @@ class _SideBySide:
             if comparable:
                 slides = slides_in(self.stored.meta["model"])
                 units = entry_units(entry.name, entry.unit, entry.labels, slides)
-                tolerance = self.tolerances.of(entry.name)
+                tolerance = tolerance_of(self.stored.meta["verb"], entry.name, self.tolerances)
                 self.ledgers[entry.name] = Ledger(entry, tolerance, units)
 
     def structure(self) -> Iterator[str]:
@@ -233,6 +234,7 @@ def _notes(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
 
 def _contract(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
     contract = plain(ending.contract)
+    silent = ("joints", "ignored", *remainder_lines(meta["verb"]))
     for key, said in meta["contract"].items():
-        if key in contract and contract[key] != said and key not in ("joints", "ignored"):
+        if key in contract and contract[key] != said and key not in silent:
             yield f"{key}: {_shown_value(said)} → {_shown_value(contract[key])}"

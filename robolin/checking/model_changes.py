@@ -8,6 +8,7 @@ from math import atan2, hypot
 from typing import Any, TypeGuard
 
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
+from robolin.description.figures import with_gravity
 from robolin.quantities import FIGURES
 
 Figures = Mapping[str, Any]
@@ -84,6 +85,8 @@ class Change:
 
 def model_changes(old: Figures, new: Figures) -> tuple[Change, ...]:
     """Everything that differs between the figures of two models."""
+    # files that name no gravity have one all the same
+    old, new = with_gravity(old), with_gravity(new)
     renamed = {kind: _renames(old[kind], new[kind], kind) for kind in _KINDS}
     found = list(_figures("arm", old["arm"].get("name", ""), _whole(old, renamed), new["arm"]))
     for kind, word in _KINDS.items():
@@ -168,7 +171,7 @@ def _components(
     pairs = list(zip(_COMPONENTS[kind], olds, news, strict=True))
     least = _ROUNDING if kind == "rotation" else 0.0
     told = [(which, old, new) for which, old, new in pairs if abs(new - old) > least]
-    if not told:
+    if not told and kind == "rotation":
         # a turn so small that its angles do not show it
         yield Change(part, name, f"{shown} rotation", str(before), str(after))
     for which, old, new in told:

@@ -6,11 +6,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from robolin.answering.verbs import VERBS
+from robolin.checking.tolerance import Tolerance, Tolerances
 
 LIBRARY_NOTE = (
     "a linear-algebra library takes part in these numbers, and its last digits differ between "
     "machines; --rtol and --atol allow for that"
 )
+
+# what rounding leaves of an equation, by verb: an array, and the line of the contract that tells it
+_REMAINDERS = {"lqr": ("residual", "Riccati equation")}
+# remainders are shares of the largest term, so one that is solved has far less than this left
+_SOLVED = 1e-10
+
+
+def tolerance_of(verb: str, array: str, asked: Tolerances) -> Tolerance:
+    """How far an array may be off; a remainder has no digits that a share of it would allow for."""
+    tolerance = asked.of(array)
+    remains = array == _REMAINDERS.get(verb, ("",))[0] and array not in asked.by_name
+    if not remains or tolerance.exact:
+        return tolerance
+    return Tolerance(tolerance.rtol, max(tolerance.atol, _SOLVED))
+
+
+def remainder_lines(verb: str) -> tuple[str, ...]:
+    """The lines of a contract that tell nothing but rounding."""
+    return _REMAINDERS.get(verb, ())[1:]
 
 
 def from_a_library(verb: str, options: Mapping[str, Any], model: Mapping[str, Any] | None) -> bool:

@@ -1,6 +1,7 @@
 """What a description says, in plain numbers: enough to tell two models apart, part by part.
 
-What is left out is 0, or not there at all; names of files and lines are no figures.
+What is left out is 0, or not there at all, but for gravity, which then is the standard one; names
+of files and lines are no figures.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robolin.arm import IDENTITY, ORIGIN, Inertia, Pose
-from robolin.description.model import Description, JointEntry, LoopEnd, LoopEntry
+from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry, LoopEnd, LoopEntry
 
 Figures = Mapping[str, Any]
 
@@ -25,6 +26,12 @@ def figures_of(description: Description) -> dict[str, Any]:
         "joints": {joint.name: _joint(joint) for joint in description.joints},
         "loops": {loop.name: _loop(loop) for loop in description.loops},
     }
+
+
+def with_gravity(figures: Figures) -> dict[str, Any]:
+    """The figures with the gravity that an arm has where its description says nothing of it."""
+    arm = figures.get("arm", {})
+    return {**figures, "arm": {**arm, "gravity": arm.get("gravity", list(STANDARD_GRAVITY))}}
 
 
 def _link(inertia: Inertia | None) -> dict[str, Any]:

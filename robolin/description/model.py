@@ -15,6 +15,8 @@ from robolin.arm import HERE, UNLIMITED, DhRow, Inertia, Limits, LoopKind, Mimic
 from robolin.errors import RobolinError
 from robolin.wording import printable
 
+# of an arm whose file says nothing of gravity
+STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
 Level = Literal["error", "warning", "note"]
 Kind = Literal[
     "revolute",

@@ -213,3 +213,21 @@ def test_a_changed_input_is_told_and_is_no_difference(tmp_path: Path) -> None:
     found = beside(tmp_path, old, replace(old, inputs={"a.urdf": "1"}))
     assert found.notes == ("input a.urdf has changed",)
     assert found.same
+
+
+def test_what_rounding_leaves_of_an_equation_is_no_difference(tmp_path: Path) -> None:
+    """A residual of 3e-15 in place of 1e-15 is the same under a tolerance; one of 1e-9 is not."""
+
+    def solved(left: float, verb: str = "lqr") -> Result:
+        contract = {"Riccati equation": f"{left:.2g} left"}
+        return Result(verb, (Array("residual", np.array(left), (), "1"),), JOINTS, contract, {}, {})
+
+    close = close_to(rtol=1e-9)
+    found = beside(tmp_path, solved(1e-15), solved(3e-15), close)
+    assert (found.same, found.contract) == (True, ())
+    assert not beside(tmp_path, solved(1e-15), solved(1e-9), close).same
+    assert not beside(tmp_path, solved(1e-15), solved(3e-15)).same
+    own = Tolerances({ALL: Tolerance(1e-9), "residual": Tolerance(1e-9)})
+    assert not beside(tmp_path, solved(1e-15), solved(3e-15), own).same
+    other = (solved(1e-15, "inverse"), solved(3e-15, "inverse"))
+    assert not beside(tmp_path, *other, close).same

@@ -165,3 +165,17 @@ def test_a_fixed_joint_that_slides_now_has_the_units_of_sliding(
     del old["joints"]["panda_joint1"]["damping"]
     new["joints"]["panda_joint1"]["type"] = "prismatic"
     assert "joint panda_joint1: damping 0 → 0.003 N·s/m" in told(old, new)
+
+
+def test_gravity_that_no_file_names_is_the_standard_one() -> None:
+    """An arm without gravity in its file is the one that says -9.81, and no other."""
+    said, silent = figures("two-link"), figures("two-link")
+    del silent["arm"]["gravity"]
+    assert told(silent, said) == [
+        "arm two-link: gravity y 0 → -9.81 m/s²",
+        "arm two-link: gravity z -9.81 → 0 m/s² (+100 %)",
+    ]
+    said["arm"]["gravity"] = [0.0, 0.0, -9.81]
+    assert told(silent, said) == told(said, silent) == []
+    said["arm"]["gravity"] = [0.0, 0.0, 0.0]
+    assert told(said, silent) == ["arm two-link: gravity z 0 → -9.81 m/s²"]

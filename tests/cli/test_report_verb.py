@@ -39,6 +39,18 @@ def test_two_stored_results_side_by_side() -> None:
     assert "shoulder/effort" in page
 
 
+def test_a_page_that_nobody_named_is_kept() -> None:
+    """Without -o a report.html that is there stays as it is; with -o it is replaced."""
+    answered("inverse", "two-link", "-o", "a.npz")
+    assert answered("report", "a.npz").err == "note: report.html: written\n"
+    Path("report.html").write_text("mine")
+    ran = robolin("report", "a.npz")
+    assert (ran.code, Path("report.html").read_text()) == (4, "mine")
+    assert "-o report.html replaces it" in ran.err
+    assert answered("report", "a.npz", "-o", "report.html", "-q").err == ""
+    assert Path("report.html").read_text() != "mine"
+
+
 def test_files_with_hostile_names() -> None:
     """Names of files are text on the page, whatever they contain."""
     nasty = "x<img src=x onerror=alert(1)>\x1b\u202e"

@@ -92,6 +92,18 @@ def test_missing_columns_are_zero_and_said_so(
     assert strict.err.count("error: motion.csv: ") == 2
 
 
+def test_torques_that_hold_the_arm_are_said(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
+    """Without efforts and accelerations the torques hold the arm, which is told or refused."""
+    still = sheet(tmp_path / "still.csv", {word: motion[word] for word in ("position", "velocity")})
+    moved = sheet(tmp_path / "moved.csv", motion)
+    said = "still.csv: neither effort nor acceleration columns, so efforts are taken that hold the"
+    for verb in ("linearize-forward", "state-space"):
+        assert said in answered(verb, "two-link", "--trajectory", still).err
+        assert answered(verb, "two-link", "--trajectory", moved).err == ""
+    strict = robolin("linearize-forward", "two-link", "--trajectory", still, "--strict")
+    assert (strict.code, strict.out) == (3, "")
+
+
 def test_missing_positions_are_an_error(tmp_path: Path, motion: dict[str, np.ndarray]) -> None:
     """Positions are never assumed; the missing columns are named."""
     file = sheet(tmp_path / "motion.csv", {"velocity": motion["velocity"]})

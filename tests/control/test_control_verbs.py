@@ -280,3 +280,11 @@ def test_rows_without_an_answer_are_told_by_their_place(tmp_path: Path) -> None:
     assert np.isnan(A[1]).all()
     assert np.array_equal(A[0], A[2])
     assert np.isfinite(A[0]).all()
+
+
+@pytest.mark.parametrize("name", ["poles.npz", "poles.json", "poles.csv"])
+def test_what_an_answer_says_is_told_beside_every_file(tmp_path: Path, name: str) -> None:
+    """How many poles are stable is a note whatever the format of the file, unless quiet."""
+    ran = answered("poles", "two-link", "-o", tmp_path / name)
+    assert ran.err == "note: of 4 poles 4 edge\n"
+    assert answered("poles", "two-link", "-o", tmp_path / name, "-q").err == ""

@@ -9,7 +9,8 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from tests.cli.command import answered
+from robolin.answering.feedback_arm import differences
+from tests.cli.command import ROOT, answered
 from tests.cli.command import robolin as command_line
 
 USAGE, REJECTED, UNREADABLE = 2, 3, 4
@@ -134,6 +135,21 @@ def test_gains_of_another_arm_are_refused(tmp_path: Path) -> None:
     ran = answered("simulate", "two-link", "--payload", "lower:0.1", *insisted)
     assert "payload: none there" in ran.err
     assert command_line("simulate", "cart-pole", *insisted).code == REJECTED
+
+
+def test_gravity_that_a_file_leaves_out_is_no_difference(tmp_path: Path) -> None:
+    """Gains fit an arm whose file says -9.81 where theirs said nothing, and no weightless one."""
+    text = (ROOT / "models" / "two-link.yaml").read_text("utf-8")
+    assert text.count("gravity: [0, -9.81, 0]") == 1
+    arms = []
+    for said in ("", "gravity: [0, 0, -9.81]", "gravity: [0, 0, 0]"):
+        path = tmp_path / "arm.yaml"
+        path.write_text(text.replace("gravity: [0, -9.81, 0]", said), "utf-8")
+        arms.append(robolin.load(path))
+    silent, standard, weightless = arms
+    found = robolin.answer(silent, Question("mass-matrix"))
+    assert differences(standard, found) == []
+    assert "arm gravity: (0, 0, -9.81) there, (0, 0, 0) here" in differences(weightless, found)
 
 
 def test_gains_that_never_count_are_refused(tmp_path: Path) -> None:

@@ -154,9 +154,9 @@ class Output:
         self._say("warning", texts)
 
     def notify(self, kind: str, text: str) -> None:
-        """Say a note or a warning; a summary only where the form of the answer has none."""
+        """Say a note or a warning; a summary only where standard output shows none."""
         if kind == "summary":
-            if self.form_written() != "csv":
+            if self._shows_contract():
                 return
             kind = "note"
         self._say(kind, (text,))
@@ -165,6 +165,11 @@ class Output:
         """Say a note or a warning; a summary stands in the parts."""
         if kind != "summary":
             self._say(kind, (text,))
+
+    def _shows_contract(self) -> bool:
+        """Whether standard output has the contract, in which summaries stand too."""
+        in_part = self.path is not None or self.summary or self.plot
+        return not in_part and self.form_written() != "csv"
 
     def settings(self) -> Settings:
         """How to answer, with notes and warnings said here."""

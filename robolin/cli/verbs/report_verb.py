@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from robolin.answering.inquiry import ArmSource, arm_source
 from robolin.answering.verbs import VERBS
@@ -23,7 +24,7 @@ from robolin.cli.flags.flag import (
 from robolin.cli.flags.model_flags import MODEL_PARAMS, file_name
 from robolin.cli.flags.state_flags import state_flags
 from robolin.cli.messages import say
-from robolin.errors import UsageError
+from robolin.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from robolin.answering.given_states import States
@@ -52,7 +53,7 @@ _FLAGS = [
         default="report.html",
         show_default=True,
         metavar="FILE",
-        help="The page to write: .html.",
+        help="The page to write: .html; one that is there already is replaced only if it is named.",
     ),
     flag("-q", "--quiet", section=OUTPUT, is_flag=True, help="No warnings and notes."),
 ]
@@ -147,10 +148,20 @@ def command(request: ReportRequest) -> None:
     """
     from robolin.files.atomic import replacing, require_writable
 
+    _require_named(Path(request.path))
     require_writable(Path(request.path))
     with replacing(request.path) as stream:
         page = _page_of_results(request) if request.stored else _page_of_arms(request)
         stream.write(page.encode())
+    request.notify("note", f"{request.path}: written")
+
+
+def _require_named(path: Path) -> None:
+    """Refuse to replace a page that nobody named."""
+    typed = click.get_current_context().get_parameter_source("path")
+    if typed is not ParameterSource.COMMANDLINE and (path.exists() or path.is_symlink()):
+        hint = f"-o {path} replaces it; -o with another name keeps both"
+        raise FileError("is there already, and -o does not name it", where=str(path), hint=hint)
 
 
 def _page_of_results(request: ReportRequest) -> str:

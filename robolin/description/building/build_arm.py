@@ -20,7 +20,6 @@ from robolin.arm import (
     JointKind,
     Link,
     Pose,
-    Vector3,
     as_loaded,
 )
 from robolin.description.building.contract import contract_of
@@ -44,12 +43,11 @@ from robolin.description.building.selection import (
     selection_problems,
 )
 from robolin.description.figures import figures_of
-from robolin.description.model import Description, JointEntry
+from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry
 from robolin.description.tree import Tree, tree_of
 from robolin.errors import RobolinError, raise_all
 from robolin.geometry.rotations import apply, compose, inverse
 
-STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
 DEFAULTS = ModelOptions()
 
 
