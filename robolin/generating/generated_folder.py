@@ -52,6 +52,14 @@ def _require_ours(folder: Path, files: Mapping[str, bytes]) -> None:
                 where=str(there),
                 hint="move it away, or choose another folder with -o",
             )
+    # what builds a program has the same name for all of them
+    for test in sorted(folder.glob("*_test.c")):
+        if test.name not in files and _is_ours(test):
+            raise FileError(
+                f"another program is built here, '{test.name.removesuffix('_test.c')}'",
+                where=str(folder),
+                hint="choose another folder with -o: a folder has one program and its Makefile",
+            )
 
 
 def _is_ours(file: Path) -> bool:

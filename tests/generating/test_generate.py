@@ -207,3 +207,14 @@ def test_the_header_says_what_it_stands_on(arm: Arm, tmp_path: Path) -> None:
     library = loaded(tmp_path / "made", "two_link")
     lines = (ctypes.c_char_p * len(arm.contract)).in_dll(library, "two_link_contract")
     assert [line.decode().partition(":")[0] for line in lines] == list(arm.contract)
+
+
+def test_a_folder_has_one_program(arm: Arm, tmp_path: Path) -> None:
+    """A second program would take the first one's Makefile, so it is refused; anew is fine."""
+    robolin.generate(arm, ["inverse"], tmp_path / "made")
+    before = contents(tmp_path / "made")
+    with pytest.raises(FileError, match="another program is built here, 'two_link'"):
+        robolin.generate(arm, ["inverse"], tmp_path / "made", prefix="other")
+    assert contents(tmp_path / "made") == before
+    robolin.generate(arm, ["inverse"], tmp_path / "made")
+    assert contents(tmp_path / "made") == before
