@@ -15,6 +15,13 @@ function withGaps(values) {
   return values.some(Number.isNaN) ? Array.from(values, (x) => (Number.isNaN(x) ? null : x)) : values;
 }
 
+// as uPlot does it, but for a curve that does not change
+function aroundValues(plot, low, high) {
+  if (low !== high) return uPlot.rangeNum(low, high, 0.1, true);
+  const room = Math.abs(low) || 1;
+  return [low - room, low + room];
+}
+
 class Curves {
   constructor(data, arrays, onPick) {
     this.data = data;
@@ -70,11 +77,13 @@ class Curves {
     const color = (name) => colors.getPropertyValue(`--${name}`).trim();
     const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 0.5 }, ticks: { stroke: color("line") } };
     const number = (u, v) => (v === null || v === undefined ? "" : Number(v.toPrecision(6)).toString());
+    // uPlot's own would call small numbers 0
+    const marks = told.log ? {} : { values: (plot, splits) => splits.map((v) => number(plot, v)) };
     return {
       width: Math.max(200, Math.floor(place.clientWidth || 380)),
       height: 190,
-      scales: { x: { time: false }, y: told.log ? { distr: 3, log: 10 } : {} },
-      axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: told.unit, labelSize: 16 }],
+      scales: { x: { time: false }, y: told.log ? { distr: 3, log: 10 } : { range: aroundValues } },
+      axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: told.unit, labelSize: 16, ...marks }],
       cursor: { drag: { x: true, y: false }, y: false },
       hooks: { ready: [(plot) => { if (this.time !== null) this.point(plot, this.time); }] },
       legend: { live: true },
