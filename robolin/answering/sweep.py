@@ -71,10 +71,10 @@ def sweep(
     Example:
         >>> arm = robolin.load("two-link")
         >>> swept = robolin.sweep(arm, "inverse", payload=("tip", [0, 1, 2]))
-        >>> swept["payload"], swept["tau"].round(2)
-        (array([0., 1., 2.]), array([[19.62,  4.9 ],
-               [39.24, 14.71],
-               [58.86, 24.52]]))
+        >>> swept["payload"], swept["tau"].round(1)
+        (array([0., 1., 2.]), array([[19.6,  4.9],
+               [39.2, 14.7],
+               [58.9, 24.5]]))
     """
     require_arm(arm)
     asked, given = asked_and_given(question, states)

@@ -108,7 +108,7 @@ def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Elem
         limits = _efforts(arms, joint.name)
         caption: list[Element | str] = [
             element("bdi", shown_name(joint.name)),
-            f": torque in {_unit(joint)}; ",
+            f": torque in {_unit(joint)}{_told(limits)}; ",
         ]
         yield curve_figure(motion.time, curves, caption, figures, unit=_unit(joint), limits=limits)
 
@@ -135,6 +135,10 @@ def _efforts(arms: Sequence[ReportedArm], name: str) -> list[float]:
         if joint.name == name and joint.limits.effort is not None
     }
     return sorted({-effort for effort in found} | found)
+
+
+def _told(limits: Sequence[float]) -> str:
+    return f", limits {' and '.join(map(figure, limits))}" if limits else ""
 
 
 def _label(arms: Sequence[ReportedArm], number: int) -> str:

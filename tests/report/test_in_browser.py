@@ -207,7 +207,7 @@ def test_without_a_program(browser: Any, address: str) -> None:
     assert not visit.page.is_visible(".arm canvas")
     assert visit.page.locator("table").count() >= 6
     assert "Without JavaScript" in visit.page.inner_text("noscript")
-    assert visit.page.is_visible("text=torque in N·m; from")
+    assert visit.page.is_visible("text=torque in N·m, limits -100 and 100; from")
     visit.context.close()
 
 
