@@ -18,8 +18,10 @@ import robolin
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.evaluate import evaluate
-from robolin.generating.c_test_file import LARGEST_ERROR, drawn_states, largest_error_of
+from robolin.generating.c_test_file import LARGEST_ERROR
+from robolin.generating.drawn_states import drawn_states
 from robolin.generating.own_functions import PRECISIONS
+from robolin.generating.single_precision import largest_error_of
 from tests.generating.compilers import GCC
 
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
