@@ -41,7 +41,8 @@ _SAME_BITS = "Results are the same bits as robolin's own, on every machine with 
 _IN_FLOAT = """\
 Results are robolin's own, worked out in single precision.  How much they were off at the most,
 at {states} states drawn at random and beside the largest entry of the result there, stands below.
-The nearer a result comes to vanishing or to not existing, the more of its digits are lost."""
+The nearer a result comes to vanishing or to not existing, the more of its digits are lost, and
+where it does not exist, rounding may hide that: most of such states are told, not all."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from robolin.generating.c_files import CProgram
 from robolin.generating.c_function import CFunction
 from robolin.generating.drawn_states import answered_states
 from robolin.generating.questions import Chosen
-from robolin.generating.single_precision import Named, loss_in_floats
+from robolin.generating.single_precision import loss_in_floats
+from robolin.generating.worked_in_floats import Named
 
 # of the largest entry of a result, in single precision; more where such numbers lose more at these
 # states, as where a result nearly vanishes: then so many times what they lose

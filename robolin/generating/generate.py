@@ -22,7 +22,8 @@ from robolin.generating.mex_file import mex_text
 from robolin.generating.own_functions import DOUBLE, PRECISIONS, Precision
 from robolin.generating.questions import Chosen, chosen
 from robolin.generating.ros2_files import plugin_description, plugin_source, require_ros2
-from robolin.generating.single_precision import measured_in_floats, parameters_in
+from robolin.generating.single_precision import measured_in_floats
+from robolin.generating.worked_in_floats import parameters_in
 from robolin.wording import listed, quoted
 
 Real = Literal["double", "float"]

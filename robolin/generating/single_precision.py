@@ -1,80 +1,21 @@
-"""What single precision asks of a program, and what it loses: an inertial frame near what is light.
-
-An inertia reckoned from far away is lost in mass times distance squared, and seven digits are few
-for that.  So programs in floats have their inertial frame on the arm's lightest end, wherever that
-is: a light wrist keeps its digits, and what is nearer to the base is heavy enough to bear it.
-"""
+"""What single precision loses: floats beside robolin's own results, at states drawn at random."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.algebra.axes import sizes
 from robolin.arrays import Floats
-from robolin.engine.direct import DirectChain
-from robolin.engine.parameters import Parameters
-from robolin.engine.run import gathered
 from robolin.evaluation.methods import Method
 from robolin.generating.drawn_states import answered_states
-from robolin.generating.own_functions import DOUBLE, FLOAT, Precision, sin_cos_in, tanh_in
+from robolin.generating.own_functions import FLOAT
 from robolin.generating.questions import Chosen
-
-Named = Mapping[str, Floats]
+from robolin.generating.worked_in_floats import Named, on_lightest_end, worked_in_floats
 
 # states at which the loss is measured
 MEASURED = 1000
-
-
-def parameters_in(precision: Precision, question: Chosen) -> Parameters:
-    """The arm's numbers as a program of this precision wants them."""
-    parameters = question.parameters
-    return parameters if precision is DOUBLE else on_lightest_end(parameters)
-
-
-def on_lightest_end(parameters: Parameters) -> Parameters:
-    """The same arm with its inertial frame on the end of least mass."""
-    carrying = {row.parent for row in parameters.links}
-    ends = [k for k in range(1, parameters.n + 1) if k not in carrying]
-    return replace(parameters, seat=min(ends, key=lambda k: parameters.links[k - 1].mass))
-
-
-class Singles(np.ndarray):
-    """Single-precision numbers, one per state, with the functions that a program in floats has."""
-
-    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> Singles:
-        chosen: Singles = np.where(a < b, yes, no).astype(np.float32).view(Singles)
-        return chosen
-
-    def sin_cos(self) -> tuple[Any, Any]:
-        return sin_cos_in(FLOAT)(self)
-
-    def tanh(self) -> Any:
-        return tanh_in(FLOAT, self)
-
-
-def worked_in_floats(question: Chosen, given: Named) -> dict[str, Floats]:
-    """What a program in floats gives for states (B, n), but for how its constants are rounded."""
-    parameters, algorithm = on_lightest_end(question.parameters), question.algorithm
-    columns: dict[str, Any] = {
-        name: list(np.ascontiguousarray(values.T, dtype=np.float32).view(Singles))
-        for name, values in given.items()
-    }
-    chain = DirectChain(parameters, columns, np.float32, algorithm.gives)
-    with np.errstate(all="ignore"):
-        algorithm.run(chain)
-    count, n = len(next(iter(given.values()))), len(parameters.order)
-    shapes = {
-        name: sizes(shape, n, parameters.n, parameters.closure_rows)
-        for name, shape in algorithm.gives.items()
-    }
-    return {
-        name: gathered(chain.results.get(name, {}), (count,), shape)
-        for name, shape in shapes.items()
-    }
 
 
 def loss_in_floats(question: Chosen, given: Named, expected: Named) -> float:
