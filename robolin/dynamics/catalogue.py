@@ -162,7 +162,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"dmass_matrix_dq": (*MATRIX, "joint")},
         "composite bodies, O(n³)",
         paper="[D] Identity 6.3",
-        one_freedom=True,
     ),
     "mass-matrix-second-derivative": Algorithm(
         "mass_matrix.mass_matrix_second_derivative:mass_matrix_second_derivative",
@@ -190,7 +189,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"coriolis_matrix": MATRIX},
         "half of Algorithm 2's A_D, O(n²)",
         paper="[L] Algorithm 2",
-        one_freedom=True,
     ),
     "linearize-inverse": Algorithm(
         "inverse.linearize_inverse:linearize_inverse",
