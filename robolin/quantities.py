@@ -58,6 +58,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "dqdd_dtau": Quantity(("acceleration", "effort"), "𝓜⁻¹", _NN),
     "dqdd_dqd": Quantity(("acceleration", "velocity"), "−A_C", _NN),
     "dqdd_dq": Quantity(("acceleration", "position"), "−B_C", _NN),
+    "dqdd_dprescribed": Quantity(("acceleration", "acceleration"), "∂q̈/∂q̈₀", _NN),
     "factor": Quantity(("position", "position"), "I + HφK", _NN),
     "factor_inverse": Quantity(("position", "position"), "I − HψK", _NN),
     "D": Quantity(("effort", "acceleration"), "D", _N),

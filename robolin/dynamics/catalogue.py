@@ -117,6 +117,22 @@ _BY_NAME: Mapping[str, Algorithm] = {
         one_freedom=True,
         inverts_bodies=True,
     ),
+    "forward-prescribed": Algorithm(
+        "forward.forward_prescribed:forward_prescribed",
+        (*_STATE, "qdd", "prescribed"),
+        {"qdd": VECTOR, "tau": VECTOR},
+        "bias torques first, joints that move as told rigid, O(n)",
+        "independent",
+        paper="[O] section 3.1, moving base",
+    ),
+    "linearize-forward-prescribed": Algorithm(
+        "forward.forward_prescribed:linearize_forward_prescribed",
+        (*_STATE, "qdd", "prescribed"),
+        {**_MODEL, "tau": VECTOR, "dqdd_dprescribed": MATRIX},
+        "Algorithm 2 and articulated bodies, joints that move as told rigid, O(n²)",
+        "independent",
+        paper="[O] section 3.1, moving base",
+    ),
     "forward-conventional": Algorithm(
         "forward.conventional:forward_conventional",
         _STATE,
