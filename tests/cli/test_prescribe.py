@@ -46,7 +46,7 @@ def test_every_row_of_a_recording(tmp_path: Path) -> None:
 @pytest.mark.parametrize("verb", ["forward", "linearize-forward", "simulate"])
 def test_stored_results_are_asked_again(verb: str, tmp_path: Path) -> None:
     """`record` keeps which joints move as told, `check` asks the same again, the contract tells."""
-    more = ("--duration", "0.01") if verb == "simulate" else ()
+    more = ("--duration", "0.003") if verb == "simulate" else ()
     path = str(tmp_path / "stored.json")
     answered("record", verb, *ASKED, "--qdd", "base:x=2", *more, "-o", path)
     assert robolin("check", path).code == 0

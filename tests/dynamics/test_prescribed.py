@@ -13,6 +13,9 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.counting import count
+from robolin.engine.generic_chain import generic_chain
 from robolin.verification.steps import complex_step
 from tests.dynamics.running import gap, run_on
 from tests.dynamics.test_groups import ARMS
@@ -117,6 +120,15 @@ def test_pinocchio_moves_so_too() -> None:
     free = given["prescribed"] == 0.0
     assert gap(true.tau * free, given["tau"], made_of=np.abs(true.tau).max()) <= 1e-11
     assert gap(found["tau"], true.tau) <= 1e-11
+
+
+def test_costs_are_lines_in_n() -> None:
+    """Every link costs the same: forward dynamics is O(n), a line, with joints that are driven."""
+    algorithm, costs = ALGORITHMS["forward-prescribed"], []
+    for n in (3, 4, 5):
+        cost = count(generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives)
+        costs.append(sum(cost.algorithm.values()))
+    assert costs[2] - costs[1] == costs[1] - costs[0] > 0
 
 
 REFUSED = [

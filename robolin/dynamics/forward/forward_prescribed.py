@@ -27,7 +27,7 @@ def forward_prescribed(chain: Chain) -> None:
     _nominal(chain)
 
 
-class Nominal(NamedTuple):
+class DrivenMotion(NamedTuple):
     """The links, their articulated bodies with driven hinges rigid, and all accelerations."""
 
     links: Links
@@ -35,7 +35,7 @@ class Nominal(NamedTuple):
     qdd: Scalars
 
 
-def _nominal(chain: Chain) -> Nominal:
+def _nominal(chain: Chain) -> DrivenMotion:
     links, driven = place_links(chain), chain.given("prescribed")
     qd, tau, told = (chain.given(name) for name in ("qd", "tau", "qdd"))
 
@@ -59,7 +59,7 @@ def _nominal(chain: Chain) -> Nominal:
     torques(chain, links, qd, qdd, needed)
     for k in chain.tip_to_base():
         chain.out("tau", (k,), driven[k] * needed[k] + (1.0 - driven[k]) * tau[k])
-    return Nominal(links, art, qdd)
+    return DrivenMotion(links, art, qdd)
 
 
 def linearize_forward_prescribed(chain: Chain) -> None:

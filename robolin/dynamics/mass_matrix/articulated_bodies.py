@@ -48,7 +48,7 @@ def articulated_bodies(chain: Chain, links: Links, driven: Scalars | None = None
         about_hinge = dot(H, PH[k]) + chain.armature(k)
         if driven is not None:
             # needs none to move as it is told
-            about_hinge = about_hinge + driven[k]
+            about_hinge = about_hinge + driven[k] * driven[k]
         D[k] = chain.positive(k, about_hinge, partial(without_cancellation, frozen, H))
 
         # free the hinge: what it gives way by is felt no further inboard
