@@ -65,7 +65,9 @@ ALLOWED = {
             "files geometry pictures quantities results verification version wording"
         ),
         "loops": "arm arrays engine errors evaluation input_checks kept_with",
-        "simulation": "arm arrays errors evaluation geometry input_checks loops shown wording",
+        "simulation": (
+            "arm arrays description errors evaluation geometry input_checks loops shown wording"
+        ),
         "kinematics": (
             "algebra arm description dynamics errors geometry input_checks kept_with wording"
         ),

@@ -36,6 +36,7 @@ from robolin.simulation.feedback_control import FeedbackControl, StateFeedback
 from robolin.simulation.held_torque import HeldTorque, fitting_schedule, steps_between
 from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
 from robolin.simulation.observation import observed
+from robolin.simulation.own_gains import require_own_gains
 from robolin.simulation.prescribed_motion import (
     AnyAcceleration,
     PrescribedMotion,
@@ -138,7 +139,8 @@ def simulate(
         a `Simulation`
 
     Raises:
-        RobolinError: values that are not sound, a state off its closures, a motion that runs away
+        RobolinError: values that are not sound, a state off its closures, a motion that runs
+            away, or gains that were found for an arm with other figures
         UsageError: settings that do not go together, or an option with a value it cannot have
 
     Example:
@@ -170,6 +172,7 @@ def with_samples_met(task: SimulationTask) -> SimulationTask:
 def run(task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque) -> Simulation:
     """The motion that a task asks for, from these states."""
     _require_one_drive(task, tau)
+    require_own_gains(task.arm, task.control)
     if task.prescribed is not None:
         require_tree(task.arm, "prescribe")
         if task.accelerations is not None:

@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
-
-from robolin.arrays import Floats, Integers
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
 from robolin.files.csv.chosen_lines import cells_decide, chosen_lines
+from robolin.files.csv.csv_looks import all_whole, same_texts, unit_of_all
 from robolin.files.csv.csv_records import (
     EXACT,
     CsvTable,
@@ -24,10 +22,8 @@ from robolin.files.csv.csv_records import (
     table,
     whole_number,
 )
-from robolin.files.csv.csv_whole import all_whole, unit_of_all
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
-from robolin.files.moments import moments_of
-from robolin.files.polars_room import polars_has_room
+from robolin.files.csv.polars_numbers import polars_numbers
 from robolin.files.table_file import (
     WHOLE,
     ReadRequest,
@@ -64,7 +60,7 @@ def csv_table(source: TableSource) -> TableFile:
         size = os.fstat(source.stream.fileno()).st_size
         most_rows = partial(rows_at_most, source.path)
     digest = reader.digest if known is None else lambda: known.digest
-    looks = (text.whole, text.moments)
+    looks = (text.whole, text.moments, text.texts)
     return TableFile(text.names, text.blocks, size, most_rows, digest, *looks, chooses=True)
 
 
@@ -117,6 +113,12 @@ class CsvText:
             # whatever is to come, so that it does not matter what has come already
             return "ns" if unit_of_all([self._start], column, self._file) else None
         return self._looked_through(lambda blocks: unit_of_all(blocks, column, self._file))
+
+    def texts(self, columns: Sequence[int]) -> tuple[str, ...] | None:
+        """What these columns say in every row; None where rows differ or cannot be looked at."""
+        if not (self._source.regular or self._start.last):
+            return None
+        return self._looked_through(lambda blocks: same_texts(blocks, columns, self._file))
 
     def _first_is_large(self, column: int) -> bool:
         """Whether the first row has a whole number there that float64 does not hold."""
@@ -187,7 +189,7 @@ class CsvText:
 
     def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
         large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)
-        found = _fast(lines.data, len(self.names), request) if large else None
+        found = polars_numbers(lines.data, len(self.names), request) if large else None
         if found is not None:
             return TableBlock(
                 found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]
@@ -261,74 +263,6 @@ def _header(head: bytes, start: bytes, file: str) -> list[str]:
             hint="separate columns with commas, and write numbers with a decimal point",
         )
     return names
-
-
-def _fast(
-    data: bytes, width: int, request: ReadRequest
-) -> tuple[Floats, dict[int, Integers]] | None:
-    """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
-    if not polars_has_room():
-        return None
-    import polars
-
-    if not data.isascii() or data.count(b"\r") != data.count(b"\r\n"):
-        return None
-    # polars sees a row in a blank line at the end, but one of spaces is a row indeed
-    body = data.rstrip(b"\r\n")
-    if not body:
-        return None
-    read = [str(i) for i in request.indices]
-    kinds: dict[str, Any] = dict.fromkeys(read, polars.Float64)
-    kinds |= {str(i): polars.Int64 for i in request.whole}
-    kinds |= {str(i): polars.String for i in request.moments}
-    schema = {str(i): kinds.get(str(i), polars.String) for i in range(width)}
-    try:
-        lazy = polars.scan_csv(body, has_header=False, schema=schema, quote_char=None)
-        frame = lazy.select(read).collect()
-        if any(frame[str(i)].null_count() for i in request.whole):
-            return None
-        for i, unit in request.moments.items():
-            found = moments_of(frame[str(i)].to_list(), unit)
-            if found is None:
-                return None
-            frame = frame.with_columns(polars.Series(str(i), found))
-        whole = {i: frame[str(i)].to_numpy() for i in request.whole}
-        values = frame.cast(polars.Float64).to_numpy()
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
-        return None
-    exact = [request.indices.index(i) for i in request.unrounded if i not in request.whole]
-    if _rounds(values[:, exact]):
-        return None
-    # polars looks only at columns that somebody reads: one cell too many shifts the others
-    if not _rectangular(body, len(values), width):
-        return None
-    finite = np.isfinite(values)
-    if finite.all():
-        return values, whole
-    # a blank line in a single column looks like a gap
-    return (np.where(finite, values, np.nan), whole) if request.gaps and width > 1 else None
-
-
-def _rounds(values: Floats) -> bool:
-    """Whether whole numbers among these may have been rounded."""
-    with np.errstate(invalid="ignore"):
-        return bool((np.abs(values) > EXACT).any())
-
-
-def _rectangular(body: bytes, rows: int, width: int) -> bool:
-    """Whether there are so many lines, the last one without end, and so many cells in each."""
-    text = np.frombuffer(body, np.uint8)
-    ends = np.flatnonzero(text == ord("\n"))
-    ends = np.append(ends, len(body))
-    if len(ends) != rows:
-        return False
-    if width == 1:
-        return not count(body, b",")
-    commas = np.flatnonzero(text == ord(","))
-    if len(commas) != rows * (width - 1):
-        return False
-    first, last = commas[:: width - 1], commas[width - 2 :: width - 1]
-    return bool((last < ends).all() and (first[1:] > ends[:-1]).all())
 
 
 def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:

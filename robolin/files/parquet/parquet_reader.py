@@ -91,7 +91,24 @@ def parquet_table(source: TableSource) -> TableFile:
         chooses=True,
         whole=lambda i: schema[names[i]].is_integer(),
         moments=lambda i: _unit(schema[names[i]]),
+        texts=lambda places: _texts(lazy, [names[i] for i in places], file),
     )
+
+
+def _texts(lazy: LazyFrame, names: Sequence[str], file: str) -> tuple[str, ...] | None:
+    """The words that columns have in every row; None if they differ, or are none."""
+    import polars
+
+    schema = lazy.collect_schema()
+    if any(schema[name] not in (polars.String, polars.Categorical) for name in names):
+        return None
+    try:
+        found = lazy.select(polars.col(names).cast(polars.String)).unique().head(2).collect()
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+        raise damaged_parquet(file) from error
+    if len(found) != 1 or None in found.row(0):
+        return None
+    return tuple(map(str, found.row(0)))
 
 
 def _unit(kind: DataType) -> str | None:

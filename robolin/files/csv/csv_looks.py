@@ -1,8 +1,8 @@
-"""Whether a column of a CSV text is whole numbers, or moments, from the first row to the last."""
+"""What a column of a CSV text is from the first row to the last: whole numbers, moments, a word."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import numpy as np
@@ -51,6 +51,23 @@ def unit_of_all(blocks: Iterable[Lines], column: int, file: str) -> str | None:
     except RobolinError:
         pass
     return None if decimals < 0 else unit_for(decimals)
+
+
+def same_texts(
+    blocks: Iterable[Lines], columns: Sequence[int], file: str
+) -> tuple[str, ...] | None:
+    """What these columns say in every row that has them all; None if rows differ, or are none."""
+    texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in blocks)
+    found: set[tuple[str, ...]] = set()
+    try:
+        for _, cells in records(texts, file):
+            if max(columns) < len(cells):
+                found.add(tuple(cells[i].strip() for i in columns))
+                if len(found) > 1:
+                    return None
+    except RobolinError:
+        pass
+    return found.pop() if found else None
 
 
 def _plainly_whole(data: bytes) -> bool:
