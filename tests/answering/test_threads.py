@@ -78,7 +78,7 @@ def trajectory(folder: Path, rows: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("words", "extension"), verbs_and_formats())
+@pytest.mark.parametrize(("words", "extension"), list(verbs_and_formats()))
 def test_short_trajectories_start_two_threads_at_most(
     words: tuple[str, ...], extension: str, tmp_path: Path, started: list[str]
 ) -> None:

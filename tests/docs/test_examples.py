@@ -25,12 +25,15 @@ import pytest
 from robolin.cli.main import main
 from tools.console_blocks import commands, environment, matches, printed, trimmed
 from tools.markdown import Block, blocks, examples, given_files, pages
+from tools.page_pictures import PICTURES, drawn_in, pictures_of, words_of
 
 # pages whose examples are run even when little time is to be spent
 QUICK = {"README.md", "conventions.md", "notation.md"}
 BY_A_SHELL = {"README.md", "tutorial.md"}
 # what a shell makes something else of
 SHELL = re.compile(r"[|&;<>()$`*?\[\]#~!{}]")
+# of the README's command, of benchmarks, and of a browser: CONTRIBUTING.md says by which
+DRAWN_BY_TOOLS = {"linearize-forward.svg", "performance.svg", "report.png"}
 LANGUAGES = {"", "console", "json", "python", "sh", "text", "toml", "xml", "yaml"}
 
 
@@ -74,7 +77,7 @@ def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_commands_print_what_is_shown(
     block: Block, variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every command in a console block prints exactly the lines below it."""
+    """Every command in a console block prints what is below it, and draws what the page shows."""
     for name, content in given_files(block.page).items():
         (tmp_path / name).write_text(content, "utf-8")
     for command, shown in commands(block.text):
@@ -86,6 +89,8 @@ def test_commands_print_what_is_shown(
         assert matches(shown, lines), "\n".join(
             [f"{block}: {command}", "--- shown", *shown, "--- printed", *lines]
         )
+    for name, drawn in drawn_in(block.page, tmp_path).items():
+        assert words_of(drawn) == words_of(PICTURES / name), f"{block}: {name} is not current"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +115,15 @@ def test_python_examples_run(
             _run_doctest(block, names)
         else:
             exec(compile(block.text, str(block), "exec"), names)
+
+
+def test_every_picture_is_shown_and_made() -> None:
+    """Pages show all pictures there are, and each is drawn by a command of its page or a tool."""
+    shown = {name: page for page in pages() for name in pictures_of(page)}
+    assert set(shown) == {file.name for file in PICTURES.iterdir()}
+    for name, page in shown.items():
+        drawn = any(f"-o {name}" in block.text for block in examples(page, "console"))
+        assert drawn or name in DRAWN_BY_TOOLS
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
