@@ -104,7 +104,7 @@ def forward(
         array([0.8, 0.4])
         >>> cart = robolin.load("two-link", base_joint="planar")
         >>> robolin.forward(cart, 0.0, prescribe="base", qdd={"base:x": 9.81}).round(4)
-        array([ 9.81  ,  0.    ,  0.    , -9.0825,  2.0183])
+        array([  9.81  ,   0.    ,   0.    , -12.6129,  16.8171])
     """
     values = {"q": q, "qd": qd, "tau": tau}
     if prescribe is not None or qdd is not None:
