@@ -41,7 +41,7 @@ FORWARD = [
     name
     for name, algorithm in ALGORITHMS.items()
     if name.startswith("forward") and name not in ONE_FREEDOM and "qdd" in algorithm.gives
-    if algorithm.kind != "closed" and "dqd" not in algorithm.needs
+    if algorithm.kind != "closed" and not {"dqd", "prescribed"} & {*algorithm.needs}
 ]
 
 
