@@ -162,13 +162,15 @@ WRONG = [
     ("<equality>", '<equality><weld body1="hand" body2="left"/>', "mjcf-equality"),
     (".02 .9 0 0 0", ".02 .9 .1 0 0", "mjcf-equality"),
     ('joint2="left" ', "", "mjcf-equality"),
+    ('ref="-.4"', 'ref="inf"', "number-not-finite"),
+    ('gravity="1 -2 -9"', 'gravity="0 nan 0"', "number-not-finite"),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "finding"), WRONG, ids=range(len(WRONG)))
 def test_what_an_arm_has_no_place_for_is_refused_by_name(here, old, new, finding):
-    """Balls, welds and joints that follow on curves are errors with the place of the culprit."""
+    """Balls, welds, followers on curves and infinite figures are errors that name the culprit."""
     assert old in ARM
     Path("a.mjcf").write_text(ARM.replace(old, new))
     found = [each for each in read("a.mjcf").findings if each.level == "error"]
