@@ -195,6 +195,15 @@ def test_what_is_left_out_is_warned_about(here, old, new, what):
         robolin.load("a.xml", strict=True)
 
 
+def test_what_acts_from_outside_is_noted(here):
+    """Actuators and contacts are listed, and keep nobody from loading the model strictly."""
+    servos = '<actuator><position joint="wrist" kp="9"/></actuator></mujoco>'
+    Path("a.xml").write_text(ARM.replace("</mujoco>", servos))
+    noted = [each.message for each in read("a.xml").findings if each.level == "note"]
+    assert [each.split(":")[0] for each in noted] == ["actuators (1)", "contacts"]
+    assert robolin.load("a.xml", strict=True).n == robolin.load("a.xml").n
+
+
 REFUSED = [
     ("<mujoco><worldbody><body/></worldbody>", "no element found"),
     ("<mujoco><wordbody/></mujoco>", "MuJoCo refuses it"),

@@ -117,6 +117,9 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
     """What acts on the model and an arm has no place for."""
     for what in model["left_out"]:
         yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), f"{what}: left out")
+    for what in model["from_outside"]:
+        message = f"{what}: no part of an arm, whose torques and forces are given from outside"
+        yield Finding("mjcf-from-outside", "note", files.at("mujoco", ""), message)
     for joint in model["joint"]:
         if joint["type"] == _BALL:
             place, message = files.at("joint", joint["name"]), f"joint '{joint['name']}' is a ball"
