@@ -51,6 +51,8 @@ VERB_OF = {
 NO_VERB = {
     *("advanced", "difference", "kinematic_block", "operators", "geometry_names"),
     *("parameter_names", "read_result", "write", "answer", "answer_stream", "from_urdfpy"),
+    # its flags are those of the verb that is swept
+    "sweep",
     *("close", "close_change", "closing_torques", "loop_constraints", "kalman", "place_poles"),
 }
 # flags that are called otherwise than the argument
