@@ -26,9 +26,12 @@ def compression(path: str) -> str:
 
 
 @contextmanager
-def opened_compressed(path: str) -> Iterator[BinaryIO]:
-    """The bytes of a compressed file as a stream; damage is an error that says so."""
-    with _OPENERS[compression(path)](path) as stream:
+def opened_compressed(path: str, stored: BinaryIO | None = None) -> Iterator[BinaryIO]:
+    """The bytes of a compressed file as a stream; damage is an error that says so.
+
+    stored: the file, open already, where it does not lie on a disk
+    """
+    with _OPENERS[compression(path)](stored or path) as stream:
         yield cast(BinaryIO, _Checked(stream, path))
 
 
@@ -56,19 +59,19 @@ class _Checked(io.RawIOBase):
         return data
 
 
-def _gzip(path: str) -> Any:
+def _gzip(path: str | BinaryIO) -> Any:
     import gzip
 
     return gzip.open(path, "rb")
 
 
-def _zstandard(path: str) -> Any:
+def _zstandard(path: str | BinaryIO) -> Any:
     try:
         zstandard: Any = import_module("zstandard")
     except ImportError:
         hint = "pip install 'robolin[recordings]', or unpack it first: unzstd FILE"
-        raise RobolinError("needs the package zstandard", where=path, hint=hint) from None
+        raise RobolinError("needs the package zstandard", where=str(path), hint=hint) from None
     return zstandard.open(path, "rb")
 
 
-_OPENERS: dict[str, Callable[[str], Any]] = {".gz": _gzip, ".zst": _zstandard}
+_OPENERS: dict[str, Callable[[str | BinaryIO], Any]] = {".gz": _gzip, ".zst": _zstandard}

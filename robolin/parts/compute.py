@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from robolin.answering.inquiry import Inquiry
 from robolin.answering.posed_question import QUIETLY, Notify, Settings
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
+from robolin.files.places import Place
 from robolin.parts.part_job import PartDone, PartJob, compute_part, part_jobs
 from robolin.parts.parts_folder import (
     DAMAGED,
@@ -45,7 +45,7 @@ def compute_parts(
     plan: PartsPlan,
     inquiry: Inquiry,
     arm: Arm,
-    folder: Path,
+    folder: Place,
     *,
     shard: Shard = EVERYTHING,
     resume: bool = False,

@@ -14,6 +14,8 @@ from robolin.files.csv.chosen_lines import cells_decide, row_begins
 from robolin.files.csv.csv_records import lines_of, records
 from robolin.files.csv.line_reader import LineReader, Lines, count
 from robolin.files.file_parts import place_of
+from robolin.files.stores import objects
+from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import WHOLE, KnownTable, RowMark
 from robolin.parts.recordings import NamedRecording
 from robolin.trajectory.column_rules import RecordingRules
@@ -27,7 +29,9 @@ _AT_ONCE = 1 << 22
 class Surveyed:
     """A recording as it was when somebody looked at it.
 
-    stamp:  when it was written, in nanoseconds, which tells most changes without reading it
+    stamp:  when it was written, in nanoseconds, which tells most changes without reading it; of
+            an object its ETag, which tells all of them
+    sha256: its digest; of an object its size and ETag, as nobody reads it twice
     rows:   how many there are, where that had to be known
     marks:  where parts of a text begin
     looks:  what its column of times looks like, as in `KnownTable`
@@ -36,7 +40,7 @@ class Surveyed:
     path: str
     name: str
     size: int
-    stamp: int
+    stamp: int | str
     sha256: str
     rows: int | None = None
     marks: tuple[RowMark, ...] = ()
@@ -75,7 +79,11 @@ def surveyed(
                 pass
         digest = "" if is_text(recording.path) else stream.table.digest()
     marks: tuple[RowMark, ...] = ()
-    if is_text(recording.path):
+    if is_stored(recording.path):
+        digest = _digest(recording.path)
+        if is_text(recording.path) and every is not None:
+            _, rows, marks = _text(recording.path, every, first)
+    elif is_text(recording.path):
         digest, rows, marks = _text(recording.path, every, first)
     if (size, stamp) != _stamp(recording.path):
         raise changed(recording.path)
@@ -94,7 +102,10 @@ def changed(path: str) -> RobolinError:
     return RobolinError("it was changed after the plan was made", where=path, hint=hint)
 
 
-def _stamp(path: str) -> tuple[int, int]:
+def _stamp(path: str) -> tuple[int, int | str]:
+    if is_stored(path):
+        version = objects.found(path)
+        return (version.size, version.etag) if version else (-1, -1)
     # what is not there is told by whoever opens it
     place = place_of(path)
     found = os.stat(place) if os.path.exists(place) else None
@@ -102,6 +113,8 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 def _digest(path: str) -> str:
+    if is_stored(path):
+        return objects.present(path).text
     if is_other_programs(path):
         # whatever it is now, it is not as it was
         return ""

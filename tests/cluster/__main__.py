@@ -193,9 +193,11 @@ class Campaign:
 
 
 def _kill_some(cluster: object, stop: Event, count: list[int], most: int) -> None:
-    while count[0] < most and not stop.wait(random.uniform(0.5, 3)):
-        nanny = random.choice(list(cluster.workers.values()))  # type: ignore[attr-defined]
-        if nanny.pid:
+    while count[0] < most and not stop.wait(random.uniform(0.2, 2)):
+        # one that is killed before it is ready is not replaced by itself
+        cluster.scale(4)  # type: ignore[attr-defined]
+        nanny = random.choice([*cluster.workers.values(), None])  # type: ignore[attr-defined]
+        if nanny is not None and nanny.pid:
             os.kill(nanny.pid, signal.SIGKILL)
             count[0] += 1
 

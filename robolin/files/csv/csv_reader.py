@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -28,6 +27,7 @@ from robolin.files.csv.csv_whole import all_whole, unit_of_all
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
 from robolin.files.moments import moments_of
 from robolin.files.polars_room import polars_has_room
+from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import (
     WHOLE,
     ReadRequest,
@@ -61,15 +61,15 @@ def csv_table(source: TableSource) -> TableFile:
     if not source.regular:
         size, most_rows = None, _unknown
     else:
-        size = os.fstat(source.stream.fileno()).st_size
-        most_rows = partial(rows_at_most, source.path)
+        size = source.size()
+        most_rows = _unknown if is_stored(source.path) else partial(rows_at_most, source.path)
     digest = reader.digest if known is None else lambda: known.digest
     looks = (text.whole, text.moments)
     return TableFile(text.names, text.blocks, size, most_rows, digest, *looks, chooses=True)
 
 
 def _unknown() -> None:
-    """How many rows a pipe has is not known beforehand."""
+    """How many rows a pipe or an object has is not known beforehand."""
 
 
 class CsvText:
@@ -135,7 +135,7 @@ class CsvText:
         first = Lines(self._start.data[:_LOOKED_AT].rpartition(b"\n")[0], 2, 0, False)
         if not (found := look([first])):
             return found
-        with open(self._source.path, "rb") as again:
+        with self._source.again() as again:
             blocks = LineReader(again, self._reader.size, self._file, digested=False).lines()
             head = next(blocks)
             rest = Lines(head.data.partition(b"\n")[2], 2, head.reached, head.last)
