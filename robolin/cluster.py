@@ -243,6 +243,9 @@ def _require_fit(client: Any, job: PartJob) -> None:
     """Refuse workers with another robolin, or without the arm's file, by their addresses."""
     problems = []
     for address, told in client.run(_about, job.loads, on_error="return").items():
+        if isinstance(told, OSError):
+            # it died meanwhile; whoever takes its place says with its first part if it is unfit
+            continue
         if isinstance(told, BaseException):
             message, hint = f"it cannot use robolin: {told}", "install robolin on every worker"
         elif told[0] != __version__:
