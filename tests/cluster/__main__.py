@@ -193,7 +193,7 @@ class Campaign:
 
 
 def _kill_some(cluster: object, stop: Event, count: list[int], most: int) -> None:
-    while count[0] < most and not stop.wait(random.uniform(0.2, 2)):
+    while count[0] < most and not stop.wait(random.uniform(0.5, 6)):
         # one that is killed before it is ready is not replaced by itself
         cluster.scale(4)  # type: ignore[attr-defined]
         nanny = random.choice([*cluster.workers.values(), None])  # type: ignore[attr-defined]

@@ -24,6 +24,7 @@ _CONNECT, _ANSWER, _TRIES, _ALL_TRIES = 5, 60, 3, 30
 _ONE_PUT = 1 << 26
 # requests take tens of milliseconds, whatever they ask for
 _READ_AT_ONCE = 1 << 23
+_TOLD = ("AWS_", "GOOGLE_", "AZURE_")
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
 
@@ -172,18 +173,20 @@ def _store_and_key(url: str) -> tuple[Any, str]:
         raise UsageError("it names no bucket", where=url, hint="s3://bucket/folder/file.parquet")
     if scheme == "hf":
         raise UsageError("is only read from", where=url, hint="write to s3://, gs:// or az://")
-    return _store(f"{scheme}://{bucket}", _plain_http()), key
+    told = frozenset((name, text) for name, text in os.environ.items() if name.startswith(_TOLD))
+    return _store(f"{scheme}://{bucket}", told), key
 
 
 @cache
-def _store(bucket: str, plain_http: bool) -> Any:
+def _store(bucket: str, told: frozenset[tuple[str, str]]) -> Any:
+    """What reaches a bucket, as variables tell."""
     _obstore(bucket)
     from obstore.store import from_url
 
     client = {
         "connect_timeout": timedelta(seconds=_CONNECT),
         "timeout": timedelta(seconds=_ANSWER),
-        "allow_http": plain_http,
+        "allow_http": _plain_http(),
     }
     retries = {"max_retries": _TRIES, "retry_timeout": timedelta(seconds=_ALL_TRIES)}
     with store_errors(bucket):
