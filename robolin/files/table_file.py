@@ -92,6 +92,10 @@ class KnownTable:
         """The last mark at or before a row."""
         return max((m for m in self.marks if m.row <= row), key=lambda m: m.row, default=None)
 
+    def mark_at(self, row: int | None) -> RowMark | None:
+        """The mark at a row, if there is one."""
+        return next((m for m in self.marks if m.row == row), None)
+
 
 @dataclass(frozen=True)
 class TableSource:

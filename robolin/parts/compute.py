@@ -65,18 +65,20 @@ def compute_parts(
     summary = WorkDone(skipped=len(done))
     left = [job for job in jobs if job.number not in done]
     once = Once(settings.notify)
+    fresh: set[int] = set()
     _tell_unfit(known, settings.notify)
     for part in (work or here(arm))(left):
         once.all(part.said)
         if part.error is not None:
             summary.errors += part.error.parts
         else:
+            fresh.add(part.number)
             summary.written, summary.rows = summary.written + 1, summary.rows + part.rows
         if watch is not None:
             watch(part, len(left))
     once.rest()
     raise_all(summary.errors)
-    summary.finished = complete(folder, plan, done)
+    summary.finished = complete(folder, plan, done, fresh)
     return summary
 
 

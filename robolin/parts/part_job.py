@@ -14,6 +14,7 @@ from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_named
 from robolin.files.places import Place, becoming, place_named, size_of
+from robolin.files.table_file import KnownTable
 from robolin.files.write import require_holdable
 from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.survey import Surveyed, require_unchanged
@@ -77,14 +78,20 @@ def part_jobs(
             arm_digest=arm.digest,
             question=inquiry.question,
             states=states,
-            # of all marks in a long recording only one is of use here
-            source=replace(source, marks=source.known(states.row_choice.first).marks),
+            # of all marks in a long recording only two are of use here
+            source=replace(source, marks=_known(source, states).marks),
             target=str(folder / part.name),
             jobs=settings.jobs,
             chunk_rows=settings.chunk_rows,
         )
         jobs.append(job)
     return jobs
+
+
+def _known(source: Surveyed, states: States) -> KnownTable:
+    """What the reader of these rows need not find out."""
+    choice = states.row_choice
+    return source.known(choice.first, choice.stop)
 
 
 def compute_part(job: PartJob, arm: Arm | None = None) -> PartDone:
@@ -124,7 +131,7 @@ def _loaded(job: PartJob) -> Arm:
 def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
     """Write the part; how many rows it has."""
     target, rows = place_named(job.target), [0]
-    form, known = format_named(target.name), job.source.known(job.states.row_choice.first)
+    form, known = format_named(target.name), _known(job.source, job.states)
     require_unchanged(job.source)
     settings = Settings(job.jobs, job.chunk_rows, notify=notify, known=known)
     with posed(arm, job.question, job.states, settings) as answer:

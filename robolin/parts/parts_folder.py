@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from robolin.files.apart import require_all_apart
 from robolin.files.formats import format_named
 from robolin.files.parquet.stored_parquet import parquet_provenance
 from robolin.files.places import Place, exists, local_copy, make_folder
-from robolin.files.provenance_reader import Meta
+from robolin.files.provenance_reader import Meta, open_bytes
 from robolin.files.stored import open_stored
 from robolin.files.stores.objects import opened
 from robolin.files.stores.store_path import StorePath
@@ -86,14 +86,19 @@ def part_states(folder: Place, plan: PartsPlan, *, thorough: bool = False) -> li
     return [part_state(folder, plan, i, thorough=thorough) for i in range(len(plan.parts))]
 
 
-def part_state(folder: Place, plan: PartsPlan, number: int, *, thorough: bool = False) -> PartState:
-    """What there is of one part."""
+def part_state(
+    folder: Place, plan: PartsPlan, number: int, *, thorough: bool = False, fresh: bool = False
+) -> PartState:
+    """What there is of one part.
+
+    fresh: it was written just now, so that nobody has to read it to know that it is sound
+    """
     name = plan.parts[number].name
     path = folder / name
     if not exists(path):
         return PartState(name, MISSING)
     try:
-        meta = _told(path, thorough)
+        meta = _told(path, thorough, fresh)
     except FileError:
         # that it cannot be read says nothing about it
         raise
@@ -106,28 +111,37 @@ def part_state(folder: Place, plan: PartsPlan, number: int, *, thorough: bool = 
     )
 
 
-def _told(path: Place, thorough: bool) -> Meta:
+def _told(path: Place, thorough: bool, fresh: bool) -> Meta:
     """What a part says of itself, if it is sound."""
     form = format_named(path.name)
-    if isinstance(path, StorePath) and form == "parquet" and not thorough:
-        # a store keeps objects whole, and need not send all of them
-        with opened(str(path)) as stream:
-            return parquet_provenance(stream, str(path))
+    # a store keeps objects whole, and need not send all of them
+    kept_whole = fresh or (isinstance(path, StorePath) and not thorough)
+    if form == "parquet" and kept_whole:
+        where = str(path)
+        with opened(where) if isinstance(path, StorePath) else open_bytes(where) as stream:
+            return parquet_provenance(stream, where)
     with local_copy(path) as here, open_stored(here) as stored:
-        if thorough or form not in _SEALED:
+        if thorough or (form not in _SEALED and not fresh):
             for _ in stored.blocks():
                 pass
         return stored.meta
 
 
-def complete(folder: Place, plan: PartsPlan, known: Mapping[int, PartState] | None = None) -> bool:
+def complete(
+    folder: Place,
+    plan: PartsPlan,
+    known: Mapping[int, PartState] | None = None,
+    fresh: Collection[int] = (),
+) -> bool:
     """Whether all parts are there; then the note that says so is there as well.
 
     known: parts that were looked at already
+    fresh: parts that were written just now
     """
     told: list[Mapping[str, Any]] = []
     for number in range(len(plan.parts)):
-        state = (known or {}).get(number) or part_state(folder, plan, number)
+        state = (known or {}).get(number)
+        state = state or part_state(folder, plan, number, fresh=number in fresh)
         if state.told is None:
             return False
         told.append(state.told)

@@ -123,7 +123,9 @@ class Campaign:
         ) as cluster:
             while done < kills:
                 out, stop, count = f"workers_{self.rounds}", Event(), [0]
-                killer = Thread(target=_kill_some, args=(cluster, stop, count, kills - done))
+                killer = Thread(
+                    target=_kill_some, args=(cluster, stop, count, kills - done), daemon=True
+                )
                 killer.start()
                 finish(command(self.folder, out, "--cluster", cluster.scheduler_address))
                 stop.set()

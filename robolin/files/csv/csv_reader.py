@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
-
-from robolin.arrays import Floats, Integers
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
 from robolin.files.csv.chosen_lines import cells_decide, chosen_lines
+from robolin.files.csv.csv_by_polars import numbers_by_polars
 from robolin.files.csv.csv_records import (
     EXACT,
     CsvTable,
@@ -25,8 +23,6 @@ from robolin.files.csv.csv_records import (
 )
 from robolin.files.csv.csv_whole import all_whole, unit_of_all
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
-from robolin.files.moments import moments_of
-from robolin.files.polars_room import polars_has_room
 from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import (
     WHOLE,
@@ -54,6 +50,9 @@ def csv_table(source: TableSource) -> TableFile:
     """Read the header at once and the numbers on request."""
     known = source.known
     at_first = 1 if source.live else max(_LARGE_FILE, 1)
+    if known and any(mark.byte > _LARGE_FILE for mark in known.marks):
+        # it is large, and what is wanted of it begins elsewhere
+        at_first = _SMALLEST_BLOCK
     reader = LineReader(source.stream, at_first, source.file, digested=not known)
     text = CsvText(reader, source)
     size: int | None
@@ -87,6 +86,8 @@ class CsvText:
             data = data.replace(b"\r", b"\n")
             head, end, _ = data.partition(b"\n")
         self.names = _header(head, data, file)
+        # whether lines end with the last row that is wanted
+        self._ends_with_last = False
         self._large = not start.last or len(data) > _LARGE_FILE
         self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
         if source.live:
@@ -143,16 +144,19 @@ class CsvText:
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
-        rows = self._begin(request.first)
+        rows = self._begin(request)
         # where all has been read already, nobody needs to wait for more
         goes_on = from_item(1) if self._start.last else None
         with closing(prefetch(self._lines, goes_on)) as further:
             for lines in chain([self._start], further):
-                if b'"' in lines.data or (_some(request) and cells_decide(lines.data)):
+                some = _some(request) and not self._ends_with_last
+                if b'"' in lines.data or (some and cells_decide(lines.data)):
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
                     break
                 left = None if request.stop is None else request.stop - max(rows, request.first)
+                if self._ends_with_last:
+                    left = None
                 chosen, passed = chosen_lines(lines, request.first - rows, left)
                 rows += passed
                 if not chosen.data:
@@ -171,15 +175,25 @@ class CsvText:
                 for _ in further:
                     pass
 
-    def _begin(self, first: int) -> int:
-        """Stand as near before a row as is known how; which row that is."""
-        mark = self._source.known and self._source.known.mark_before(first)
-        if not mark or mark.byte <= self._start.reached or not self._source.regular:
+    def _begin(self, request: ReadRequest) -> int:
+        """Stand as near before the first row as is known how; which row that is."""
+        known = self._source.known
+        mark = known and known.mark_before(request.first)
+        if not known or not mark or not self._source.regular:
             return 0
+        last = known.mark_at(request.stop)
+        if mark.byte <= self._start.reached and last is None:
+            return 0
+        self._ends_with_last = last is not None
         stream = self._source.stream
         stream.seek(mark.byte)
         self._reader = LineReader(
-            stream, _SMALLEST_BLOCK, self._file, digested=False, position=mark.byte
+            stream,
+            _SMALLEST_BLOCK,
+            self._file,
+            digested=False,
+            position=mark.byte,
+            limit=last.byte if last else None,
         )
         self._lines = self._reader.lines(mark.line)
         self._start = Lines(b"", mark.line, mark.byte, False)
@@ -187,7 +201,7 @@ class CsvText:
 
     def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
         large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)
-        found = _fast(lines.data, len(self.names), request) if large else None
+        found = numbers_by_polars(lines.data, len(self.names), request) if large else None
         if found is not None:
             return TableBlock(
                 found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]
@@ -261,74 +275,6 @@ def _header(head: bytes, start: bytes, file: str) -> list[str]:
             hint="separate columns with commas, and write numbers with a decimal point",
         )
     return names
-
-
-def _fast(
-    data: bytes, width: int, request: ReadRequest
-) -> tuple[Floats, dict[int, Integers]] | None:
-    """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
-    if not polars_has_room():
-        return None
-    import polars
-
-    if not data.isascii() or data.count(b"\r") != data.count(b"\r\n"):
-        return None
-    # polars sees a row in a blank line at the end, but one of spaces is a row indeed
-    body = data.rstrip(b"\r\n")
-    if not body:
-        return None
-    read = [str(i) for i in request.indices]
-    kinds: dict[str, Any] = dict.fromkeys(read, polars.Float64)
-    kinds |= {str(i): polars.Int64 for i in request.whole}
-    kinds |= {str(i): polars.String for i in request.moments}
-    schema = {str(i): kinds.get(str(i), polars.String) for i in range(width)}
-    try:
-        lazy = polars.scan_csv(body, has_header=False, schema=schema, quote_char=None)
-        frame = lazy.select(read).collect()
-        if any(frame[str(i)].null_count() for i in request.whole):
-            return None
-        for i, unit in request.moments.items():
-            found = moments_of(frame[str(i)].to_list(), unit)
-            if found is None:
-                return None
-            frame = frame.with_columns(polars.Series(str(i), found))
-        whole = {i: frame[str(i)].to_numpy() for i in request.whole}
-        values = frame.cast(polars.Float64).to_numpy()
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
-        return None
-    exact = [request.indices.index(i) for i in request.unrounded if i not in request.whole]
-    if _rounds(values[:, exact]):
-        return None
-    # polars looks only at columns that somebody reads: one cell too many shifts the others
-    if not _rectangular(body, len(values), width):
-        return None
-    finite = np.isfinite(values)
-    if finite.all():
-        return values, whole
-    # a blank line in a single column looks like a gap
-    return (np.where(finite, values, np.nan), whole) if request.gaps and width > 1 else None
-
-
-def _rounds(values: Floats) -> bool:
-    """Whether whole numbers among these may have been rounded."""
-    with np.errstate(invalid="ignore"):
-        return bool((np.abs(values) > EXACT).any())
-
-
-def _rectangular(body: bytes, rows: int, width: int) -> bool:
-    """Whether there are so many lines, the last one without end, and so many cells in each."""
-    text = np.frombuffer(body, np.uint8)
-    ends = np.flatnonzero(text == ord("\n"))
-    ends = np.append(ends, len(body))
-    if len(ends) != rows:
-        return False
-    if width == 1:
-        return not count(body, b",")
-    commas = np.flatnonzero(text == ord(","))
-    if len(commas) != rows * (width - 1):
-        return False
-    first, last = commas[:: width - 1], commas[width - 2 :: width - 1]
-    return bool((last < ends).all() and (first[1:] > ends[:-1]).all())
 
 
 def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:

@@ -1,0 +1,82 @@
+"""Lines of a text as numbers by polars, where nothing is unusual about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robolin.arrays import Floats, Integers
+from robolin.files.csv.csv_records import EXACT
+from robolin.files.csv.line_reader import count
+from robolin.files.moments import moments_of
+from robolin.files.polars_room import polars_has_room
+from robolin.files.table_file import ReadRequest
+
+
+def numbers_by_polars(
+    data: bytes, width: int, request: ReadRequest
+) -> tuple[Floats, dict[int, Integers]] | None:
+    """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
+    if not polars_has_room():
+        return None
+    import polars
+
+    if not data.isascii() or data.count(b"\r") != data.count(b"\r\n"):
+        return None
+    # polars sees a row in a blank line at the end, but one of spaces is a row indeed
+    body = data.rstrip(b"\r\n")
+    if not body:
+        return None
+    read = [str(i) for i in request.indices]
+    kinds: dict[str, Any] = dict.fromkeys(read, polars.Float64)
+    kinds |= {str(i): polars.Int64 for i in request.whole}
+    kinds |= {str(i): polars.String for i in request.moments}
+    schema = {str(i): kinds.get(str(i), polars.String) for i in range(width)}
+    try:
+        lazy = polars.scan_csv(body, has_header=False, schema=schema, quote_char=None)
+        frame = lazy.select(read).collect()
+        if any(frame[str(i)].null_count() for i in request.whole):
+            return None
+        for i, unit in request.moments.items():
+            found = moments_of(frame[str(i)].to_list(), unit)
+            if found is None:
+                return None
+            frame = frame.with_columns(polars.Series(str(i), found))
+        whole = {i: frame[str(i)].to_numpy() for i in request.whole}
+        values = frame.cast(polars.Float64).to_numpy()
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
+        return None
+    exact = [request.indices.index(i) for i in request.unrounded if i not in request.whole]
+    if _rounds(values[:, exact]):
+        return None
+    # polars looks only at columns that somebody reads: one cell too many shifts the others
+    if not _rectangular(body, len(values), width):
+        return None
+    finite = np.isfinite(values)
+    if finite.all():
+        return values, whole
+    # a blank line in a single column looks like a gap
+    return (np.where(finite, values, np.nan), whole) if request.gaps and width > 1 else None
+
+
+def _rounds(values: Floats) -> bool:
+    """Whether whole numbers among these may have been rounded."""
+    with np.errstate(invalid="ignore"):
+        return bool((np.abs(values) > EXACT).any())
+
+
+def _rectangular(body: bytes, rows: int, width: int) -> bool:
+    """Whether there are so many lines, the last one without end, and so many cells in each."""
+    text = np.frombuffer(body, np.uint8)
+    ends = np.flatnonzero(text == ord("\n"))
+    ends = np.append(ends, len(body))
+    if len(ends) != rows:
+        return False
+    if width == 1:
+        return not count(body, b",")
+    commas = np.flatnonzero(text == ord(","))
+    if len(commas) != rows * (width - 1):
+        return False
+    first, last = commas[:: width - 1], commas[width - 2 :: width - 1]
+    return bool((last < ends).all() and (first[1:] > ends[:-1]).all())
