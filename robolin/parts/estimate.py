@@ -1,9 +1,11 @@
 """What many recordings will cost, from a sample that is read, answered and written now.
 
-    T(k) = start + look·bytes + ⌈parts/k⌉ · (part + rows of a part · row)
+    T(k) = start + look·bytes + max(⌈parts/k⌉·(part + rows of a part·row), rows·disk)
 
 `start` is what a process takes before its first row, `look` reads recordings once for the plan,
-`part` is what a part costs beside its rows, and `row` what a row costs; k processes share parts.
+`part` is what a part costs beside its rows, and `row` what a row costs in work.  k processes share
+the parts and the disk; what comes over a network each of them has for itself, until the line is
+full, which a sample cannot tell.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ from robolin.trajectory.read import open_trajectory
 # enough that a row costs what it costs among many, and few enough to wait for
 _SAMPLE, _FEW = 100_000, 64
 # bytes of a text that tell how long its rows are, and of a file that tell how fast it is read
-_LOOKED_AT, _DIGESTED = 1 << 20, 1 << 25
+_LOOKED_AT, _DIGESTED, _CARRIED = 1 << 20, 1 << 25, 1 << 24
+_ROUNDS = 3
 DIGITS, ARITHMETIC, PACKING, NETWORK, DISK = "digits", "arithmetic", "packing", "network", "disk"
 
 
@@ -50,7 +53,9 @@ class Estimate:
 
     exact:   whether rows were counted; those of a text are worked out from its first ones
     sample:  how many rows were measured
-    seconds: of one row, by what they are spent on
+    seconds: of work on one row, by what they are spent on
+    way:     whether rows come and go by the disk or over the network
+    carried: seconds that one row is on its way in and out
     """
 
     recordings: int
@@ -62,24 +67,38 @@ class Estimate:
     bytes_out: int
     sample: int
     seconds: dict[str, float]
+    way: str
+    carried: float
     per_part: float
     per_byte: float
     start: float
 
     @property
     def per_row(self) -> float:
-        """Seconds that a row takes one process."""
+        """Seconds of work on a row."""
         return sum(self.seconds.values())
 
-    @property
-    def bottleneck(self) -> str:
-        """What most of the time goes into."""
+    def bottleneck(self, workers: int = 1) -> str:
+        """What keeps so many processes busy longest."""
+        if self._on_its_way(workers) > self._work(workers):
+            return self.way
         return max(self.seconds, key=lambda name: self.seconds[name])
 
     def time(self, workers: int) -> float:
         """Seconds that so many processes take together."""
-        shared = ceil(self.parts / workers) * (self.per_part + self.part_rows * self.per_row)
+        shared = max(self._work(workers), self._on_its_way(workers))
         return self.start + self.per_byte * self.bytes_in + shared
+
+    def _work(self, workers: int) -> float:
+        return self._turns(workers) * (self.per_part + self.part_rows * self.per_row)
+
+    def _on_its_way(self, workers: int) -> float:
+        if self.way == DISK:
+            return self.rows * self.carried
+        return self._turns(workers) * self.part_rows * self.carried
+
+    def _turns(self, workers: int) -> int:
+        return ceil(self.parts / workers)
 
 
 def estimated(
@@ -94,7 +113,8 @@ def estimated(
     rows = sum(counts)
     part_rows = min(division.part_rows or max(counts), max(counts))
     parts = sum(ceil(each / (division.part_rows or each or 1)) for each in counts)
-    seconds, per_part, written = measured.costs(min(max(counts), part_rows, _SAMPLE))
+    seconds, per_part, written = measured.costs(min(part_rows, _SAMPLE))
+    read = sum(sizes) / max(rows, 1)
     return Estimate(
         recordings=len(found),
         rows=rows,
@@ -105,6 +125,8 @@ def estimated(
         bytes_out=round(written * rows),
         sample=measured.taken,
         seconds=seconds,
+        way=measured.way,
+        carried=measured.carried(read, written),
         per_part=per_part,
         per_byte=measured.per_byte(),
         # what the process has taken so far, and the sample not
@@ -143,10 +165,10 @@ class _Sample:
             target = Path(folder, f"part.{self._form}")
             # the first time costs what only a first time does
             self._write(few, target)
-            per_part, _ = _timed(lambda: self._write(few, target))
-            _, reading = _timed(lambda: self._read(count))
-            _, answering = _timed(lambda: self._answer(count))
-            wall, writing = _timed(lambda: self._write(count, target))
+            per_part = _work(lambda: self._write(few, target))
+            reading = _work(lambda: self._read(count))
+            answering = _work(lambda: self._answer(count))
+            writing = _work(lambda: self._write(count, target))
             size = target.stat().st_size
         self.taken = count
         text_in, text_out = is_text(self._path), self._form in ("csv", "json")
@@ -154,8 +176,6 @@ class _Sample:
         seconds[DIGITS if text_in else PACKING] += reading
         seconds[ARITHMETIC] += max(answering - reading, 0.0)
         seconds[DIGITS if text_out else PACKING] += max(writing - answering, 0.0)
-        waiting = NETWORK if is_stored(self._path) else DISK
-        seconds[waiting] = max(wall - writing, 0.0)
         return {name: spent / count for name, spent in seconds.items()}, per_part, size / count
 
     def per_byte(self) -> float:
@@ -170,7 +190,22 @@ class _Sample:
             counted_plainly(BytesIO(piece), _SAMPLE, 0)
             read[0] = len(piece)
 
-        return _timed(look)[0] / max(1, read[0])
+        return (_wall if is_stored(self._path) else _work)(look) / max(1, read[0])
+
+    @property
+    def way(self) -> str:
+        """How rows come."""
+        return NETWORK if is_stored(self._path) else DISK
+
+    def carried(self, read: float, written: float) -> float:
+        """Seconds that a row is on its way, of so many bytes read and written."""
+        if self.way == NETWORK:
+            with objects.opened(self._path) as stream:
+                taken = [0]
+                seconds = _wall(lambda: taken.append(len(stream.read(_CARRIED))))
+            # nobody puts a sample into somebody's store: it goes out as it came in
+            return (read + written) * seconds / max(1, taken[-1])
+        return read * _from_disk(self._path) + written * _to_disk()
 
     def _states(self, count: int) -> Any:
         first = self._inquiry.states.row_choice.first
@@ -183,7 +218,7 @@ class _Sample:
         ]
         needs = (self._arm.joint_names, ("q",), wanted[1:], self._rules, states.row_choice)
         with open_trajectory(self._path, *needs, KnownTable("")) as stream:
-            for _ in stream.chunks(gaps=True):
+            for _ in stream.chunks(gaps=states.on_bad_row is not None):
                 pass
 
     def _answer(self, count: int) -> None:
@@ -202,11 +237,43 @@ class _Sample:
         return posed(self._arm, self._inquiry.question, self._states(count), settings)
 
 
-def _timed(run: Callable[[], object]) -> tuple[float, float]:
-    """Seconds on the clock, and seconds of work."""
-    wall, work = perf_counter(), process_time()
+def _work(run: Callable[[], object]) -> float:
+    """Seconds of work that a run takes, which others on the machine make little difference to."""
+    times = []
+    for _ in range(_ROUNDS):
+        begun = process_time()
+        run()
+        times.append(process_time() - begun)
+    return min(times)
+
+
+def _wall(run: Callable[[], object]) -> float:
+    begun = perf_counter()
     run()
-    return perf_counter() - wall, process_time() - work
+    return perf_counter() - begun
+
+
+def _from_disk(path: str) -> float:
+    """Seconds that a byte takes from the disk, of a file that is not in memory."""
+    with open(path, "rb", buffering=0) as stream:
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(stream.fileno(), 0, _CARRIED, os.POSIX_FADV_DONTNEED)
+        taken = [0]
+        seconds = _wall(lambda: taken.append(len(stream.read(_CARRIED))))
+    return seconds / max(1, taken[-1])
+
+
+def _to_disk() -> float:
+    """Seconds that a byte takes to the disk."""
+    data = os.urandom(_CARRIED)
+
+    def put(stream: Any) -> None:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+    with tempfile.TemporaryFile() as stream:
+        return _wall(lambda: put(stream)) / len(data)
 
 
 def _size(path: str) -> int:

@@ -128,27 +128,29 @@ def _parts(found: Estimate, workers: int | None) -> list[Part]:
     head = [
         f"{counted(found.recordings, 'recording')}, {rows}, {counted(found.parts, 'part')}",
         f"{_bytes(found.bytes_in)} in, {_bytes(found.bytes_out)} out",
-        f"a row takes {1e6 * found.per_row:.3g} µs, a part {1e3 * found.per_part:.3g} ms besides",
+        f"a row takes {1e6 * found.per_row:.3g} µs of work, a part {1e3 * found.per_part:.3g} ms "
+        f"besides; the {found.way} carries a row in {1e6 * found.carried:.3g} µs",
         f"looking through recordings for the plan takes {_time(found.per_byte * found.bytes_in)}",
     ]
     shown = (workers,) if workers else _SHOWN_WORKERS
-    columns = ("workers", "time", "bytes/s in", "bytes/s out", "parts/s")
+    columns = ("workers", "time", "bytes/s in", "bytes/s out", "parts/s", "bottleneck")
     return [
         TextLines(head, "Estimate"),
         ReportTable(
             ("spent on", "µs/row", "share"),
             spent,
             frozenset({"µs/row", "share"}),
-            f"One process, measured on {found.sample:,} rows: most goes into {found.bottleneck}",
+            f"Work on a row, measured on {found.sample:,} of them",
         ),
-        ReportTable(columns, [_row(found, k) for k in shown], frozenset(columns), "All rows"),
+        ReportTable(columns, [_row(found, k) for k in shown], frozenset(columns[:-1]), "All rows"),
     ]
 
 
 def _row(found: Estimate, workers: int) -> tuple[str, ...]:
     seconds = found.time(workers)
     into, out = (_bytes(size / seconds) for size in (found.bytes_in, found.bytes_out))
-    return f"{workers:,}", _time(seconds), into, out, f"{found.parts / seconds:.3g}"
+    pace = f"{found.parts / seconds:.3g}"
+    return f"{workers:,}", _time(seconds), into, out, pace, found.bottleneck(workers)
 
 
 def _time(seconds: float) -> str:
