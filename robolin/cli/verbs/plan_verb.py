@@ -41,11 +41,11 @@ def command(words: tuple[str, ...]) -> None:
         hint = "for example: robolin plan inverse panda --trajectory 'logs/*.csv' -o out/"
         raise UsageError("which VERB is to be planned?", where="robolin plan", hint=hint)
     rest, estimate, workers = _own_words(words)
-    with _asked(rest, estimate) as (inquiry, found, division, folder):
+    with _asked(rest, estimate) as (inquiry, found, division, folder, out):
         if estimate:
             _estimate(inquiry, found, division, workers)
         else:
-            _plan(inquiry, found, division, folder)
+            _plan(inquiry, found, division, folder, out)
 
 
 def _own_words(words: Sequence[str]) -> tuple[list[str], bool, int | None]:
@@ -68,7 +68,7 @@ def _own_words(words: Sequence[str]) -> tuple[list[str], bool, int | None]:
 
 @contextmanager
 def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
-    """What the other command asks: the inquiry, recordings, their division, and the folder."""
+    """What the other command asks: inquiry, recordings, their division, the folder, the output."""
     from robolin.answering.inquiry import inquiry_of
     from robolin.cli.flags.flag import given_options
     from robolin.cli.flags.many_flags import many_recordings
@@ -87,13 +87,12 @@ def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
             raise UsageError("is about parts", where="robolin plan", hint=hint)
         options = {**given_options(ctx), "trajectory": many.recordings[0].path}
         inquiry = inquiry_of(words[0], file_name(ctx.params["arm"]), options)
-        division = Division(many.part_rows, output_of(ctx).form)
-        yield inquiry, many.recordings, division, many.folder
+        out = output_of(ctx)
+        yield inquiry, many.recordings, Division(many.part_rows, out.form), many.folder, out
 
 
-def _plan(inquiry: Any, found: Any, division: Any, folder: str) -> None:
+def _plan(inquiry: Any, found: Any, division: Any, folder: str, out: Any) -> None:
     """Let the folder have the plan."""
-    from robolin.cli.messages import say
     from robolin.files.places import place_named
     from robolin.parts.parts_folder import begin
     from robolin.parts.parts_plan import planned
@@ -106,7 +105,7 @@ def _plan(inquiry: Any, found: Any, division: Any, folder: str) -> None:
     plan = planned(inquiry, inquiry.source.arm(), found, division, old.sources if old else ())
     begin(place, plan, [each.path for each in plan.sources])
     told = f"{counted(len(plan.parts), 'part')} of {counted(len(plan.sources), 'recording')}"
-    say("note", f"{place}: plan {plan.id[:12]}, {told}")
+    out.note(f"{place}: plan {plan.id[:12]}, {told}")
 
 
 def _estimate(inquiry: Any, found: Any, division: Any, workers: int | None) -> None:
