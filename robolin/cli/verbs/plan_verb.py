@@ -25,7 +25,7 @@ _UNITS = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 @click.command("plan", cls=SweepCommand, params=[_WORDS])
 def command(words: tuple[str, ...]) -> None:
-    """What a command over many recordings will do, without doing it.
+    """What a command over many recordings will do.
 
     Stands before the words of that command.  Recordings are looked through and the plan is written
     to the folder, so that all who compute parts find it there.  With --estimate nothing is written:
