@@ -62,10 +62,12 @@ ALLOWED = {
         # a page of everything that is told about an arm and its motion
         "report": (
             "analysis answering api arm arm_parts arrays checking control description errors "
-            "files geometry pictures quantities results verification version wording"
+            "files geometry loops pictures quantities results verification version wording"
         ),
         "loops": "arm arrays engine errors evaluation input_checks kept_with",
-        "simulation": "arm arrays errors evaluation geometry input_checks loops shown wording",
+        "simulation": (
+            "arm arrays description errors evaluation geometry input_checks loops shown wording"
+        ),
         "kinematics": (
             "algebra arm description dynamics errors geometry input_checks kept_with wording"
         ),

@@ -44,6 +44,7 @@ FIXES = {
     "misspelt": "Correct the spelling; until then the part has no effect.",
     "mjcf-ball": "Write three hinges through one point, where that pose range is enough.",
     "mjcf-equality": "Remove it from the file, or close the loop by `<connect>`.",
+    "mjcf-from-outside": "Nothing: give torques, and forces at frames, where you use the result.",
     "mjcf-left-out": "Nothing, if the dynamics without it are wanted.",
     "name-empty": "Write the name.",
     "name-missing": "Add a name.",

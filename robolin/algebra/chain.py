@@ -174,12 +174,16 @@ class Chain(Protocol):
     def origin(self) -> Vector:
         """Where the inertial frame sits in the root frame of the description, in this state.
 
-        What has slid far is not in it: `link_poses` finds that on the way.
+        What has slid far, or carries it, is not in it: `link_poses` finds that on the way.
         """
 
     @property
     def far(self) -> float | None:
         """Metres that links must have slid for the inertial frame to go along; None if it stays."""
+
+    @property
+    def seat(self) -> LinkNumber | None:
+        """The link that the inertial frame sits on in every state; None if on none."""
 
     @property
     def groups(self) -> Groups:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 from robolin.arm import Arm
-from robolin.description.figures import with_gravity
+from robolin.description.arm_differences import Described, in_words
+from robolin.description.arm_differences import differences as figure_differences
 from robolin.errors import RobolinError
 from robolin.files.provenance_writer import plain
 from robolin.results.result import Result
-
-# lines of the contract that tell how an arm was loaded, beyond the figures of its description
-LOADED = (
-    *("gravity", "base", "tip", "locked", "mimic"),
-    *("damping", "friction", "armature", "payload", "wrench"),
-)
-# of many differences, so many are told
-TOLD = 3
 
 
 def require_joints(arm: Arm, found: Result, name: str) -> None:
@@ -31,23 +21,14 @@ def require_joints(arm: Arm, found: Result, name: str) -> None:
 
 def differences(arm: Arm, found: Result) -> list[str]:
     """What differs between the arm and the one that a result is about, in words."""
-    here, there = plain(arm.contract), plain(found.contract)
-    told = [
-        f"{key}: {there[key]} there, {here[key]} here"
-        for key in LOADED
-        if key in here and key in there and here[key] != there[key]
-    ]
-    if found.model is None:
-        return told
-    figures = (with_gravity(plain(each)) for each in (arm.figures, found.model))
-    return [*_changed("", *figures), *told]
+    here = Described(plain(arm.contract), plain(arm.figures))
+    return figure_differences(here, Described(plain(found.contract), plain(found.model)))
 
 
 def another_arm(arm: Arm, found: Result, differ: list[str], name: str) -> RobolinError:
     """The complaint about gains that were found for other figures."""
-    more = f"; and {len(differ) - TOLD} more" if len(differ) > TOLD else ""
     return RobolinError(
-        f"the gains are for another arm{_named(arm, found)}: {'; '.join(differ[:TOLD])}{more}",
+        f"the gains are for another arm{_named(arm, found)}: {in_words(differ)}",
         where=name,
         hint="find them anew, or run them as they are with --other-figures",
     )
@@ -57,24 +38,3 @@ def _named(arm: Arm, found: Result) -> str:
     """What the other arm is called, where that is not the same."""
     name = str((found.model or {}).get("arm", {}).get("name", ""))
     return f", '{name}'" if name and name != arm.name else ""
-
-
-def _changed(place: str, here: Any, there: Any) -> Iterator[str]:
-    """Every figure that differs, by where it stands; what the arm is called does not matter."""
-    if isinstance(here, Mapping) and isinstance(there, Mapping):
-        for key in dict.fromkeys([*there, *here]):
-            where = f"{place} {key}".strip()
-            if where != "arm name":
-                yield from _changed(where, here.get(key), there.get(key))
-    elif here != there:
-        yield f"{place}: {_shown(there)} there, {_shown(here)} here"
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    if isinstance(value, list):
-        return f"({', '.join(_shown(each) for each in value)})"
-    if isinstance(value, Mapping):
-        return "something"
-    return f"{value:.12g}" if isinstance(value, float) else str(value)

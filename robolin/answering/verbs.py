@@ -7,7 +7,7 @@ heavy, because `robolin --help` is made from it as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from robolin.answering.asks import (
@@ -27,6 +27,7 @@ from robolin.answering.asks import (
 )
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
+from robolin.results.swept_verbs import asked_verb
 from robolin.wording import did_you_mean
 
 
@@ -343,9 +344,9 @@ def sections() -> dict[str, dict[str, str]]:
 
 
 def answering_verb(name: str) -> Verb | None:
-    """The verb of this name if it gives a result that can be stored."""
-    verb = VERBS.get(name)
-    return verb if verb is not None and verb.answers else None
+    """The verb of this name if it gives a result that can be stored; `sweep VERB` is one too."""
+    verb = VERBS.get(asked_verb(name))
+    return replace(verb, name=name) if verb is not None and verb.answers else None
 
 
 def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:

@@ -49,7 +49,7 @@ class FeedbackCost(Shown):
     predicted: Array
 
 
-def feedback(regulator: Regulator) -> FeedbackControl:
+def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackControl:
     """The regulator as a control law for `simulate`: τ = τ₀ - K x at the joints with a motor."""
     model = regulator.model
     if model.batch:
@@ -67,6 +67,7 @@ def feedback(regulator: Regulator) -> FeedbackControl:
         P=regulator.P,
         integrals=_integral_rates(regulator),
         dt=model.dt,
+        arm=None if other_figures else model.arm,
     )
 
 
@@ -83,7 +84,9 @@ def _integral_rates(regulator: Regulator) -> Array | None:
     return grown / model.dt
 
 
-def feedback_along(regulator: TimeVaryingRegulator, start: float = 0.0) -> FeedbackControl:
+def feedback_along(
+    regulator: TimeVaryingRegulator, start: float = 0.0, other_figures: bool = False
+) -> FeedbackControl:
     """The regulator along a motion as a control law: gains and reference between its rows."""
     model = regulator.model
     if model.basis is not None:
@@ -97,6 +100,7 @@ def feedback_along(regulator: TimeVaryingRegulator, start: float = 0.0) -> Feedb
         actuated=[model.arm.joint_names[i] for i in model.actuated],
         time=start + model.dt * np.arange(len(regulator.K)),
         P=regulator.P,
+        arm=None if other_figures else model.arm,
     )
 
 

@@ -77,11 +77,14 @@ class Regulator(Shown):
         state = numbers("x", x)
         return np.einsum("...i,...ij,...j->...", state, self.P, state)
 
-    def feedback(self) -> FeedbackControl:
-        """The control law for `simulate`: τ = τ₀ - K x at the joints with a motor."""
+    def feedback(self, *, other_figures: bool = False) -> FeedbackControl:
+        """The control law for `simulate`: τ = τ₀ - K x at the joints with a motor.
+
+        `simulate` refuses it for an arm that moves otherwise, unless `other_figures` allows that.
+        """
         from robolin.control.closed_loop import feedback
 
-        return feedback(self)
+        return feedback(self, other_figures)
 
     def sampled_motion(
         self, q: JointValues, qd: JointValues = 0.0, *, samples: int, steps: int = 10

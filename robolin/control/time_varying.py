@@ -57,11 +57,14 @@ class TimeVaryingRegulator(Shown):
     N: Array
     model: StateSpace
 
-    def feedback(self, start: float = 0.0) -> FeedbackControl:
-        """The control law for `simulate`, its first row at the moment `start`."""
+    def feedback(self, start: float = 0.0, *, other_figures: bool = False) -> FeedbackControl:
+        """The control law for `simulate`, its first row at the moment `start`.
+
+        `simulate` refuses it for an arm that moves otherwise, unless `other_figures` allows that.
+        """
         from robolin.control.closed_loop import feedback_along
 
-        return feedback_along(self, start)
+        return feedback_along(self, start, other_figures)
 
     def motion_cost(self, motion: Simulation, start: float = 0.0) -> FeedbackCost:
         """What a simulated motion of the nonlinear arm cost, beside xᵀ P x at its first row."""

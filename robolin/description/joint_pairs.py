@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from robolin.arm import HERE, Limits, Vector3
+from robolin.description.joint_axis import unit, without_direction
 from robolin.description.model import Finding, JointEntry, Kind, LinkEntry
 
 # squared sine of the angle between the axes of a universal joint up to which they are one
@@ -23,9 +24,10 @@ def parallel_axes(joints: Iterable[JointEntry]) -> Iterable[Finding]:
     """Universal joints whose axes are one, about which one freedom too many would turn."""
     for joint in joints:
         if joint.kind == "universal":
-            a, b = joint.axis, joint.axis2
-            aa, bb, ab = _dot(a, a), _dot(b, b), _dot(a, b)
-            if aa * bb - ab * ab <= PARALLEL * aa * bb:
+            if without_direction(joint.axis) or without_direction(joint.axis2):
+                continue
+            a, b = unit(joint.axis), unit(joint.axis2)
+            if 1.0 - _dot(a, b) ** 2 <= PARALLEL:
                 message = f"joint '{joint.name}': axis2 is along axis"
                 hint = "a universal joint turns about two axes across each other"
                 yield Finding("zero-axis", "error", joint.at("axis2"), message, hint)

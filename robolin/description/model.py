@@ -79,7 +79,7 @@ class LinkEntry:
 
 @dataclass(frozen=True, slots=True)
 class JointEntry:
-    """A joint as written; `axis`, and `axis2` of a universal one, may have any length but zero."""
+    """A joint as written; `axis`, and `axis2` of a universal one, may have any length."""
 
     name: str
     kind: Kind

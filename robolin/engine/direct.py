@@ -53,6 +53,7 @@ class DirectChain:
         self.n, self.base = parameters.n, parameters.n + 1
         self.groups = DirectGroups(parameters, number)
         self.far = FAR if parameters.travelling else None
+        self.seat = parameters.seat or None
         self._parents = [0] + [row.parent for row in self._rows]
         leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.follows)
         self._leaders = dict(leading)

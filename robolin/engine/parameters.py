@@ -91,6 +91,7 @@ class Parameters:
     tip:    the frame that kinematic questions are about
     roaming: how far the inertial frame goes per metre that the joint on the base floats, if it does
     closures: the frames that loops hold together
+    seat:   the link that the inertial frame sits on wherever it is, 0 for the place above
     """
 
     links: tuple[LinkRow, ...]
@@ -103,6 +104,7 @@ class Parameters:
     tip: PlaceRow = NOWHERE
     roaming: Matrix3 | None = None
     closures: tuple[ClosureRow, ...] = ()
+    seat: int = 0
 
     @property
     def closure_rows(self) -> int:

@@ -146,6 +146,7 @@ class TableFile:
     digest:    SHA-256 of the file, once all blocks have been read
     whole:     whether a column holds nothing but whole numbers
     moments:   the unit that a column's moments are counted in; None if it has none
+    texts:     the words that columns have in every row; None if they differ or have none
     notes:     what the reader assumed or left aside
     time_unit: what its time counts, 'ns' for example, where the format says so
     units_known: whether angles are in rad unless somebody says otherwise
@@ -159,6 +160,7 @@ class TableFile:
     digest: Callable[[], str]
     whole: Callable[[int], bool]
     moments: Callable[[int], str | None] = lambda _: None
+    texts: Callable[[Sequence[int]], tuple[str, ...] | None] = lambda _: None
     notes: tuple[str, ...] = ()
     time_unit: str | None = None
     units_known: bool = True

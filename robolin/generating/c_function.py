@@ -8,7 +8,7 @@ from typing import Any
 
 from robolin.algebra.scalar import Scalar
 from robolin.engine.recorded_numbers import SINE, Operand, Recorded, Recording, all_behind
-from robolin.engine.recorded_program import RecordedProgram
+from robolin.engine.recorded_program import Guard, RecordedProgram
 from robolin.generating.c_statements import SIN_COS, Statements, literal
 from robolin.generating.own_functions import Precision, root_in, sin_cos_in, tanh_in
 
@@ -124,7 +124,7 @@ def _status(program: RecordedProgram, statements: Statements) -> Iterator[str]:
     name = statements.name
     for guard in reversed(program.guards):
         value, code = name(guard.value), NOT_THERE if guard.result else guard.joint + 1
-        fine = f"(0 < {value}) & ({name(guard.floor)} < {value})"
+        fine = f"(0 < {value}) & ({_floor(guard, statements)} < {value})"
         yield f"status += !({fine}) * ({code} - status);"
     most = literal(statements.precision.largest_angle, statements.precision)
     for angle in _angles(program):
@@ -132,6 +132,13 @@ def _status(program: RecordedProgram, statements: Statements) -> Iterator[str]:
         yield f"status += !((-{most} <= {known}) & ({known} <= {most})) * ({FAR} - status);"
     zero, real = literal(0.0, statements.precision), statements.precision.real
     yield f"clean = {zero} / ({real})(status == 0);"
+
+
+def _floor(guard: Guard, statements: Statements) -> str:
+    """What the guarded number has to be above, in this precision."""
+    precision, floor = statements.precision, statements.name(guard.floor)
+    times = precision.less_rank if guard.result else precision.less_inertia
+    return floor if times == 1.0 else f"{literal(times, precision)} * {floor}"
 
 
 _HEADS: Mapping[str, str] = {

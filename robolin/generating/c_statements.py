@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
+from math import isfinite
+
+import numpy as np
 
 from robolin.engine.recorded_numbers import (
     ADDITION,
@@ -18,17 +21,23 @@ from robolin.engine.recorded_numbers import (
     Operand,
     Recorded,
 )
-from robolin.generating.own_functions import Precision
+from robolin.errors import RobolinError
+from robolin.generating.own_functions import DOUBLE, Precision
 
 _CALLS = {ROOT: "square_root", TANH: "hyperbolic_tangent"}
 SIN_COS = "sine_and_cosine"
 
 
 def literal(number: float, precision: Precision) -> str:
-    """A constant in as few digits as bring it back exactly."""
-    text = repr(float(number))
-    assert text.strip("-") not in ("inf", "nan"), "a program has finite constants"
-    return text + precision.suffix
+    """A constant, rounded once, in as few digits as bring it back exactly."""
+    assert isfinite(number), "a program has finite constants"
+    if precision is DOUBLE:
+        return repr(float(number))
+    with np.errstate(over="ignore"):
+        rounded = np.float32(number)
+    if not isfinite(rounded):
+        raise RobolinError(f"{number:g} is too large for a float", hint="--real double holds it")
+    return f"{rounded!s}f"
 
 
 class Statements:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import pi, prod
-from random import Random
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 
-import numpy as np
-
-from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.engine.run import run_on
-from robolin.evaluation.evaluate import How, evaluate_rows, why_unanswered
 from robolin.evaluation.methods import Method
 from robolin.generating.c_files import CProgram
 from robolin.generating.c_function import CFunction
-from robolin.generating.own_functions import DOUBLE, Precision
+from robolin.generating.drawn_states import answered_states
 from robolin.generating.questions import Chosen
+from robolin.generating.single_precision import loss_in_floats
+from robolin.generating.worked_in_floats import Named
 
-# of the largest entry of a result, in single precision; more where the algorithm itself, run on
-# such numbers, loses more at these states: then so many times what it loses
+# of the largest entry of a result, in single precision; more where such numbers lose more at these
+# states, as where a result nearly vanishes: then so many times what they lose
 LARGEST_ERROR, TIMES_THE_LOSS = 1e-4, 8.0
 
 _START = """\
@@ -78,25 +74,6 @@ int main(void)
 """
 
 
-def drawn_states(
-    arm: Arm, names: Sequence[str], count: int, precision: Precision
-) -> dict[str, Floats]:
-    """Positions anywhere in a turn or half a metre, everything else up to 2; always the same.
-
-    They are numbers that the precision has.
-    """
-    # the one generator whose numbers every version of Python promises to keep
-    random = Random(0)
-    reach = [pi if joint.turns else 0.5 for joint in arm.joints]
-    found: dict[str, Floats] = {}
-    kind = np.float64 if precision is DOUBLE else np.float32
-    for name in names:
-        widths = reach if name == "q" else [2.0] * arm.n
-        rows = [[w * (2.0 * random.random() - 1.0) for w in widths] for _ in range(count)]
-        found[name] = np.array(rows, dtype=kind).astype(float).reshape(count, arm.n)
-    return found
-
-
 def check_text(
     program: CProgram, questions: Sequence[Chosen], method: Method, states: int
 ) -> Iterator[str]:
@@ -117,7 +94,7 @@ def check_text(
 def _check(
     program: CProgram, question: Chosen, function: CFunction, method: Method, states: int
 ) -> Iterator[str]:
-    given, results = _answered(question, method, states, program.precision)
+    given, results = answered_states(question, method, states, program.precision)
     real, exact = program.precision.real, program.precision.real == "double"
     name = f"check_{function.verb.replace('-', '_')}"
     yield f"static void {name}(void)"
@@ -144,41 +121,10 @@ def _check(
     yield "}"
 
 
-def _answered(
-    question: Chosen, method: Method, states: int, precision: Precision
-) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """States that have an answer, and the answers; if too few have, why the first has none."""
-    given = drawn_states(question.arm, question.algorithm.needs, 4 * states, precision)
-    # on arrays: a kernel would have to be compiled first, and gives the same bits
-    how: How = {"method": method, "engine": "python"}
-    results, unanswered = evaluate_rows(question.arm, question.verb, given, **how)
-    fine = np.flatnonzero(np.asarray(unanswered) == 0)[:states]
-    if len(fine) < states:
-        row = int(np.flatnonzero(unanswered)[0])
-        error = why_unanswered(question.arm, question.verb, given, row, **how)
-        if error is not None:
-            raise error
-    given = {name: values[fine] for name, values in given.items()}
-    return given, {name: values[fine] for name, values in results.items()}
-
-
-def _tolerance(
-    question: Chosen, given: Mapping[str, Floats], results: Mapping[str, Floats]
-) -> float:
+def _tolerance(question: Chosen, given: Named, results: Named) -> float:
     """What results may be off by, beside their largest entry, in single precision."""
-    algorithm = question.algorithm
-    rounded = {name: values.astype(np.float32) for name, values in given.items()}
-    ran = run_on(question.parameters, algorithm.run, algorithm.gives, rounded, np.float32)
-    loss = max(largest_error_of(ran.arrays[name], values) for name, values in results.items())
-    return max(LARGEST_ERROR, float(f"{TIMES_THE_LOSS * loss:.1e}"))
-
-
-def largest_error_of(found: Floats, expected: Floats) -> float:
-    """The largest error of a state beside the state's largest entry."""
-    rows = len(expected)
-    errors = np.abs(found - expected).reshape(rows, -1).max(axis=1, initial=0.0)
-    most = np.abs(expected).reshape(rows, -1).max(axis=1, initial=0.0)
-    return float((errors / np.where(most > 0.0, most, 1.0)).max())
+    allowed = TIMES_THE_LOSS * loss_in_floats(question, given, results)
+    return max(LARGEST_ERROR, float(f"{allowed:.1e}"))
 
 
 def _decimal(number: float) -> str:

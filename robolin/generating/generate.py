@@ -19,9 +19,11 @@ from robolin.generating.c_test_file import check_text
 from robolin.generating.generated_folder import file_bytes, write_folder
 from robolin.generating.loop_function import ArmData, loop_function
 from robolin.generating.mex_file import mex_text
-from robolin.generating.own_functions import PRECISIONS, Precision
+from robolin.generating.own_functions import DOUBLE, PRECISIONS, Precision
 from robolin.generating.questions import Chosen, chosen
 from robolin.generating.ros2_files import plugin_description, plugin_source, require_ros2
+from robolin.generating.single_precision import measured_in_floats
+from robolin.generating.worked_in_floats import parameters_in
 from robolin.wording import listed, quoted
 
 Real = Literal["double", "float"]
@@ -107,7 +109,8 @@ def program_files(
     else:
         functions = tuple(_unrolled(question, precision, name) for question in questions)
         tables = ()
-    program = CProgram(arm, name, precision, functions, tables)
+    single = None if precision is DOUBLE else measured_in_floats(questions, method)
+    program = CProgram(arm, name, precision, functions, tables, single)
     texts = {
         f"{name}.c": source_text(program),
         f"{name}.h": header_text(program),
@@ -131,19 +134,20 @@ def _with_loops(
     tables: list[ArmData] = []
     functions = []
     for question in questions:
-        data = next((each for each in tables if each.parameters == question.parameters), None)
+        parameters = parameters_in(precision, question)
+        data = next((each for each in tables if each.parameters == parameters), None)
         if data is None:
             names = (f"{prefix}_{word}_{len(tables)}" for word in ("numbers", "wholes"))
-            data = ArmData(question.parameters, *names)
+            data = ArmData(parameters, *names)
             tables.append(data)
         functions.append(loop_function(question, data, precision, f"{prefix}_"))
     return tuple(functions), tuple(line for each in tables for line in each.text(precision))
 
 
 def _unrolled(question: Chosen, precision: Precision, prefix: str) -> CFunction:
-    algorithm = question.algorithm
+    algorithm, parameters = question.algorithm, parameters_in(precision, question)
     program = record(
-        question.parameters, algorithm.run, algorithm.needs, algorithm.gives, question.arm.source
+        parameters, algorithm.run, algorithm.needs, algorithm.gives, question.arm.source
     )
     return straight_function(question.verb, algorithm.title, program, precision, f"{prefix}_")
 

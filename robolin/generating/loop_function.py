@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -43,8 +43,14 @@ class LoopChain(TracedChain):
 
     asm: CInstructions
 
+    def positive(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        times = self.asm.precision.less_inertia
+        return super().positive(k, value, size if times == 1.0 else lambda: size() * times)
+
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
-        return self._above(Value(str(NOT_THERE)), value, least)
+        times = self.asm.precision.less_rank
+        floor = least if times == 1.0 else least * times
+        return self._above(Value(str(NOT_THERE)), value, floor)
 
 
 def loop_function(question: Chosen, data: ArmData, precision: Precision, called: str) -> CFunction:

@@ -29,17 +29,19 @@ class Precision:
     """A kind of floating-point number.
 
     real:          its name in C
-    suffix:        what follows its constants there
     digits:        the bits of its mantissa
     halvings:      powers of two that bring any of its normal numbers to 1 … 4
     largest_angle: up to which a sine is as exact as can be
+    less_inertia:  how many times as much inertia is rounding as in double
+    less_rank:     how many times as much is singular as in double
     """
 
     real: str
-    suffix: str
     digits: int
     halvings: tuple[int, ...]
     largest_angle: float
+    less_inertia: float = 1.0
+    less_rank: float = 1.0
 
     @property
     def ulp(self) -> float:
@@ -52,8 +54,9 @@ class Precision:
         return 1.5 * 2.0 ** (self.digits - 1)
 
 
-DOUBLE = Precision("double", "", 53, (512, 256, 128, 64, 32, 16, 8, 4, 2), LARGEST_ANGLE)
-FLOAT = Precision("float", "f", 24, (64, 32, 16, 8, 4, 2), 2.0**13)
+DOUBLE = Precision("double", 53, (512, 256, 128, 64, 32, 16, 8, 4, 2), LARGEST_ANGLE)
+# 1e-6 of what an inertia is the difference of is rounding here, and 1e-4 of a pivot a lost rank
+FLOAT = Precision("float", 24, (64, 32, 16, 8, 4, 2), 2.0**13, 1e7, 1e6)
 PRECISIONS = {each.real: each for each in (DOUBLE, FLOAT)}
 
 # π/2 for floats: the first two parts have 9 bits at the most, so that 2¹³ times each is exact

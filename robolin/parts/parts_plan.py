@@ -19,7 +19,7 @@ from robolin.answering.inquiry import Inquiry
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.compressed import uncompressed_name
-from robolin.files.formats import FORMATS, extensions, format_named
+from robolin.files.formats import FORMATS, RECORDINGS, extensions, format_named
 from robolin.files.provenance_writer import plain
 from robolin.files.table_file import digest_of
 from robolin.parts.recordings import NamedRecording
@@ -166,7 +166,9 @@ def _result_name(name: str, form: str | None) -> str:
     plainly = Path(uncompressed_name(name))
     own = "csv" if plainly.name.lower().endswith(TEXT_ENDINGS) else format_named(plainly)
     written = form or (own if own in FORMATS else DEFAULT_FORM)
-    return plainly.with_suffix(f".{written}").as_posix()
+    if own in FORMATS or own in RECORDINGS:
+        plainly = plainly.with_suffix("")
+    return f"{plainly.as_posix()}.{written}"
 
 
 def _numbered(

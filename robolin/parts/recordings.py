@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from robolin.errors import FileError, UsageError
 from robolin.files.compressed import uncompressed_name
+from robolin.files.file_parts import place_and_part
 from robolin.files.formats import RECORDINGS, extensions, format_named, trajectory_formats
 from robolin.files.stores.objects import listed
 from robolin.files.stores.store_path import is_stored
@@ -38,16 +39,29 @@ def names_several(text: str) -> bool:
 def recordings(texts: Sequence[str]) -> tuple[NamedRecording, ...]:
     """All files that are named, each once: as given, those of a pattern or folder by their names.
 
-    They are called by their paths below the folder that is common to all of them.
+    They are called by their paths below the folder that is common to all of them, a part of a
+    bag or dataset as if it were a file in it.
     """
     paths = list(dict.fromkeys(path for text in texts for path in _paths(text)))
     if "-" in paths and len(paths) > 1:
         hint = "name the files, or pipe all rows as one"
         raise UsageError("standard input goes alone", where="--trajectory -", hint=hint)
-    whole = [_whole(path) for path in paths]
+    whole = [_with_part(path) for path in paths]
     root = os.path.commonpath([os.path.dirname(path) for path in whole])
     named = [PurePath(os.path.relpath(path, root)).as_posix() for path in whole]
     return tuple(map(NamedRecording, paths, named))
+
+
+def _with_part(path: str) -> str:
+    """Where a recording lies; 'set/3' for 'set/:3', 'run.mcap/arm' for 'run.mcap:/arm'.
+
+    Stores are folders beside those of this machine.
+    """
+    if is_stored(path):
+        return f"/{path.replace('://', ':/', 1)}"
+    place, part = place_and_part(path)
+    below = [word for word in part.split("/") if word not in ("", ".", "..")]
+    return os.path.join(os.path.abspath(place), *below)
 
 
 def _paths(text: str) -> list[str]:
@@ -91,11 +105,6 @@ def _is_meant(names: Sequence[str], pattern: Sequence[str]) -> bool:
 def _none_found(text: str) -> FileError:
     hint = f"recordings end in {extensions([*trajectory_formats(), *RECORDINGS], ', ')}"
     return FileError("there is no recording of this name", where=f"--trajectory={text}", hint=hint)
-
-
-def _whole(path: str) -> str:
-    """A path from the root on; stores are folders beside those of this machine."""
-    return f"/{path.replace('://', ':/', 1)}" if is_stored(path) else os.path.abspath(path)
 
 
 def _is_recording(path: str) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from robolin.arm import Arm
@@ -100,13 +100,17 @@ def changed(path: str) -> RobolinError:
 
 
 def _stamp(path: str) -> tuple[int, int | str]:
+    """How large it is and when it was written, of a folder all its files and the last of them."""
     if is_stored(path):
         version = objects.found(path)
         return (version.size, version.etag) if version else (-1, -1)
+    place = Path(place_of(path))
+    files = [each for each in place.rglob("*") if each.is_file()] if place.is_dir() else [place]
     # what is not there is told by whoever opens it
-    place = place_of(path)
-    found = os.stat(place) if os.path.exists(place) else None
-    return (found.st_size, found.st_mtime_ns) if found else (-1, -1)
+    found = [each.stat() for each in files if each.exists()]
+    if not found:
+        return -1, -1
+    return sum(each.st_size for each in found), max(each.st_mtime_ns for each in found)
 
 
 def _digest(path: str) -> str:

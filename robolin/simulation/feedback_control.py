@@ -39,6 +39,7 @@ class FeedbackControl(Shown):
         integrals: (i, N) or (rows, i, N), ż = integrals x; None without integral action
         dt: the sample time in s of torques that are held from sample to sample, where z grows by
             dt integrals x; None for torques that always follow
+        arm: the arm that they are for, where any other is to be refused; None for any
 
     Example:
         >>> arm = robolin.load("acrobot")
@@ -59,6 +60,7 @@ class FeedbackControl(Shown):
     P: ArrayLike | None = None
     integrals: ArrayLike | None = None
     dt: float | None = None
+    arm: Arm | None = None
 
 
 @dataclass(frozen=True, eq=False)

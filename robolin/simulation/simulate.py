@@ -28,6 +28,7 @@ from robolin.simulation.feedback_control import FeedbackControl, StateFeedback
 from robolin.simulation.held_torque import HeldTorque, fitting_schedule, steps_between
 from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
 from robolin.simulation.observation import observed
+from robolin.simulation.own_gains import require_own_gains
 from robolin.simulation.schedule import Integrator, Schedule, scheduled
 from robolin.simulation.simulated_motion import Simulation, stacked
 from robolin.simulation.torques import (
@@ -116,7 +117,8 @@ def simulate(
         a `Simulation`
 
     Raises:
-        RobolinError: values that are not sound, a state off its closures, a motion that runs away
+        RobolinError: values that are not sound, a state off its closures, a motion that runs
+            away, or gains that were found for an arm with other figures
         UsageError: settings that do not go together, or an option with a value it cannot have
 
     Example:
@@ -147,6 +149,7 @@ def with_samples_met(task: SimulationTask) -> SimulationTask:
 def run(task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque) -> Simulation:
     """The motion that a task asks for, from these states."""
     _require_one_drive(task, tau)
+    require_own_gains(task.arm, task.control)
     task = with_samples_met(task)
     q, qd, tau = _together(task.arm, q, qd, tau)
     if task.arm.loops:

@@ -6,12 +6,12 @@ where every joint of the arm is found that way and in no other, and a note says 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from robolin.errors import RobolinError, UsageError
 from robolin.quantities import COLUMN_WORDS, column_name
+from robolin.trajectory.listed_columns import TextsOf, listed_columns
 from robolin.wording import did_you_mean, quoted
 
 TIME = "time"
@@ -20,8 +20,6 @@ _NOT_THE_TIME = "time (left aside)"
 TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s")
 
 _WORDS = {word: short for short, word in COLUMN_WORDS.items()}
-# position[0], position.0
-_INDEXED = re.compile(rf"(.*?)({'|'.join(COLUMN_WORDS.values())})(?:\[(\d+)\]|\.(\d+))")
 _PLACES = ("{joint}", "{index}", "{number}")
 
 
@@ -63,17 +61,26 @@ AS_IT_IS = RecordingRules()
 
 @dataclass(frozen=True)
 class NativeColumns:
-    """The columns of a file under the names that are looked for, and what was assumed."""
+    """The columns of a file under the names that are looked for, and what was assumed.
+
+    naming: those that say which joint others are about
+    """
 
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
 
 
 def native_columns(
-    columns: Sequence[str], joints: Sequence[str], rules: RecordingRules, where: str
+    columns: Sequence[str],
+    joints: Sequence[str],
+    rules: RecordingRules,
+    where: str,
+    texts_of: TextsOf = lambda _: None,
 ) -> NativeColumns:
     """Every column of a recording by the name it would have in a native file."""
     renamed: dict[str, str] = {}
+    naming: tuple[str, ...] = ()
     columns, notes = _without_mark(columns, rules)
     told = [text for text in rules.columns if _left_side(text) != TIME]
     _require_each_once([_left_side(text) for text in told])
@@ -81,14 +88,14 @@ def native_columns(
         for text in told:
             _add_told(renamed, text, _told(text, columns, joints, where))
     elif not _any_native(columns, joints):
-        renamed, note = _recognized(columns, joints, where)
+        renamed, naming, note = _recognized(columns, joints, texts_of, where)
         notes += note
     named = _time_told(rules)
     if (time := _time_column(columns, renamed, named, where)) is not None and time != TIME:
         renamed = {**renamed, TIME: _NOT_THE_TIME, time: TIME}
         if named is None:
             notes.append(f"time is taken from the column '{time}'")
-    return NativeColumns(tuple(renamed.get(name, name) for name in columns), tuple(notes))
+    return NativeColumns(tuple(renamed.get(name, name) for name in columns), tuple(notes), naming)
 
 
 def _without_mark(columns: Sequence[str], rules: RecordingRules) -> tuple[Sequence[str], list[str]]:
@@ -195,8 +202,8 @@ def _any_native(columns: Sequence[str], joints: Sequence[str]) -> bool:
 
 
 def _recognized(
-    columns: Sequence[str], joints: Sequence[str], where: str
-) -> tuple[dict[str, str], list[str]]:
+    columns: Sequence[str], joints: Sequence[str], texts_of: TextsOf, where: str
+) -> tuple[dict[str, str], tuple[str, ...], list[str]]:
     """Columns behind a common prefix, numbered in a list, or called as the joints themselves."""
     prefixes = list(dict.fromkeys(_prefixes(columns, joints)))
     if len(prefixes) > 1:
@@ -205,15 +212,14 @@ def _recognized(
         raise RobolinError(message, where=where, hint=hint)
     if prefixes:
         (prefix,) = prefixes
-        return _behind(prefix, columns, joints), [f"columns are taken behind the prefix '{prefix}'"]
-    if numbered := _numbered(columns, joints):
-        _require_no_names(numbered, columns, where)
-        order = ", ".join(joints)
-        return numbered, [f"columns are numbered; joints taken in this order: {order}"]
+        note = f"columns are taken behind the prefix '{prefix}'"
+        return _behind(prefix, columns, joints), (), [note]
+    if lists := listed_columns(columns, joints, texts_of, where):
+        return dict(lists.renamed), lists.naming, [lists.note]
     if joints and all(joint in columns for joint in joints):
         positions = {joint: column_name("q", joint) for joint in joints}
-        return positions, ["columns named after joints are taken as positions"]
-    return {}, []
+        return positions, (), ["columns named after joints are taken as positions"]
+    return {}, (), []
 
 
 def _prefixes(columns: Sequence[str], joints: Sequence[str]) -> Iterator[str]:
@@ -234,38 +240,6 @@ def _behind(prefix: str, columns: Sequence[str], joints: Sequence[str]) -> dict[
         for name in columns
         if name.startswith(prefix) and (rest := name.removeprefix(prefix)) in native
     }
-
-
-def _numbered(columns: Sequence[str], joints: Sequence[str]) -> dict[str, str]:
-    """Quantities in lists such as position[0], each with as many entries as there are joints."""
-    lists: dict[tuple[str, str], dict[int, str]] = {}
-    for name in columns:
-        if match := _INDEXED.fullmatch(name):
-            place = int(match[3] or match[4])
-            lists.setdefault((match[1], match[2]), {})[place] = name
-    renamed: dict[str, str] = {}
-    for (prefix, word), entries in lists.items():
-        same = [each for each in lists if each[1] == word]
-        if sorted(entries) == list(range(len(joints))) and same == [(prefix, word)]:
-            for i, name in entries.items():
-                renamed[name] = column_name(_WORDS[word], joints[i])
-    return renamed if any(name.endswith("/position") for name in renamed.values()) else {}
-
-
-def _require_no_names(numbered: Mapping[str, str], columns: Sequence[str], where: str) -> None:
-    """Refuse lists beside which the file itself names the joints, in whatever order that is."""
-    known = set(columns)
-    for name in numbered:
-        match = _INDEXED.fullmatch(name)
-        beside = name.replace(match[2], "name") if match else name
-        if match and beside in known:
-            pattern = match[1] + match[2] + ("[{index}]" if match[3] else ".{index}")
-            hint = (
-                f"--columns 'JOINT/position={name}' says which joint it is, "
-                f"--columns 'position={pattern}' that they have the arm's order"
-            )
-            message = f"the column '{beside}' names the joint of '{name}', and is not read"
-            raise RobolinError(message, where=where, hint=hint)
 
 
 def _time_column(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -244,17 +245,23 @@ def table_trajectory(
     choice: RowChoice = ALL_ROWS,
 ) -> TrajectoryStream:
     """A table as a trajectory; `file` is what messages call it."""
-    native = native_columns(table.names, joints, rules, file)
+    native = native_columns(table.names, joints, rules, file, partial(_texts_of, table, file))
     require_units(table, rules, file)
     carried = carried_columns(table.names, rules, file)
     wanted = (*needs, *optional)
     derived = () if rules.differentiate is None else derivable(native.names, wanted, rules)
     needs = [name for name in needs if name not in derived]
     optional = [name for name in optional if name not in derived]
-    aside = carried.values()
+    aside = [*carried.values(), *(table.names.index(name) for name in native.naming)]
     matched = match(native.names, joints, needs, optional, aside=aside, where=file)
     told = (native.notes, rules, tuple(joints), carried, derived, choice)
     return TrajectoryStream(table, matched, file, *told)
+
+
+def _texts_of(table: TableFile, file: str, names: Sequence[str]) -> tuple[str, ...] | None:
+    """What columns say in every row; None where that is not the same."""
+    with read_errors(file):
+        return table.texts([table.names.index(name) for name in names])
 
 
 def read_trajectory(

@@ -1,8 +1,7 @@
-"""Bags, MCAP files and datasets give the result of the same motion in a native file."""
+"""Bags and MCAP files give the result of the same motion in a native file."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -199,49 +198,3 @@ def test_a_folder_opens_nothing_beside_it():
     page.write_text(page.read_text().replace("m.mcap", "../other/other.mcap"))
     ran = run("m")
     assert (ran.code, "missing" in ran.err) == (3, True), ran.err
-
-
-def dataset(names: list[str] | None, episodes: int = 1, lists: bool = True) -> str:
-    """A dataset of LeRobot with the motion in every episode."""
-    folder = Path("set")
-    (folder / "meta").mkdir(parents=True)
-    (folder / "data/chunk-000").mkdir(parents=True)
-    features = {"observation.state": {"dtype": "float32", "shape": [2], "names": names}}
-    (folder / "meta/info.json").write_text(json.dumps({"features": features, "fps": 100}))
-    kind = polars.List(polars.Float64) if lists else polars.Array(polars.Float64, 2)
-    for number in range(episodes):
-        frame = {
-            "observation.state": polars.Series(MOTION.q.tolist(), dtype=kind),
-            "timestamp": np.arange(6) * 0.01,
-            "episode_index": [number] * 6,
-        }
-        path = folder / f"data/chunk-000/episode_{number:06}.parquet"
-        polars.DataFrame(frame).write_parquet(path)
-    return "set"
-
-
-@pytest.mark.parametrize("names", [["elbow.pos", "shoulder.pos"], ["shoulder", "elbow"], None])
-@pytest.mark.parametrize("lists", [True, False])
-def test_a_dataset_is_read_by_its_names(names, lists):
-    """Positions of a LeRobot dataset are found by name, or in order where it has no names."""
-    order = (1, 0) if names and "elbow" in names[0] else (0, 1)
-    rows = zip((np.arange(6) * 0.01).tolist(), MOTION.q[:, order].tolist(), strict=True)
-    lines = [",".join(map(repr, [time, *q])) for time, q in rows]
-    Path("n.csv").write_text("time,shoulder/position,elbow/position\n" + "\n".join(lines) + "\n")
-    found = run(dataset(names, lists=lists), "--radians")
-    assert (found.code, found.out) == (0, run("n.csv").out), found.err
-
-
-def test_units_and_episodes_of_a_dataset_are_told():
-    """Nobody knows the unit of a dataset, nor which of its episodes is meant."""
-    ran = run(dataset(["shoulder", "elbow"], 2), "--radians")
-    assert (ran.code, "it has 2 episodes" in ran.err, "set/:0" in ran.err) == (2, True, True)
-    ran = run("set/:1")
-    assert (ran.code, "--degrees or --radians" in ran.err) == (2, True)
-    assert run("set/:1", "--degrees").code == 0
-    assert "no episode '7'" in run("set/:7", "--radians").err
-    ran = robolin(
-        "record", "inverse", "two-link", "--trajectory", "set/:1", "--radians", "-o", "x.npz"
-    )
-    assert ran.code == 0, ran.err
-    assert robolin("check", "x.npz").code == 0

@@ -6,9 +6,11 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import polars
 import pytest
 
 from robolin.errors import RobolinError
+from robolin.files.csv import csv_reader
 from robolin.trajectory.column_rules import RecordingRules, native_columns
 from tests.cli.command import Ran, robolin
 
@@ -78,6 +80,20 @@ def indexed(table: str) -> str:
     return "\n".join([f",{head}", *(f"{i},{row}" for i, row in enumerate(rows))]) + "\n"
 
 
+def beside_names(table: str, pattern: str) -> str:
+    """The same table with columns that name the joints of its lists, the elbow first."""
+    head, *rows = table.splitlines()
+    names = ",".join(pattern.format(index=i) for i in range(2))
+    return "\n".join([f"{head},{names}", *(f"{row},elbow,shoulder" for row in rows)]) + "\n"
+
+
+def elbow_first(pattern: str, time: str = "time") -> str:
+    columns = named(pattern, "position", "velocity")
+    return text([time, *columns], np.c_[TIME, VALUES[:, [1, 0, 3, 2]]])
+
+
+NAMED = beside_names(elbow_first("/js/{word}[{index}]"), "/js/name[{index}]")
+ROSTOPIC = beside_names(elbow_first("field.{word}{index}", "%time"), "field.name{index}")
 RTDE = shape("actual_{word}_{index}", "timestamp", "q", "qd", separator=" ")
 RTDE_FLAGS = told("actual_{word}_{{index}}", ("q", "qd"))
 MATLAB = told("{word}_{{number}}", ("q", "qd"))
@@ -118,6 +134,15 @@ READ = [
     ("lists", "r.csv", shape("{word}[{index}]"), ()),
     ("lists behind a topic", "r.csv", shape("/joint_states/{word}[{index}]", "stamp"), ()),
     ("lists with points", "r.csv", shape("/joint_states/{word}.{index}"), ()),
+    ("lists beside names", "r.csv", NAMED, ()),
+    ("lists beside names in quotes", "r.csv", NAMED.replace("elbow", '"elbow"'), ()),
+    (
+        "lists of more than the arm",
+        "r.csv",
+        NAMED.replace("name[1]\n", "name[1],/js/name[2]\n").replace("er\n", "er,finger\n"),
+        (),
+    ),
+    ("rostopic echo -p beside names", "r.csv", ROSTOPIC, ()),
     ("time called t", "r.csv", shape("{joint}/{word}", "t"), ()),
     ("time called stamp", "r.csv", shape("{joint}/{word}", "stamp"), ()),
     ("time called timestamp", "r.csv", shape("{joint}/{word}", "timestamp"), ()),
@@ -191,15 +216,52 @@ def test_a_recording_gives_the_bytes_of_the_native_file(name, file, content, fla
     assert found.out == expected.out
 
 
-def test_a_compressed_recording_is_the_recording():
-    """A .csv.gz has the result of the file in it; a damaged one is refused as that."""
+def gzipped(data: bytes) -> bytes:
+    return gzip.compress(data)
+
+
+def zstandarded(data: bytes) -> bytes:
+    zstandard = pytest.importorskip("zstandard", reason=".zst needs the package zstandard")
+    return bytes(zstandard.compress(data))
+
+
+PACKED = {".gz": gzipped, ".zst": zstandarded}
+
+
+@pytest.mark.parametrize("ending", PACKED)
+def test_a_compressed_recording_is_the_recording(ending):
+    """It has the result of the file in it, in one piece or several; a damaged one has none."""
+    packed, native = PACKED[ending], run("--trajectory", "native.csv")
+    data = NATIVE.encode()
+    whole, pieces = packed(data), packed(data[:70]) + packed(data[70:])
+    for name, content in {"whole.csv": whole, "PIECES.TSV": pieces}.items():
+        Path(f"{name}{ending}").write_bytes(content)
+        found = run("--trajectory", f"{name}{ending}")
+        assert (found.code, found.out) == (0, native.out), found.err
+    # what is cut off must not pass for a shorter recording, whatever is forgiven of its last row
+    for content in (whole[:-9], whole + b"more", packed(data[:70])[:-1], pieces[:-9]):
+        Path(f"bad.csv{ending}").write_bytes(content)
+        found = run("--trajectory", f"bad.csv{ending}", "--on-bad-row", "nan")
+        assert (found.code, found.out) == (4, ""), found.err
+        assert "could not be unpacked" in found.err
+
+
+def test_names_beside_lists_are_looked_at_in_every_row(monkeypatch):
+    """They are read of Parquet too; of a stream that goes on, nobody knows what is to come."""
+    expected = run("--trajectory", "native.csv").out
+    Path("r.csv").write_text(NAMED)
+    polars.read_csv("r.csv").write_parquet("r.parquet")
+    found = run("--trajectory", "r.parquet")
+    assert (found.code, found.out) == (0, expected)
+    assert "named by '/js/name[0]' …: elbow, shoulder" in found.err
+    changed = polars.read_csv("r.csv").with_row_index("/js/name[2]")
+    changed.with_columns(polars.col("/js/name[2]").cast(str)).write_parquet("r.parquet")
+    assert "not known to be the same" in run("--trajectory", "r.parquet").err
     with gzip.open("r.csv.gz", "wt") as stream:
-        stream.write(NATIVE)
-    found = run("--trajectory", "r.csv.gz")
-    assert (found.code, found.out) == (0, run("--trajectory", "native.csv").out)
-    Path("cut.csv.gz").write_bytes(Path("r.csv.gz").read_bytes()[:-9])
-    found = run("--trajectory", "cut.csv.gz")
-    assert (found.code, "cut off or damaged" in found.err) == (4, True)
+        stream.write(NAMED)
+    assert run("--trajectory", "r.csv.gz").out == expected
+    monkeypatch.setattr(csv_reader, "_LARGE_FILE", 200)
+    assert "not known to be the same" in run("--trajectory", "r.csv.gz").err
 
 
 def test_degrees_are_told():
@@ -260,7 +322,14 @@ REFUSED = [
     (NATIVE.rstrip("\n")[:-9], (), 3, "--on-bad-row nan"),
     (shape("{joint}/{word}", separator="  "), (), 3, "several spaces"),
     (f"sep=,\n{NATIVE}", (), 3, "missing"),
-    (shape("{word}[{index}]", "name[0],name[1],time"), (), 3, "'position=position[{index}]'"),
+    (
+        NAMED.replace("elbow,shoulder", "shoulder,elbow", 1),
+        (),
+        3,
+        "'position=/js/position[{index}]'",
+    ),
+    (NAMED.replace("elbow", "elbov"), (), 3, "name no joint 'elbow'"),
+    (NAMED.replace("shoulder", "elbow"), (), 3, "name no joint 'shoulder'"),
     (NATIVE, ("--carry", "mode"), 3, "there is no column 'mode'"),
     (NATIVE, ("--columns", "wrist/position=x"), 2, "no joint 'wrist'"),
     (NATIVE, ("--columns", "elbow/position=x"), 3, "there is no column 'x'"),

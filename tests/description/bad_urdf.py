@@ -287,6 +287,8 @@ JOINTS = [
         "two origins", joint('<origin/>\n<origin xyz="1 0 0"/>'), "duplicate-element", 6, "<origin>"
     ),
     BadFile("zero axis", joint('<axis xyz="0 0.0 -0"/>'), "zero-axis", 5, "no direction"),
+    BadFile("a short axis", joint('<axis xyz="0 5e-324 4e-324"/>'), "zero-axis", 5, "rounding"),
+    BadFile("a long axis", joint('<axis xyz="1e308 1e308 1e308"/>'), "zero-axis", 5, "longer"),
     BadFile(
         "zero axis of a slider",
         joint('<limit effort="1"/>\n<axis xyz="0 0 0"/>', "prismatic"),

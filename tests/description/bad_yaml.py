@@ -142,6 +142,8 @@ NUMBERS = [
     BadFile("number as vector", arm("[0, 0, -9.81]", "9.81"), "wrong-kind", 3, "gravity"),
     BadFile("word in a vector", arm("-9.81]", "g]"), "number-malformed", 3, "gravity[2] is 'g'"),
     BadFile("zero axis", arm("[0, 1, 0]", "[0, 0, 0]"), "zero-axis", 14, "joint 'elbow'"),
+    BadFile("short axis", arm("[0, 1, 0]", "[0, 1e-320, 0]"), "zero-axis", 14, "shorter than"),
+    BadFile("long axis", arm("[0, 1, 0]", "[0, 1.7e308, 1.7e308]"), "zero-axis", 14, "longer"),
 ]
 
 STRUCTURE = [

@@ -162,13 +162,15 @@ WRONG = [
     ("<equality>", '<equality><weld body1="hand" body2="left"/>', "mjcf-equality"),
     (".02 .9 0 0 0", ".02 .9 .1 0 0", "mjcf-equality"),
     ('joint2="left" ', "", "mjcf-equality"),
+    ('ref="-.4"', 'ref="inf"', "number-not-finite"),
+    ('gravity="1 -2 -9"', 'gravity="0 nan 0"', "number-not-finite"),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "finding"), WRONG, ids=range(len(WRONG)))
 def test_what_an_arm_has_no_place_for_is_refused_by_name(here, old, new, finding):
-    """Balls, welds and joints that follow on curves are errors with the place of the culprit."""
+    """Balls, welds, followers on curves and infinite figures are errors that name the culprit."""
     assert old in ARM
     Path("a.mjcf").write_text(ARM.replace(old, new))
     found = [each for each in read("a.mjcf").findings if each.level == "error"]
@@ -191,6 +193,15 @@ def test_what_is_left_out_is_warned_about(here, old, new, what):
     assert what in found.message
     with pytest.raises(RobolinError):
         robolin.load("a.xml", strict=True)
+
+
+def test_what_acts_from_outside_is_noted(here):
+    """Actuators and contacts are listed, and keep nobody from loading the model strictly."""
+    servos = '<actuator><position joint="wrist" kp="9"/></actuator></mujoco>'
+    Path("a.xml").write_text(ARM.replace("</mujoco>", servos))
+    noted = [each.message for each in read("a.xml").findings if each.level == "note"]
+    assert [each.split(":")[0] for each in noted] == ["actuators (1)", "contacts"]
+    assert robolin.load("a.xml", strict=True).n == robolin.load("a.xml").n
 
 
 REFUSED = [

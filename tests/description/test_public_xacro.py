@@ -1,4 +1,7 @@
-"""Xacro files of public arms, from the package rtb-data, are the URDFs published beside them."""
+"""Xacro files of public arms, from the package rtb-data, are the URDFs published of them.
+
+Those of the KUKA arms are in the same package, that of the xArm 6 is in pybullet.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,19 @@ import robolin
 from robolin.arm import Arm
 
 pytest.importorskip("xacro", reason="xacro files need the package xacro")
-_SPEC = find_spec("rtbdata")
-PLACES = (_SPEC.submodule_search_locations if _SPEC else None) or [""]
-XACRO = Path(next(iter(PLACES))) / "xacro"
+
+
+def folder_of(package: str) -> Path:
+    """Where a package keeps its files; a folder that is not there, where it is not installed."""
+    spec = find_spec(package)
+    places = (spec.submodule_search_locations if spec else None) or [f"/no/{package}"]
+    return Path(next(iter(places)))
+
+
+RTB = folder_of("rtbdata")
+XACRO = RTB / "xacro"
 KUKA = XACRO / "kuka_description"
+XARM = folder_of("pybullet_data") / "xarm"
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,6 +36,8 @@ pytestmark = [
 
 # the folder, and the name of both files in it
 PAIRS = [("lbr_iiwa", "lbr_iiwa_14_r820"), ("kr16", "kr16_2"), ("kr120", "kr120r2500pro")]
+# published without masses: torques say nothing about them
+WEIGHTLESS = ("kuka_lbr_iiwa_14_r820",)
 
 
 def limits(arm: Arm) -> np.ndarray:
@@ -38,6 +52,17 @@ def poses(arm: Arm, frame: str, q: np.ndarray) -> np.ndarray:
     return np.concatenate([found.position.reshape(-1), found.rotation.reshape(-1)])
 
 
+def require_same(ours: Arm, published: Arm, tip: str) -> None:
+    assert ours.joint_names == published.joint_names
+    # the published numbers have 12 digits
+    assert np.allclose(limits(ours), limits(published), rtol=1e-11)
+    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, ours.n))
+    torques = [robolin.inverse(arm, q, qd, qdd, engine="python") for arm in (ours, published)]
+    assert torques[0].any() == (ours.name not in WEIGHTLESS)
+    assert np.allclose(*torques, rtol=1e-10, atol=1e-10)
+    assert np.allclose(poses(ours, tip, q), poses(published, tip, q), atol=1e-10)
+
+
 @pytest.mark.parametrize(("folder", "name"), PAIRS, ids=[pair[1] for pair in PAIRS])
 def test_a_xacro_is_the_urdf_published_with_it(folder, name):
     """Joints, limits, poses and torques of the expansion are those of the published URDF."""
@@ -45,14 +70,14 @@ def test_a_xacro_is_the_urdf_published_with_it(folder, name):
     packages = {"kuka_resources": str(KUKA / "kuka_resources")}
     packages[f"kuka_{folder}_support"] = str(place)
     ours = robolin.load(place / "urdf" / f"{name}.xacro", packages=packages)
-    published = robolin.load(place / "urdf" / f"{name}.urdf")
-    assert ours.joint_names == published.joint_names
-    # the published numbers have 12 digits
-    assert np.allclose(limits(ours), limits(published), rtol=1e-11)
-    q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, ours.n))
-    torques = [robolin.inverse(arm, q, qd, qdd, engine="python") for arm in (ours, published)]
-    assert np.allclose(*torques, rtol=1e-10, atol=1e-10)
-    assert np.allclose(poses(ours, "tool0", q), poses(published, "tool0", q), atol=1e-10)
+    require_same(ours, robolin.load(place / "urdf" / f"{name}.urdf"), "tool0")
+
+
+@pytest.mark.skipif(not XARM.is_dir(), reason="needs the URDF of the xArm 6 in pybullet")
+def test_an_xarm_6_is_the_one_that_another_package_publishes():
+    """Its expansion is the URDF that pybullet has, which somebody else expanded."""
+    file = RTB / "armer_xarm/data/xacro/robots/xarm6/xarm6.xacro"
+    require_same(robolin.load(file), robolin.load(XARM / "xarm6_robot.urdf"), "link6")
 
 
 def test_a_panda_moves_as_the_bundled_one():

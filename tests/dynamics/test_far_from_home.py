@@ -26,7 +26,10 @@ VERBS = (
     *("linearize-forward", "linearize-forward-conventional", "mass-matrix-derivative"),
     *("coriolis-matrix", "diagonalize", "regressor", "link-accelerations"),
 )
-PLACED = ("jacobian", "frame-motion", "frame-derivatives", "operational-space", "energy", "power")
+PLACED = (
+    *("jacobian", "frame-motion", "frame-derivatives", "operational-space", "energy", "power"),
+    "momentum",
+)
 # of the 15.95 of a double: sums of some hundred products, and cond(M) below 1e3
 DIGITS = 11.5
 

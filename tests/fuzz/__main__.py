@@ -37,16 +37,23 @@ def main() -> int:
         while done < asked.mutants and time.monotonic() < end:
             kind = kinds[(done // AT_ONCE) % len(kinds)]
             found = apart(kind, Path(place), asked.seed + done, min(AT_ONCE, asked.mutants - done))
-            total.codes += found.codes
-            total.repeated += found.repeated
-            total.failures = {**found.failures, **total.failures}
+            _noted(found, total, asked.keep)
             done += AT_ONCE
             sys.stderr.write(f"\r{done} of {asked.mutants}, {len(total.failures)} failures")
     say(total)
-    if asked.keep:
-        for failure in total.failures.values():
-            kept(failure)
     return 1 if total.failures else 0
+
+
+def _noted(found: Tally, total: Tally, keep: bool) -> None:
+    """What was found is added, and a failure of a new sort told at once, for a run takes hours."""
+    for sort, failure in found.failures.items():
+        if sort not in total.failures:
+            total.failures[sort] = failure
+            sys.stderr.write(f"\nFAILED {failure.kind}: {failure.what}\n")
+            if keep:
+                kept(failure)
+    total.codes += found.codes
+    total.repeated += found.repeated
 
 
 def _kills(count: int, seed: int) -> int:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ MJCF = b"""<mujoco model="odd">
 """
 
 
-_HUGE = re.compile(r"[eE][+]?[1-9]\d\d|\d{100}")
+_NEGATIVE = re.compile(r"""<mass[^>]*["']\s*-""")
 
 
 def models(ext: str) -> Callable[[Path], list[bytes]]:
@@ -117,7 +118,7 @@ def _same(matrix: np.ndarray, other: np.ndarray | None) -> None:
 def _pinocchio(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
     """The mass matrix of the file as Pinocchio reads it; None where it reads no such joints."""
     text = Path(path).read_text(errors="replace")
-    if find_spec("pinocchio") is None or not _within_pinocchio(arm, text):
+    if find_spec("pinocchio") is None:
         return None
     import pinocchio as pin
 
@@ -131,15 +132,33 @@ def _pinocchio(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:
     place = [names.index(name) for name in arm.joint_names]
     own = np.zeros(len(q))
     own[place] = q
-    matrix = pin.crba(model, model.createData(), own)
-    full = np.triu(matrix) + np.triu(matrix, 1).T
+    # it adds bodies by dividing by the sum of their masses, or by 2e-16 where that is negative
+    full = (_body_by_body if _NEGATIVE.search(text) else _of_composites)(model, arm, own)
     armature = np.diag([link.joint.armature for link in arm.links])
     return full[np.ix_(place, place)] + armature
 
 
-def _within_pinocchio(arm: Arm, text: str) -> bool:
-    """It squares axes, which overflow, and divides by sums of masses, whatever their sign."""
-    return not _HUGE.search(text) and all(link.inertia.mass >= 0.0 for link in arm.links)
+def _of_composites(model: Any, _: Arm, q: np.ndarray) -> np.ndarray:
+    import pinocchio as pin
+
+    matrix = pin.crba(model, model.createData(), q)
+    return np.triu(matrix) + np.triu(matrix, 1).T
+
+
+def _body_by_body(model: Any, arm: Arm, q: np.ndarray) -> np.ndarray:
+    """Σ JᵀIJ: Pinocchio says how each body moves, and no body is added to another."""
+    import pinocchio as pin
+
+    data, total = model.createData(), np.zeros((len(q), len(q)))
+    pin.computeJointJacobians(model, data, q)
+    for link in arm.links:
+        joint = model.getJointId(link.joint.name)
+        J = pin.getJointJacobian(model, data, joint, pin.LOCAL)
+        xx, xy, xz, yy, yz, zz = link.inertia.rotary
+        rotary = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        body = pin.Inertia(link.inertia.mass, np.array(link.inertia.com), rotary)
+        total += J.T @ body.matrix() @ J
+    return total
 
 
 def _mujoco(path: str, arm: Arm, q: np.ndarray) -> np.ndarray | None:

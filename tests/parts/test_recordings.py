@@ -44,6 +44,18 @@ def test_a_bag_is_one_recording(folder: Path) -> None:
     assert names_several(str(folder / "run_2"))
 
 
+def test_parts_are_called_as_files_in_their_recording(folder: Path) -> None:
+    """Topics and episodes have names without colons, and none that leads elsewhere."""
+    for name in ("run_1", "run_2"):
+        (folder / name / "metadata.yaml").write_text("rosbag2_bagfile_information: {}")
+    found = recordings([f"{folder}/run_1/:/left/arm", f"{folder}/run_2/:../arm", f"{folder}/c.npz"])
+    assert [each.name for each in found] == ["run_1/left/arm", "run_2/arm", "c.npz"]
+    assert [each.name for each in recordings([f"{folder}/run_1/:0", f"{folder}/run_1/:1"])] == [
+        "0",
+        "1",
+    ]
+
+
 def test_nothing_found_is_told(folder: Path) -> None:
     """A pattern without a file is an error that repeats it."""
     with pytest.raises(FileError, match="nothing"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -128,6 +130,32 @@ def test_wrong_controllers_are_told(law: object, message: str) -> None:
     with pytest.raises(robolin.RobolinError) as caught:
         robolin.simulate(ARM, 0.0, duration=0.1, control=law)
     assert message in str(caught.value)
+
+
+OTHERS = [
+    (robolin.load("two-link", payload=("lower", 0.1)), "payload: none there, 0.1 kg on link"),
+    (robolin.load("acrobot"), "another arm, 'two-link': arm gravity"),
+    (robolin.load("cart-pole"), "another arm, 'two-link': "),
+    # an arm that was changed after it was loaded says nothing of that in its contract
+    (replace(ARM, gravity=(0.0, 0.0, 0.0)), "another arm: other gravity"),
+]
+
+
+@pytest.mark.parametrize("other, told", OTHERS, ids=[row[1] for row in OTHERS])
+def test_gains_of_another_arm_are_refused(other: robolin.Arm, told: str) -> None:
+    """A regulator drives its own arm, and one that was loaded again; another only on request."""
+    model = robolin.state_space(ARM, 0.0)
+    sampled = robolin.state_space(ARM, np.zeros((3, 2)))
+    for regulator in (robolin.lqr(model), robolin.tvlqr(sampled, dt=0.01)):
+        law = regulator.feedback()
+        with pytest.raises(robolin.RobolinError) as caught:
+            robolin.simulate(other, 0.0, duration=0.01, control=law)
+        assert told in str(caught.value)
+        assert "other_figures=True" in caught.value.hint
+        robolin.simulate(robolin.load("two-link"), 0.0, duration=0.002, control=law)
+        if other.joint_names == ARM.joint_names:
+            law = regulator.feedback(other_figures=True)
+            robolin.simulate(other, 0.0, duration=0.002, control=law)
 
 
 def test_regulators_that_cannot_be_simulated_are_told() -> None:

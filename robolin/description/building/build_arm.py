@@ -32,7 +32,7 @@ from robolin.description.building.freedoms import (
     taken_apart,
 )
 from robolin.description.building.loop_frames import loop_problems, loops_of
-from robolin.description.building.merge import NOTHING, merged, placed, standing, unit
+from robolin.description.building.merge import NOTHING, merged, placed, standing
 from robolin.description.building.option_checks import value_problems
 from robolin.description.building.options import ModelOptions
 from robolin.description.building.selection import (
@@ -43,6 +43,7 @@ from robolin.description.building.selection import (
     selection_problems,
 )
 from robolin.description.figures import figures_of
+from robolin.description.joint_axis import unit
 from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry
 from robolin.description.tree import Tree, tree_of
 from robolin.errors import RobolinError, raise_all

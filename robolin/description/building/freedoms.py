@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import hypot
 
 from robolin.arm import HERE, PARTS, GroupKind, Joint, JointKind, Pose, Vector3
-from robolin.description.building.merge import unit
+from robolin.description.joint_axis import unit
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 from robolin.errors import RobolinError, UsageError
 from robolin.wording import did_you_mean

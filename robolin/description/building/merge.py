@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import cos, hypot, sin
+from math import cos, sin
 
 from robolin.arm import Inertia, Matrix3, Pose, Rotary, Vector3
+from robolin.description.joint_axis import unit
 from robolin.description.model import JointEntry
 from robolin.geometry.rotations import apply, compose, turned_rotary
 
 NOTHING = Inertia()
-
-
-def unit(axis: Vector3) -> Vector3:
-    """The axis at length one; one that already is stays as it is, bit for bit."""
-    x, y, z = axis
-    length = hypot(x, y, z)
-    return axis if length == 1.0 else (x / length, y / length, z / length)
 
 
 def turn_about(axis: Vector3, angle: float) -> Matrix3:

@@ -16,6 +16,7 @@ from robolin.description.finding_limits import limited
 from robolin.description.mjcf import compile_apart
 from robolin.description.mjcf.mjcf_equalities import closures, followers
 from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
+from robolin.description.mjcf.mjcf_numbers import not_finite
 from robolin.description.model import (
     Description,
     Finding,
@@ -62,6 +63,8 @@ def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
     if any(finding.level == "error" for finding in files.findings):
         return Reading(None, files.findings)
     model = _compiled(found)
+    if wrong_numbers := list(not_finite(model, files)):
+        return Reading(None, limited([*files.findings, *wrong_numbers]))
     findings = [*files.findings, *_findings(model, files)]
     description, more = _description(model, files, findings)
     findings += more
@@ -114,6 +117,9 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
     """What acts on the model and an arm has no place for."""
     for what in model["left_out"]:
         yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), f"{what}: left out")
+    for what in model["from_outside"]:
+        message = f"{what}: no part of an arm, whose torques and forces are given from outside"
+        yield Finding("mjcf-from-outside", "note", files.at("mujoco", ""), message)
     for joint in model["joint"]:
         if joint["type"] == _BALL:
             place, message = files.at("joint", joint["name"]), f"joint '{joint['name']}' is a ball"

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from robolin.arm import IDENTITY, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
+from robolin.description.joint_axis import without_direction
 from robolin.description.model import Description, Finding, JointEntry, LinkEntry, Place, Reading
 from robolin.description.structure import check_structure
 from robolin.errors import RobolinError
@@ -141,8 +142,8 @@ def _unusable_numbers(
         if not _all_finite(*numbers, joint.damping, joint.friction):
             message = f"joint '{joint.name}' holds a number that is not finite"
             findings.append(Finding("number-not-finite", "error", place, message))
-        if joint.axis == ORIGIN:
-            message = f"joint '{joint.name}' has an axis without direction"
+        if why := without_direction(joint.axis):
+            message = f"joint '{joint.name}': the axis {why}"
             findings.append(Finding("zero-axis", "error", place, message))
     return findings
 

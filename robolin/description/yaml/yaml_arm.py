@@ -26,6 +26,7 @@ from typing import cast
 
 from robolin.arm import Inertia, Vector3
 from robolin.description.finding_limits import limited
+from robolin.description.joint_axis import without_direction
 from robolin.description.joint_pairs import parallel_axes, taken_in_two
 from robolin.description.model import (
     Description,
@@ -146,8 +147,8 @@ def _axis(fields: Fields, kind: str, key: str = "axis") -> Vector3:
     if kind:
         fields.need(key, hint=f"the direction it turns about or slides along: {key}: [0, 0, 1]")
     axis = fields.vector(key, default=axis)
-    if not any(axis):
-        message = f"{fields.what}: {key} is zero and has no direction"
+    if why := without_direction(axis):
+        message = f"{fields.what}: {key} {why}"
         fields.error("zero-axis", fields.place(key), message, f"for example {key}: [0, 0, 1]")
     return axis
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from robolin.algebra.chain import Chain, Slots
+from robolin.algebra.chain import Chain, LinkNumber, Slots
 from robolin.algebra.comparison import if_less
 from robolin.algebra.inertias import rigid_inertia
 from robolin.algebra.parts import counted_as
@@ -24,7 +24,7 @@ from robolin.algebra.vectors import (
 class Links(NamedTuple):
     """Rotation R (9), position p (3), hinge map H* (6) and inertia M (10) of every link.
 
-    away: how far the inertial frame has gone along with links that slid, None if with none ever
+    away: how far the inertial frame has gone along with links, None if with none ever
     """
 
     R: Slots
@@ -54,8 +54,8 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
     for k in chain.tip_to_base():
         turn[k] = sin_cos(q[k])
 
-    # where an arm has slid far away, it is the base that is far away from the inertial frame
-    away = None if chain.far is None else slid_away(chain, turn, chain.far)
+    # where the inertial frame goes along with links, it is the base that is away from it
+    away = gone_along(chain, turn)
     if away is not None:
         p[chain.base] = sub(ZERO3, away)
 
@@ -83,12 +83,33 @@ def place_links(chain: Chain, weighed: bool = True) -> Links:
     return Links(R, p, H, M, away)
 
 
-def slid_away(chain: Chain, turn: Slots, far: float) -> Vector:
-    """How far the inertial frame goes: Σ h q over the links that travel, where |q| > far.
+def gone_along(chain: Chain, turn: Slots) -> Vector | None:
+    """How far the inertial frame goes, None where it never does.
 
     Rounding grows with the square of the distance between links and that frame.  Every choice of it
     gives the same results, so it goes where they are; `turn` is the sine and cosine of every q.
     """
+    if chain.seat is not None:
+        return seat_position(chain, turn, chain.seat)
+    return None if chain.far is None else slid_away(chain, turn, chain.far)
+
+
+def seat_position(chain: Chain, turn: Slots, seat: LinkNumber) -> Vector:
+    """Where a link is: p(k) of all links inboard of it, as they are placed below."""
+    q, R, p = chain.given("q"), chain.slots(9), chain.slots(3)
+    R[chain.base], p[chain.base] = IDENTITY, ZERO3
+    for k in chain.base_to_tip():
+        up = chain.inboard(k)
+        E, t = chain.placement(k)
+        still = rotate_rotation(R[up], E)
+        hinge = add(p[up], rotate(R[up], t))
+        R[k] = where(chain.turns(k), _turned(still, turn[k]), still)
+        p[k] = where(chain.groups.rests(k), hinge, add(hinge, scale(still[2::3], q[k])))
+    return p[seat]
+
+
+def slid_away(chain: Chain, turn: Slots, far: float) -> Vector:
+    """Σ h q over the links that travel, where |q| > far."""
     q, R, away = chain.given("q"), chain.slots(9), chain.cell(ZERO3)
     R[chain.base] = IDENTITY
     for k in chain.base_to_tip():

@@ -9,7 +9,7 @@ from robolin.algebra.inertias import rigid_times
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO6, add, cross, force_cross, scale, sub
 from robolin.dynamics.links.link_motion import coasting
-from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.link_poses import Links, frame_origin, place_links
 
 
 class Whole(NamedTuple):
@@ -36,7 +36,7 @@ def momentum(chain: Chain) -> None:
     whole = _whole(chain, links)
     shrink = 1.0 / whole.mass
     chain.out("mass", (), whole.mass)
-    _out(chain, "com", add(whole.c, chain.origin))
+    _out(chain, "com", add(whole.c, frame_origin(chain, links)))
     _out(chain, "com_velocity", scale(whole.h[3:], shrink))
     _out(chain, "com_jacobian_rate_qd", scale(whole.rate[3:], shrink))
     _out(chain, "momentum", whole.h)

@@ -43,6 +43,7 @@ class Variant:
     roams: bool = False
     travels: bool = False
     rigid_closures: tuple[bool, ...] = ()
+    seat: int = 0
 
     @property
     def closure_rows(self) -> int:
@@ -60,6 +61,7 @@ def variant_of(parameters: Parameters) -> Variant:
         roams=parameters.roaming is not None,
         travels=parameters.travelling,
         rigid_closures=tuple(closure.rigid for closure in parameters.closures),
+        seat=parameters.seat,
     )
 
 

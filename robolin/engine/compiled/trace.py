@@ -47,6 +47,7 @@ class TracedChain:
         self.arm = TracedArm(asm, variant)
         self.base, self.groups = self.arm.base, TracedGroups(self.arm)
         self.far = FAR if variant.travels else None
+        self.seat = Value(str(variant.seat)) if variant.seat else None
         self._side = asm.whole_at_entry("add", asm.m, 1)
         self._area = asm.whole_at_entry("mul", self._side, self._side)
         self.scratch_vectors = 0  # per link

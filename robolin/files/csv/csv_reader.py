@@ -11,7 +11,7 @@ from typing import TypeVar
 from robolin.background import from_item, prefetch
 from robolin.errors import RobolinError
 from robolin.files.csv.chosen_lines import cells_decide, chosen_lines
-from robolin.files.csv.csv_by_polars import numbers_by_polars
+from robolin.files.csv.csv_looks import all_whole, same_texts, unit_of_all
 from robolin.files.csv.csv_records import (
     EXACT,
     CsvTable,
@@ -21,8 +21,8 @@ from robolin.files.csv.csv_records import (
     table,
     whole_number,
 )
-from robolin.files.csv.csv_whole import all_whole, unit_of_all
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
+from robolin.files.csv.polars_numbers import polars_numbers
 from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import (
     WHOLE,
@@ -63,7 +63,7 @@ def csv_table(source: TableSource) -> TableFile:
         size = source.size()
         most_rows = _unknown if is_stored(source.path) else partial(rows_at_most, source.path)
     digest = reader.digest if known is None else lambda: known.digest
-    looks = (text.whole, text.moments)
+    looks = (text.whole, text.moments, text.texts)
     return TableFile(text.names, text.blocks, size, most_rows, digest, *looks, chooses=True)
 
 
@@ -118,6 +118,12 @@ class CsvText:
             # whatever is to come, so that it does not matter what has come already
             return "ns" if unit_of_all([self._start], column, self._file) else None
         return self._looked_through(lambda blocks: unit_of_all(blocks, column, self._file))
+
+    def texts(self, columns: Sequence[int]) -> tuple[str, ...] | None:
+        """What these columns say in every row; None where rows differ or cannot be looked at."""
+        if not (self._source.regular or self._start.last):
+            return None
+        return self._looked_through(lambda blocks: same_texts(blocks, columns, self._file))
 
     def _first_is_large(self, column: int) -> bool:
         """Whether the first row has a whole number there that float64 does not hold."""
@@ -201,7 +207,7 @@ class CsvText:
 
     def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
         large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)
-        found = numbers_by_polars(lines.data, len(self.names), request) if large else None
+        found = polars_numbers(lines.data, len(self.names), request) if large else None
         if found is not None:
             return TableBlock(
                 found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]

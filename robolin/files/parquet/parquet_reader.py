@@ -96,6 +96,7 @@ def parquet_table(source: TableSource) -> TableFile:
         chooses=True,
         whole=lambda i: schema[names[i]].is_integer(),
         moments=lambda i: _unit(schema[names[i]]),
+        texts=lambda places: _texts(lazy, [names[i] for i in places], source),
     )
 
 
@@ -108,6 +109,22 @@ def _scanned(path: str) -> LazyFrame:
         # credentials of the same variables as everywhere, without other packages
         how |= {"storage_options": polars_options(path), "credential_provider": None}
     return polars.scan_parquet(path, **how)
+
+
+def _texts(lazy: LazyFrame, names: Sequence[str], source: TableSource) -> tuple[str, ...] | None:
+    """The words that columns have in every row; None if they differ, or are none."""
+    import polars
+
+    schema = lazy.collect_schema()
+    if any(schema[name] not in (polars.String, polars.Categorical) for name in names):
+        return None
+    try:
+        found = lazy.select(polars.col(names).cast(polars.String)).unique().head(2).collect()
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+        raise _unread(source.path, source.file, error) from error
+    if len(found) != 1 or None in found.row(0):
+        return None
+    return tuple(map(str, found.row(0)))
 
 
 def _unit(kind: DataType) -> str | None:

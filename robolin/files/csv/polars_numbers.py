@@ -1,4 +1,4 @@
-"""Lines of a text as numbers by polars, where nothing is unusual about them."""
+"""The numbers of a CSV text by polars, where nothing about it is unusual."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from robolin.files.polars_room import polars_has_room
 from robolin.files.table_file import ReadRequest
 
 
-def numbers_by_polars(
+def polars_numbers(
     data: bytes, width: int, request: ReadRequest
 ) -> tuple[Floats, dict[int, Integers]] | None:
-    """The same numbers by polars, or None if anything is unusual enough to be looked at closely."""
+    """The numbers asked for, or None if anything is unusual enough to be looked at closely."""
     if not polars_has_room():
         return None
     import polars

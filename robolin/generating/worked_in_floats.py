@@ -1,0 +1,86 @@
+"""What a program in single precision gives, worked out here for many states at once.
+
+An inertia reckoned from far away is lost in mass times distance squared, and seven digits are few
+for that.  So programs in floats have their inertial frame on the arm's lightest end, wherever that
+is: a light wrist keeps its digits, and what is nearer to the base is heavy enough to bear it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from robolin.algebra.axes import sizes
+from robolin.algebra.scalar import Scalar
+from robolin.arrays import Floats
+from robolin.engine.direct import DirectChain
+from robolin.engine.parameters import Parameters
+from robolin.engine.run import gathered
+from robolin.generating.own_functions import DOUBLE, FLOAT, Precision, sin_cos_in, tanh_in
+from robolin.generating.questions import Chosen
+
+Named = Mapping[str, Floats]
+
+
+def parameters_in(precision: Precision, question: Chosen) -> Parameters:
+    """The arm's numbers as a program of this precision wants them."""
+    parameters = question.parameters
+    return parameters if precision is DOUBLE else on_lightest_end(parameters)
+
+
+def on_lightest_end(parameters: Parameters) -> Parameters:
+    """The same arm with its inertial frame on the end of least mass."""
+    carrying = {row.parent for row in parameters.links}
+    ends = [k for k in range(1, parameters.n + 1) if k not in carrying]
+    return replace(parameters, seat=min(ends, key=lambda k: parameters.links[k - 1].mass))
+
+
+class Singles(np.ndarray):
+    """Single-precision numbers, one per state or for all, with a program's own functions."""
+
+    @classmethod
+    def of(cls, values: Any) -> Singles:
+        made: Singles = np.asarray(values, dtype=np.float32).view(cls)
+        return made
+
+    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> Singles:
+        return Singles.of(np.where(a < b, yes, no))
+
+    def sin_cos(self) -> tuple[Any, Any]:
+        return sin_cos_in(FLOAT)(self)
+
+    def tanh(self) -> Any:
+        return tanh_in(FLOAT, self)
+
+
+class FloatChain(DirectChain):
+    """Links of one arm in many states, with floats' idea of what is rounding."""
+
+    def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
+        return super().positive(k, value, lambda: size() * FLOAT.less_inertia)
+
+    def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
+        return super().regular(name, value, least * FLOAT.less_rank)
+
+
+def worked_in_floats(question: Chosen, given: Named) -> dict[str, Floats]:
+    """What a program in floats gives for states (B, n), but for how its constants are rounded."""
+    parameters, algorithm = on_lightest_end(question.parameters), question.algorithm
+    columns: dict[str, Any] = {
+        name: list(Singles.of(np.ascontiguousarray(values.T))) for name, values in given.items()
+    }
+    chain = FloatChain(parameters, columns, Singles.of, algorithm.gives)
+    with np.errstate(all="ignore"):
+        algorithm.run(chain)
+    count, n = len(next(iter(given.values()))), len(parameters.order)
+    shapes = {
+        name: sizes(shape, n, parameters.n, parameters.closure_rows)
+        for name, shape in algorithm.gives.items()
+    }
+    return {
+        name: gathered(chain.results.get(name, {}), (count,), shape)
+        for name, shape in shapes.items()
+    }

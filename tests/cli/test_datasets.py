@@ -1,0 +1,242 @@
+"""Episodes of LeRobot datasets give the result of the same motion in a native file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from tests.cli.command import Ran, robolin
+
+# LeRobot writes numbers of 32 bits
+Q = np.random.default_rng(0).uniform(-1, 1, (9, 2)).astype(np.float32)
+# rows of the episodes
+EPISODES = (range(4), range(4, 9))
+JOINTS = ["shoulder", "elbow"]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(file: str, *flags: str) -> Ran:
+    return robolin("inverse", "two-link", "--format", "csv", "--trajectory", file, *flags)
+
+
+def native(episode: int, values: np.ndarray = Q, words: Sequence[str] = ("position",)) -> str:
+    """The result of an episode that is written as CSV."""
+    columns = ["time", *(f"{joint}/{word}" for word in words for joint in JOINTS)]
+    rows = EPISODES[episode]
+    lines = [
+        ",".join(map(repr, [float(np.float32(0.01 * i)), *values[row].astype(float).tolist()]))
+        for i, row in enumerate(rows)
+    ]
+    Path("n.csv").write_text("\n".join([",".join(columns), *lines]) + "\n")
+    ran = run("n.csv")
+    assert ran.code == 0, ran.err
+    return ran.out
+
+
+def frames(values: dict[str, np.ndarray], lists: bool = False) -> polars.DataFrame:
+    """The rows of all episodes, with the columns that LeRobot adds."""
+    made: dict[str, object] = {
+        name: polars.Series(
+            some.tolist(),
+            dtype=polars.List(polars.Float32) if lists else polars.Array(polars.Float32, 2),
+        )
+        if some.ndim == 2
+        else some
+        for name, some in values.items()
+    }
+    image = {"bytes": b"\x89PNG", "path": "frame-000000.png"}
+    return polars.DataFrame(
+        {
+            **made,
+            "observation.images.top": [image] * len(Q),
+            "next.done": [False] * len(Q),
+            "timestamp": polars.Series(
+                [0.01 * i for rows in EPISODES for i in range(len(rows))], dtype=polars.Float32
+            ),
+            "frame_index": [i for rows in EPISODES for i in range(len(rows))],
+            "episode_index": [k for k, rows in enumerate(EPISODES) for _ in rows],
+            "index": list(range(len(Q))),
+            "task_index": [0] * len(Q),
+        }
+    )
+
+
+def info(names: object, version: str, features: Sequence[str] = ("observation.state",)) -> None:
+    """meta/info.json as LeRobot writes it."""
+    Path("set/meta").mkdir(parents=True)
+    about = {"dtype": "float32", "shape": [2], "names": names}
+    page = {
+        "codebase_version": version,
+        "fps": 100,
+        "total_episodes": len(EPISODES),
+        "features": dict.fromkeys(features, about),
+    }
+    Path("set/meta/info.json").write_text(json.dumps(page))
+
+
+def version_3(names: object = JOINTS, files: Sequence[Sequence[int]] = ((0, 1),), **more) -> str:
+    """Many episodes in a file, which meta/episodes lists; two here, in these files."""
+    info(names, "v3.0", more.get("features", ("observation.state",)))
+    rows = frames(more.get("values", {"observation.state": Q}))
+    folder = Path("set/data/chunk-000")
+    folder.mkdir(parents=True)
+    for number, episodes in enumerate(files):
+        some = rows.filter(polars.col("episode_index").is_in(list(episodes)))
+        # LeRobot writes a group of rows for each episode
+        some.write_parquet(folder / f"file-{number:03}.parquet", row_group_size=4)
+    listed = polars.DataFrame(
+        {
+            "episode_index": [0, 1],
+            "tasks": [["pick"], ["place"]],
+            "length": [len(each) for each in EPISODES],
+            "data/chunk_index": [0, 0],
+            "data/file_index": [next(i for i, f in enumerate(files) if k in f) for k in (0, 1)],
+            "dataset_from_index": [0, 4],
+            "dataset_to_index": [4, 9],
+            "stats/observation.state/mean": [[0.0, 0.0]] * 2,
+        }
+    )
+    Path("set/meta/episodes/chunk-000").mkdir(parents=True)
+    listed.write_parquet("set/meta/episodes/chunk-000/file-000.parquet")
+    polars.DataFrame({"task_index": [0]}).write_parquet("set/meta/tasks.parquet")
+    return "set"
+
+
+def version_2(names: object = JOINTS, lists: bool = True, listed: bool = True) -> str:
+    """A file for each episode, listed in meta/episodes.jsonl."""
+    info(names, "v2.1")
+    rows = frames({"observation.state": Q}, lists)
+    Path("set/data/chunk-000").mkdir(parents=True)
+    for number in range(len(EPISODES)):
+        some = rows.filter(polars.col("episode_index") == number)
+        some.write_parquet(f"set/data/chunk-000/episode_{number:06}.parquet")
+    lines = [
+        json.dumps({"episode_index": k, "tasks": ["pick"], "length": len(rows)})
+        for k, rows in enumerate(EPISODES)
+    ]
+    if listed:
+        Path("set/meta/episodes.jsonl").write_text("\n".join(lines) + "\n")
+    return "set"
+
+
+MADE = {
+    "version 3": version_3,
+    "version 3, a file each": lambda: version_3(files=((0,), (1,))),
+    "version 2": version_2,
+    "version 2, fixed lengths": lambda: version_2(lists=False),
+    "version 2 without its list": lambda: version_2(listed=False),
+    "names of motors": lambda: version_3(["shoulder.pos", "elbow.pos"]),
+    "names as Unitree has them": lambda: version_3(["shoulder.q", "elbow.q"]),
+    "names under a word": lambda: version_3({"motors": JOINTS}),
+    "names in a list of one": lambda: version_3([JOINTS]),
+    "names with their places": lambda: version_3({"elbow": 1, "shoulder": 0}),
+    "no names, in order": lambda: version_3(None),
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_an_episode_gives_the_bytes_of_the_native_file(made):
+    """Whatever the version, and however names are written, an episode is its own rows."""
+    MADE[made]()
+    for part in ("1", "episode_000001"):
+        found = run(f"set/:{part}", "--radians")
+        assert (found.code, found.out) == (0, native(1)), found.err
+    assert run("set/:0", "--radians").out == native(0)
+
+
+def test_joints_are_found_by_name():
+    """The order of a dataset's names is not the arm's."""
+    version_3(["elbow.pos", "shoulder.pos"])
+    assert run("set/:1", "--radians").out == native(1, Q[:, ::-1])
+
+
+MOVING = np.concatenate([Q, Q[::-1]], axis=1)
+
+
+def test_velocities_are_found_where_they_are():
+    """In a list of their own, or in the state beside the positions, as OpenArm has them."""
+    expected = native(1, MOVING, ("position", "velocity"))
+    version_3(
+        values={"observation.state": Q, "observation.velocity": Q[::-1]},
+        features=("observation.state", "observation.velocity"),
+    )
+    assert run("set/:1", "--radians").out == expected
+    state = polars.Series(MOVING[:, [0, 2, 1, 3]].tolist(), dtype=polars.Array(polars.Float32, 4))
+    rows = frames({"observation.state": Q}).with_columns(state.alias("observation.state"))
+    rows.write_parquet("set/data/chunk-000/file-000.parquet")
+    names = [f"{joint}.{word}" for joint in JOINTS for word in ("pos", "vel")]
+    page = Path("set/meta/info.json")
+    page.write_text(page.read_text().replace(json.dumps(JOINTS), json.dumps(names)))
+    assert run("set/:1", "--radians").out == expected
+
+
+def test_whole_columns_go_along_as_they_are():
+    """Frames are counted, not measured."""
+    version_3()
+    lines = run("set/:1", "--radians", "--carry", "frame_index").out.splitlines()
+    assert [line.split(",")[-1] for line in lines[1:]] == ["0", "1", "2", "3", "4"]
+
+
+def test_units_and_episodes_are_told():
+    """Nobody knows the unit of a dataset, nor which of its episodes is meant."""
+    version_3()
+    ran = run("set", "--radians")
+    assert (ran.code, "it has 2 episodes" in ran.err, "set/:0" in ran.err) == (2, True, True)
+    ran = run("set/:1")
+    assert (ran.code, "--degrees or --radians" in ran.err) == (2, True)
+    assert run("set/:1", "--degrees").code == 0
+    ran = run("set/:7", "--radians")
+    assert ("no episode '7'" in ran.err, "from 0 to 1" in ran.err) == (True, True)
+    line = ["record", "inverse", "two-link", "--trajectory", "set/:1", "--radians", "-o", "x.npz"]
+    assert robolin(*line).code == 0
+    assert robolin("check", "x.npz").code == 0
+
+
+def without_rows() -> None:
+    frames({"observation.state": Q})[:-2].write_parquet("set/data/chunk-000/file-000.parquet")
+
+
+def without_lengths() -> None:
+    rows = polars.DataFrame({"episode_index": [0, 1]})
+    rows.write_parquet("set/meta/episodes/chunk-000/file-000.parquet")
+
+
+WRONG = [
+    (without_rows, "data/ has 3 of the 5 rows of episode 1"),
+    (without_lengths, "meta/episodes is not understood"),
+    (lambda: Path("set/data/chunk-000/file-000.parquet").unlink(), "no data/*/*.parquet"),
+    (lambda: Path("set/data/chunk-000/file-000.parquet").write_bytes(b"PAR1"), "a damaged one"),
+    (lambda: Path("set/meta/info.json").write_text("{"), "meta/info.json is not understood"),
+]
+
+
+@pytest.mark.parametrize(("damage", "told"), WRONG, ids=[row[1] for row in WRONG])
+def test_what_is_not_all_there_is_refused(damage, told):
+    """A dataset that was not brought here as a whole is not taken for a shorter one."""
+    version_3()
+    damage()
+    ran = run("set/:1", "--radians")
+    assert (ran.code in (3, 4), told in ran.err) == (True, True), ran.err
+
+
+def test_episodes_become_files_of_their_own():
+    """Episodes named one by one are recordings like others; a dataset that changes is noticed."""
+    version_3()
+    line = ["inverse", "two-link", "--radians", "-o", "out/", "--format", "csv"]
+    line += ["--trajectory", "set/:0", "--trajectory", "set/:1"]
+    ran = robolin(*line)
+    assert ran.code == 0, ran.err
+    assert Path("out/1.csv").read_text() == native(1)
+    page = Path("set/meta/info.json")
+    page.write_text(page.read_text() + "\n")
+    ran = robolin(*line, "--resume")
+    assert (ran.code, "changed" in ran.err) == (3, True), ran.err
