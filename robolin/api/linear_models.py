@@ -7,17 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
+from robolin.api.holding_torque import HOLD, torque_or_hold
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.errors import UsageError
-from robolin.evaluation.evaluate import Engine, How, LoopMethod
+from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
-from robolin.input_checks import point_values, require_arm
+from robolin.input_checks import point_values
 from robolin.loops.any_arm import evaluate
 from robolin.shown import Shown
-
-HOLD = "hold"
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ def linearize_forward(
         point = np.array(q), np.array(qd), np.array(tau)
         return LinearizedForward(qdd, dqdd_dtau, dqdd_dqd, dqdd_dq, *point)
     how = run_options(method, engine, jobs, loop_method)
-    values = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
+    values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
     found = evaluate(arm, "linearize-forward", values, **how)
     return LinearizedForward(**found, **point_values(arm, values, found["qdd"].shape[:-1]))
 
@@ -301,21 +299,7 @@ def perturb_forward(
         array([0.0175, 0.0255])
     """
     how = run_options(method, engine, jobs, loop_method)
-    state = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
+    state = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
     qdd = evaluate(arm, "forward", state, **how)["qdd"]
     changes = {"dq": dq, "dqd": dqd, "dtau": dtau}
     return evaluate(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]
-
-
-def _torque(
-    arm: Arm, q: JointValues, qd: JointValues, tau: JointValues | str, how: How
-) -> JointValues:
-    """The torques, or those of q̈ = 0; on closed loops the tree's, closures bearing nothing."""
-    if not isinstance(tau, str):
-        return tau
-    require_arm(arm)
-    if tau != HOLD:
-        raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
-    run: How = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
-    verb = "hold" if arm.loops else "inverse"
-    return evaluate(arm, verb, {"q": q, "qd": qd, "qdd": 0.0}, **run)["tau"]
