@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from robolin.answering.given_states import States as States
     from robolin.answering.question import Question as Question
     from robolin.answering.state_warnings import state_warnings as state_warnings
+    from robolin.answering.sweep import sweep as sweep
     from robolin.api.centre_of_mass import Momentum as Momentum
     from robolin.api.centre_of_mass import momentum as momentum
     from robolin.api.closed_loops import close as close
@@ -157,6 +158,7 @@ _PUBLIC = {
     "robolin.answering.given_states": "States",
     "robolin.answering.question": "Question",
     "robolin.answering.state_warnings": "state_warnings",
+    "robolin.answering.sweep": "sweep",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
     "robolin.api.compiled_calls": "compile",
     "robolin.api.centre_of_mass": "Momentum momentum",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# algorithms that run on recorded or counted numbers make a million objects, none of them garbage:
+# to look for circles among them after every 700 takes a tenth of the whole run
+gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

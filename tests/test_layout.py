@@ -62,7 +62,7 @@ ALLOWED = {
         # a page of everything that is told about an arm and its motion
         "report": (
             "analysis answering api arm arm_parts arrays checking control description errors "
-            "files geometry pictures quantities results verification version wording"
+            "files geometry loops pictures quantities results verification version wording"
         ),
         "loops": "arm arrays engine errors evaluation input_checks kept_with",
         "simulation": (

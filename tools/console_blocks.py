@@ -52,7 +52,7 @@ def printed(command: str, folder: Path, variables: dict[str, str]) -> list[str]:
         timeout=120,
         check=False,
     )
-    return _trimmed(done.stdout.splitlines())
+    return trimmed(done.stdout.splitlines())
 
 
 def commands(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -67,7 +67,7 @@ def commands(text: str) -> Iterator[tuple[str, list[str]]]:
             assert found, f"a console block starts with a command, not with {line!r}"
             found[-1][1].append(line)
     for command, shown in found:
-        yield command, _trimmed(shown)
+        yield command, trimmed(shown)
 
 
 def matches(shown: list[str], lines: list[str]) -> bool:
@@ -78,7 +78,7 @@ def matches(shown: list[str], lines: list[str]) -> bool:
     return re.fullmatch(pattern, "".join(line + "\n" for line in lines)) is not None
 
 
-def _trimmed(lines: list[str]) -> list[str]:
+def trimmed(lines: list[str]) -> list[str]:
     """Without blanks at the end of lines and without blank lines at the end."""
     lines = [line.rstrip() for line in lines]
     while lines and not lines[-1]:

@@ -1,4 +1,4 @@
-"""What the code writes into the docs: pages of findings, commands and names, examples' output.
+"""What the code writes into the docs: findings, commands, names, examples' output and pictures.
 
 `python -m tools.pages` writes all of it anew; tests fail while it is not current.
 """
@@ -19,6 +19,7 @@ from tools.console_blocks import ANYTHING, environment, printed
 from tools.console_blocks import commands as console_commands
 from tools.finding_fixes import FIXES
 from tools.markdown import DOCS, examples, given_files, pages
+from tools.page_pictures import keep_pictures
 from tools.reference import reference_page
 from tools.rooms import rooms_page
 
@@ -131,6 +132,7 @@ def refresh_examples(page: Path) -> None:
                 for name, content in given_files(page).items():
                     (Path(folder) / name).write_text(content, "utf-8")
                 fresh = "".join(_rerun(block.text, Path(folder), variables))
+                keep_pictures(page, Path(folder))
             text = text.replace(f"```console\n{block.text}```", f"```console\n{fresh}```")
     if text != page.read_text("utf-8"):
         page.write_text(text, "utf-8")

@@ -12,7 +12,7 @@ from importlib import import_module
 import numpy as np
 
 from robolin.answering.given_states import States
-from robolin.answering.inquiry import require_sense
+from robolin.answering.inquiry import Inquiry, require_sense
 from robolin.answering.posed_question import Notify, PosedQuestion, Settings, Watch
 from robolin.answering.question import Question
 from robolin.arm import Arm
@@ -122,17 +122,38 @@ def answer_stream(
     for what, count in (("jobs", jobs), ("chunk_rows", chunk_rows)):
         if count is not None and (not isinstance(count, int) or count < 1):
             raise UsageError(f"{what} is {count!r}", hint="1, 2, … or None")
+    asked, given = asked_and_given(question, states)
+    with posed(arm, asked, given, settings) as found:
+        if isinstance(found, Result):
+            require_finite(found)
+            found = whole(found)
+        yield found
+
+
+def asked_and_given(question: Question | str, states: States | None) -> tuple[Question, States]:
+    """A question and states, whichever way they were said."""
     asked = Question(question) if isinstance(question, str) else question
     given = States() if states is None else states
     for what, value, kind in (("question", asked, Question), ("states", given, States)):
         if not isinstance(value, kind):
             hint = "robolin.answer(arm, Question(…), States(…))"
             raise UsageError(f"{what}: {value!r} is no {kind.__name__}", hint=hint)
-    with posed(arm, asked, given, settings) as found:
-        if isinstance(found, Result):
-            require_finite(found)
-            found = whole(found)
-        yield found
+    return asked, given
+
+
+@contextmanager
+def inquired(
+    inquiry: Inquiry, settings: Settings, arm: Arm | None = None
+) -> Iterator[Result | ResultStream]:
+    """The answer to an inquiry, whose arm may be loaded already."""
+    if inquiry.swept is not None:
+        from robolin.answering.sweep import swept_answer
+
+        yield swept_answer(inquiry, settings)
+        return
+    arm = arm or inquiry.source.arm()
+    with posed(arm, inquiry.question, inquiry.states, settings) as answer:
+        yield answer
 
 
 @contextmanager

@@ -6,7 +6,7 @@ It is read from options by name, as flags give them and as stored results record
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import PurePath
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from robolin.answering.asks import MODEL, SELECTION
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
+from robolin.answering.swept_option import SweptOption, require_one_swept
 from robolin.answering.verbs import VERBS, Verb, answering_verb
 from robolin.errors import UsageError
+from robolin.results.swept_verbs import asked_verb, is_swept
 from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -63,11 +65,22 @@ class ArmSource:
 
 @dataclass(frozen=True)
 class Inquiry:
-    """A question about states of an arm: enough to be answered, now and later."""
+    """A question about states of an arm: enough to be answered, now and later.
+
+    swept: the option of the arm that has several values, if the question is asked for each
+    """
 
     source: ArmSource
     question: Question
     states: States
+    swept: SweptOption | None = None
+
+    @property
+    def sources(self) -> list[ArmSource]:
+        """The arm, once for each value of the option that is swept."""
+        if self.swept is None:
+            return [self.source]
+        return [replace(self.source, texts=texts) for texts in self.swept.variants]
 
     @property
     def files(self) -> dict[str, str]:
@@ -94,11 +107,16 @@ def recorded_options(
 
 def arm_source(path: str, options: Mapping[str, Any], verb: Verb) -> ArmSource:
     """The arm that these of the options make; wrong ones are refused at once."""
-    texts = {label: options[label] for label in MODEL if label in options}
-    plain = {label: plain_value(verb, label, MODEL[label], value) for label, value in texts.items()}
-    source = ArmSource(path, {label: value for label, value in plain.items() if value is not None})
+    source = ArmSource(path, model_texts(options, verb))
     assert source.options, "options that make no sense are refused here"
     return source
+
+
+def model_texts(options: Mapping[str, Any], verb: Verb) -> dict[str, Any]:
+    """The options that make the arm, in the order they are recorded, as plain values."""
+    texts = {label: options[label] for label in MODEL if label in options}
+    plain = {label: plain_value(verb, label, MODEL[label], value) for label, value in texts.items()}
+    return {label: value for label, value in plain.items() if value is not None}
 
 
 def inquiry_of(verb: str, path: str, options: Mapping[str, Any]) -> Inquiry:
@@ -110,7 +128,7 @@ def inquiry_of(verb: str, path: str, options: Mapping[str, Any]) -> Inquiry:
         if label not in found.options:
             hint = did_you_mean(label, list(found.options))
             raise UsageError(f"there is no --{label}", where=f"robolin {verb}", hint=hint)
-    source = arm_source(path, options, found)
+    source = ArmSource(path, model_texts(options, found))
     by_state = {
         label.replace("-", "_"): value
         for label, value in options.items()
@@ -122,8 +140,16 @@ def inquiry_of(verb: str, path: str, options: Mapping[str, Any]) -> Inquiry:
             hint = f"`{where} --help` tells more"
             raise UsageError(f"missing option '--{label}'", where=where, hint=hint)
     asks = {label: value for label, value in options.items() if label in found.asks}
-    inquiry = Inquiry(source, Question(verb, **asks), States(**by_state))
-    require_sense(inquiry.question, inquiry.states, path)
+    return inquiry_about(source, Question(asked_verb(verb), **asks), States(**by_state), verb)
+
+
+def inquiry_about(source: ArmSource, question: Question, states: States, verb: str) -> Inquiry:
+    """The inquiry, for each value of what is swept if the verb says so; refused if senseless."""
+    swept = require_one_swept(source.texts, states) if is_swept(verb) else None
+    inquiry = Inquiry(source, question, states, swept)
+    for each in inquiry.sources:
+        assert each.options, "options that make no sense are refused here"
+    require_sense(question, states, source.path)
     return inquiry
 
 

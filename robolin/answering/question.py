@@ -13,6 +13,7 @@ from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
 from robolin.errors import UsageError
 from robolin.files.file_parts import last_name
 from robolin.number_texts import text_of
+from robolin.results.swept_verbs import asked_verb, is_swept
 from robolin.wording import did_you_mean
 
 PlainValue = bool | int | str | tuple[str, ...]
@@ -107,6 +108,9 @@ def _answering(verb: str) -> Verb:
     if not isinstance(verb, str):
         raise UsageError(f"{verb!r} is no verb", hint="for example Question('mass-matrix')")
     found = answering_verb(verb)
+    if is_swept(verb):
+        hint = f"robolin.sweep(arm, {asked_verb(verb)!r}, states, payload='tool0:0,1,2')"
+        raise UsageError("a sweep is many questions", where=verb, hint=hint)
     if found is None:
         if verb in VERBS:
             raise UsageError(f"{verb} is a command that gives no result")

@@ -1,17 +1,19 @@
-"""One option of a model given several values, and the answers to all of them as one result."""
+"""One option of a model given several values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from robolin.errors import UsageError
-from robolin.results.result import Array, Result
+from robolin.number_texts import FlagText, figure
 
-# the flags that can be swept: what stands before the values, and behind them
+if TYPE_CHECKING:
+    from robolin.answering.given_states import States
+
+# the options that can be swept: what stands before the values, and behind them
 _FORMS = {
     "payload": re.compile(r"(?P<before>.+:)(?P<values>[^:@]*,[^:@]*)(?P<behind>@.*)?"),
     "armature": re.compile(r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)"),
@@ -29,52 +31,56 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class SweptOption:
-    """The option that takes several values: its name, what it is about, and each value as text."""
+    """The option of a model that has several values.
+
+    about:    the link or joint it belongs to
+    texts:    the option with each of its values
+    values:   those as numbers
+    variants: all options of the model, once for each value
+    """
 
     label: str
     about: str
     texts: tuple[str, ...]
+    values: tuple[float, ...]
+    variants: tuple[Mapping[str, Any], ...]
+
+    def unit(self, model: Mapping[str, Any] | None) -> str:
+        """The unit of the values, for the arm with these figures."""
+        joint = (model or {}).get("joints", {}).get(self.about, {})
+        return _UNITS[self.label][joint.get("type") == "prismatic"]
 
 
-def swept_option(label: str, text: str) -> SweptOption | None:
-    """The option with each of its values, if it is given several."""
-    form = _FORMS.get(label)
-    found = form.fullmatch(text) if form else None
-    if found is None:
-        return None
-    before, behind = found["before"], found["behind"] or ""
-    texts = tuple(f"{before}{value.strip()}{behind}" for value in found["values"].split(","))
-    return SweptOption(label, before.rstrip(":="), texts)
+def require_one_swept(texts: Mapping[str, Any], states: States) -> SweptOption:
+    """The one option of the model that has several values."""
+    found = list(_swept(texts))
+    if len(found) != 1:
+        what = "no option has several values" if not found else "more than one option is swept"
+        hint = "for example --payload tool0:0,1,2,3; " + ", ".join(f"--{name}" for name in SWEPT)
+        raise UsageError(what, where="robolin sweep", hint=hint)
+    if states.trajectory is not None or states.samples is not None:
+        hint = "give one state with --q, --qd, …"
+        raise UsageError("a sweep is about one state, not about many rows", hint=hint)
+    return found[0]
 
 
-def swept_result(option: SweptOption, values: Sequence[float], answers: Sequence[Result]) -> Result:
-    """The answers as rows of one result, beside the values that make them differ."""
-    first = answers[0]
-    for answer in answers:
-        if answer.batch is not None:
-            hint = "give one state with --q, --qd, …"
-            raise UsageError("a sweep is about one state, not about many rows", hint=hint)
-        if [a.labels for a in answer.arrays] != [a.labels for a in first.arrays]:
-            raise UsageError("the answers have different shapes", where=f"--{option.label}")
-    arrays = tuple(
-        replace(array, values=np.stack([answer.arrays[i].values for answer in answers]))
-        for i, array in enumerate(first.arrays)
-    )
-    name = option.label.replace("-", "_")
-    unit = _UNITS[option.label][_slides(option.about, first.model)]
-    axis = Array(name, np.asarray(values, np.float64), (), unit)
-    said = f"{first.verb} for {len(answers)} values of --{option.label} {option.about}".rstrip()
-    contract = {**_common([answer.contract for answer in answers]), "sweep": said}
-    return replace(first, verb="sweep", arrays=(axis, *arrays), contract=contract)
+def _swept(texts: Mapping[str, Any]) -> Iterator[SweptOption]:
+    for label, form in _FORMS.items():
+        given = texts.get(label, ())
+        listed: Sequence[str] = (given,) if isinstance(given, str) else given
+        for i, text in enumerate(listed):
+            if (parts := form.fullmatch(text)) is None:
+                continue
+            before, items = parts["before"], parts["values"].split(",")
+            each = tuple(f"{before}{item.strip()}{parts['behind'] or ''}" for item in items)
+            typed = FlagText(f"--{label}", text)
+            values = tuple(figure(typed, item).value for item in items)
+            variants = tuple(
+                {**texts, label: one if isinstance(given, str) else _put(listed, i, one)}
+                for one in each
+            )
+            yield SweptOption(label, before.rstrip(":="), each, values, variants)
 
 
-def _slides(joint: str, model: Mapping[str, object] | None) -> bool:
-    joints = (model or {}).get("joints", {})
-    figures = joints.get(joint, {}) if isinstance(joints, dict) else {}
-    return figures.get("type") == "prismatic"
-
-
-def _common(contracts: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """What all of them say alike."""
-    first = contracts[0]
-    return {key: first[key] for key in first if all(c.get(key) == first[key] for c in contracts)}
+def _put(texts: Sequence[str], place: int, text: str) -> tuple[str, ...]:
+    return (*texts[:place], text, *texts[place + 1 :])

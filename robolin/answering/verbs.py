@@ -7,14 +7,14 @@ heavy, because `robolin --help` is made from it as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from robolin.answering.asks import (
     CONTROL_LAWS,
     FILE,
+    FORWARD,
     LINEAR_MODEL,
-    LOOP_METHOD,
     METHOD,
     MODEL,
     READING,
@@ -27,6 +27,7 @@ from robolin.answering.asks import (
 )
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
+from robolin.results.swept_verbs import asked_verb
 from robolin.wording import did_you_mean
 
 
@@ -99,14 +100,13 @@ _DYNAMICS = (
         "forward",
         "Dynamics",
         "Accelerations for torques.",
-        states=("q", "qd", "tau"),
+        states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         asks={
+            **FORWARD,
             "method": Ask("choice", COMMON_METHODS + FORWARD_METHODS),
             "links": SWITCH,
             "tip-acceleration": Ask(bare=True),
-            "close": TEXT,
-            "loop-method": LOOP_METHOD,
         },
         answers="robolin.answering.dynamics_answers:answer_forward",
         costs=True,
@@ -140,7 +140,7 @@ _DYNAMICS = (
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
-        asks={"perturb": TEXTS, "method": METHOD, "close": TEXT, "loop-method": LOOP_METHOD},
+        asks={**FORWARD, "perturb": TEXTS, "method": METHOD},
         answers="robolin.answering.dynamics_answers:answer_linearize_forward",
         costs=True,
         linear=True,
@@ -287,6 +287,7 @@ _MOTION = (
             "feedback": FILE,
             "follow": FILE,
             **dict.fromkeys(("offset", "goal", "kp", "kd", "disturb"), TEXT),
+            **dict.fromkeys(("prescribe", "qdd"), TEXT),
             **dict.fromkeys(("gain", "target", "position-gain", "orientation-gain"), TEXT),
             **dict.fromkeys(("ignore-limits", "other-figures"), SWITCH),
             "duration": Ask(needed=True),
@@ -342,9 +343,9 @@ def sections() -> dict[str, dict[str, str]]:
 
 
 def answering_verb(name: str) -> Verb | None:
-    """The verb of this name if it gives a result that can be stored."""
-    verb = VERBS.get(name)
-    return verb if verb is not None and verb.answers else None
+    """The verb of this name if it gives a result that can be stored; `sweep VERB` is one too."""
+    verb = VERBS.get(asked_verb(name))
+    return replace(verb, name=name) if verb is not None and verb.answers else None
 
 
 def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:

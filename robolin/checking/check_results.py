@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from robolin.answering.answer import posed
+from robolin.answering.answer import inquired
 from robolin.answering.posed_question import QUIETLY, Settings
 from robolin.background import result_of
 from robolin.checking import rounding
@@ -20,7 +20,6 @@ from robolin.checking.outcome import Outcome
 from robolin.checking.record_results import record_inquiry
 from robolin.checking.recorded_question import Inputs, RecordedQuestion, recorded_question
 from robolin.checking.tolerance import Tolerances, tolerances_in
-from robolin.description.building.option_texts import options_from_texts
 from robolin.description.load import figures
 from robolin.errors import RobolinError
 from robolin.files.provenance_writer import plain
@@ -129,9 +128,7 @@ def _compared(
     stored: StoredFile, asked: RecordedQuestion, settings: Settings, close: Tolerances
 ) -> Comparison:
     """The answer as it is now beside the stored one."""
-    inquiry = asked.inquiry()
-    arm = inquiry.source.arm()
-    with posed(arm, inquiry.question, inquiry.states, settings) as answer:
+    with inquired(asked.inquiry(), settings) as answer:
         if isinstance(answer, Result):
             require_finite(answer)
             answer = whole(answer)
@@ -142,11 +139,8 @@ def _changed_model(stored: StoredFile, asked: RecordedQuestion) -> Comparison | 
     """What differs about the arm where its question cannot be answered, as far as is known."""
     before = stored.meta["model"]
     try:
-        changes = (
-            model_changes(before, plain(figures(asked.arm, options_from_texts(asked.options))))
-            if before
-            else ()
-        )
+        options = asked.inquiry().sources[0].options
+        changes = model_changes(before, plain(figures(asked.arm, options))) if before else ()
     except RobolinError:
         return None
     return Comparison((), changes=changes)

@@ -23,6 +23,7 @@ from robolin.files.provenance_writer import plain
 from robolin.files.stored_file import StoredFile
 from robolin.quantities import entry_units, same_unit, slides_in
 from robolin.results.result import Array, Footer, Result, ResultStream
+from robolin.results.swept_verbs import asked_verb
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class _SideBySide:
 
 def _point(part: Result) -> set[str]:
     """The arrays of the operating point, which results of former versions do not store."""
-    verb = VERBS.get(part.verb)
+    verb = VERBS.get(asked_verb(part.verb))
     return set(POINT) if verb is not None and verb.linear else set()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from robolin.answering.answer import posed
+from robolin.answering.answer import inquired
 from robolin.answering.given_states import ARRAYS
 from robolin.answering.inquiry import ARM, Inquiry
 from robolin.answering.posed_question import Notify, Settings
@@ -26,10 +26,9 @@ def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tole
     """Compute the answer and store it as one to check others against."""
     require_target(str(path), None)
     require_apart(path, inquiry.files.values())
-    arm = inquiry.source.arm()
     form = format_of(str(path), None)
     inquiry.states.require_writable_as(form)
-    with posed(arm, inquiry.question, inquiry.states, settings) as answer:
+    with inquired(inquiry, settings) as answer:
         kept = as_reference(answer, path, inquiry.files, close, settings.notify)
         FORMATS[form].write(kept, str(path))
 

@@ -13,6 +13,7 @@ from robolin.answering.inquiry import ARM, Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import FileError, RobolinError
 from robolin.files.file_parts import place_and_part
+from robolin.results.swept_verbs import asked_verb
 
 if TYPE_CHECKING:
     from robolin.files.stored_file import StoredFile
@@ -31,11 +32,11 @@ class RecordedQuestion:
     @property
     def files(self) -> tuple[str, ...]:
         """The arm and every other file that it names."""
-        asks = VERBS[self.verb].options
+        asks = VERBS[asked_verb(self.verb)].options
         return (self.arm, *(str(self.options[each]) for each in asks if self._names(each)))
 
     def _names(self, label: str) -> bool:
-        return label in self.options and VERBS[self.verb].options[label].kind == "file"
+        return label in self.options and VERBS[asked_verb(self.verb)].options[label].kind == "file"
 
     def inquiry(self) -> Inquiry:
         """What is asked, refused if it makes no sense."""
@@ -82,7 +83,7 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
 
 def frame_told(meta: Mapping[str, Any]) -> dict[str, str]:
     """The frame a stored answer is about, if it was not named when it was asked for."""
-    option = {"jacobian": "frame", "forward": "tip-acceleration"}.get(meta["verb"])
+    option = {"jacobian": "frame", "forward": "tip-acceleration"}.get(asked_verb(meta["verb"]))
     told = meta["contract"].get("frame", "")
     if option is None or meta["options"].get(option) or not isinstance(told, str):
         return {}

@@ -7,6 +7,7 @@ from typing import Any
 
 from robolin.answering.verbs import VERBS
 from robolin.checking.tolerance import Tolerance, Tolerances
+from robolin.results.swept_verbs import asked_verb
 
 LIBRARY_NOTE = (
     "a linear-algebra library takes part in these numbers, and its last digits differ between "
@@ -22,7 +23,7 @@ _SOLVED = 1e-10
 def tolerance_of(verb: str, array: str, asked: Tolerances) -> Tolerance:
     """How far an array may be off; a remainder has no digits that a share of it would allow for."""
     tolerance = asked.of(array)
-    remains = array == _REMAINDERS.get(verb, ("",))[0] and array not in asked.by_name
+    remains = array == _REMAINDERS.get(asked_verb(verb), ("",))[0] and array not in asked.by_name
     if not remains or tolerance.exact:
         return tolerance
     return Tolerance(tolerance.rtol, max(tolerance.atol, _SOLVED))
@@ -30,7 +31,7 @@ def tolerance_of(verb: str, array: str, asked: Tolerances) -> Tolerance:
 
 def remainder_lines(verb: str) -> tuple[str, ...]:
     """The lines of a contract that tell nothing but rounding."""
-    return _REMAINDERS.get(verb, ())[1:]
+    return _REMAINDERS.get(asked_verb(verb), ())[1:]
 
 
 def from_a_library(verb: str, options: Mapping[str, Any], model: Mapping[str, Any] | None) -> bool:
@@ -40,6 +41,6 @@ def from_a_library(verb: str, options: Mapping[str, Any], model: Mapping[str, An
     with the same bits everywhere.
     """
     closed = bool((model or {}).get("loops")) and not options.get("open-loops")
-    known = VERBS.get(verb)
+    known = VERBS.get(asked_verb(verb))
     fitted = options.get("differentiate") == "savgol"
     return closed or fitted or (known is not None and known.by_library(options))

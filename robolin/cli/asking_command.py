@@ -75,9 +75,12 @@ def _respond_to_many(ctx: click.Context, many: ManyRecordings) -> None:
     respond_to_many(inquiry_of(verb, arm, {**options, "trajectory": first}), output_of(ctx), many)
 
 
-def asked_in(ctx: click.Context) -> tuple[Inquiry, Output]:
-    """What a command line asks of one state or one recording, and where the answer is to go."""
-    verb, options = ctx.command.name or "", given_options(ctx)
+def asked_in(ctx: click.Context, verb: str = "") -> tuple[Inquiry, Output]:
+    """What a command line asks of one state or one recording, and where the answer is to go.
+
+    verb: what the question is called, where that is not the name of the command
+    """
+    verb, options = verb or ctx.command.name or "", given_options(ctx)
     if many_recordings(ctx) is not None:
         hint = "name one file"
         raise UsageError("goes with one recording and one result", where="--trajectory", hint=hint)

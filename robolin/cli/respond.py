@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from robolin.answering.answer import posed
+from robolin.answering.answer import inquired
 from robolin.terminal.progress import RowProgress, watched
 
 if TYPE_CHECKING:
@@ -34,10 +34,9 @@ def respond(
     watch: is shown each part of the answer with the state it belongs to
     """
     out.require_target(inquiry.files.values())
-    arm = arm or inquiry.source.arm()
     progress = _progress(inquiry, out)
     settings = replace(out.settings(), watch=watch, progress=progress)
-    with posed(arm, inquiry.question, inquiry.states, settings) as answer, progress:
+    with inquired(inquiry, settings, arm) as answer, progress:
         (write or out.write)(answer)
 
 

@@ -82,13 +82,18 @@ def stacked(parts: Sequence[Array], batch: tuple[int, ...]) -> Array:
 def joint_shares(model: StateSpace, direction: Array) -> Array:
     """How much each joint has to do with directions (..., N) of the state: (..., n).
 
+    The batch of the model comes first, and there may be several directions to each.
+
     Positions and velocities count alike, so a direction is best given in scaled coordinates.
     """
     d = model.freedoms
     halves = [np.abs(direction[..., :d]), np.abs(direction[..., d : 2 * d])]
     if model.basis is not None:
+        # the same basis for all directions of a model
+        several = range(len(model.batch), direction.ndim - 1)
+        basis = np.expand_dims(model.basis, tuple(several))
         halves = [
-            np.abs((model.basis @ part[..., None])[..., 0])
+            np.abs((basis @ part[..., None])[..., 0])
             for part in (direction[..., :d], direction[..., d : 2 * d])
         ]
     return np.maximum(*halves)

@@ -6,14 +6,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.files.formats import FORMATS, extensions, require_known
+from robolin.files.provenance_reader import entries_of
 from robolin.files.stored_file import StoredFile
+from robolin.results.result import Result
 from robolin.shown import Shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from polars import DataFrame
+
+TIME = "time"
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +31,37 @@ class Stored(Shown):
     arrays: Mapping[str, Numbers]
     joints: tuple[str, ...]
     meta: Mapping[str, Any]
+
+    @property
+    def result(self) -> Result:
+        """The result as whoever asked for it had it, with labels and units."""
+        meta = self.meta
+        return Result(
+            verb=meta["verb"],
+            arrays=tuple(e.array(self.arrays[e.name]) for e in entries_of(meta) if e.name != TIME),
+            joints=self.joints,
+            contract=meta["contract"],
+            options=meta["options"],
+            inputs=meta["inputs"],
+            time=self.arrays.get(TIME),
+            model=meta["model"],
+        )
+
+    def plot(self, *only: str) -> Figure:
+        """A figure of matplotlib with these arrays, or with those that are looked at first."""
+        return self.result.plot(*only)
+
+    def to_polars(self) -> DataFrame:
+        """A data frame with one row per state and the columns of the CSV."""
+        return self.result.to_polars()
+
+    def to_pandas(self) -> Any:
+        """A data frame of pandas with one row per state and the columns of the CSV."""
+        return self.result.to_pandas()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: tables with names and units, and the contract."""
+        return self.result._repr_html_()
 
 
 @contextmanager
@@ -46,6 +85,8 @@ def read_result(path: str | Path) -> Stored:
             shapes and units as in the `meta`
         joints: the joint names in the order of the arrays
         meta: where it comes from: verb, contract, options, digests
+        result: all of it as `robolin.answer` gives it, with labels and units; `plot()`,
+            `to_polars()` and `to_pandas()` are there as well
 
     Raises:
         RobolinError: a file that is not as it was written, or holds no result

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robolin.arrays import Numbers
 from robolin.pictures.joint_bounds import Bounds
 from robolin.pictures.panels import BarPanel, CurvePanel, MatrixPanel, Panel, PlanePanel
 from robolin.wording import printable
@@ -23,6 +24,9 @@ _LONGEST_NAME = 40
 # matrices up to this size have their numbers written into them
 _WRITTEN = 8
 _MOST_NAMES = 45
+_FEW_POINTS = 12
+_LEAST_SHARE = 0.05
+_LEAST_SPREAD = 1e-3
 
 
 def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
@@ -53,7 +57,8 @@ def _draw_curves(panel: CurvePanel, axes: Axes) -> None:
     lines = []
     for i, curve in enumerate(panel.curves):
         style: dict[str, Any] = {"color": _COLOURS[i % 8], "linestyle": _DASHES[i % 8]}
-        marker = "." if len(curve.x) == 1 else ""
+        # what is between a few rows or swept values nobody has computed
+        marker = "." if len(curve.x) <= _FEW_POINTS else ""
         lines += axes.plot(curve.x, curve.y, marker=marker, **style)
     if panel.log_x:
         _set_log(axes.set_xscale, axes.xaxis)
@@ -81,16 +86,28 @@ def _set_log(set_scale: Any, axis: Any) -> None:
 
 
 def _draw_limits(panel: CurvePanel, axes: Axes) -> None:
-    """Both limits, and a cross with the margin where the curve comes closest to one."""
-    for limit in (panel.bounds.lower, panel.bounds.upper):
-        if isfinite(limit):
-            axes.axhline(limit, color=_LIMIT, linestyle=(0, (4, 2)), linewidth=0.8)
+    """Both limits, and a cross with the margin where the curve comes closest to one.
+
+    Limits so far away that the curve would be a flat line beside them are told in words.
+    """
+    limits = [each for each in (panel.bounds.lower, panel.bounds.upper) if isfinite(each)]
+    near = _is_seen_beside(panel.curves[0].y, limits)
+    for limit in limits if near else ():
+        axes.axhline(limit, color=_LIMIT, linestyle=(0, (4, 2)), linewidth=0.8)
     if panel.closest is not None:
-        over = panel.closest.margin < 0.0
-        word = "EXCEEDED by" if over else "margin"
         axes.plot([panel.closest_x], [panel.closest.value], marker="x", color=_LIMIT)
-        text = f"{word} {abs(panel.closest.margin):.3g} at {panel.closest_x:.4g}"
+        far = "" if near else f"limit {' and '.join(f'{each:g}' for each in limits)}, "
+        text = f"{far}{panel.closest.words} at {panel.closest_x:.4g}"
         axes.text(0.02, 0.1, text, transform=axes.transAxes, color=_LIMIT, fontsize=6)
+
+
+def _is_seen_beside(values: Numbers, limits: list[float]) -> bool:
+    """Whether a curve takes up enough of a panel that has the limits as well."""
+    fine = values[np.isfinite(values)]
+    if not limits or not len(fine):
+        return True
+    low, high = float(fine.min()), float(fine.max())
+    return high - low >= _LEAST_SHARE * (max(high, *limits) - min(low, *limits))
 
 
 def _draw_bars(panel: BarPanel, axes: Axes) -> None:
@@ -139,6 +156,7 @@ def _draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
     axes.set_xlabel(f"real [{text_of_name(panel.unit)}]")
     axes.set_ylabel(f"imaginary [{text_of_name(panel.unit)}]")
     flat = np.asarray(panel.values).ravel()
+    _level_scales(flat, axes)
     if panel.x is None:
         axes.scatter(flat.real, flat.imag, marker="x", color=_COLOURS[2], s=25)
         return
@@ -147,3 +165,12 @@ def _draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
         flat.real, flat.imag, c=when, cmap="cividis", s=5, rasterized=len(flat) > 5000
     )
     figure.colorbar(dots, ax=axes).set_label(text_of_name(panel.x_label))
+
+
+def _level_scales(flat: Numbers, axes: Axes) -> None:
+    """Give an axis that all poles stand on the scale of the other, not that of rounding."""
+    across, up = (float(np.nanmax(np.abs(part), initial=0.0)) for part in (flat.real, flat.imag))
+    if up < _LEAST_SPREAD * across:
+        axes.set_ylim(-across, across)
+    elif across < _LEAST_SPREAD * up:
+        axes.set_xlim(-up, up)

@@ -11,6 +11,8 @@ import numpy as np
 
 from robolin.arrays import Numbers
 
+# torques cut off at a limit come back within a few roundings of it
+_ROUNDING = 1e-12
 _SIZES = {"qd": "velocity limit", "tau": "effort limit"}
 
 
@@ -41,6 +43,14 @@ class Closest:
     value: float
     limit: float
     margin: float
+
+    @property
+    def words(self) -> str:
+        """How much is left, or how far it is exceeded; what is rounding is neither."""
+        if abs(self.margin) <= _ROUNDING * abs(self.limit):
+            return "at the limit"
+        word = "EXCEEDED by" if self.margin < 0.0 else "margin"
+        return f"{word} {abs(self.margin):.3g}"
 
 
 def joint_bounds(model: Mapping[str, Any] | None, quantity: str, joint: str) -> Bounds:

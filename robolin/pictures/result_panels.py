@@ -21,6 +21,7 @@ from robolin.pictures.panels import (
     PlanePanel,
 )
 from robolin.results.result import Array, Result
+from robolin.results.swept_verbs import asked_verb, is_swept
 
 # what is looked at first; everything else on request
 _FIRST = {
@@ -34,8 +35,6 @@ _CURVES_TOGETHER = 8
 _OWN_PANELS = 12
 _SLICES = 12
 MOST_PANELS = 60
-# the verb whose first array is what the others are drawn over
-SWEEP = "sweep"
 
 
 def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
@@ -45,7 +44,9 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
         if name not in known:
             hint = f"arrays here are {', '.join(known)}"
             raise UsageError(f"there is no array '{name}'", where="--only", hint=hint)
-    wanted = tuple(only) or [name for name in _FIRST.get(result.verb, known) if name in known]
+    wanted = tuple(only) or [
+        name for name in _FIRST.get(asked_verb(result.verb), known) if name in known
+    ]
     axis = _Axis(result)
     chosen = [array for array in result.arrays if array.name in wanted]
     panels = tuple(
@@ -69,7 +70,7 @@ class _Axis:
 
     def __init__(self, result: Result) -> None:
         self.log = "omega" in result and result.batch is not None
-        swept = result.arrays[0] if result.verb == SWEEP else None
+        swept = result.arrays[0] if is_swept(result.verb) else None
         if swept is not None:
             self.label, self.x = f"{swept.name} [{swept.unit}]", swept.values
         elif self.log:
@@ -90,7 +91,7 @@ def _times(time: Numbers) -> tuple[str, Numbers]:
 def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
     if array.batch is None:
         yield from _of_one_state(array, result)
-    elif array.name == "omega" or (result.verb == SWEEP and array is result.arrays[0]):
+    elif array.name == "omega" or (is_swept(result.verb) and array is result.arrays[0]):
         return
     elif array.rank == 0:
         yield _curves(array.name, array, axis, [array.name], array.values[:, None])

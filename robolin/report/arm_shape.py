@@ -6,15 +6,15 @@ are those of the `Arm`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arm_parts import HERE, ORIGIN, Joint, Pose, Vector3
+from robolin.arm_parts import HERE, ORIGIN, Frame, Joint, Pose, Vector3
 from robolin.arrays import Floats
-from robolin.geometry.rotations import compose, rotation_about
+from robolin.geometry.rotations import apply, compose, rotation_about
 from robolin.report.equivalent_box import equivalent_box
 from robolin.report.page_markup import shown_name
 
@@ -37,6 +37,10 @@ def shape(arm: Arm) -> dict[str, Any]:
         "size": _size(arm),
         "view": short(upright(arm).ravel()),
         "links": [_link(arm, i) for i in range(len(arm.links))],
+        "closures": [
+            {"name": shown_name(loop.name), "ends": [_end(arm, loop.first), _end(arm, loop.second)]}
+            for loop in arm.loops
+        ],
     }
 
 
@@ -65,6 +69,20 @@ def bones(arm: Arm, index: int) -> list[Vector3]:
     return _bones(arm, arm.base if index < 0 else len(arm.links) - index)
 
 
+def closure_ends(arm: Arm) -> list[Frame]:
+    """Both ends of every closure."""
+    return [end for loop in arm.loops for end in (loop.first, loop.second)]
+
+
+def closure_places(arm: Arm, poses: Sequence[Pose]) -> list[tuple[Vector3, Vector3]]:
+    """Where the two ends of every closure are."""
+    places = []
+    for end in closure_ends(arm):
+        link = place_of(arm, end.link)
+        places.append(apply(HERE if link < 0 else poses[link], end.pose.translation))
+    return list(zip(places[::2], places[1::2], strict=True))
+
+
 def place_of(arm: Arm, number: int) -> int:
     """The place from base to tip of a link that is counted from the tip; -1 for the base."""
     return len(arm.links) - number
@@ -85,8 +103,9 @@ def _moved(joint: Joint, value: float) -> Pose:
 
 
 def _bones(arm: Arm, number: int) -> list[Vector3]:
-    """To every joint that sits on a link; where none does, to its frames, or to its centre."""
+    """To every joint and closure on a link; where none is, to its frames, or to its centre."""
     ends = [link.joint.pose.translation for link in arm.links if link.parent == number]
+    ends += [end.pose.translation for end in closure_ends(arm) if end.link == number]
     if number in arm.stand_ins or (number == arm.base and ends):
         return ends
     frames = [f.pose.translation for f in arm.frames.values() if f.link == number]
@@ -118,6 +137,10 @@ def _link(arm: Arm, index: int) -> dict[str, Any]:
         "com": short(body.com),
         "box": None if box is None else {"half": short(box.half), "axes": short(box.axes.ravel())},
     }
+
+
+def _end(arm: Arm, end: Frame) -> dict[str, Any]:
+    return {"link": place_of(arm, end.link), "at": short(end.pose.translation)}
 
 
 def _size(arm: Arm) -> float:

@@ -22,9 +22,16 @@ def contract_table(names: Sequence[str], contracts: Sequence[Mapping[str, Any]])
 
 
 def said(value: Any) -> str:
-    """A text or a list of them as a cell shows it, cut where it would fill the page."""
+    """What a contract says as a cell shows it, cut where it would fill the page."""
+    shown = printable(_words(value)[: 2 * _LONGEST])
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+
+
+def _words(value: Any) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else ", ".join(map(str, value)) or "none"
-    shown = printable(text[: 2 * _LONGEST])
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key} = {_words(item)}" for key, item in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value)) or "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -11,7 +11,7 @@ from robolin.arm import Arm
 from robolin.arm_parts import Pose
 from robolin.arrays import Floats
 from robolin.geometry.rotations import apply
-from robolin.report.arm_shape import bones, link_poses, upright
+from robolin.report.arm_shape import bones, closure_places, link_poses, upright
 from robolin.report.page_markup import element
 
 # the same view as the page opens with
@@ -36,6 +36,10 @@ def drawn_arm(arm: Arm, q: Floats) -> Element:
     )
     for kind, lines in (("bone", segments), ("axis", axes)):
         picture.extend(_line(kind, *flat.places(line)) for line in lines)
+    for ends in closure_places(arm, poses):
+        first, second = flat.places(np.array(ends))
+        picture.append(_line("gap", first, second))
+        picture.extend(_ring(place) for place in (first, second))
     masses = [arm.links[i].inertia.mass for i in heavy]
     for place, mass in zip(flat.places(centres), masses, strict=True):
         picture.append(_ball(place, (mass / max(masses)) ** (1.0 / 3.0)))
@@ -89,6 +93,10 @@ class _Fitted:
 def _line(kind: str, start: Floats, end: Floats) -> Element:
     places = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
     return element("line", class_=kind, **{key: f"{x:.1f}" for key, x in places.items()})
+
+
+def _ring(place: Floats) -> Element:
+    return element("circle", cx=f"{place[0]:.1f}", cy=f"{place[1]:.1f}", r="7", class_="closure")
 
 
 def _ball(place: Floats, size: float) -> Element:

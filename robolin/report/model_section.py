@@ -10,6 +10,7 @@ import numpy as np
 
 from robolin.control.poles import UNSTABLE
 from robolin.errors import RobolinError
+from robolin.report.motion_section import refusal
 from robolin.report.page_figures import PageFigures
 from robolin.report.page_files import filled
 from robolin.report.page_markup import (
@@ -33,7 +34,9 @@ def model_section(arms: Sequence[ReportedArm], figures: PageFigures) -> tuple[st
     parts, told = [], []
     for each in arms:
         if isinstance(each.model, RobolinError) or isinstance(each.motion, RobolinError):
-            parts.append(markup(paragraph(f"{shown_name(each.name)}: no linear model here.")))
+            why = each.model if isinstance(each.model, RobolinError) else each.motion
+            assert isinstance(why, RobolinError), "one of them is missing"
+            parts.append(markup(paragraph(refusal(each.name, why))))
             continue
         told.append(_numbers(each.model, each.motion, figures))
         parts.append(_part(each.name, each.model, each.motion, figures, told))

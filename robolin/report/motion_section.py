@@ -8,6 +8,8 @@ from xml.etree.ElementTree import Element
 from robolin.analysis.limits import Margin
 from robolin.arm_parts import Joint
 from robolin.errors import RobolinError
+from robolin.report.closures_part import closure_figures, closure_words
+from robolin.report.contract_table import said
 from robolin.report.page_figures import PageFigures, curve_figure
 from robolin.report.page_markup import (
     PageTable,
@@ -30,7 +32,7 @@ def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
     known = [each for each in arms if not isinstance(each.motion, RobolinError)]
     for each in arms:
         if isinstance(each.motion, RobolinError):
-            parts.append(paragraph(f"{shown_name(each.name)}: {shown_name(each.motion.message)}"))
+            parts.append(paragraph(refusal(each.name, each.motion)))
     several = len(arms) > 1
     tables = [
         element("div", *_tables(each, number, several))
@@ -38,10 +40,17 @@ def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
         if each in known
     ]
     parts.append(element("div", *tables, class_="side"))
-    curves = list(_torques(known, figures)) + list(_conditions(known, figures))
+    curves = [*_torques(known, figures), *_conditions(known, figures)]
+    curves += closure_figures([_motion_of(each) for each in known], figures)
     if curves:
         parts.append(element("div", *curves, class_="plots"))
     return markup(*parts)
+
+
+def refusal(name: str, error: RobolinError) -> str:
+    """Why there is nothing to show of an arm, and what helps."""
+    hint = f" ({said(error.hint)})" if error.hint else ""
+    return f"{shown_name(name)}: {said(error.message)}{hint}."
 
 
 def _motion_of(told: ReportedArm) -> ReportedMotion:
@@ -52,7 +61,7 @@ def _motion_of(told: ReportedArm) -> ReportedMotion:
 def _tables(told: ReportedArm, number: int, several: bool) -> list[Element]:
     motion, arm = _motion_of(told), told.arm
     of = f" of {shown_name(told.name)}" if several else ""
-    shown: list[Element] = []
+    shown: list[Element] = list(closure_words(told, motion))
     if motion.margins.margins:
         rows = [_margin(each) for each in motion.margins.margins]
         worst = sum(each.exceeded for each in motion.margins.margins)
@@ -99,17 +108,21 @@ def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Elem
         limits = _efforts(arms, joint.name)
         caption: list[Element | str] = [
             element("bdi", shown_name(joint.name)),
-            f": torque in {_unit(joint)}; ",
+            f": torque in {_unit(joint)}{_told(limits)}; ",
         ]
         yield curve_figure(motion.time, curves, caption, figures, unit=_unit(joint), limits=limits)
 
 
 def _conditions(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Element]:
-    """cond(𝓜) of all arms in one figure."""
+    """cond(𝓜) of all arms in one figure; inertia of one motion alone has none to speak of."""
     if not arms or _motion_of(arms[0]).rows < 2:
         return
+    if all((_motion_of(each).condition == 1.0).all() for each in arms):
+        return
     curves = {_label(arms, i): _motion_of(each).condition for i, each in enumerate(arms)}
-    caption: list[Element | str] = ["Condition of the mass matrix; "]
+    closed = any(each.arm.loops for each in arms)
+    of = "inertia that motions free of closures feel" if closed else "mass matrix"
+    caption: list[Element | str] = [f"Condition of the {of}; "]
     yield curve_figure(_motion_of(arms[0]).time, curves, caption, figures, unit="1", log=True)
 
 
@@ -122,6 +135,10 @@ def _efforts(arms: Sequence[ReportedArm], name: str) -> list[float]:
         if joint.name == name and joint.limits.effort is not None
     }
     return sorted({-effort for effort in found} | found)
+
+
+def _told(limits: Sequence[float]) -> str:
+    return f", limits {' and '.join(map(figure, limits))}" if limits else ""
 
 
 def _label(arms: Sequence[ReportedArm], number: int) -> str:

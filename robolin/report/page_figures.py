@@ -55,5 +55,7 @@ def _extremes(label: str, values: Floats) -> str:
         return f"{label}: no numbers"
     low, high = int(np.nanargmin(fine)), int(np.nanargmax(fine))
     name = "" if label == "value" else f"{label} "
+    if values[low] == values[high]:
+        return f"{name}{figure(float(values[low]))} throughout"
     ends = [f"{figure(float(values[row]))} in row {row + 1}" for row in (low, high)]
     return f"{name}from {ends[0]} to {ends[1]}"

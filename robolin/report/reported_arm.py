@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.answering.given_states import States
+from robolin.answering.loop_options import LoopOptions
 from robolin.answering.posed_question import Notify
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.description.model import Finding
 from robolin.errors import RobolinError
+from robolin.report.closed_motion import closed_motion
 from robolin.report.reported_model import ReportedModel, reported_model
 from robolin.report.reported_motion import ReportedMotion, reported_motion, telling_rows
 from robolin.verification.verify import Verification, verify
@@ -50,11 +52,13 @@ class ReportOptions:
     """What a page is to tell beside what it always does.
 
     verify_states: how many states `verify` looks at; 0 leaves it out
+    close:         joints that stay while others bring the arm onto its closures, or 'least'
     """
 
     states: States
     verify_states: int
     notify: Notify
+    close: str | None = None
 
 
 def reported_arm(
@@ -72,10 +76,14 @@ def reported_arm(
 
 
 def _motion(arm: Arm, options: ReportOptions) -> ReportedMotion | RobolinError:
-    """The motion; an arm whose torques nobody can tell is drawn and told about all the same."""
-    if not arm.loops or options.states.trajectory is not None:
-        return reported_motion(arm, options.states, options.notify)
+    """The motion; loops that stand open where nobody said how they are closed are still drawn."""
+    states, close = options.states, options.close
+    LoopOptions(close=close).require_useful(arm)
+    if not arm.loops:
+        return reported_motion(arm, states, options.notify)
     try:
-        return reported_motion(arm, options.states, options.notify)
+        return closed_motion(arm, states, close, options.notify)
     except RobolinError as error:
-        return error
+        if not states.options and close is None:
+            return error
+        raise

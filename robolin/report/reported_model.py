@@ -43,9 +43,10 @@ def reported_model(
     fine = np.flatnonzero(np.isfinite(motion.values["tau"]).all(axis=1))
     wanted = np.flatnonzero(np.isin(fine, telling))
     rows = fine[spread_rows(len(fine), MOST_POLES, wanted)]
-    q, qd, qdd = (motion.values[name][rows] for name in ("q", "qd", "qdd"))
+    q, qd, qdd, tau = (motion.values[name][rows] for name in ("q", "qd", "qdd", "tau"))
     try:
-        model = state_space(arm, q, qd, qdd)
+        # of a tree accelerations give the torques, which closed loops share among them
+        model = state_space(arm, q, qd, tau=tau) if arm.loops else state_space(arm, q, qd, qdd)
         poles = model.poles()
     except RobolinError as error:
         return error

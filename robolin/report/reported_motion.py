@@ -22,14 +22,31 @@ QUANTITIES = ("q", "qd", "qdd")
 
 
 @dataclass(frozen=True, eq=False)
+class ReportedClosures:
+    """What the closures of loops bear and how well they are met, row by row.
+
+    names:   of the equations, closure and component
+    forces:  (rows, equations) in N, and N·m for moments
+    open_by: (rows,) in m or rad, of the equation that is met worst
+    rank:    (rows,) how many equations are independent
+    """
+
+    names: tuple[str, ...]
+    forces: Floats
+    open_by: Floats
+    rank: Numbers
+
+
+@dataclass(frozen=True, eq=False)
 class ReportedMotion:
     """Rows of a motion, or the one state there is.
 
     time:      (rows,) in s from the first row, or the number of the row
     clock:     what the time axis is called
     values:    q, qd, qdd and tau, each (rows, n)
-    condition: cond(𝓜) of every row
+    condition: cond(𝓜) of every row, with closed loops that of the inertia of free motions
     contract:  what the torques include
+    closures:  what closed loops bear, None where there are none
     """
 
     time: Floats
@@ -39,6 +56,7 @@ class ReportedMotion:
     margins: JointLimits
     contract: Mapping[str, Any]
     inputs: Mapping[str, str]
+    closures: ReportedClosures | None = None
 
     @property
     def rows(self) -> int:
@@ -89,10 +107,16 @@ def _conditions(arm: Arm, q: Floats) -> Floats:
     found = np.full(len(q), np.nan)
     fine = np.isfinite(q).all(axis=1)
     if fine.any():
-        values = np.linalg.eigvalsh(mass_matrix(arm, q[fine]))
-        # rounding alone can make the smallest one 0 or negative, and then there is no telling
-        low = np.where(values[:, 0] > 0.0, values[:, 0], np.nan)
-        found[fine] = values[:, -1] / low
+        found[fine] = condition_of(mass_matrix(arm, q[fine]))
+    return found
+
+
+def condition_of(M: Floats) -> Floats:
+    """The condition of inertias (rows, d, d)."""
+    values = np.linalg.eigvalsh(M)
+    # rounding alone can make the smallest one 0 or negative, and then there is no telling
+    low = np.where(values[:, 0] > 0.0, values[:, 0], np.nan)
+    found: Floats = values[:, -1] / low
     return found
 
 

@@ -59,8 +59,7 @@ def _curve(panel: CurvePanel, curve: Curve, width: int) -> list[str]:
     drawn = [f"{text:>{room}} {row}" for text, row in zip(left, rows, strict=True)]
     margin = ""
     if panel.closest is not None:
-        word = "EXCEEDED by" if panel.closest.margin < 0.0 else "margin"
-        margin = f", {word} {abs(panel.closest.margin):.3g} at {panel.closest_x:.4g}"
+        margin = f", {panel.closest.words} at {panel.closest_x:.4g}"
     under = f"{float(x[0]):.4g} to {float(x[-1]):.4g}, {panel.x_label}{margin}"
     return [_title(title, f"[{panel.y_label}]"), *drawn, f"{'':>{room}} {under}"[:width]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -41,8 +42,13 @@ WIDEST = (
 )
 
 
-def slow(extension: str) -> ParameterSet:
-    return pytest.param(extension, marks=pytest.mark.slow)
+def verbs_and_formats() -> Iterator[ParameterSet]:
+    """Every verb with NPZ and with one other format in turn, so that each format is met."""
+    others = [name for name in FORMATS if name != NPZ]
+    for turn, words in enumerate(WIDEST):
+        other = others[turn % len(others)]
+        yield pytest.param(words, NPZ, id=f"{' '.join(words)}-{NPZ}")
+        yield pytest.param(words, other, id=f"{' '.join(words)}-{other}", marks=pytest.mark.slow)
 
 
 @pytest.fixture
@@ -72,8 +78,7 @@ def trajectory(folder: Path, rows: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("extension", [NPZ, *(slow(name) for name in FORMATS if name != NPZ)])
-@pytest.mark.parametrize("words", WIDEST, ids=" ".join)
+@pytest.mark.parametrize(("words", "extension"), list(verbs_and_formats()))
 def test_short_trajectories_start_two_threads_at_most(
     words: tuple[str, ...], extension: str, tmp_path: Path, started: list[str]
 ) -> None:

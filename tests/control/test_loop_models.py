@@ -39,6 +39,24 @@ def test_poles_are_those_of_the_energies(
 
 
 @each
+def test_poles_along_a_motion_are_those_of_its_rows(
+    name: str, linkage: Linkage, free: tuple[int, ...], theta: list[float]
+) -> None:
+    """Models of many states have the poles and mode shapes that each of them has alone."""
+    arm = robolin.load(name)
+    rest = [0.0] * len(theta)
+    still = [0.0] * arm.n
+    near = [[k * x for x in theta] for k in (1.0, 0.9, 0.7)]
+    q = np.stack([reduced(linkage, each, rest, still).q for each in near])
+    found = robolin.state_space(arm, q).poles()
+    for i, row in enumerate(q):
+        alone = robolin.state_space(arm, row).poles()
+        # the same LAPACK on the same matrices, one by one or in a row
+        assert np.allclose(found.values[i], alone.values, rtol=1e-12, atol=0.0)
+        assert np.allclose(found.shapes[i], alone.shapes, rtol=1e-10, atol=1e-12)
+
+
+@each
 def test_models_of_moving_loops_are_differences(
     name: str, linkage: Linkage, free: tuple[int, ...], theta: list[float]
 ) -> None:

@@ -24,7 +24,7 @@ CLASSES = [name for name in NAMES if inspect.isclass(getattr(robolin, name))]
 
 # they need no arrays, or take one state of a file
 WITHOUT_SHAPES = {
-    *("answer", "answer_stream", "check", "compile", "record", "write"),
+    *("answer", "answer_stream", "check", "compile", "record", "sweep", "write"),
     *("casadi_function", "generate"),
     *("from_urdfpy", "geometry_names", "load", "parameter_names", "read_result", "verify"),
 }

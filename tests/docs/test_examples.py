@@ -1,7 +1,8 @@
 """What README and docs show is what happens: every example is run and its output compared.
 
-console blocks: each line that starts with `$ ` is a command, given to a shell in which `robolin`
-is the real entry point, and the lines up to the next command are its output, errors included.
+console blocks: each line that starts with `$ ` is a command, and the lines up to the next one are
+its output, errors included.  On the first pages it is given to a shell in which `robolin` is the
+real entry point; elsewhere a plain `robolin …` is run in this process, which need not start one.
 A line `...` stands for any number of lines.  Files below `<!-- given: NAME -->` are there.
 
 python blocks: with `>>>` they are doctests, without they are run; a page shares its names.
@@ -12,17 +13,51 @@ Blocks below a comment such as `<!-- command: main -->` install things and are l
 from __future__ import annotations
 
 import doctest
+import io
+import re
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tools.console_blocks import commands, environment, matches, printed
+from robolin.cli.main import main
+from tools.console_blocks import commands, environment, matches, printed, trimmed
 from tools.markdown import Block, blocks, examples, given_files, pages
+from tools.page_pictures import PICTURES, drawn_in, pictures_of, words_of
 
 # pages whose examples are run even when little time is to be spent
 QUICK = {"README.md", "conventions.md", "notation.md"}
+BY_A_SHELL = {"README.md", "tutorial.md"}
+# what a shell makes something else of
+SHELL = re.compile(r"[|&;<>()$`*?\[\]#~!{}]")
+# of the README's command, of benchmarks, and of a browser: CONTRIBUTING.md says by which
+DRAWN_BY_TOOLS = {"linearize-forward.svg", "performance.svg", "report.png"}
 LANGUAGES = {"", "console", "json", "python", "sh", "text", "toml", "xml", "yaml"}
+
+
+def plain_words(command: str) -> list[str]:
+    """What is behind `robolin` in a command that needs no shell; nothing if it does."""
+    name, *words = shlex.split(command.replace("\\\n", " "))
+    return words if name == "robolin" and not SHELL.search(command) else []
+
+
+def printed_here(
+    words: list[str], folder: Path, variables: dict[str, str], patch: pytest.MonkeyPatch
+) -> list[str]:
+    """The lines that a command prints, errors among them, run in `folder` by this process."""
+    both = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with patch.context() as here:
+        here.chdir(folder)
+        for name, value in variables.items():
+            here.setenv(name, value)
+        here.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+        here.setattr(sys, "stdout", both)
+        here.setattr(sys, "stderr", both)
+        main(words)
+    assert isinstance(both.buffer, io.BytesIO)
+    return trimmed(both.buffer.getvalue().decode().splitlines())
 
 
 @pytest.fixture(scope="session")
@@ -40,16 +75,22 @@ def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     ids=str,
 )
 def test_commands_print_what_is_shown(
-    block: Block, variables: dict[str, str], tmp_path: Path
+    block: Block, variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every command in a console block prints exactly the lines below it."""
+    """Every command in a console block prints what is below it, and draws what the page shows."""
     for name, content in given_files(block.page).items():
         (tmp_path / name).write_text(content, "utf-8")
     for command, shown in commands(block.text):
-        lines = printed(command, tmp_path, variables)
+        words = [] if block.page.name in BY_A_SHELL else plain_words(command)
+        if words:
+            lines = printed_here(words, tmp_path, variables, monkeypatch)
+        else:
+            lines = printed(command, tmp_path, variables)
         assert matches(shown, lines), "\n".join(
             [f"{block}: {command}", "--- shown", *shown, "--- printed", *lines]
         )
+    for name, drawn in drawn_in(block.page, tmp_path).items():
+        assert words_of(drawn) == words_of(PICTURES / name), f"{block}: {name} is not current"
 
 
 @pytest.mark.parametrize(
@@ -74,6 +115,15 @@ def test_python_examples_run(
             _run_doctest(block, names)
         else:
             exec(compile(block.text, str(block), "exec"), names)
+
+
+def test_every_picture_is_shown_and_made() -> None:
+    """Pages show all pictures there are, and each is drawn by a command of its page or a tool."""
+    shown = {name: page for page in pages() for name in pictures_of(page)}
+    assert set(shown) == {file.name for file in PICTURES.iterdir()}
+    for name, page in shown.items():
+        drawn = any(f"-o {name}" in block.text for block in examples(page, "console"))
+        assert drawn or name in DRAWN_BY_TOOLS
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

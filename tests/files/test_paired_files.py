@@ -104,7 +104,7 @@ def test_a_process_killed_at_every_step(tmp_path: Path, there: int | None) -> No
 def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
     """A process that is killed at any step while it completes what another has left loses nothing.
 
-    After everything that the first can leave behind, every third step of the second is tried.
+    After everything that the first can leave behind, every fifth step of the second is tried.
     """
     path, kills, seen = tmp_path / "r.csv", 0, set()
     for first in _moments():
@@ -115,7 +115,7 @@ def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
         if left in seen:
             continue
         seen.add(left)
-        for second in islice(_moments(), len(seen) % 3, None, 3):
+        for second in islice(_moments(), len(seen) % 5, None, 5):
             held = {name: name.read_bytes() for name in tmp_path.iterdir()}
             before = _seed(path)
             killed = _killed(path, 3, *second)
@@ -129,7 +129,7 @@ def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
                 break
     # nothing, one part, two, one of them waiting, the file in place, both in place
     assert len(seen) >= 6
-    assert kills > 33
+    assert kills > 20
 
 
 def _failed(path: Path, at: int, number: int) -> Exception | None:

@@ -110,6 +110,16 @@ def test_damage_is_refused_or_harmless(tmp_path: Path, form: str, rows: int | No
     assert refused > 0.8 * MUTATIONS
 
 
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_result_itself_comes_back(tmp_path: Path, form: str, rows: int | None) -> None:
+    """What is read is the result that was written, with its labels, units and contract."""
+    found = read_result(written(form, tmp_path, rows, 7))
+    assert found.result == result(rows, 7)
+    assert found.to_polars().equals(result(rows, 7).to_polars())
+    assert "[rad/s²]" in found._repr_html_()
+
+
 def test_a_result_with_gaps_comes_back(tmp_path: Path) -> None:
     """NaN, for rows without an answer, survives the formats that can say it."""
     gappy = result(4, 1)

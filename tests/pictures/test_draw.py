@@ -56,6 +56,16 @@ def test_a_figure_has_the_numbers_of_the_result() -> None:
     assert axes[0].get_ylabel() == "[rad]"
 
 
+def test_a_stored_result_has_the_same_picture(tmp_path: Path) -> None:
+    """What is read from a file is drawn as it was before it was written."""
+    arm = robolin.load("two-link")
+    motion = robolin.answer(arm, robolin.Question("simulate", duration="0.05"))
+    for result in (motion, robolin.sweep(arm, "inverse", payload="tip:0,1")):
+        robolin.write(result, tmp_path / "stored.npz")
+        figure = robolin.read_result(tmp_path / "stored.npz").plot()
+        assert picture_bytes(figure, "svg") == picture_bytes(result.plot(), "svg")
+
+
 def test_files_and_arms_are_drawn(tmp_path: Path) -> None:
     """`plot` draws a stored result, the difference of two, and an arm; and writes it whole."""
     one, other = tmp_path / "one.npz", tmp_path / "other.json"

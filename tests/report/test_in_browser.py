@@ -177,6 +177,22 @@ def test_light_and_dark(browser: Any, address: str, scheme: str) -> None:
     visit.context.close()
 
 
+def test_a_linkage_stays_closed(browser: Any, tmp_path: Path) -> None:
+    """The page moves an arm with closed loops as robolin does: its closures never come apart."""
+    arm = robolin.load("four-bar")
+    drive = np.linspace(0.3, 0.9, 20)[:, None] * [1, 0, 0]
+    state = robolin.close(arm, drive, hold="drive")
+    page = report_page([told(arm, States(q=state.q, qd=state.qd))])
+    visit = Visit(browser, stored(page, tmp_path))
+    apart = """(k) => { robolinReport.choose(k); const v = robolinReport.views[0].view;
+        const ends = v.shape.closures[0].ends.map((e) => apply(v.poses[e.link], e.at));
+        return Math.hypot(...ends[0].map((x, i) => x - ends[1][i])); }"""
+    # positions of float32, on bars of 1 m
+    assert max(visit.page.evaluate(apart, k) for k in range(20)) < 1e-6
+    assert visit.said == []
+    visit.context.close()
+
+
 def test_it_prints(visit: Visit) -> None:
     """On paper there are all tables and curves, and no slider."""
     visit.page.emulate_media(media="print")
@@ -191,7 +207,7 @@ def test_without_a_program(browser: Any, address: str) -> None:
     assert not visit.page.is_visible(".arm canvas")
     assert visit.page.locator("table").count() >= 6
     assert "Without JavaScript" in visit.page.inner_text("noscript")
-    assert visit.page.is_visible("text=torque in N·m; from")
+    assert visit.page.is_visible("text=torque in N·m, limits -100 and 100; from")
     visit.context.close()
 
 

@@ -114,8 +114,6 @@ def _is_stored(path: str) -> bool:
 
 
 def _stored(path: str) -> Result:
-    from robolin.answering.answer import gathered
-    from robolin.files.stored import open_stored
+    from robolin.files.stored import read_result
 
-    with open_stored(file_name(path)) as stored:
-        return gathered(stored.result_stream())
+    return read_result(file_name(path)).result

@@ -10,10 +10,13 @@ import click
 from robolin.answering.verbs import answering_verb
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag, label_of
 from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.results.swept_verbs import SWEEP
 from robolin.wording import printable
 
 if TYPE_CHECKING:
+    from robolin.answering.inquiry import Inquiry
     from robolin.checking.tolerance import Tolerances
+    from robolin.cli.flags.output_flags import Output
     from robolin.results.result import Result, ResultStream
 
 # `--suite` without a file behind it
@@ -81,6 +84,7 @@ def command(
     Example:
       robolin record inverse panda --q panda_joint4=-90deg -o holding.npz
       robolin record forward arm.urdf --trajectory motion.csv -o motion.npz --rtol 1e-9
+      robolin record sweep inverse panda --payload panda_hand:0,1,2 -o payloads.npz
       robolin record --suite
     """
     from robolin.checking.tolerance import Tolerances, same_for_all
@@ -96,18 +100,12 @@ def command(
 
 
 def _record(words: tuple[str, ...], close: Tolerances) -> None:
-    from robolin.cli.asking_command import asked_in
-    from robolin.cli.group import parsed
     from robolin.cli.respond import respond
 
     if not words:
         hint = "for example: robolin record inverse panda -o holding.npz"
         raise UsageError("which VERB is to be recorded?", where="robolin record", hint=hint)
-    if answering_verb(words[0]) is None:
-        message = f"'{words[0]}' is no verb with results to store"
-        raise UsageError(message, where="robolin record", hint="`robolin --help` lists the verbs")
-    with parsed(words) as ctx:
-        inquiry, out = asked_in(ctx)
+    inquiry, out = _asked(words)
 
     def write(answer: Result | ResultStream) -> None:
         from robolin.checking.record_results import as_reference
@@ -118,6 +116,21 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
         out.write(as_reference(answer, Path(out.path), inquiry.files, close, out.notify))
 
     respond(inquiry, out, write)
+
+
+def _asked(words: tuple[str, ...]) -> tuple[Inquiry, Output]:
+    """What is to be recorded: the words of a verb, or of a sweep of one."""
+    from robolin.cli.asking_command import asked_in
+    from robolin.cli.group import parsed
+    from robolin.cli.verbs.sweep_verb import asked_in_sweep
+
+    if words[0] == SWEEP:
+        return asked_in_sweep(words[1:])
+    if answering_verb(words[0]) is None:
+        message = f"'{words[0]}' is no verb with results to store"
+        raise UsageError(message, where="robolin record", hint="`robolin --help` lists the verbs")
+    with parsed(words) as ctx:
+        return asked_in(ctx)
 
 
 def _record_suite(path: str | None) -> None:

@@ -21,6 +21,7 @@ from robolin.cli.flags.flag import (
     flag,
     given_options,
 )
+from robolin.cli.flags.loop_flags import CLOSE
 from robolin.cli.flags.model_flags import MODEL_PARAMS, file_name
 from robolin.cli.flags.state_flags import state_flags
 from robolin.cli.messages import say
@@ -36,6 +37,7 @@ _FLAGS = [
     RobotFile(["subjects"], nargs=-1, required=True, metavar="ARM [ARM]"),
     *MODEL_PARAMS[1:],
     *state_flags(_VERB, "", {}),
+    CLOSE,
     flag(
         "--verify-states",
         section=METHOD,
@@ -72,6 +74,7 @@ class ReportRequest:
     verify_states: int
     path: str
     quiet: bool
+    close: str | None = None
 
     @property
     def stored(self) -> bool:
@@ -105,7 +108,8 @@ def _request(
     }
     if "trajectory" in given:
         given["trajectory"] = _only(given["trajectory"])
-    return ReportRequest(subjects, sources, States(**given), verify_states, path, quiet)
+    states, close = States(**given), options.get("close")
+    return ReportRequest(subjects, sources, states, verify_states, path, quiet, close)
 
 
 def _only(recordings: tuple[str, ...]) -> str:
@@ -177,7 +181,7 @@ def _page_of_arms(request: ReportRequest) -> str:
     from robolin.report.report_page import report_page
     from robolin.report.reported_arm import ReportOptions
 
-    options = ReportOptions(request.states, request.verify_states, request.notify)
+    options = ReportOptions(request.states, request.verify_states, request.notify, request.close)
     arms = [
         _reported(*each, options) for each in zip(request.subjects, request.sources, strict=True)
     ]

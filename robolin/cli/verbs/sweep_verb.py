@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from robolin.answering.swept_option import SWEPT, SweptOption, swept_option
-from robolin.answering.verbs import answering_verb
+from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import VerbCommand
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
+    from robolin.answering.inquiry import Inquiry
     from robolin.cli.flags.output_flags import Output
-    from robolin.results.result import Result
 
 _PICTURES = (".svg", ".png", ".pdf")
 _WORDS = click.Argument(["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED)
-_NUMBER = re.compile(r"[:=]?([^:=@]*)(@.*)?$")
 
 
 class SweepCommand(VerbCommand):
@@ -46,80 +43,39 @@ def command(words: tuple[str, ...]) -> None:
       robolin sweep mass-matrix two-link --payload lower:0,1,2 --summary
       robolin sweep poles two-link --payload lower:0,1,2 -o poles.svg
     """
-    if not words or answering_verb(words[0]) is None:
-        hint = "for example: robolin sweep inverse panda --payload panda_hand_tcp:0,1,2"
-        raise UsageError("which VERB is to be asked?", where="robolin sweep", hint=hint)
-    place, option = _swept(words)
-    runs = [
-        [*words[:place], _word(words[place], text), *words[place + 1 :]] for text in option.texts
-    ]
-    picture, runs = _picture(runs)
-    found, out = _answers(runs, option)
-    if picture is None:
-        out.write(found)
+    from robolin.cli.respond import respond
+
+    inquiry, out = asked_in_sweep(words)
+    if out.path is not None and PurePath(out.path).suffix.lower() in _PICTURES:
+        _draw(inquiry, out, out.path)
     else:
-        _draw(found, picture, out.arrays)
+        respond(inquiry, out)
 
 
-def _swept(words: Sequence[str]) -> tuple[int, SweptOption]:
-    """The place of the word with several values."""
-    found = []
-    for i, word in enumerate(words):
-        # --flag=text, or the text behind --flag
-        name, _, text = word.partition("=") if word.startswith("--") else (words[i - 1], "", word)
-        option = swept_option(name.removeprefix("--"), text)
-        if option is not None:
-            found.append((i, option))
-    if len(found) != 1:
-        what = "no option has several values" if not found else "more than one option is swept"
-        hint = "for example --payload tool0:0,1,2,3; " + ", ".join(f"--{name}" for name in SWEPT)
-        raise UsageError(what, where="robolin sweep", hint=hint)
-    return found[0]
-
-
-def _word(word: str, text: str) -> str:
-    """The word with one of the values."""
-    if word.startswith("--"):
-        return f"{word.partition('=')[0]}={text}"
-    return text
-
-
-def _picture(runs: list[list[str]]) -> tuple[str | None, list[list[str]]]:
-    """The picture that -o names, and the words without it; other files are left to the verb."""
-    for i, word in enumerate(runs[0]):
-        path = runs[0][i + 1] if word in ("-o", "--output") and i + 1 < len(runs[0]) else ""
-        if PurePath(path).suffix.lower() in _PICTURES:
-            return path, [[*run[:i], *run[i + 2 :]] for run in runs]
-    return None, runs
-
-
-def _answers(runs: list[list[str]], option: SweptOption) -> tuple[Result, Output]:
-    from robolin.answering.answer import gathered, posed
-    from robolin.answering.swept_option import swept_result
+def asked_in_sweep(words: Sequence[str]) -> tuple[Inquiry, Output]:
+    """What the words of a sweep ask, and where the answer is to go."""
     from robolin.cli.asking_command import asked_in
     from robolin.cli.group import parsed
-    from robolin.number_texts import FlagText, figure
-    from robolin.results.result import Result
+    from robolin.results.swept_verbs import SWEEP
 
-    answers, values = [], []
-    for run, text in zip(runs, option.texts, strict=True):
-        with parsed(run) as ctx:
-            inquiry, out = asked_in(ctx)
-        out.require_target(inquiry.files.values())
-        number = _NUMBER.search(text)
-        assert number is not None, "a swept text ends in a number"
-        values.append(figure(FlagText(f"--{option.label}", text), number[1]).value)
-        settings: Any = out.settings()
-        with posed(inquiry.source.arm(), inquiry.question, inquiry.states, settings) as answer:
-            answers.append(answer if isinstance(answer, Result) else gathered(answer))
-    return swept_result(option, values, answers), out
+    if not words or words[0] not in VERBS or not VERBS[words[0]].answers:
+        hint = "for example: robolin sweep inverse panda --payload panda_hand_tcp:0,1,2"
+        raise UsageError("which VERB is to be asked?", where="robolin sweep", hint=hint)
+    with parsed(words) as ctx:
+        if ctx.params.get("limits"):
+            hint = "`robolin inverse ARM --limits` shows them for one value"
+            raise UsageError("has no effect here", where="--limits", hint=hint)
+        return asked_in(ctx, f"{SWEEP} {words[0]}")
 
 
-def _draw(found: Result, path: str, only: tuple[str, ...]) -> None:
-    from robolin.cli.flags.model_flags import file_name
+def _draw(inquiry: Inquiry, out: Output, path: str) -> None:
+    from robolin.answering.sweep import swept_answer
+    from robolin.files.apart import require_apart
     from robolin.files.atomic import replacing
     from robolin.pictures.draw import figure_of, picture_bytes
 
-    drawn = picture_bytes(figure_of(found, only), PurePath(file_name(path)).suffix.lower()[1:])
+    require_apart(path, inquiry.files.values())
+    found = swept_answer(inquiry, out.settings())
+    drawn = picture_bytes(figure_of(found, out.arrays), PurePath(path).suffix.lower()[1:])
     with replacing(path) as stream:
         stream.write(drawn)

@@ -242,7 +242,25 @@ class ArmView {
       if (link.mass > 0 && this.shown.masses) found.push(this.ball(link, pose));
       if (link.box && this.shown.boxes) found.push(...this.faces(link, pose));
     });
+    for (const closure of this.shape.closures) found.push(this.closure(closure, poses));
     return found;
+  }
+
+  // a ring around both ends, and a broken line between them where they are apart
+  closure(closure, poses) {
+    const ends = closure.ends.map((end) => apply(end.link < 0 ? HOME : poses[end.link], end.at));
+    return { depth: this.depth(...ends) + 3e-6, draw: (context) => {
+      context.setLineDash([4, 4]);
+      this.line(context, ...ends, 2, this.color("bad"));
+      context.setLineDash([]);
+      context.strokeStyle = this.color("limit");
+      for (const end of ends) {
+        const [x, y] = this.flat(end);
+        context.beginPath();
+        context.arc(x, y, 8, 0, 2 * Math.PI);
+        context.stroke();
+      }
+    } };
   }
 
   axis(link, pose) {

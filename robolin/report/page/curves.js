@@ -15,6 +15,26 @@ function withGaps(values) {
   return values.some(Number.isNaN) ? Array.from(values, (x) => (Number.isNaN(x) ? null : x)) : values;
 }
 
+// as uPlot does it, but for a curve that does not change
+function aroundValues(plot, low, high) {
+  if (low !== high) return uPlot.rangeNum(low, high, 0.1, true);
+  const room = Math.abs(low) || 1;
+  return [low - room, low + room];
+}
+
+// whether curves are more than flat lines beside their limits, which the caption tells as well
+function seenBeside(columns, limits) {
+  let low = Infinity, high = -Infinity;
+  for (const column of columns) {
+    for (const value of column) {
+      if (value === null) continue;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  }
+  return high - low >= 0.05 * (Math.max(high, ...limits) - Math.min(low, ...limits));
+}
+
 class Curves {
   constructor(data, arrays, onPick) {
     this.data = data;
@@ -55,8 +75,9 @@ class Curves {
     const x = repeated(this.arrays(told.x), told.repeat || 1);
     const columns = [x, ...told.series.map((series) => withGaps(this.arrays(series.y)))];
     const limits = (told.limits || []).filter((limit) => limit !== null);
+    const near = seenBeside(columns.slice(1), limits);
     for (const limit of limits) columns.push(new Float32Array(x.length).fill(limit));
-    const plot = new uPlot(this.options(told, limits, place), columns, place);
+    const plot = new uPlot(this.options(told, limits, near, place), columns, place);
     this.made.set(figure, plot);
     this.resizer.observe(place);
     plot.over.addEventListener("click", () => {
@@ -65,16 +86,18 @@ class Curves {
     });
   }
 
-  options(told, limits, place) {
+  options(told, limits, near, place) {
     const colors = getComputedStyle(document.documentElement);
     const color = (name) => colors.getPropertyValue(`--${name}`).trim();
     const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 0.5 }, ticks: { stroke: color("line") } };
     const number = (u, v) => (v === null || v === undefined ? "" : Number(v.toPrecision(6)).toString());
+    // uPlot's own would call small numbers 0
+    const marks = told.log ? {} : { values: (plot, splits) => splits.map((v) => number(plot, v)) };
     return {
       width: Math.max(200, Math.floor(place.clientWidth || 380)),
       height: 190,
-      scales: { x: { time: false }, y: told.log ? { distr: 3, log: 10 } : {} },
-      axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: told.unit, labelSize: 16 }],
+      scales: { x: { time: false }, y: told.log ? { distr: 3, log: 10 } : { range: aroundValues } },
+      axes: [{ ...axis, label: this.data.clock, labelSize: 18, size: 32 }, { ...axis, size: 62, label: told.unit, labelSize: 16, ...marks }],
       cursor: { drag: { x: true, y: false }, y: false },
       hooks: { ready: [(plot) => { if (this.time !== null) this.point(plot, this.time); }] },
       legend: { live: true },
@@ -89,7 +112,7 @@ class Curves {
           paths: told.points ? () => null : undefined,
           value: number,
         })),
-        ...limits.map(() => ({ label: "limit", class: "limit", stroke: color("limit"), width: 1, dash: [2, 3], points: { show: false }, value: number })),
+        ...limits.map(() => ({ label: "limit", auto: near, class: "limit", stroke: color("limit"), width: 1, dash: [2, 3], points: { show: false }, value: number })),
       ],
     };
   }

@@ -103,7 +103,9 @@ class Model {
     context.clearRect(0, 0, width, height);
     const re = numbers(this.told.real), im = numbers(this.told.imaginary), per = this.told.poles;
     const reach = (list) => list.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6) * 1.1;
-    const across = reach(re), up = reach(im);
+    // poles on one of the axes have the scale of the other there too
+    const least = 1e-3 * Math.max(reach(re), reach(im));
+    const [across, up] = [re, im].map((part) => (reach(part) < least ? 1e3 * least : reach(part)));
     const at = (x, y) => [width / 2 + (x / across) * (width / 2 - 24), height / 2 - (y / up) * (height / 2 - 20)];
     const colors = getComputedStyle(document.documentElement);
     const color = (name) => colors.getPropertyValue(`--${name}`).trim();

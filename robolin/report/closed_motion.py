@@ -1,0 +1,98 @@
+"""The motion of an arm with closed loops: what its closures bear, and how well they are met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robolin.analysis.limits import ClosestApproach
+from robolin.answering.answer import answer_stream
+from robolin.answering.given_states import States
+from robolin.answering.motion import Values
+from robolin.answering.posed_question import Notify
+from robolin.answering.question import Question
+from robolin.api.closed_loops import loop_constraints
+from robolin.api.inverse_and_forward import inverse
+from robolin.api.mass_matrices import mass_matrix
+from robolin.arm import Arm
+from robolin.arrays import Floats, Numbers
+from robolin.loops.loop_dynamics import opened
+from robolin.loops.rank import RELATIVE_TOLERANCE
+from robolin.report.reported_motion import (
+    QUANTITIES,
+    ReportedClosures,
+    ReportedMotion,
+    condition_of,
+    seconds_from_first,
+)
+from robolin.results.result import Result
+
+# one part of an answer: values by name, and the times
+Part = tuple[dict[str, Floats], Numbers | None]
+
+
+def closed_motion(arm: Arm, states: States, close: str | None, notify: Notify) -> ReportedMotion:
+    """Torques as given, else those of the open tree; and what the closures bear under them."""
+    approach, parts = ClosestApproach(arm), []
+
+    def watch(values: Values, result: Result) -> None:
+        parts.append(_part(arm, values, result))
+        found = parts[-1][0]
+        approach.add(found["q"], found["qd"], found["tau"], result.time)
+
+    question = Question("linearize-forward", close=close)
+    with answer_stream(arm, question, states, notify=notify, watch=watch) as stream:
+        for _ in stream.parts:
+            pass
+        ending = stream.ending(sum(len(values["q"]) for values, _ in parts))
+    values, given = _joined(parts)
+    time, clock = seconds_from_first(given, len(values["q"]))
+    forces, rank = values.pop("lam"), values.pop("rank")[:, 0].astype(np.int64)
+    margins = approach.found()
+    condition, gap = _free_inertia(arm, values["q"])
+    closures = ReportedClosures(loop_constraints(arm, values["q"][0]).rows, forces, gap, rank)
+    contract, inputs = ending.contract, ending.inputs
+    return ReportedMotion(
+        time, clock, values, condition, margins, contract, inputs, closures=closures
+    )
+
+
+def _part(arm: Arm, given: Values, result: Result) -> Part:
+    """Copies, for the next part may come in the same memory."""
+    rows = np.atleast_2d(result["qdd"]).shape
+    motion = {
+        name: np.array(np.broadcast_to(np.atleast_2d(given.get(name, np.zeros(arm.n))), rows))
+        for name in QUANTITIES
+    }
+    if "tau" in given:
+        tau = np.array(np.broadcast_to(np.atleast_2d(given["tau"]), rows))
+    else:
+        tau = inverse(opened(arm), motion["q"], motion["qd"], motion["qdd"])
+    motion |= {"qdd": np.array(np.atleast_2d(result["qdd"])), "tau": tau}
+    motion["lam"] = np.array(np.atleast_2d(result["lam"]))
+    motion["rank"] = np.array(np.reshape(result["rank"], (-1, 1)))
+    return motion, result.time
+
+
+def _joined(parts: Sequence[Part]) -> tuple[dict[str, Floats], Numbers | None]:
+    values = {name: np.concatenate([each[name] for each, _ in parts]) for name in parts[0][0]}
+    times = [time for _, time in parts if time is not None]
+    return values, np.concatenate(times) if times else None
+
+
+def _free_inertia(arm: Arm, q: Floats) -> tuple[Floats, Floats]:
+    """The condition of Nᵀ𝓜N, N the motions that closures leave free, and how open they stand."""
+    condition, gap = (np.full(len(q), np.nan) for _ in range(2))
+    fine = np.flatnonzero(np.isfinite(q).all(axis=1))
+    if len(fine):
+        found = loop_constraints(arm, q[fine])
+        gap[fine] = np.abs(found.open_by).max(axis=-1)
+        _, sizes, across = np.linalg.svd(found.jacobian)
+        M = mass_matrix(opened(arm), q[fine])
+        ranks = (sizes > RELATIVE_TOLERANCE * sizes.max(axis=-1, keepdims=True)).sum(axis=-1)
+        for rank in np.unique(ranks[ranks < arm.n]):
+            rows = np.flatnonzero(ranks == rank)
+            N = across[rows, rank:, :]
+            condition[fine[rows]] = condition_of(N @ M[rows] @ np.moveaxis(N, -1, -2))
+    return condition, gap

@@ -1,0 +1,45 @@
+"""The picture of a report in the docs: a page opened in Chromium, at an instant of its motion.
+
+`python -m tools.report_picture` takes it anew; it needs what `pip install -e '.[browser-test]'`
+brings, and a Chromium.  Browsers draw letters each in their own way, so no test compares it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tools.console_blocks import environment, printed
+from tools.page_pictures import PICTURES
+
+COMMANDS = (
+    "robolin simulate panda --q panda_joint4=-90deg --control computed-torque --kp 16 "
+    "--goal panda_joint1=20deg,panda_joint2=30deg,panda_joint4=-120deg --duration 2 --every 10 "
+    "-o motion.csv",
+    "robolin report panda --trajectory motion.csv -o report.html",
+)
+INSTANT, WIDTH, HEIGHT = 40, 1000, 1170
+# a picture has no room for them between the arm and its torques
+TABLES = "#arm .side:last-child, #motion .side"
+
+
+def main() -> None:
+    from playwright.sync_api import sync_playwright
+
+    with TemporaryDirectory() as name, sync_playwright() as started:
+        folder = Path(name)
+        for command in COMMANDS:
+            printed(command, folder, environment(folder))
+        place = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = started.chromium.launch(executable_path=place, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        page.goto((folder / "report.html").as_uri())
+        page.evaluate(f"document.querySelectorAll('{TABLES}').forEach((each) => each.remove())")
+        page.evaluate(f"robolinReport.curves.makeAll(); robolinReport.choose({INSTANT})")
+        page.screenshot(path=PICTURES / "report.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
