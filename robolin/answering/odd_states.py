@@ -22,6 +22,7 @@ class OddStates:
     def __init__(self, arm: Arm) -> None:
         self._joints = arm.joints
         self._lowest, self._highest = np.full(arm.n, inf), np.full(arm.n, -inf)
+        self._nearest = np.full(arm.n, inf)
         self._rows = 0
 
     def look(self, q: Floats) -> None:
@@ -30,11 +31,12 @@ class OddStates:
         # what is not a number is somebody else's to complain about
         self._lowest = np.fmin(self._lowest, np.fmin.reduce(rows, axis=0))
         self._highest = np.fmax(self._highest, np.fmax.reduce(rows, axis=0))
+        self._nearest = np.fmin(self._nearest, np.fmin.reduce(np.abs(rows), axis=0))
         self._rows += len(rows)
 
     def warnings(self) -> Iterator[str]:
         """What is likely to be wrong with the positions, in one sentence for each kind."""
-        spans = zip(self._joints, self._lowest.tolist(), self._highest.tolist(), strict=True)
+        spans = [*zip(self._joints, self._lowest.tolist(), self._highest.tolist(), strict=True)]
         far = [(joint, low, high) for joint, low, high in spans if _is_far(joint, low, high)]
         turned = [each for each in far if self._rows > 1 and _fits_in_degrees(*each)]
         if turned:
@@ -43,6 +45,15 @@ class OddStates:
                 f"positions look like degrees, but are taken as rad: {_names(turned)}; "
                 f"'{joint.name}' goes from {low:.6g} to {high:.6g} rad, "
                 f"its limits are {_limits(joint)}"
+            )
+        nearest = zip(spans, self._nearest.tolist(), strict=True)
+        away = [each for each, near in nearest if self._rows > 1 and _is_away(*each, near)]
+        if away:
+            joint, low, high = away[0]
+            yield (
+                f"positions look like degrees, but are taken as rad: {_names(away)}; "
+                f"'{joint.name}' goes from {low:.6g} to {high:.6g} rad, "
+                "and never comes within a turn of 0"
             )
         for joint, low, high in (each for each in far if each not in turned):
             lower, upper = _range(joint)
@@ -75,6 +86,12 @@ def _fits_in_degrees(joint: Joint, low: float, high: float) -> bool:
     """Whether an angle that goes too far in rad would stay within its limits in degrees."""
     lower, upper = _range(joint)
     return joint.turns and degrees(lower) <= low and high <= degrees(upper)
+
+
+def _is_away(joint: Joint, low: float, high: float, nearest: float) -> bool:
+    """Whether an angle without limits stays beyond a turn, and within one if it is in degrees."""
+    unlimited = joint.turns and _range(joint) == (-inf, inf)
+    return unlimited and nearest > _TURN and max(-low, high) <= degrees(_TURN)
 
 
 def _range(joint: Joint) -> tuple[float, float]:

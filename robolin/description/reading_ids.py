@@ -43,8 +43,11 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "missing-key": ("error", "A mapping lacks a key it needs."),
     "missing-value": ("error", "A key has nothing after its colon."),
     "misspelt": ("warning", "An ignored element or attribute looks like a known one misspelt."),
-    "mjcf-ball": ("error", "A MuJoCo joint turns about three axes at once."),
     "mjcf-equality": ("error", "A MuJoCo equality constraint has no place in an arm."),
+    "mjcf-from-outside": (
+        "note",
+        "Actuators and contacts of a MuJoCo model are no part of an arm.",
+    ),
     "mjcf-left-out": ("warning", "Something acts on a MuJoCo model that an arm has no place for."),
     "name-empty": ("error", "A name is there but empty."),
     "name-missing": ("error", "A robot, link, joint or reference has no name."),

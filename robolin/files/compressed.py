@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from robolin.errors import FileError, RobolinError
 
-_BUFFER = 1 << 20
+_PACKED_AT_ONCE = 1 << 10
 
 
 def uncompressed_name(path: str) -> str:
@@ -68,7 +68,44 @@ def _zstandard(path: str) -> Any:
     except ImportError:
         hint = "pip install 'robolin[recordings]', or unpack it first: unzstd FILE"
         raise RobolinError("needs the package zstandard", where=path, hint=hint) from None
-    return zstandard.open(path, "rb")
+    return _Zstandard(path, zstandard.ZstdDecompressor().decompressobj)
+
+
+class _Zstandard(io.RawIOBase):
+    """Frames unpacked one after the other; zstandard's own reader takes a cut for the end."""
+
+    def __init__(self, path: str, frame: Callable[[], Any]) -> None:
+        self._file = io.FileIO(path)
+        self._frame, self._current = frame, None
+        self._packed, self._ready = b"", bytearray()
+
+    def read(self, size: int = -1) -> bytes:
+        while (size < 0 or len(self._ready) < size) and self._unpack():
+            pass
+        size = len(self._ready) if size < 0 else size
+        data = bytes(self._ready[:size])
+        del self._ready[:size]
+        return data
+
+    def _unpack(self) -> bool:
+        """Have a little more ready; False at the end of the file."""
+        # little at a time, because it may stand for much
+        packed = self._packed or self._file.read(_PACKED_AT_ONCE)
+        if not packed and self._current is not None:
+            raise EOFError("it ends in the middle")
+        if not packed:
+            return False
+        current = self._current or self._frame()
+        self._ready += current.decompress(packed)
+        self._packed = current.unused_data if current.eof else b""
+        self._current = None if current.eof else current
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 _OPENERS: dict[str, Callable[[str], Any]] = {".gz": _gzip, ".zst": _zstandard}
+# the endings of files that are unpacked
+PACKED = tuple(_OPENERS)

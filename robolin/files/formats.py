@@ -155,12 +155,14 @@ def extensions(names: Iterable[str], last: str = " or ") -> str:
     return f"{', '.join(first)}{last}{end}" if first else end
 
 
-def require_known(path: str | Path, names: Iterable[str], what: str, hint: str) -> str:
+def require_known(
+    path: str | Path, names: Iterable[str], what: str, hint: str, where: str = ""
+) -> str:
     """The format of a path if it is one of these; `what` they are is said if it is not."""
     name = format_named(path)
     if name not in names:
         problem = f"'.{name}' is no {what}" if name else "the name has no extension"
-        raise UsageError(problem, where=str(path), hint=hint)
+        raise UsageError(problem, where=where or str(path), hint=hint)
     return name
 
 

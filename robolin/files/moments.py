@@ -1,6 +1,7 @@
 """Moments as dates and times of day, which tables and documents write as text: exact both ways.
 
-A moment is a whole number of seconds, milli-, micro- or nanoseconds since 1970, without a zone.
+A moment is a whole number of seconds, milli-, micro- or nanoseconds since 1970, without a zone;
+that of a text in UTC, which ends in Z, is left aside.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import numpy as np
 
 from robolin.arrays import Integers, Numbers
 
-# as in 2026-05-01T12:30:00.125, with a space in place of the T, too
-MOMENT = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?\s*$"
-_MOMENT = re.compile(MOMENT)
+# as in 2026-05-01T12:30:00.125, with a space in place of the T, too, and with or without Z
+_DATE, _CLOCK = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?"
+_MOMENT = re.compile(rf"^\s*{_DATE}[T ]{_CLOCK}(Z|\+00:00)?\s*$")
+_LIKE_A_DATE = re.compile(rf"^\s*{_DATE}")
 
 # units by how many decimals of a second they hold
 DECIMALS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -26,6 +28,19 @@ def decimals_of(text: str) -> int | None:
     """How many decimals the seconds of a moment have; None if the text is none."""
     found = _MOMENT.match(text)
     return None if found is None else len(found[1] or "")
+
+
+def is_in_utc(text: str) -> bool:
+    """Whether a moment says that it is in UTC."""
+    found = _MOMENT.match(text)
+    return found is not None and found[2] is not None
+
+
+def help_with(text: str) -> str:
+    """What helps with a text that was taken for no moment; '' if it is nothing like one."""
+    if not _LIKE_A_DATE.match(text):
+        return ""
+    return "dates are read as 2026-05-01T12:30:00.125, all of them with Z at the end or none"
 
 
 def unit_for(decimals: int) -> str:
@@ -41,6 +56,7 @@ def moments_of(texts: Sequence[str], unit: str) -> Integers | None:
         decimals = decimals_of(text)
         if decimals is None or decimals > DECIMALS[unit] or not first <= int(text[:4]) <= last:
             return None
+    plain = [text.removesuffix("Z").removesuffix("+00:00") for text in plain]
     try:
         return np.array(plain, dtype=f"M8[{unit}]").view(np.int64)
     except ValueError:

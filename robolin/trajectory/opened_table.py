@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import BinaryIO, cast
 
 from robolin.errors import FileError
-from robolin.files.compressed import compression, opened_compressed, uncompressed_name
+from robolin.files.compressed import PACKED, compression, opened_compressed, uncompressed_name
 from robolin.files.csv.delimiters import WithCommas
 from robolin.files.file_parts import place_and_part
 from robolin.files.formats import (
@@ -82,13 +82,15 @@ def _format(path: str) -> str:
     if path == "-":
         return PIPED
     known = trajectory_formats()
-    hint = (
-        f"use one of {extensions([*known, *RECORDINGS], ', ')}, or - for {PIPED.upper()} on stdin"
-    )
     name = uncompressed_name(path)
     if name.lower().endswith(TEXT_ENDINGS):
         return "csv"
-    return require_known(name, known, "trajectory format", hint)
+    others = extensions([*(each for each in known if each != "csv"), *RECORDINGS], ", ")
+    hint = (
+        f"use one of {', '.join(['.csv', *TEXT_ENDINGS])} (also packed: {', '.join(PACKED)}), "
+        f"{others}, or - for {PIPED.upper()} on stdin"
+    )
+    return require_known(name, known, "trajectory format", hint, where=path)
 
 
 @contextmanager

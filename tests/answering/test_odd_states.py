@@ -70,6 +70,15 @@ def test_a_column_in_degrees_is_doubted(tmp_path: Path) -> None:
     assert not (tmp_path / "c.npz").exists()
 
 
+def test_degrees_of_joints_without_limits_are_doubted() -> None:
+    """Angles that stay beyond a turn are named; one that winds up from 0 may well do so."""
+    arm = library.load("two-link")
+    (told,) = library.state_warnings(arm, np.array([[45.0, 1.0], [-60.0, 2.0]]))
+    assert "look like degrees, but are taken as rad: 'shoulder'; 'shoulder' goes from -60" in told
+    for fine in ([[0.0, 7.0], [90.0, 0.1]], [[400.0, 0.0], [420.0, 0.0]], [[45.0, 0.0]]):
+        assert library.state_warnings(arm, np.array(fine)) == ()
+
+
 @pytest.mark.parametrize("verb", ["inverse", "mass-matrix", "linearize-inverse"])
 def test_an_arm_without_any_mass_is_doubted(verb: str, tmp_path: Path) -> None:
     """Zeros that come of a file without masses are not given without a word."""

@@ -216,15 +216,34 @@ def test_a_recording_gives_the_bytes_of_the_native_file(name, file, content, fla
     assert found.out == expected.out
 
 
-def test_a_compressed_recording_is_the_recording():
-    """A .csv.gz has the result of the file in it; a damaged one is refused as that."""
-    with gzip.open("r.csv.gz", "wt") as stream:
-        stream.write(NATIVE)
-    found = run("--trajectory", "r.csv.gz")
-    assert (found.code, found.out) == (0, run("--trajectory", "native.csv").out)
-    Path("cut.csv.gz").write_bytes(Path("r.csv.gz").read_bytes()[:-9])
-    found = run("--trajectory", "cut.csv.gz")
-    assert (found.code, "cut off or damaged" in found.err) == (4, True)
+def gzipped(data: bytes) -> bytes:
+    return gzip.compress(data)
+
+
+def zstandarded(data: bytes) -> bytes:
+    zstandard = pytest.importorskip("zstandard", reason=".zst needs the package zstandard")
+    return bytes(zstandard.compress(data))
+
+
+PACKED = {".gz": gzipped, ".zst": zstandarded}
+
+
+@pytest.mark.parametrize("ending", PACKED)
+def test_a_compressed_recording_is_the_recording(ending):
+    """It has the result of the file in it, in one piece or several; a damaged one has none."""
+    packed, native = PACKED[ending], run("--trajectory", "native.csv")
+    data = NATIVE.encode()
+    whole, pieces = packed(data), packed(data[:70]) + packed(data[70:])
+    for name, content in {"whole.csv": whole, "PIECES.TSV": pieces}.items():
+        Path(f"{name}{ending}").write_bytes(content)
+        found = run("--trajectory", f"{name}{ending}")
+        assert (found.code, found.out) == (0, native.out), found.err
+    # what is cut off must not pass for a shorter recording, whatever is forgiven of its last row
+    for content in (whole[:-9], whole + b"more", packed(data[:70])[:-1], pieces[:-9]):
+        Path(f"bad.csv{ending}").write_bytes(content)
+        found = run("--trajectory", f"bad.csv{ending}", "--on-bad-row", "nan")
+        assert (found.code, found.out) == (4, ""), found.err
+        assert "could not be unpacked" in found.err
 
 
 def test_names_beside_lists_are_looked_at_in_every_row(monkeypatch):

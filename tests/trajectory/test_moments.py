@@ -123,6 +123,21 @@ def test_what_is_no_moment_is_refused(odd: str, tmp_path: Path) -> None:
         read_trajectory(path, JOINTS, ("q",))
 
 
+@pytest.mark.usefixtures("_both_csv_readers")
+@pytest.mark.parametrize("zone", ["Z", "+00:00"])
+def test_moments_in_utc_are_those_without_a_zone(zone: str, tmp_path: Path) -> None:
+    """The mark of UTC is left aside; that of another zone is refused with what helps."""
+    path = written(tmp_path, "csv", STAMPS)
+    text = path.read_text()
+    path.write_text("\n".join(line.replace(",", f"{zone},", 1) for line in text.splitlines()))
+    path.write_text(path.read_text().replace(zone, "", 1))
+    assert np.array_equal(read_trajectory(path, JOINTS, ("q",)).time, STAMPS)
+    path.write_text(path.read_text().replace(zone, "+02:00"))
+    with pytest.raises(RobolinError) as caught:
+        read_trajectory(path, JOINTS, ("q",))
+    assert "all of them with Z at the end or none" in str(caught.value)
+
+
 @pytest.mark.parametrize("form", ["npz", "parquet"])
 def test_missing_moments_are_refused(form: str, tmp_path: Path) -> None:
     """No moment stands for one that is not there."""

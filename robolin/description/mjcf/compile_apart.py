@@ -41,6 +41,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         "dof": list(_rows(model, "dof", model.nv, _PER_DOF)),
         "equality": list(_rows(model, "eq", model.neq, _PER_EQUALITY)),
         "left_out": list(_left_out(model)),
+        "from_outside": list(_from_outside(model)),
         "disabled": [name for name, bit in _switches(mujoco) if model.opt.disableflags & bit],
     }
 
@@ -81,6 +82,14 @@ def _left_out(model: Any) -> Iterator[str]:
         yield "flexible bodies"
     if model.npluginstate or model.nplugin:
         yield "plugins"
+
+
+def _from_outside(model: Any) -> Iterator[str]:
+    """What exerts forces on the model that are given to an arm from outside."""
+    if model.nu:
+        yield f"actuators ({model.nu})"
+    if model.geom_contype.any() and model.geom_conaffinity.any():
+        yield "contacts"
 
 
 def _plain(value: Any) -> Any:

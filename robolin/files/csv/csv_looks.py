@@ -11,7 +11,7 @@ import numpy.typing as npt
 from robolin.errors import RobolinError
 from robolin.files.csv.csv_records import lines_of, records, whole_number
 from robolin.files.csv.line_reader import Lines
-from robolin.files.moments import decimals_of, unit_for
+from robolin.files.moments import decimals_of, is_in_utc, unit_for
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -38,14 +38,15 @@ def all_whole(blocks: Iterable[Lines], column: int, file: str) -> bool:
 
 
 def unit_of_all(blocks: Iterable[Lines], column: int, file: str) -> str | None:
-    """The unit that holds the moments of all rows there; None if a row has none there."""
+    """The unit that holds the moments of all rows; None if one has none, or another zone."""
     texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in blocks)
-    decimals = -1
+    decimals, zones = -1, set[bool]()
     try:
         for _, cells in records(texts, file):
             if column < len(cells):
                 found = decimals_of(cells[column])
-                if found is None:
+                zones.add(is_in_utc(cells[column]))
+                if found is None or len(zones) > 1:
                     return None
                 decimals = max(decimals, found)
     except RobolinError:

@@ -13,7 +13,7 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
-from robolin.files.moments import moments_of
+from robolin.files.moments import help_with, moments_of
 from robolin.files.table_file import ReadRequest
 
 Record = tuple[int, list[str]]
@@ -124,7 +124,7 @@ def _row_problems(
         elif value is not None:
             values[place] = value
         elif not (request.gaps and _is_gap(cells[i])):
-            yield _complaint(cells[i], names[i]), ""
+            yield _complaint(cells[i], names[i]), help_with(cells[i])
 
 
 def _cut_off(
