@@ -325,6 +325,7 @@ _OTHERS = (
     Verb("plot", "Stored results", "A picture of a stored result, or of an arm."),
     Verb("status", "Stored results", "What there is of a folder of parts, and what is left."),
     Verb("merge", "Stored results", "A folder of parts as one result."),
+    Verb("plan", "Stored results", "What a command over many recordings will do."),
     Verb("generate", "Programs", "A program in C that computes what verbs answer."),
     Verb("count", "Cost", "Exact operation counts, beside the papers' formulas."),
     Verb("bench", "Cost", "States per second of every verb, on this machine."),

@@ -60,7 +60,7 @@ SLOWER = (("verify", "--samples", "1"), ("models",))
 # they write files, or what has no columns
 NO_TABLES = {
     *("new", "generate", "completion", "record", "check", "bench"),
-    *("plot", "sweep", "report", "status", "merge"),
+    *("plot", "sweep", "report", "status", "merge", "plan"),
 }
 NUMBER = re.compile(r"-?\d+\.\d+(e[+-]\d+)?")
 
