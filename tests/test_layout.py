@@ -64,7 +64,7 @@ ALLOWED = {
             "analysis answering api arm arm_parts arrays checking control description errors "
             "files geometry loops pictures quantities results verification version wording"
         ),
-        "loops": "arm arrays engine errors evaluation input_checks kept_with",
+        "loops": "arm arrays dynamics engine errors evaluation input_checks kept_with",
         "simulation": (
             "arm arrays description errors evaluation geometry input_checks loops shown wording"
         ),

@@ -9,7 +9,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.shown import Shown
 
 
@@ -74,7 +74,7 @@ def mass_matrix(
     if M is not None:
         return M
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "mass-matrix", {"q": q}, **how)["mass_matrix"]
+    return evaluate_any_arm(arm, "mass-matrix", {"q": q}, **how)["mass_matrix"]
 
 
 def mass_matrix_inverse(
@@ -113,7 +113,7 @@ def mass_matrix_inverse(
                [0., 1.]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "mass-matrix-inverse", {"q": q}, **how)["mass_matrix_inverse"]
+    return evaluate_any_arm(arm, "mass-matrix-inverse", {"q": q}, **how)["mass_matrix_inverse"]
 
 
 def mass_matrix_factor(
@@ -155,7 +155,7 @@ def mass_matrix_factor(
                [0., 1.]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return Factors(**evaluate(arm, "mass-matrix-factor", {"q": q}, **how))
+    return Factors(**evaluate_any_arm(arm, "mass-matrix-factor", {"q": q}, **how))
 
 
 def mass_matrix_derivative(
@@ -194,7 +194,7 @@ def mass_matrix_derivative(
                [0.3221, 0.    ]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "mass-matrix-derivative", {"q": q}, **how)["dmass_matrix_dq"]
+    return evaluate_any_arm(arm, "mass-matrix-derivative", {"q": q}, **how)["dmass_matrix_dq"]
 
 
 def mass_matrix_second_derivative(
@@ -231,7 +231,9 @@ def mass_matrix_second_derivative(
                [-0.3824,  0.    ]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "mass-matrix-second-derivative", {"q": q}, **how)["d2mass_matrix_dq2"]
+    return evaluate_any_arm(arm, "mass-matrix-second-derivative", {"q": q}, **how)[
+        "d2mass_matrix_dq2"
+    ]
 
 
 def coriolis_matrix(
@@ -278,4 +280,4 @@ def coriolis_matrix(
                [-0.0644, -0.    ]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "coriolis-matrix", {"q": q, "qd": qd}, **how)["coriolis_matrix"]
+    return evaluate_any_arm(arm, "coriolis-matrix", {"q": q, "qd": qd}, **how)["coriolis_matrix"]
