@@ -13,9 +13,14 @@ HOLD = "hold"
 
 
 def torque_or_hold(
-    arm: Arm, q: JointValues, qd: JointValues, tau: JointValues | str, how: How
+    arm: Arm,
+    q: JointValues,
+    qd: JointValues,
+    tau: JointValues | str,
+    how: How,
+    qdd: JointValues = 0.0,
 ) -> JointValues:
-    """The torques, or those of q̈ = 0; on closed loops the tree's, closures bearing nothing."""
+    """The torques, or those of q̈ = 0 or as given; on closed loops the closures bear nothing."""
     if not isinstance(tau, str):
         return tau
     require_arm(arm)
@@ -23,4 +28,4 @@ def torque_or_hold(
         raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
     run: How = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
     verb = "hold" if arm.loops else "inverse"
-    return evaluate(arm, verb, {"q": q, "qd": qd, "qdd": 0.0}, **run)["tau"]
+    return evaluate(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]
