@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from time import sleep
 from typing import Any, Literal
 
 from robolin.answering.answer import as_python_warnings
@@ -16,6 +17,8 @@ from robolin.answering.inquiry import ArmSource, Inquiry
 from robolin.answering.posed_question import Notify, Settings
 from robolin.answering.question import Question
 from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.files.places import place_named
+from robolin.files.stores.store_path import is_stored
 from robolin.parts.compute import Work, WorkDone, compute_parts
 from robolin.parts.part_job import PartDone, PartJob, compute_part
 from robolin.parts.parts_plan import Division, planned
@@ -27,6 +30,9 @@ from robolin.version import __version__
 _AHEAD = 3
 # how often a part is begun anew after its worker died
 _TRIES = 20
+# seconds between two looks for parts that are done, and after how many without one the workers are
+# counted: as long as new ones take to come up where others died
+_LOOK, _PATIENCE = 0.02, 30.0
 _LOCAL = "local:"
 
 
@@ -80,7 +86,7 @@ def compute(
         if isinstance(trajectories, str)
         else [os.fspath(each) for each in trajectories]
     )
-    found, place = recordings(texts), Path(folder)
+    found, place = recordings(texts), place_named(os.fspath(folder))
     require_outside(str(place), found)
     states = States(trajectory=found[0].path, on_bad_row=on_bad_row)
     inquiry = Inquiry(ArmSource(os.fspath(arm)), asked, states)
@@ -148,7 +154,7 @@ def _computed(client: Any, waiting: Iterator[PartJob]) -> Iterator[PartDone]:
 
     for job in islice(waiting, _AHEAD * max(1, sum(client.nthreads().values()))):
         submit(job, 1)
-    for future in done:
+    for future in _finished(client, done, held):
         job, tries = held.pop(future)
         found, error = None, None
         try:
@@ -169,9 +175,36 @@ def _computed(client: Any, waiting: Iterator[PartJob]) -> Iterator[PartDone]:
             submit(following, 1)
 
 
-def _gone() -> RobolinError:
+def _finished(client: Any, done: Any, held: Collection[Any]) -> Iterator[Any]:
+    """What is done, as it is done; without any worker for long, an error."""
+    waited = 0.0
+    while held:
+        finished = done.next_batch(block=False)
+        yield from finished
+        if finished:
+            waited = 0.0
+            continue
+        sleep(_LOOK)
+        waited += _LOOK
+        if waited > _PATIENCE:
+            waited = 0.0
+            _require_some(client)
+
+
+def _require_some(client: Any) -> None:
+    """Refuse to wait for workers of which there are none."""
+    try:
+        left = client.nthreads()
+    except (OSError, *_lost()):  # type: ignore[misc]
+        # the scheduler is gone, which futures will tell
+        return
+    if not left:
+        raise _gone("no worker is left")
+
+
+def _gone(message: str = "the scheduler is gone") -> RobolinError:
     hint = "parts that are done are kept; the same command with --resume goes on"
-    return RobolinError("the scheduler is gone", where="--cluster", hint=hint)
+    return RobolinError(message, where="--cluster", hint=hint)
 
 
 def _lost() -> tuple[type[BaseException], ...]:
@@ -194,18 +227,25 @@ def _on_worker(job: PartJob) -> PartDone:
 
 def _from_anywhere(job: PartJob) -> PartJob:
     """The job with paths that hold in every folder."""
-    source = replace(job.source, path=os.path.abspath(job.source.path))
+    source = replace(job.source, path=_from_root(job.source.path))
     path = job.loads.path
     loads = replace(job.loads, path=os.path.abspath(path)) if os.path.exists(path) else job.loads
     states = job.states.of_recording(source.path, job.states.rows)
-    target = os.path.abspath(job.target)
+    target = _from_root(job.target)
     return replace(job, source=source, loads=loads, states=states, target=target)
+
+
+def _from_root(path: str) -> str:
+    return path if is_stored(path) else os.path.abspath(path)
 
 
 def _require_fit(client: Any, job: PartJob) -> None:
     """Refuse workers with another robolin, or without the arm's file, by their addresses."""
     problems = []
     for address, told in client.run(_about, job.loads, on_error="return").items():
+        if isinstance(told, OSError):
+            # it died meanwhile; whoever takes its place says with its first part if it is unfit
+            continue
         if isinstance(told, BaseException):
             message, hint = f"it cannot use robolin: {told}", "install robolin on every worker"
         elif told[0] != __version__:

@@ -27,7 +27,10 @@ SHORTEST_PATIENCE = 60
 # the long campaign, which no test runs, has to tell whether a file takes too long, how long a write
 # is that it kills at some moment, and the table of bombs, of which no test looks at the time, what
 # each of them takes
-TIMED = {"fuzz/__main__.py", "fuzz/long_run.py", "fuzz/kills.py", "fuzz/bombs.py"}
+TIMED = {
+    *("fuzz/__main__.py", "fuzz/long_run.py", "fuzz/kills.py", "fuzz/bombs.py"),
+    "cluster/__main__.py",
+}
 
 ROOMS = sorted(path.name for path in PACKAGE.iterdir() if any(path.glob("*.py")))
 FOLDERS = sorted({path.parent for path in FILES if path.name.startswith("test_")})

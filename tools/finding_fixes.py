@@ -42,7 +42,6 @@ FIXES = {
     "missing-key": "Add the key.",
     "missing-value": "Write the value, or delete the key.",
     "misspelt": "Correct the spelling; until then the part has no effect.",
-    "mjcf-ball": "Write three hinges through one point, where that pose range is enough.",
     "mjcf-equality": "Remove it from the file, or close the loop by `<connect>`.",
     "mjcf-from-outside": "Nothing: give torques, and forces at frames, where you use the result.",
     "mjcf-left-out": "Nothing, if the dynamics without it are wanted.",

@@ -130,6 +130,9 @@ class Groups(Protocol):
     def with_partners(self) -> Iterable[LinkNumber]:
         """Every link that has partners outboard."""
 
+    def apart(self, i: LinkNumber, k: LinkNumber) -> Any:
+        """Whether links i and k stand for different joints; a condition for `where`."""
+
     def direction(self, k: LinkNumber) -> Vector:
         """The axis of freedom k in the axes of the link that its joint carries."""
 

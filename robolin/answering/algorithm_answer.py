@@ -23,9 +23,11 @@ from robolin.answering.named_arrays import algorithm_arrays
 from robolin.answering.odd_states import weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
+from robolin.arrays import Floats
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.evaluate import KINEMATIC
 from robolin.evaluation.methods import Method, algorithm_for
+from robolin.evaluation.prescribed_joints import prescribed_line, require_told
 from robolin.loops.any_arm import evaluate
 from robolin.results.result import Array, Result, ResultStream
 
@@ -36,6 +38,7 @@ class Algorithms:
 
     divides: whether the answer divides by the mass matrix, so that its condition matters
     named:   what an algorithm gives as named arrays, where its axes alone do not say it
+    prescribed: 1 for every coordinate (n,) that moves as it is told, 0 for the others
     """
 
     names: tuple[str, ...]
@@ -44,13 +47,14 @@ class Algorithms:
     divides: bool = False
     named: Callable[[Arm, Values], Iterable[Array]] | None = None
     loops: LoopOptions = NO_LOOPS
+    prescribed: Floats | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:
         """The state the algorithms work on, small changes and what they derive aside."""
         names = dict.fromkeys(name for a in self.names for name in ALGORITHMS[a].needs)
-        changes = ("dq", "dqd", "dqdd", "dtau")
-        if "tau" in names or "dtau" in names:
+        changes = ("dq", "dqd", "dqdd", "dtau", "prescribed")
+        if self.prescribed is None and ("tau" in names or "dtau" in names):
             # accelerations then follow from the torques
             names = {**names, "tau": None}
             names.pop("qdd", None)
@@ -77,6 +81,9 @@ def answer_by_algorithms(
 def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
     arm, needs = posed.arm, algorithms.needs
     motion, given = one_state(arm, posed.question, posed.states, needs, algorithms.torque)
+    if algorithms.prescribed is not None:
+        told = (given.get(name, np.zeros(arm.n)) for name in ("qdd", "tau"))
+        require_told(arm, algorithms.prescribed, *told)
 
     doubtful = DoubtfulStates(posed, algorithms.divides)
     doubtful.look(given.get("q", np.zeros(arm.n)))
@@ -106,12 +113,14 @@ def arrays_of(
     """Everything the question asks for, from the values that are given; and the values used."""
     values = motion.values(arm, closed_state(arm, algorithms.loops, given), run)
     values |= closed_changes(arm, algorithms.loops, values)
+    if algorithms.prescribed is not None:
+        values["prescribed"] = algorithms.prescribed
     arrays: dict[str, Array] = {}
     for algorithm in algorithms.names:
         if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
             values["qdd"] = run("forward", values)["qdd"]
         found = run(fully(arm, algorithm), values)
-        values |= {name: found[name] for name in found if name == "qdd"}
+        values |= {name: found[name] for name in ("qdd", "tau") if name in found}
         own = algorithms.named
         named = own(arm, found) if own else algorithm_arrays(arm, algorithm, found)
         arrays |= {array.name: array for array in named}
@@ -135,6 +144,8 @@ def contract_lines(
 ) -> dict[str, Any]:
     """What the contract tells beside what it tells of the arm."""
     lines = {**motion.contract_lines(rows), **algorithms.loops.contract_lines}
+    if algorithms.prescribed is not None:
+        lines["prescribed"] = prescribed_line(arm, algorithms.prescribed)
     return {**lines, **_algorithm_lines(algorithms, arm)}
 
 

@@ -40,6 +40,9 @@ class Ask:
 SWITCH, TEXT, TEXTS, FILE = Ask("switch"), Ask(), Ask(repeats=True), Ask("file")
 METHOD, LOOP_METHOD = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHODS)
 
+# what moves as told, and how loops are kept, wherever accelerations are the answer
+FORWARD: Mapping[str, Ask] = {"prescribe": TEXT, "close": TEXT, "loop-method": LOOP_METHOD}
+
 # what can be asked of every arm, whatever the verb
 MODEL: Mapping[str, Ask] = {
     **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),

@@ -7,7 +7,10 @@ from typing import cast
 from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
+from robolin.arrays import Floats
+from robolin.errors import UsageError
 from robolin.evaluation.methods import Method
+from robolin.evaluation.prescribed_joints import prescribed_joints
 from robolin.results.result import Result, ResultStream
 
 
@@ -19,12 +22,14 @@ def answer_inverse(posed: PosedQuestion) -> Result | ResultStream:
 def answer_forward(posed: PosedQuestion) -> Result | ResultStream:
     """Accelerations for torques, of joints and on request of links and a frame."""
     frame = posed.question.text("tip-acceleration")
+    driven = _prescribed(posed)
     wanted = {
-        "forward": True,
+        "forward" if driven is None else "forward-prescribed": True,
         "link-accelerations": posed.question.asked("links"),
         "tip-acceleration": frame is not None,
     }
-    algorithms = Algorithms(_asked(wanted), _method(posed.question), divides=True)
+    method = _method(posed.question)
+    algorithms = Algorithms(_asked(wanted), method, divides=True, prescribed=driven)
     if frame is None:
         return answer_by_algorithms(posed, algorithms)
     from robolin.answering.jacobian_answer import tell_frame
@@ -59,10 +64,28 @@ def answer_linearize_inverse(posed: PosedQuestion) -> Result | ResultStream:
 
 def answer_linearize_forward(posed: PosedQuestion) -> Result | ResultStream:
     """How accelerations change, with every small change or with one."""
-    perturbed = posed.question.texts("perturb")
+    perturbed, driven = posed.question.texts("perturb"), _prescribed(posed)
     name = "perturb-forward" if perturbed else "linearize-forward"
+    if driven is not None:
+        name = "linearize-forward-prescribed"
     method = _method(posed.question)
-    return answer_by_algorithms(posed, Algorithms((name,), method, torque="hold", divides=True))
+    asked = Algorithms((name,), method, torque="hold", divides=True, prescribed=driven)
+    return answer_by_algorithms(posed, asked)
+
+
+def _prescribed(posed: PosedQuestion) -> Floats | None:
+    """Which joints move as they are told; None if nobody said so."""
+    text = posed.question.text("prescribe")
+    if text is None:
+        return None
+    for label, hint in (
+        ("method", "there is one where joints move as prescribed"),
+        ("perturb", "multiply the matrices by the change"),
+    ):
+        if label in posed.question.asks:
+            message = "cannot go together with --prescribe"
+            raise UsageError(message, where=f"--{label}", hint=hint)
+    return prescribed_joints(posed.arm, text, "--prescribe")
 
 
 def _asked(wanted: dict[str, bool]) -> tuple[str, ...]:

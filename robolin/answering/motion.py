@@ -107,14 +107,14 @@ class NeededValues:
 
 def possible(needs: Sequence[str], torque: Torque) -> tuple[str, ...]:
     """What may be given: what is needed, and the accelerations a torque can be made from."""
-    return (*needs, "qdd") if torque == "hold" else tuple(needs)
+    return (*needs, "qdd") if torque == "hold" and "qdd" not in needs else tuple(needs)
 
 
 def one_state(
     arm: Arm, question: Question, states: States, needs: Sequence[str], torque: Torque
 ) -> tuple[NeededValues, dict[str, Floats]]:
     """The motion of one state, and the values it gives, each of shape (n,)."""
-    require_useful(states, possible(needs, torque))
+    require_useful(states, possible(needs, torque), both={"qdd", "tau"} <= set(needs))
     typed = states.typed
     hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD)
     # a torque that is to be computed is not given
@@ -135,7 +135,8 @@ def many_states(
     derived: Sequence[str] = (),
 ) -> NeededValues:
     """The motion that the columns of a trajectory, or arrays with rows, describe."""
-    given = tuple(name for name in columns if name != "qdd" or "tau" not in columns)
+    decided = "tau" in columns and "qdd" not in needs
+    given = tuple(name for name in columns if name != "qdd" or not decided)
     hold = "tau" in needs and torque == "hold"
     made = tuple(name for name in derived if name in given)
     return NeededValues(tuple(needs), given, hold, _changes(arm, question), file, derived=made)
@@ -149,13 +150,16 @@ def _changes(arm: Arm, question: Question) -> dict[str, Floats]:
     return {name: np.array(change) for name, change in perturbations(arm, texts, keys).items()}
 
 
-def require_useful(states: States, names: Sequence[str]) -> None:
-    """Refuse quantities that the answer does not depend on."""
+def require_useful(states: States, names: Sequence[str], both: bool = False) -> None:
+    """Refuse quantities that the answer does not depend on.
+
+    both: whether accelerations of some joints go together with torques of the others
+    """
     for name in states.values:
         if name not in names:
             hint = f"the answer depends on {', '.join(f'--{other}' for other in names)} alone"
             raise UsageError("has no effect here", where=f"--{name}", hint=hint)
-    if "tau" in states.values and "qdd" in states.values:
+    if "tau" in states.values and "qdd" in states.values and not both:
         hint = "torques determine accelerations and the other way round: give one of them"
         raise UsageError("cannot go together with --qdd", where="--tau", hint=hint)
 

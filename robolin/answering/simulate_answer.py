@@ -24,6 +24,7 @@ from robolin.answering.simulate_torque import (
     control_line,
     disturbance,
     holds,
+    prescription_asked,
     require_one_drive,
 )
 from robolin.arrays import Floats
@@ -73,6 +74,7 @@ def answer_simulate(posed: PosedQuestion) -> Result:
         jobs=posed.settings.jobs,
         baumgarte=loops.baumgarte,
         disturbance=disturbance(question, arm),
+        prescribed=prescription_asked(question, arm),
     )
     task = with_samples_met(task)
     motion = simulated(task, q, qd, tau)

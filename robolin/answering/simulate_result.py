@@ -11,6 +11,7 @@ import numpy as np
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
 from robolin.arrays import Floats
+from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
 from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array, Result
 from robolin.simulation.feedback_control import FeedbackControl
@@ -97,6 +98,14 @@ def _times(motion: Simulation) -> Floats:
     return np.tile(motion.time, motion.q.shape[0] if motion.q.ndim > 2 else 1)
 
 
+def _prescribed(task: SimulationTask) -> dict[str, str]:
+    """A line for joints that move as they are told."""
+    if task.prescribed is None:
+        return {}
+    driven = prescribed_joints(task.arm, task.prescribed.joints)
+    return {"prescribed": prescribed_line(task.arm, driven)}
+
+
 def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     task, motion = simulated.task, simulated.motion
     limits = _cut(task.arm, motion) or "respected, none was reached"
@@ -108,6 +117,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
         "torque": simulated.driven,
         "torque limits": limits if task.limits else "ignored",
         **_disturbance(task),
+        **_prescribed(task),
         **({"cost": simulated.cost} if simulated.cost else {}),
         "energy error": f"{motion.energy_drift.max():.3g} J at most, beside kinetic energies "
         f"up to {motion.kinetic_energy.max():.3g} J",

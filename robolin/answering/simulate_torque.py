@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from robolin.arm import Arm
     from robolin.simulation.controllers import Law
     from robolin.simulation.feedback_control import ComputedTorque, PDControl
+    from robolin.simulation.prescribed_motion import Prescription
     from robolin.simulation.torques import Push
 
 RATE, POSE, PD, COMPUTED = "rate", "pose", "pd", "computed-torque"
@@ -54,6 +55,19 @@ def disturbance(question: Question, arm: Arm) -> Push | None:
     if not 0.0 <= start < stop:
         raise typed.wrong("it ends before it begins", "for example elbow=5@0.5:0.7, in s")
     return Push(tau, start, stop)
+
+
+def prescription_asked(question: Question, arm: Arm) -> Prescription | None:
+    """The joints that move as they are told, and their accelerations."""
+    from robolin.evaluation.prescribed_joints import prescribed_joints
+    from robolin.simulation.prescribed_motion import Prescription
+
+    named, text = question.text("prescribe"), question.text("qdd")
+    if named is None:
+        return None
+    # told here, where the flag is known
+    prescribed_joints(arm, named, "--prescribe")
+    return Prescription(named, per_joint(FlagText("--qdd", text), arm, True) if text else 0.0)
 
 
 def control_law(question: Question, arm: Arm, followed: FollowedMotion | None) -> Law | None:
@@ -135,6 +149,9 @@ def require_one_drive(question: Question) -> None:
         if name in question.asks and not set(others) & set(question.asks):
             hint = f"it is for {' and '.join(f'--{other}' for other in others)}"
             raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+    if "qdd" in question.asks and "prescribe" not in question.asks:
+        hint = "--prescribe names the joints that move as it says"
+        raise UsageError("has no effect without --prescribe", where="--qdd", hint=hint)
     if "goal" in question.asks and "follow" in question.asks:
         hint = "the arm goes to one pose, or along a motion"
         raise UsageError("cannot go together with --follow", where="--goal", hint=hint)

@@ -64,7 +64,7 @@ def opened_rows(
     arm, names = posed.arm, possible(needs, torque)
     source: RowSource
     if posed.states.trajectory is None:
-        require_useful(posed.states, names)
+        require_useful(posed.states, names, both={"qdd", "tau"} <= set(needs))
         source = ArrayRows(arm, posed.states.arrays)
     else:
         path = posed.states.trajectory
@@ -258,7 +258,11 @@ def _tell(posed: PosedQuestion, motion: NeededValues, source: RowSource) -> None
         raise_all([RobolinError(text, where=motion.file, hint=hint) for text in missing])
     notes = list(source.notes)
     if {"tau", "qdd"} <= set(source.given):
-        notes.append("acceleration columns not used: the efforts determine the accelerations")
+        notes.append(
+            "accelerations are used of joints that move as prescribed, efforts of the others"
+            if "qdd" in motion.needs
+            else "acceleration columns not used: the efforts determine the accelerations"
+        )
     posed.note(*(f"{motion.file}: {note}" for note in notes))
     posed.warn(*(f"{motion.file}: {text}" for text in missing))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robolin.api.holding_torque import HOLD, torque_or_hold
 from robolin.api.loop_results import (
     Closed,
     ClosedChange,
@@ -192,7 +193,7 @@ def linearize_loops(
     arm: Arm,
     q: JointValues,
     qd: JointValues = 0.0,
-    tau: JointValues = 0.0,
+    tau: JointValues | str = HOLD,
     loop_method: LoopMethod = "null-space",
 ) -> LinearizedLoops:
     """How accelerations and the forces of the closures change with state and torques.
@@ -201,7 +202,8 @@ def linearize_loops(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`, on its closures
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N
+        tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep q̈ = 0, as for
+            `linearize_forward`
         loop_method: "null-space", "kkt" or "schur": how the closures are solved
 
     Returns:
@@ -210,20 +212,20 @@ def linearize_loops(
     Raises:
         RobolinError: an arm without loops, a shape that does not fit it, a value that is not
             finite, a state off its closures or at a dead point
-        UsageError: no arm, or no such method
+        UsageError: no arm, no such method, or another word for tau
 
     Example:
         >>> arm = robolin.load("four-bar")
         >>> state = robolin.close(arm, [0.5, 0, 0], hold="drive")
         >>> robolin.linearize_loops(arm, state.q).dqdd_dq.round(4)
-        array([[  8.1298,  -1.3519,  12.6505],
-               [ -4.2631,   1.3472, -14.5515],
-               [  4.7645,   0.2974,   5.7325]])
+        array([[ 15.4735,   0.7061,   5.3068],
+               [-14.0098,  -0.6393,  -4.8048],
+               [  7.8163,   0.3567,   2.6807]])
     """
     require_arm(arm)
     require_loops(arm)
     how: How = {"loop_method": loop_method}
-    values = {"q": q, "qd": qd, "tau": tau}
+    values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
     found = evaluate(arm, "linearize-loops", values, **how)
     q, qd, tau = point_values(arm, values, found["qdd"].shape[:-1]).values()
     return LinearizedLoops(**found, rows=row_names(arm), q=q, qd=qd, tau=tau)

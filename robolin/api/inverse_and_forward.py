@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from robolin.api.prescribed import prescribed_values
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.evaluation.evaluate import Engine, LoopMethod
 from robolin.evaluation.methods import Method
+from robolin.evaluation.prescribed_joints import Named
 from robolin.loops.any_arm import evaluate
 
 
@@ -68,6 +70,8 @@ def forward(
     engine: Engine = "auto",
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
+    prescribe: Named | None = None,
+    qdd: JointValues | None = None,
 ) -> Floats:
     """The accelerations that torques cause; closed loops stay closed.
 
@@ -81,6 +85,9 @@ def forward(
         jobs: threads for many states; None takes one per processor
         loop_method: "null-space" (None), "kkt" or "schur": how closures are solved, if there are
             any
+        prescribe: joints that move as told, such as "base" of an arm with a floating base,
+            whatever torque that takes; `inverse` of the answer tells it
+        qdd: their accelerations (..., n) in rad/s² or m/s², 0 for the others  [0]
 
     Returns:
         accelerations (..., n) in rad/s² or m/s²
@@ -95,9 +102,17 @@ def forward(
         >>> tau = robolin.inverse(arm, [0.3, -0.7], [0.5, -1.2], [0.8, 0.4])
         >>> robolin.forward(arm, [0.3, -0.7], [0.5, -1.2], tau).round(4)
         array([0.8, 0.4])
+        >>> cart = robolin.load("two-link", base_joint="planar")
+        >>> robolin.forward(cart, 0.0, prescribe="base", qdd={"base:x": 9.81}).round(4)
+        array([  9.81  ,   0.    ,   0.    , -12.6129,  16.8171])
     """
-    qdd: Floats | None = at_once(arm, "forward", method, engine, jobs, loop_method)(q, qd, tau)
-    if qdd is not None:
-        return qdd
+    values = {"q": q, "qd": qd, "tau": tau}
+    if prescribe is not None or qdd is not None:
+        how = run_options(method, engine, jobs, loop_method)
+        told = prescribed_values(arm, values, prescribe, qdd, how)
+        return evaluate(arm, "forward-prescribed", told, **how)["qdd"]
+    found: Floats | None = at_once(arm, "forward", method, engine, jobs, loop_method)(q, qd, tau)
+    if found is not None:
+        return found
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "forward", {"q": q, "qd": qd, "tau": tau}, **how)["qdd"]
+    return evaluate(arm, "forward", values, **how)["qdd"]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from robolin.api.holding_torque import HOLD, torque_or_hold
+from robolin.api.prescribed import prescribed_values
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, How, LoopMethod
 from robolin.evaluation.methods import Method
-from robolin.input_checks import point_values, require_arm
+from robolin.evaluation.prescribed_joints import Named
+from robolin.input_checks import point_values
 from robolin.loops.any_arm import evaluate
 from robolin.shown import Shown
-
-HOLD = "hold"
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class LinearizedForward(Shown):
         q: positions it holds about (..., n) in rad or m
         qd: velocities it holds about (..., n) in rad/s or m/s
         tau: torques it holds about (..., n) in N·m or N
+        dqdd_dprescribed: how q̈ changes with accelerations that are prescribed (..., n, n), columns
+            of other joints being 0; None where none are
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -92,6 +95,7 @@ class LinearizedForward(Shown):
     q: Floats
     qd: Floats
     tau: Floats
+    dqdd_dprescribed: Floats | None = None
 
 
 def linearize_inverse(
@@ -158,6 +162,8 @@ def linearize_forward(
     engine: Engine = "auto",
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
+    prescribe: Named | None = None,
+    qdd: JointValues | None = None,
 ) -> LinearizedForward:
     """The linearized forward dynamics around a state and its torques, exact.
 
@@ -174,6 +180,9 @@ def linearize_forward(
         jobs: threads for many states; None takes one per processor
         loop_method: "null-space" (None), "kkt" or "schur": how closures are solved, if there are
             any
+        prescribe: joints that move as told, such as "base" of an arm with a floating base,
+            whatever torque that takes
+        qdd: their accelerations (..., n) in rad/s² or m/s², 0 for the others  [0]
 
     Returns:
         a `LinearizedForward`
@@ -196,15 +205,37 @@ def linearize_forward(
         array([[  7.3105,   2.68  ],
                [-21.4279, -12.5449]])
     """
+    if prescribe is not None or qdd is not None:
+        how = run_options(method, engine, jobs, loop_method)
+        return _about_prescribed(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, how)
     found = at_once(arm, "linearize-forward", method, engine, jobs, loop_method)(q, qd, tau)
     if found is not None:
-        qdd, dqdd_dtau, dqdd_dqd, dqdd_dq = found
+        accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq = found
         point = np.array(q), np.array(qd), np.array(tau)
-        return LinearizedForward(qdd, dqdd_dtau, dqdd_dqd, dqdd_dq, *point)
+        return LinearizedForward(accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq, *point)
     how = run_options(method, engine, jobs, loop_method)
-    values = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
+    values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
     found = evaluate(arm, "linearize-forward", values, **how)
     return LinearizedForward(**found, **point_values(arm, values, found["qdd"].shape[:-1]))
+
+
+def _about_prescribed(
+    arm: Arm,
+    given: Mapping[str, JointValues | str],
+    prescribe: Named | None,
+    qdd: JointValues | None,
+    how: How,
+) -> LinearizedForward:
+    """The model where some joints move as they are told."""
+    hold = isinstance(given["tau"], str)
+    state = {name: 0.0 if isinstance(value, str) else value for name, value in given.items()}
+    values = prescribed_values(arm, state, prescribe, qdd, how)
+    if hold:
+        motion = (values["q"], values["qd"], given["tau"], how, values["qdd"])
+        values["tau"] = torque_or_hold(arm, *motion)
+    found = evaluate(arm, "linearize-forward-prescribed", values, **how)
+    point = point_values(arm, {"q": values["q"], "qd": values["qd"]}, found["qdd"].shape[:-1])
+    return LinearizedForward(**found, **point)
 
 
 def perturb_inverse(
@@ -301,21 +332,7 @@ def perturb_forward(
         array([0.0175, 0.0255])
     """
     how = run_options(method, engine, jobs, loop_method)
-    state = {"q": q, "qd": qd, "tau": _torque(arm, q, qd, tau, how)}
+    state = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
     qdd = evaluate(arm, "forward", state, **how)["qdd"]
     changes = {"dq": dq, "dqd": dqd, "dtau": dtau}
     return evaluate(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]
-
-
-def _torque(
-    arm: Arm, q: JointValues, qd: JointValues, tau: JointValues | str, how: How
-) -> JointValues:
-    """The torques, or those of q̈ = 0; on closed loops the tree's, closures bearing nothing."""
-    if not isinstance(tau, str):
-        return tau
-    require_arm(arm)
-    if tau != HOLD:
-        raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
-    run: How = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
-    verb = "hold" if arm.loops else "inverse"
-    return evaluate(arm, verb, {"q": q, "qd": qd, "qdd": 0.0}, **run)["tau"]

@@ -169,6 +169,8 @@ def mass_matrix_derivative(
 ) -> Floats:
     """How the mass matrix changes with the pose: ∂𝓜(i,j)/∂q(k), exact.
 
+    A joint with several freedoms moves along small twists of its body, as for all derivatives.
+
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
@@ -243,6 +245,8 @@ def coriolis_matrix(
     loop_method: LoopMethod | None = None,
 ) -> Floats:
     """The Coriolis matrix of Christoffel symbols, for which 𝓜̇ - 2 C is skew-symmetric.
+
+    It is so where joints have several freedoms, too; C is not half of ∂τ/∂q̇ there.
 
     Args:
         arm: the arm, from `robolin.load`

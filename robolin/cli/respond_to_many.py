@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from robolin.cli.messages import say
 from robolin.errors import UsageError
 from robolin.files.apart import require_apart
+from robolin.files.places import Place, place_named
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings
 from robolin.parts.parts_folder import shard
@@ -38,7 +39,7 @@ def respond_to_many(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None
     if many.folder is None:
         _respond_with_one(inquiry, out, many)
     else:
-        _respond_with_parts(inquiry, out, many, Path(many.folder))
+        _respond_with_parts(inquiry, out, many, place_named(many.folder))
 
 
 def _respond_with_one(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
@@ -49,12 +50,12 @@ def _respond_with_one(inquiry: Inquiry, out: Output, many: ManyRecordings) -> No
     out.write(answered_recordings(inquiry, arm, many.recordings, out.settings()))
 
 
-def _respond_with_parts(inquiry: Inquiry, out: Output, many: ManyRecordings, folder: Path) -> None:
+def _respond_with_parts(inquiry: Inquiry, out: Output, many: ManyRecordings, folder: Place) -> None:
     share = shard(many.shard)
     require_outside(str(folder), many.recordings)
     for path in inquiry.question.files.values():
         require_apart(path, [str(folder)])
-    if folder.exists() and not folder.is_dir():
+    if isinstance(folder, Path) and folder.exists() and not folder.is_dir():
         hint = "choose another name with -o"
         raise UsageError("is a file, not a folder", where=str(folder), hint=hint)
     arm = inquiry.source.arm()

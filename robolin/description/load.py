@@ -53,8 +53,8 @@ def load(
         source: a path to a .urdf, .xacro, .mjcf or .yaml file, `-` for standard input, a name such
             as "panda" or "robot_descriptions:ur10", or the text itself: XML or YAML as str or
             bytes, or an open file
-        gravity: (3,) in m/s² in the root link's axes, or one number downwards; None takes the
-            file's, else 9.81
+        gravity: (3,) in m/s² in the root link's axes, or its size alone, in the direction of the
+            file's own (else -z); None takes the file's, else 9.81
         base, tip: links between which joints move; everything else is rigid
         lock: joint -> position at which it stands still, in rad or m
         payload: (link, mass), (link, mass, position) or a list of them: point masses added, in kg
@@ -144,8 +144,8 @@ def from_urdfpy(
 
     Args:
         urdf: what `urdfpy.URDF.load` or `urchin.URDF.load` gave
-        gravity: (3,) in m/s² in the root link's axes, or one number downwards; None takes the
-            file's, else 9.81
+        gravity: (3,) in m/s² in the root link's axes, or its size alone, in the direction of the
+            file's own (else -z); None takes the file's, else 9.81
         base, tip: links between which joints move; everything else is rigid
         lock: joint -> position at which it stands still, in rad or m
         payload: (link, mass), (link, mass, position) or a list of them: point masses added, in kg

@@ -43,7 +43,6 @@ READING_IDS: dict[str, tuple[Level, str]] = {
     "missing-key": ("error", "A mapping lacks a key it needs."),
     "missing-value": ("error", "A key has nothing after its colon."),
     "misspelt": ("warning", "An ignored element or attribute looks like a known one misspelt."),
-    "mjcf-ball": ("error", "A MuJoCo joint turns about three axes at once."),
     "mjcf-equality": ("error", "A MuJoCo equality constraint has no place in an arm."),
     "mjcf-from-outside": (
         "note",

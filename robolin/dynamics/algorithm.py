@@ -42,9 +42,7 @@ class Algorithm:
     paper:  the paper that has it and its name there, as in docs/papers.md; '' if none has
     verb:   the question that it answers; '' for the one of its own name
     method: how; of several with one verb and method, the first that holds on the arm is taken
-    one_freedom: whether it is shown only for joints with one freedom each: Coriolis terms that fit
-            ∂𝓜/∂q, and all that is made of them; where velocities are not rates of positions,
-            other terms come in
+    one_freedom: whether it is shown only for joints with one freedom each
     inverts_bodies: whether it divides by every body's own inertia about the base, of which bodies
             that are flat, light or far away leave few digits or none
     independent: whether joints may not follow others, where `kind` does not say so already

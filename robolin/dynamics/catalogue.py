@@ -162,7 +162,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"dmass_matrix_dq": (*MATRIX, "joint")},
         "composite bodies, O(n³)",
         paper="[D] Identity 6.3",
-        one_freedom=True,
     ),
     "mass-matrix-second-derivative": Algorithm(
         "mass_matrix.mass_matrix_second_derivative:mass_matrix_second_derivative",
@@ -190,7 +189,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"coriolis_matrix": MATRIX},
         "half of Algorithm 2's A_D, O(n²)",
         paper="[L] Algorithm 2",
-        one_freedom=True,
     ),
     "linearize-inverse": Algorithm(
         "inverse.linearize_inverse:linearize_inverse",
@@ -268,6 +266,22 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Algorithm 3",
         verb="perturb-forward",
         method="conventional",
+    ),
+    "forward-prescribed": Algorithm(
+        "forward.forward_prescribed:forward_prescribed",
+        (*_STATE, "qdd", "prescribed"),
+        {"qdd": VECTOR, "tau": VECTOR},
+        "bias torques first, joints that move as told rigid, O(n)",
+        "independent",
+        paper="[O] section 3.1, moving base",
+    ),
+    "linearize-forward-prescribed": Algorithm(
+        "forward.forward_prescribed:linearize_forward_prescribed",
+        (*_STATE, "qdd", "prescribed"),
+        {**_MODEL, "tau": VECTOR, "dqdd_dprescribed": MATRIX},
+        "Algorithm 2 and articulated bodies, joints that move as told rigid, O(n²)",
+        "independent",
+        paper="[O] section 3.1, moving base",
     ),
     "diagonalize": Algorithm(
         "diagonal.diagonalize:diagonalize",

@@ -30,6 +30,9 @@ class DirectGroups:
     def with_partners(self) -> Iterable[int]:
         return (k for k in range(1, len(self._rows) + 1) if self.outermost(k) != k)
 
+    def apart(self, i: int, k: int) -> bool:
+        return self.outermost(i) != self.outermost(k)
+
     def direction(self, k: int) -> Vector:
         return tuple(self._number(x) for x in self._rows[k - 1].direction)
 

@@ -26,9 +26,12 @@ def compression(path: str) -> str:
 
 
 @contextmanager
-def opened_compressed(path: str) -> Iterator[BinaryIO]:
-    """The bytes of a compressed file as a stream; damage is an error that says so."""
-    with _OPENERS[compression(path)](path) as stream:
+def opened_compressed(path: str, stored: BinaryIO | None = None) -> Iterator[BinaryIO]:
+    """The bytes of a compressed file as a stream; damage is an error that says so.
+
+    stored: the file, open already, where it does not lie on a disk
+    """
+    with _OPENERS[compression(path)](stored or path) as stream:
         yield cast(BinaryIO, _Checked(stream, path))
 
 
@@ -56,26 +59,26 @@ class _Checked(io.RawIOBase):
         return data
 
 
-def _gzip(path: str) -> Any:
+def _gzip(path: str | BinaryIO) -> Any:
     import gzip
 
     return gzip.open(path, "rb")
 
 
-def _zstandard(path: str) -> Any:
+def _zstandard(path: str | BinaryIO) -> Any:
     try:
         zstandard: Any = import_module("zstandard")
     except ImportError:
         hint = "pip install 'robolin[recordings]', or unpack it first: unzstd FILE"
-        raise RobolinError("needs the package zstandard", where=path, hint=hint) from None
+        raise RobolinError("needs the package zstandard", where=str(path), hint=hint) from None
     return _Zstandard(path, zstandard.ZstdDecompressor().decompressobj)
 
 
 class _Zstandard(io.RawIOBase):
     """Frames unpacked one after the other; zstandard's own reader takes a cut for the end."""
 
-    def __init__(self, path: str, frame: Callable[[], Any]) -> None:
-        self._file = io.FileIO(path)
+    def __init__(self, path: str | BinaryIO, frame: Callable[[], Any]) -> None:
+        self._file = io.FileIO(path) if isinstance(path, str) else path
         self._frame, self._current = frame, None
         self._packed, self._ready = b"", bytearray()
 
@@ -106,6 +109,6 @@ class _Zstandard(io.RawIOBase):
         super().close()
 
 
-_OPENERS: dict[str, Callable[[str], Any]] = {".gz": _gzip, ".zst": _zstandard}
+_OPENERS: dict[str, Callable[[str | BinaryIO], Any]] = {".gz": _gzip, ".zst": _zstandard}
 # the endings of files that are unpacked
 PACKED = tuple(_OPENERS)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import PurePath
 
+from robolin.files.stores.store_path import is_stored
+
 
 def place_and_part(path: str) -> tuple[str, str]:
     """Where the file or folder is, and which part of it is meant; '' for all of it."""
+    if is_stored(path):
+        return path, ""
     place, colon, part = path.rpartition(":")
     if not colon or not place or os.path.exists(path) or not os.path.exists(place):
         return path, ""

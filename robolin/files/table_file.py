@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -12,6 +13,8 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
+from robolin.files.stores.objects import opened
+from robolin.files.stores.store_path import is_stored
 
 _REPORTED_AT_MOST = 20
 # of a column that was looked through: it has nothing but whole numbers
@@ -75,7 +78,7 @@ class RowMark:
 class KnownTable:
     """What has been found out about a file before, so that nobody has to look again.
 
-    digest: SHA-256 of the file
+    digest: SHA-256 of the file; of an object in a store its size and ETag
     marks:  where some rows of a text begin
     looks:  for columns that were looked through whether they are 'whole', or the unit of their
             moments, or '' for neither
@@ -88,6 +91,10 @@ class KnownTable:
     def mark_before(self, row: int) -> RowMark | None:
         """The last mark at or before a row."""
         return max((m for m in self.marks if m.row <= row), key=lambda m: m.row, default=None)
+
+    def mark_at(self, row: int | None) -> RowMark | None:
+        """The mark at a row, if there is one."""
+        return next((m for m in self.marks if m.row == row), None)
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,18 @@ class TableSource:
     def digest(self) -> str:
         """SHA-256 of a file that can be read again, unless that is known."""
         return self.known.digest if self.known else digest_of(self.stream)
+
+    def size(self) -> int:
+        """How many bytes it has; the stream stays where it is."""
+        at = self.stream.tell()
+        try:
+            return self.stream.seek(0, os.SEEK_END)
+        finally:
+            self.stream.seek(at)
+
+    def again(self) -> BinaryIO:
+        """Its bytes from their beginning, beside the stream that is being read."""
+        return opened(self.path) if is_stored(self.path) else open(self.path, "rb")
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,16 @@ from typing import TextIO
 from robolin.errors import UsageError
 from robolin.files.atomic import require_writable
 from robolin.files.formats import FORMATS, extensions, format_named, with_nan
+from robolin.files.stores.store_path import is_stored
 from robolin.results.result import Result, ResultStream, require_finite
 
 
 def require_target(path: str, fmt: str | None) -> None:
     """Refuse a file that could not be written, before anything is computed for it."""
     format_of(path, fmt)
+    if is_stored(path):
+        hint = "-o FOLDER/ --part-rows N writes parts into a store; copy a file there otherwise"
+        raise UsageError("one file is not written into a store", where=path, hint=hint)
     require_writable(Path(path))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from robolin.answering.inquiry import Inquiry
 from robolin.answering.posed_question import QUIETLY, Notify, Settings
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
+from robolin.files.places import Place
 from robolin.parts.part_job import PartDone, PartJob, compute_part, part_jobs
 from robolin.parts.parts_folder import (
     DAMAGED,
@@ -45,7 +45,7 @@ def compute_parts(
     plan: PartsPlan,
     inquiry: Inquiry,
     arm: Arm,
-    folder: Path,
+    folder: Place,
     *,
     shard: Shard = EVERYTHING,
     resume: bool = False,
@@ -65,18 +65,20 @@ def compute_parts(
     summary = WorkDone(skipped=len(done))
     left = [job for job in jobs if job.number not in done]
     once = Once(settings.notify)
+    fresh: set[int] = set()
     _tell_unfit(known, settings.notify)
     for part in (work or here(arm))(left):
         once.all(part.said)
         if part.error is not None:
             summary.errors += part.error.parts
         else:
+            fresh.add(part.number)
             summary.written, summary.rows = summary.written + 1, summary.rows + part.rows
         if watch is not None:
             watch(part, len(left))
     once.rest()
     raise_all(summary.errors)
-    summary.finished = complete(folder, plan, done)
+    summary.finished = complete(folder, plan, done, fresh)
     return summary
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 from robolin.errors import RobolinError
+from robolin.files.places import Place, local_copy
 from robolin.files.stored import open_stored
 from robolin.files.table_file import raise_first
 from robolin.parts.joined import Piece, joined
@@ -15,7 +15,7 @@ from robolin.parts.parts_folder import DONE, PartState, part_states, plan_in
 from robolin.results.result import ResultStream
 
 
-def merged(folder: Path) -> ResultStream:
+def merged(folder: Place) -> ResultStream:
     """All parts of a folder as one result; one that is not there or not sound is refused."""
     plan = plan_in(folder)
     states = part_states(folder, plan)
@@ -25,15 +25,15 @@ def merged(folder: Path) -> ResultStream:
 
 
 @contextmanager
-def _stored(path: Path) -> Iterator[ResultStream]:
-    with open_stored(path) as stored:
+def _stored(path: Place) -> Iterator[ResultStream]:
+    with local_copy(path) as here, open_stored(here) as stored:
         if stored.meta["rows"] is None:
             hint = "keep the files as they are"
             raise RobolinError("it has no rows to put together", where=str(path), hint=hint)
         yield stored.result_stream()
 
 
-def _unfit(folder: Path, state: PartState) -> RobolinError:
+def _unfit(folder: Place, state: PartState) -> RobolinError:
     why = f": {state.why}" if state.why else ""
     hint = "run the command that makes the parts again, with --resume"
     where = str(folder / state.name)

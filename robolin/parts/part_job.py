@@ -12,8 +12,9 @@ from robolin.answering.posed_question import Notify, Settings
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.files.atomic import as_file_error
 from robolin.files.formats import FORMATS, format_named
+from robolin.files.places import Place, becoming, place_named, size_of
+from robolin.files.table_file import KnownTable
 from robolin.files.write import require_holdable
 from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.survey import Surveyed, require_unchanged
@@ -61,7 +62,7 @@ class PartDone:
 
 
 def part_jobs(
-    plan: PartsPlan, inquiry: Inquiry, arm: Arm, folder: Path, settings: Settings
+    plan: PartsPlan, inquiry: Inquiry, arm: Arm, folder: Place, settings: Settings
 ) -> list[PartJob]:
     """A job for every part of a plan."""
     jobs = []
@@ -77,14 +78,20 @@ def part_jobs(
             arm_digest=arm.digest,
             question=inquiry.question,
             states=states,
-            # of all marks in a long recording only one is of use here
-            source=replace(source, marks=source.known(states.row_choice.first).marks),
+            # of all marks in a long recording only two are of use here
+            source=replace(source, marks=_known(source, states).marks),
             target=str(folder / part.name),
             jobs=settings.jobs,
             chunk_rows=settings.chunk_rows,
         )
         jobs.append(job)
     return jobs
+
+
+def _known(source: Surveyed, states: States) -> KnownTable:
+    """What the reader of these rows need not find out."""
+    choice = states.row_choice
+    return source.known(choice.first, choice.stop)
 
 
 def compute_part(job: PartJob, arm: Arm | None = None) -> PartDone:
@@ -99,7 +106,7 @@ def compute_part(job: PartJob, arm: Arm | None = None) -> PartDone:
             hint = "install the same version everywhere"
             raise RobolinError(message, where=Path(job.target).name, hint=hint)
         rows = _written(job, arm or _loaded(job), lambda kind, text: said.append((kind, text)))
-        size = Path(job.target).stat().st_size
+        size = size_of(place_named(job.target))
     except RobolinError as error:
         return PartDone(job.number, job.target, error=_of_part(error, job), said=tuple(said))
     return PartDone(job.number, job.target, rows, size, said=tuple(said))
@@ -123,10 +130,8 @@ def _loaded(job: PartJob) -> Arm:
 
 def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
     """Write the part; how many rows it has."""
-    target, rows = Path(job.target), [0]
-    form, known = format_named(target), job.source.known(job.states.row_choice.first)
-    with as_file_error(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+    target, rows = place_named(job.target), [0]
+    form, known = format_named(target.name), _known(job.source, job.states)
     require_unchanged(job.source)
     settings = Settings(job.jobs, job.chunk_rows, notify=notify, known=known)
     with posed(arm, job.question, job.states, settings) as answer:
@@ -142,7 +147,8 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
             told = {"id": job.plan, "part": job.number, "of": job.of}
             return replace(ending(count), plan=told)
 
-        FORMATS[form].write(replace(answer, ending=part_ending), target)
+        with becoming(target) as path:
+            FORMATS[form].write(replace(answer, ending=part_ending), path)
     return rows[0]
 
 

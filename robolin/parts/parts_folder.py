@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.apart import require_all_apart
-from robolin.files.atomic import as_file_error
 from robolin.files.formats import format_named
-from robolin.files.part_files import sweep
+from robolin.files.parquet.stored_parquet import parquet_provenance
+from robolin.files.places import Place, exists, local_copy, make_folder
+from robolin.files.provenance_reader import Meta, open_bytes
 from robolin.files.stored import open_stored
+from robolin.files.stores.objects import opened
+from robolin.files.stores.store_path import StorePath
 from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.plan_file import COMPLETE, read_plan, require_same, write_complete, write_plan
 
@@ -62,21 +65,20 @@ def shard(text: str | None) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def begin(folder: Path, plan: PartsPlan, inputs: Iterable[str]) -> None:
+def begin(folder: Place, plan: PartsPlan, inputs: Iterable[str]) -> None:
     """Let a folder have this plan; one that has another is refused, and so is a part to be read."""
-    with as_file_error(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     old = read_plan(folder)
     if old is not None:
         require_same(folder, old, plan)
-    require_all_apart([folder / part.name for part in plan.parts], inputs)
-    for place in {(folder / part.name).parent for part in plan.parts}:
-        sweep(place)
+    require_all_apart([str(folder / part.name) for part in plan.parts], inputs)
+    for below in {posixpath.dirname(part.name) for part in plan.parts} - {""}:
+        make_folder(folder / below)
     if old is None or old.sources != plan.sources:
         write_plan(folder, plan)
 
 
-def part_states(folder: Path, plan: PartsPlan, *, thorough: bool = False) -> list[PartState]:
+def part_states(folder: Place, plan: PartsPlan, *, thorough: bool = False) -> list[PartState]:
     """What there is of every part.
 
     thorough: read every number, which takes as long as reading all files does
@@ -84,35 +86,62 @@ def part_states(folder: Path, plan: PartsPlan, *, thorough: bool = False) -> lis
     return [part_state(folder, plan, i, thorough=thorough) for i in range(len(plan.parts))]
 
 
-def part_state(folder: Path, plan: PartsPlan, number: int, *, thorough: bool = False) -> PartState:
-    """What there is of one part."""
+def part_state(
+    folder: Place, plan: PartsPlan, number: int, *, thorough: bool = False, fresh: bool = False
+) -> PartState:
+    """What there is of one part.
+
+    fresh: it was written just now, so that nobody has to read it to know that it is sound
+    """
     name = plan.parts[number].name
     path = folder / name
-    if not path.exists():
+    if not exists(path):
         return PartState(name, MISSING)
     try:
-        with open_stored(path) as stored:
-            meta = stored.meta
-            if meta.get("plan") != {"id": plan.id, "part": number, "of": len(plan.parts)}:
-                return PartState(name, FOREIGN, _owner(meta.get("plan")))
-            if thorough or format_named(path) not in _SEALED:
-                for _ in stored.blocks():
-                    pass
+        meta = _told(path, thorough, fresh)
+    except FileError:
+        # that it cannot be read says nothing about it
+        raise
     except RobolinError as error:
         return PartState(name, DAMAGED, error.message)
+    if meta.get("plan") != {"id": plan.id, "part": number, "of": len(plan.parts)}:
+        return PartState(name, FOREIGN, _owner(meta.get("plan")))
     return PartState(
         name, DONE, told={"name": name, "rows": meta["rows"], "sha256": meta["sha256"]}
     )
 
 
-def complete(folder: Path, plan: PartsPlan, known: Mapping[int, PartState] | None = None) -> bool:
+def _told(path: Place, thorough: bool, fresh: bool) -> Meta:
+    """What a part says of itself, if it is sound."""
+    form = format_named(path.name)
+    # a store keeps objects whole, and need not send all of them
+    kept_whole = fresh or (isinstance(path, StorePath) and not thorough)
+    if form == "parquet" and kept_whole:
+        where = str(path)
+        with opened(where) if isinstance(path, StorePath) else open_bytes(where) as stream:
+            return parquet_provenance(stream, where)
+    with local_copy(path) as here, open_stored(here) as stored:
+        if thorough or (form not in _SEALED and not fresh):
+            for _ in stored.blocks():
+                pass
+        return stored.meta
+
+
+def complete(
+    folder: Place,
+    plan: PartsPlan,
+    known: Mapping[int, PartState] | None = None,
+    fresh: Collection[int] = (),
+) -> bool:
     """Whether all parts are there; then the note that says so is there as well.
 
     known: parts that were looked at already
+    fresh: parts that were written just now
     """
     told: list[Mapping[str, Any]] = []
     for number in range(len(plan.parts)):
-        state = (known or {}).get(number) or part_state(folder, plan, number)
+        state = (known or {}).get(number)
+        state = state or part_state(folder, plan, number, fresh=number in fresh)
         if state.told is None:
             return False
         told.append(state.told)
@@ -120,19 +149,20 @@ def complete(folder: Path, plan: PartsPlan, known: Mapping[int, PartState] | Non
     return True
 
 
-def plan_in(folder: Path) -> PartsPlan:
+def plan_in(folder: Place) -> PartsPlan:
     """The plan of a folder that has one."""
-    plan = read_plan(folder) if folder.is_dir() else None
+    there = isinstance(folder, StorePath) or folder.is_dir()
+    plan = read_plan(folder) if there else None
     if plan is None:
-        message = "there is no plan in it" if folder.is_dir() else "there is no such folder"
+        message = "there is no plan in it" if there else "there is no such folder"
         hint = "robolin VERB ARM --trajectory FILES -o FOLDER/ makes one"
         raise FileError(message, where=str(folder), hint=hint)
     return plan
 
 
-def noted_complete(folder: Path) -> bool:
+def noted_complete(folder: Place) -> bool:
     """Whether the folder says of itself that all parts are there."""
-    return (folder / COMPLETE).exists()
+    return exists(folder / COMPLETE)
 
 
 def waits_for(states: Sequence[PartState], count: int) -> dict[int, int]:

@@ -92,7 +92,7 @@ def planned(
 
     before: recordings that were looked through already; those that look the same are not again
     """
-    _require_divisible(inquiry, division)
+    require_divisible(inquiry, division)
     choice = inquiry.states.row_choice
     sources: list[Surveyed] = []
     problems: list[RobolinError] = []
@@ -116,7 +116,8 @@ def planned(
     return PartsPlan(asked_of(inquiry, arm), tuple(sources), parts)
 
 
-def _require_divisible(inquiry: Inquiry, division: Division) -> None:
+def require_divisible(inquiry: Inquiry, division: Division) -> None:
+    """Refuse a division that has no sense for what is asked."""
     if division.form is not None and division.form not in FORMATS:
         hint = f"files end in {extensions(FORMATS, ', ')}"
         raise UsageError("no file is written so", where=f"--format={division.form}", hint=hint)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 
 from robolin.errors import FileError, UsageError
 from robolin.files.compressed import uncompressed_name
 from robolin.files.file_parts import place_and_part
 from robolin.files.formats import RECORDINGS, extensions, format_named, trajectory_formats
+from robolin.files.stores.objects import listed
+from robolin.files.stores.store_path import is_stored
 from robolin.trajectory.opened_table import TEXT_ENDINGS, is_other_programs
 
 
@@ -25,6 +29,8 @@ class NamedRecording:
 
 def names_several(text: str) -> bool:
     """Whether a text stands for whatever files there are: a pattern, or a folder of recordings."""
+    if is_stored(text):
+        return text.endswith("/") or glob.has_magic(text)
     if os.path.isdir(text):
         return not is_other_programs(text)
     return glob.has_magic(text) and not os.path.exists(text)
@@ -47,7 +53,12 @@ def recordings(texts: Sequence[str]) -> tuple[NamedRecording, ...]:
 
 
 def _with_part(path: str) -> str:
-    """Where a recording lies; 'set/3' for 'set/:3', 'run.mcap/arm' for 'run.mcap:/arm'."""
+    """Where a recording lies; 'set/3' for 'set/:3', 'run.mcap/arm' for 'run.mcap:/arm'.
+
+    Stores are folders beside those of this machine.
+    """
+    if is_stored(path):
+        return f"/{path.replace('://', ':/', 1)}"
     place, part = place_and_part(path)
     below = [word for word in part.split("/") if word not in ("", ".", "..")]
     return os.path.join(os.path.abspath(place), *below)
@@ -56,6 +67,8 @@ def _with_part(path: str) -> str:
 def _paths(text: str) -> list[str]:
     if not names_several(text):
         return [text]
+    if is_stored(text):
+        return _found_in_store(text)
     folder = os.path.isdir(text)
     found = glob.glob(os.path.join(glob.escape(text), "*") if folder else text, recursive=True)
     files = sorted(path for path in found if _is_recording(path))
@@ -63,14 +76,39 @@ def _paths(text: str) -> list[str]:
         if not folder and names_several(path):
             files += _paths(path)
     if not files:
-        where = f"--trajectory={text}"
-        hint = f"recordings end in {extensions([*trajectory_formats(), *RECORDINGS], ', ')}"
-        raise FileError("there is no recording of this name", where=where, hint=hint)
+        raise _none_found(text)
     return sorted(files)
 
 
+def _found_in_store(text: str) -> list[str]:
+    """Objects that a pattern means, or those directly below a name that ends in /."""
+    begin = re.split(r"[*?[]", text, maxsplit=1)[0]
+    meant = f"{text}*".split("/") if text.endswith("/") else text.split("/")
+    files = [url for url in listed(begin) if _is_meant(url.split("/"), meant)]
+    files = [url for url in files if _is_recording(url)]
+    if not files:
+        raise _none_found(text)
+    return files
+
+
+def _is_meant(names: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether names match as they do on a disk: ** is any number of them, a dot has to be said."""
+    if not pattern:
+        return not names
+    if pattern[0] == "**":
+        return any(_is_meant(names[i:], pattern[1:] or ["*"]) for i in range(len(names) + 1))
+    if not names or (names[0].startswith(".") and not pattern[0].startswith(".")):
+        return False
+    return fnmatchcase(names[0], pattern[0]) and _is_meant(names[1:], pattern[1:])
+
+
+def _none_found(text: str) -> FileError:
+    hint = f"recordings end in {extensions([*trajectory_formats(), *RECORDINGS], ', ')}"
+    return FileError("there is no recording of this name", where=f"--trajectory={text}", hint=hint)
+
+
 def _is_recording(path: str) -> bool:
-    if os.path.isdir(path):
+    if not is_stored(path) and os.path.isdir(path):
         return not names_several(path)
     name = uncompressed_name(path).lower()
     known = (*trajectory_formats(), *RECORDINGS)
@@ -79,8 +117,23 @@ def _is_recording(path: str) -> bool:
 
 def require_outside(folder: str, found: Sequence[NamedRecording]) -> None:
     """Refuse recordings inside the folder that results go to: the next run would read those."""
+    if is_stored(folder):
+        _require_outside_store(folder, found)
+        return
     root = Path(folder).resolve()
     for recording in found:
+        if is_stored(recording.path):
+            continue
         if root in Path(recording.path).resolve().parents:
-            message = f"the recording '{recording.path}' lies in the folder that results go to"
-            raise UsageError(message, where=folder, hint="write to another folder")
+            raise _inside(recording, folder)
+
+
+def _require_outside_store(folder: str, found: Sequence[NamedRecording]) -> None:
+    for recording in found:
+        if recording.path.startswith(f"{folder.rstrip('/')}/"):
+            raise _inside(recording, folder)
+
+
+def _inside(recording: NamedRecording, folder: str) -> UsageError:
+    message = f"the recording '{recording.path}' lies in the folder that results go to"
+    return UsageError(message, where=folder, hint="write to another folder")

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from robolin.arm import Arm
 from robolin.errors import RobolinError
-from robolin.files.csv.chosen_lines import cells_decide, row_begins
-from robolin.files.csv.csv_records import lines_of, records
-from robolin.files.csv.line_reader import LineReader, Lines, count
+from robolin.files.csv.counted_text import CountedText, counted_by_lines, counted_plainly
 from robolin.files.file_parts import place_of
+from robolin.files.stores import objects
+from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import WHOLE, KnownTable, RowMark
 from robolin.parts.recordings import NamedRecording
 from robolin.trajectory.column_rules import RecordingRules
 from robolin.trajectory.opened_table import is_other_programs, is_text, recording_bytes
 from robolin.trajectory.read import open_trajectory
 
-_AT_ONCE = 1 << 22
-
 
 @dataclass(frozen=True)
 class Surveyed:
     """A recording as it was when somebody looked at it.
 
-    stamp:  when it was written, in nanoseconds, which tells most changes without reading it
+    stamp:  when it was written, in nanoseconds, which tells most changes without reading it; of
+            an object its ETag, which tells all of them
+    sha256: its digest; of an object its size and ETag, as nobody reads it twice
     rows:   how many there are, where that had to be known
     marks:  where parts of a text begin
     looks:  what its column of times looks like, as in `KnownTable`
@@ -36,7 +34,7 @@ class Surveyed:
     path: str
     name: str
     size: int
-    stamp: int
+    stamp: int | str
     sha256: str
     rows: int | None = None
     marks: tuple[RowMark, ...] = ()
@@ -46,11 +44,12 @@ class Surveyed:
         """Whether nothing shows that it was changed."""
         return _stamp(self.path) == (self.size, self.stamp)
 
-    def known(self, first: int = 0) -> KnownTable:
-        """What the reader of some rows, from this one on, need not find out."""
+    def known(self, first: int = 0, stop: int | None = None) -> KnownTable:
+        """What the reader of some rows, from this one on and up to that one, need not find out."""
         table = KnownTable(self.sha256, self.marks, self.looks)
-        mark = table.mark_before(first)
-        return KnownTable(self.sha256, (mark,) if mark else (), self.looks)
+        needed = (table.mark_before(first), table.mark_at(stop))
+        marks = tuple(dict.fromkeys(mark for mark in needed if mark))
+        return KnownTable(self.sha256, marks, self.looks)
 
 
 def surveyed(
@@ -63,8 +62,8 @@ def surveyed(
     size, stamp = _stamp(recording.path)
     looks: dict[int, str] = {}
     with open_trajectory(recording.path, arm.joint_names, ("q",), (), rules) as stream:
-        counted = not is_text(recording.path) and not is_other_programs(recording.path)
-        rows = stream.table.size if counted else None
+        has_size = not is_text(recording.path) and not is_other_programs(recording.path)
+        rows = stream.table.size if has_size else None
         time = stream.matched.time
         if every is not None and time is not None and is_text(recording.path):
             unit = stream.table.moments(time)
@@ -75,8 +74,14 @@ def surveyed(
                 pass
         digest = "" if is_text(recording.path) else stream.table.digest()
     marks: tuple[RowMark, ...] = ()
-    if is_text(recording.path):
-        digest, rows, marks = _text(recording.path, every, first)
+    if is_stored(recording.path):
+        digest = _digest(recording.path)
+        if is_text(recording.path) and every is not None:
+            counted = _text(recording.path, every, first)
+            rows, marks = counted.rows, counted.marks
+    elif is_text(recording.path):
+        counted = _text(recording.path, every, first)
+        digest, rows, marks = counted.digest, counted.rows, counted.marks
     if (size, stamp) != _stamp(recording.path):
         raise changed(recording.path)
     return Surveyed(recording.path, recording.name, size, stamp, digest, rows, marks, looks)
@@ -94,8 +99,11 @@ def changed(path: str) -> RobolinError:
     return RobolinError("it was changed after the plan was made", where=path, hint=hint)
 
 
-def _stamp(path: str) -> tuple[int, int]:
+def _stamp(path: str) -> tuple[int, int | str]:
     """How large it is and when it was written, of a folder all its files and the last of them."""
+    if is_stored(path):
+        version = objects.found(path)
+        return (version.size, version.etag) if version else (-1, -1)
     place = Path(place_of(path))
     files = [each for each in place.rglob("*") if each.is_file()] if place.is_dir() else [place]
     # what is not there is told by whoever opens it
@@ -106,76 +114,26 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 def _digest(path: str) -> str:
+    if is_stored(path):
+        return objects.present(path).text
     if is_other_programs(path):
         # whatever it is now, it is not as it was
         return ""
     if is_text(path):
-        return _text(path, None, 0)[0]
+        return _text(path, None, 0).digest
     with recording_bytes(path) as stream:
         from robolin.files.table_file import digest_of
 
         return digest_of(stream)
 
 
-def _text(path: str, every: int | None, first: int) -> tuple[str, int | None, tuple[RowMark, ...]]:
+def _text(path: str, every: int | None, first: int) -> CountedText:
     with recording_bytes(path) as stream:
-        reader = LineReader(stream, _AT_ONCE, path)
-        if every is None:
-            for _ in reader.lines():
-                pass
-            return reader.digest(), None, ()
-        counting = _Counting(every, first)
-        counting.count(reader.lines(), path)
-        return reader.digest(), counting.rows, tuple(counting.marks)
-
-
-class _Counting:
-    """Rows of a text counted, and marked where parts begin."""
-
-    def __init__(self, every: int, first: int) -> None:
-        self._every, self._next = every, first
-        self.rows = 0
-        self.marks: list[RowMark] = []
-
-    def count(self, blocks: Iterator[Lines], file: str) -> None:
-        """Count all rows below the header."""
-        for lines in _below_header(blocks):
-            if cells_decide(lines.data):
-                # only its cells tell, which no mark can help with
-                self.marks.clear()
-                rest = chain([lines], blocks)
-                texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in rest)
-                self.rows += sum(1 for _ in records(texts, file, lines.first))
-                return
-            self._add(lines)
-
-    def _add(self, lines: Lines) -> None:
-        data = lines.data
-        blanks = b"\n\n" in data or b"\r" in data or data[:1] == b"\n"
-        found = -1
-        if not blanks:
-            found = count(data, b"\n") + (data[-1:] not in (b"", b"\n"))
-        if blanks or self._next < self.rows + found:
-            begins = row_begins(data)
-            found = len(begins)
-            while self._next < self.rows + found:
-                place = int(begins[self._next - self.rows])
-                line = lines.first + data.count(b"\n", 0, place)
-                byte = lines.reached - len(data) + place
-                self.marks.append(RowMark(self._next, line, byte))
-                self._next += self._every
-        self.rows += found
-
-
-def _below_header(blocks: Iterable[Lines]) -> Iterator[Lines]:
-    rest = iter(blocks)
-    start = next(rest)
-    data = start.data
-    if b"\r" in data.partition(b"\n")[0].rstrip(b"\r"):
-        # lines end as they did on old Macs
-        data = data.replace(b"\r", b"\n")
-    yield Lines(data.partition(b"\n")[2], 2, start.reached, start.last)
-    yield from rest
+        plainly = counted_plainly(stream, every, first)
+    if plainly is not None:
+        return plainly
+    with recording_bytes(path) as stream:
+        return counted_by_lines(stream, every, first, path)
 
 
 def surveyed_plain(known: Surveyed) -> dict[str, Any]:

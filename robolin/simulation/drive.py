@@ -8,6 +8,7 @@ import numpy as np
 
 from robolin.input_checks import Array
 from robolin.simulation.feedback_control import StateFeedback
+from robolin.simulation.prescribed_motion import PrescribedMotion
 from robolin.simulation.torques import Torque
 
 
@@ -19,18 +20,20 @@ class Drive:
     most:        what each of them can give, (n,)
     disturbance: what comes from elsewhere, which no motor's limit cuts off
     law:         the control law whose integrals grow along with the motion
+    prescribed:  what joints that move as they are told take for it
     """
 
     wanted: Torque
     most: Array
     disturbance: Torque | None = None
     law: StateFeedback | None = None
+    prescribed: PrescribedMotion | None = None
 
     @property
     def of_state(self) -> bool:
         """Whether the state matters."""
         more = self.disturbance is not None and self.disturbance.of_state
-        return self.wanted.of_state or more
+        return self.wanted.of_state or more or self.prescribed is not None
 
     @property
     def integrals(self) -> int:
@@ -55,4 +58,12 @@ class Drive:
 
     def in_all(self, t: float, q: Array, qd: Array, given: Array) -> Array:
         """What motors give, and with it the disturbance."""
-        return given if self.disturbance is None else given + self.disturbance(t, q, qd)
+        total = given if self.disturbance is None else given + self.disturbance(t, q, qd)
+        return total if self.prescribed is None else self.prescribed.torques(t, q, qd, total)
+
+    def of_motors(self, t: float, q: Array, qd: Array, given: Array, total: Array) -> Array:
+        """What motors give, those of joints that move as told being asked for what it takes."""
+        if self.prescribed is None:
+            return given
+        taken = total if self.disturbance is None else total - self.disturbance(t, q, qd)
+        return np.where(self.prescribed.driven != 0.0, taken, given)

@@ -31,8 +31,10 @@ def observed(
         drive, state = equations.torque.with_integrals(integrals[row]), (t, q[row], qd[row])
         wanted = drive.wanted(*state)
         tau[row] = drive.cut(wanted)
+        total = drive.in_all(*state, tau[row])
         saturated[row] = tau[row] != wanted
-        qdd[row] = accelerations(*state, drive.in_all(*state, tau[row]))
+        qdd[row] = accelerations(*state, total)
+        tau[row] = drive.of_motors(*state, tau[row], total)
     energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **how)
     total = energies["kinetic_energy"] + energies["potential_energy"]
     error = None if controller is None else controller.error(q)

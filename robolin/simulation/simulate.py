@@ -12,8 +12,16 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, How
+from robolin.evaluation.prescribed_joints import Named
 from robolin.evaluation.unanswered import unsound_rows
-from robolin.input_checks import Array, array_of, batch_of, require_arm, require_sound
+from robolin.input_checks import (
+    Array,
+    array_of,
+    batch_of,
+    require_arm,
+    require_sound,
+    require_tree,
+)
 from robolin.loops.loop_simulation import driven
 from robolin.simulation.controllers import Law, controller_of
 from robolin.simulation.drive import Drive
@@ -29,6 +37,13 @@ from robolin.simulation.held_torque import HeldTorque, fitting_schedule, steps_b
 from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
 from robolin.simulation.observation import observed
 from robolin.simulation.own_gains import require_own_gains
+from robolin.simulation.prescribed_motion import (
+    AnyAcceleration,
+    PrescribedMotion,
+    Prescription,
+    prescribed_motion,
+    prescription,
+)
 from robolin.simulation.schedule import Integrator, Schedule, scheduled
 from robolin.simulation.simulated_motion import Simulation, stacked
 from robolin.simulation.torques import (
@@ -59,6 +74,7 @@ class SimulationTask:
     jobs: int | None = None
     baumgarte: tuple[float, float] | None = None
     disturbance: AnyTorque | None = None
+    prescribed: Prescription | None = None
 
 
 def simulate(
@@ -84,6 +100,8 @@ def simulate(
     jobs: int | None = None,
     baumgarte: tuple[float, float] | None = None,
     disturbance: AnyTorque | None = None,
+    prescribe: Named | None = None,
+    qdd: AnyAcceleration | None = None,
 ) -> Simulation:
     """The motion of an arm from a state, or from many at once.
 
@@ -112,6 +130,10 @@ def simulate(
             bringing every step back onto them
         disturbance: torques as for tau, or a `Push`, that act besides and are no motor's: limits
             do not cut them off, and `.tau` is without them
+        prescribe: joints that move as told, such as "base" of an arm with a floating base, whatever
+            torque that takes; `.tau` tells it
+        qdd: their accelerations (n,) in rad/s² or m/s² for all times, or a function of t that
+            gives them; the others' are 0 there  [0]
 
     Returns:
         a `Simulation`
@@ -133,7 +155,8 @@ def simulate(
     require_arm(arm)
     schedule = scheduled(duration, integrator, dt, rtol, atol, every, rows)
     constraint = (accelerations, project)
-    options = (*constraint, engine, jobs, baumgarte, disturbance)
+    wish = prescription(prescribe, qdd)
+    options = (*constraint, engine, jobs, baumgarte, disturbance, wish)
     task = SimulationTask(arm, schedule, hold, control, state, limits, *options)
     return run(task, q, qd, tau)
 
@@ -150,6 +173,10 @@ def run(task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque) -
     """The motion that a task asks for, from these states."""
     _require_one_drive(task, tau)
     require_own_gains(task.arm, task.control)
+    if task.prescribed is not None:
+        require_tree(task.arm, "prescribe")
+        if task.accelerations is not None:
+            raise UsageError("cannot go together with accelerations", where="prescribe")
     task = with_samples_met(task)
     q, qd, tau = _together(task.arm, q, qd, tau)
     if task.arm.loops:
@@ -214,12 +241,13 @@ def _motion(task: SimulationTask, q: Array, qd: Array, tau: AnyTorque) -> Simula
     """The motion of all states at once."""
     arm, how = task.arm, _how(task, prod(q.shape[:-1]))
     controller = None if task.control is None else controller_of(arm, task.control, how)
-    given = torque_of(arm, tau)
+    given, prescribed = torque_of(arm, tau), prescribed_motion(arm, task.prescribed, tau, how)
     wanted = controller or (Holding(arm, given, how) if task.hold else given)
     drive = Drive(
         wanted,
-        effort_limits(arm) if task.limits else np.full(arm.n, np.inf),
+        _most_torque(task, prescribed),
         None if task.disturbance is None else torque_of(arm, task.disturbance),
+        prescribed=prescribed,
     )
     if isinstance(controller, StateFeedback) and controller.dt is not None:
         return _sampled(task, q, qd, drive, controller, how)
@@ -232,6 +260,14 @@ def _motion(task: SimulationTask, q: Array, qd: Array, tau: AnyTorque) -> Simula
     else:
         kept = adapted_steps(equations.rate, y, task.schedule)
     return observed(task.schedule, kept, equations, equations.integrals(kept), controller)
+
+
+def _most_torque(task: SimulationTask, prescribed: PrescribedMotion | None) -> Array:
+    """What motors can give; those of joints that move as told give whatever it takes."""
+    if not task.limits:
+        return np.full(task.arm.n, np.inf)
+    most = effort_limits(task.arm)
+    return most if prescribed is None else np.where(prescribed.driven != 0.0, np.inf, most)
 
 
 def _sampled(
@@ -256,8 +292,9 @@ def _sampled(
 
 
 def _equations(task: SimulationTask, batch: tuple[int, ...], drive: Drive, how: How) -> Equations:
-    velocities = velocities_of(task.arm, task.form, task.accelerations, how)
-    free = task.accelerations or FreeMotion(task.arm, how)
+    constrained = task.accelerations or drive.prescribed
+    velocities = velocities_of(task.arm, task.form, constrained, how)
+    free = constrained or FreeMotion(task.arm, how)
     return Equations(task.arm, batch, velocities, drive, free, how)
 
 

@@ -22,9 +22,14 @@ from robolin.files.formats import (
     require_known,
     trajectory_formats,
 )
+from robolin.files.places import local_copy
+from robolin.files.stores import objects
+from robolin.files.stores.store_path import StorePath, is_stored
 from robolin.files.table_file import KnownTable, TableFile, TableSource
 
 _BUFFER = 1 << 20
+# formats of which a part can be read without the rest
+_READ_FROM_STORES = ("csv", "parquet")
 
 # what a table of numbers in text may be called besides .csv
 TEXT_ENDINGS = (".tsv", ".txt", ".tab")
@@ -43,6 +48,10 @@ def opened_table(
     known: what has been found out about it before
     live:  whether rows are wanted as they arrive
     """
+    if is_stored(path):
+        with _stored_table(path, file, joints, known) as table:
+            yield table
+        return
     place, part = place_and_part(path)
     opener = recording_opener(place)
     if opener is not None:
@@ -61,6 +70,25 @@ def opened_table(
         yield _table(form, TableSource(stream, path, file, regular, joints, known, live))
 
 
+@contextmanager
+def _stored_table(
+    path: str, file: str, joints: Sequence[str], known: KnownTable | None
+) -> Iterator[TableFile]:
+    """The table in an object, which is the same from the first row to the last."""
+    form, version = _format(path), objects.present(path)
+    known = known or KnownTable(version.text)
+    with ExitStack() as stack:
+        if form in _READ_FROM_STORES:
+            stream, regular = stack.enter_context(_opened(path, file, form))
+            yield _table(form, TableSource(stream, path, file, regular, joints, known))
+        else:
+            # what is read here and there has to lie on a disk
+            here = stack.enter_context(local_copy(StorePath(path)))
+            stream = stack.enter_context(open(here, "rb"))
+            yield _table(form, TableSource(stream, str(here), file, True, joints, known))
+    objects.require_same(path, version)
+
+
 def is_text(path: str) -> bool:
     """Whether a recording is a table in text, packed or not."""
     return not is_other_programs(path) and _format(path) == "csv"
@@ -68,7 +96,7 @@ def is_text(path: str) -> bool:
 
 def is_other_programs(path: str) -> bool:
     """Whether a recording is a bag or a dataset, which other programs write."""
-    return recording_opener(place_and_part(path)[0]) is not None
+    return not is_stored(path) and recording_opener(place_and_part(path)[0]) is not None
 
 
 @contextmanager
@@ -90,6 +118,8 @@ def _format(path: str) -> str:
         f"use one of {', '.join(['.csv', *TEXT_ENDINGS])} (also packed: {', '.join(PACKED)}), "
         f"{others}, or - for {PIPED.upper()} on stdin"
     )
+    if is_stored(path):
+        hint = f"use one of {extensions(known, ', ')}; copy a bag or a dataset to a disk first"
     return require_known(name, known, "trajectory format", hint, where=path)
 
 
@@ -104,11 +134,12 @@ def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
     with ExitStack() as stack:
         try:
             packed = bool(compression(path))
+            stored = stack.enter_context(objects.opened(path)) if is_stored(path) else None
             if packed:
-                stream = stack.enter_context(opened_compressed(path))
+                stream = stack.enter_context(opened_compressed(path, stored))
             else:
-                stream = stack.enter_context(open(path, "rb", buffering=_BUFFER))
-            regular = not packed and stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+                stream = stored or stack.enter_context(open(path, "rb", buffering=_BUFFER))
+            regular = not packed and (stored is not None or _is_file(stream))
         except FileNotFoundError as error:
             raise FileError("no such file", where=file, hint="check the path") from error
         except OSError as error:
@@ -120,6 +151,10 @@ def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
             else:
                 stream, regular = cast(BinaryIO, commas), False
         yield stream, regular
+
+
+def _is_file(stream: BinaryIO) -> bool:
+    return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
 
 
 def _table(form: str, source: TableSource) -> TableFile:

@@ -187,19 +187,12 @@ def test_links_are_bodies() -> None:
     assert found == expected.link_acceleration.tolist()
 
 
-REFUSED = [
-    (["mass-matrix", "--coriolis"], "'base' is floating"),
-    (["mass-matrix", "--derivative"], "'base' is floating"),
-]
-
-
-@pytest.mark.parametrize(("verb", "message"), REFUSED, ids=[" ".join(row[0]) for row in REFUSED])
-def test_verbs_for_joints_with_one_freedom(verb: list[str], message: str) -> None:
-    """What is only known for joints with one freedom says so and how to go on."""
-    ran = robolin(verb[0], "panda", "--floating-base", *verb[1:])
+def test_curvature_is_for_joints_with_one_freedom() -> None:
+    """What has no meaning where velocities are no rates says so and how to go on."""
+    ran = robolin("diagonalize", "panda", "--floating-base", "--curvature")
     assert ran.code == 3
-    assert message in ran.err
-    assert "hint: leave out --floating-base" in ran.err
+    assert "velocities of joint 'base' are not rates of coordinates" in ran.err
+    assert "hint: ask for the arm on a base that stands still" in ran.err
 
 
 def test_inspect_tells_of_the_base() -> None:

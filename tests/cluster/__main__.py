@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
-from time import sleep
+from time import monotonic, sleep
 
 import numpy as np
 
@@ -68,12 +68,19 @@ def found(folder: Path) -> dict[str, bytes]:
 
 
 class Campaign:
-    """Rounds of killing in a folder, each ended by one run that has to put all right."""
+    """Rounds of killing in a folder, each ended by one run that has to put all right.
+
+    usual: seconds that a command takes if nobody kills it
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         write_recordings(folder)
+        # kernels are compiled before anything is timed
+        finish(command(folder, "first"))
+        begun = monotonic()
         finish(command(folder, "single"))
+        self.usual = monotonic() - begun
         self.single = found(folder / "single")
         assert len(self.single) == PARTS + 1
         self.rounds = 0
@@ -96,12 +103,12 @@ class Campaign:
         """Kill plain commands, two of which work on the same parts at the same time."""
         done = 0
         while done < kills:
-            out = f"shards_{done}"
+            out = f"shards_{self.rounds}"
             while done < kills and len(list((self.folder / out).glob("part-*"))) < PARTS - 4:
                 quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
                 words = command(self.folder, out, "--shard", f"{random.randint(1, 3)}/3")
                 with subprocess.Popen(words, env=environment(), **quiet) as beside:
-                    done += killed_while_running(command(self.folder, out), 12)
+                    done += killed_while_running(command(self.folder, out), self.usual)
                     beside.send_signal(signal.SIGKILL)
             self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
             print(f"shards: {done} killed, {self.rounds} rounds right", flush=True)
@@ -115,8 +122,10 @@ class Campaign:
             n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=50
         ) as cluster:
             while done < kills:
-                out, stop, count = f"workers_{done}", Event(), [0]
-                killer = Thread(target=_kill_some, args=(cluster, stop, count, kills - done))
+                out, stop, count = f"workers_{self.rounds}", Event(), [0]
+                killer = Thread(
+                    target=_kill_some, args=(cluster, stop, count, kills - done), daemon=True
+                )
                 killer.start()
                 finish(command(self.folder, out, "--cluster", cluster.scheduler_address))
                 stop.set()
@@ -136,9 +145,9 @@ class Campaign:
         ) as cluster:
             where = ("--cluster", cluster.scheduler_address)
             while done < kills:
-                out = f"clients_{done}"
-                for _ in range(5):
-                    done += killed_while_running(command(self.folder, out, *where), 15)
+                out = f"clients_{self.rounds}"
+                for _ in range(min(5, kills - done)):
+                    done += killed_while_running(command(self.folder, out, *where), self.usual)
                 finish(command(self.folder, out, *where))
                 self.require_right(out)
                 print(f"clients: {done} killed, {self.rounds} rounds right", flush=True)
@@ -160,7 +169,7 @@ class Campaign:
                     env=environment(),
                     **quiet,
                 )
-                for _ in range(2)
+                for _ in range(4)
             ]
             client = subprocess.Popen(
                 command(self.folder, out, "--cluster", where),
@@ -180,14 +189,17 @@ class Campaign:
             assert client.returncode != 70, told
             self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
             print(
-                f"schedulers: {number + 1} killed, exit {client.returncode}, told: {told[-160:]!r}"
+                f"schedulers: {number + 1} killed, exit {client.returncode}, told: {told[-160:]!r}",
+                flush=True,
             )
 
 
 def _kill_some(cluster: object, stop: Event, count: list[int], most: int) -> None:
-    while count[0] < most and not stop.wait(random.uniform(0.5, 3)):
-        nanny = random.choice(list(cluster.workers.values()))  # type: ignore[attr-defined]
-        if nanny.pid:
+    while count[0] < most and not stop.wait(random.uniform(0.5, 6)):
+        # one that is killed before it is ready is not replaced by itself
+        cluster.scale(4)  # type: ignore[attr-defined]
+        nanny = random.choice([*cluster.workers.values(), None])  # type: ignore[attr-defined]
+        if nanny is not None and nanny.pid:
             os.kill(nanny.pid, signal.SIGKILL)
             count[0] += 1
 

@@ -306,6 +306,22 @@ def test_gravity_comes_from_the_options_then_the_file_then_the_earth():
     assert build(chain("revolute", gravity=(0.0, -1.6, 0.0))).gravity == (0.0, -1.6, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("own", "size", "pull"),
+    [
+        (None, 1.62, (0.0, 0.0, -1.62)),
+        ((0.0, 0.0, -9.81), 1.62, (0.0, 0.0, -1.62)),
+        ((0.0, -9.81, 0.0), 9.81, (0.0, -9.81, 0.0)),
+        ((3.0, 0.0, 4.0), 10.0, (6.0, 0.0, 8.0)),
+        ((0.0, 0.0, 0.0), 1.62, (0.0, 0.0, -1.62)),
+        ((0.0, -9.81, 0.0), 0.0, (0.0, 0.0, 0.0)),
+    ],
+)
+def test_a_size_of_gravity_is_along_the_files_own(own, size, pull):
+    """One number says how strong gravity is; where down is, the file says, else it is -z."""
+    assert build(chain("revolute", gravity=own), ModelOptions(gravity=size)).gravity == pull
+
+
 def test_a_chain_of_three_thousand_links_is_built():
     """The depth of a description is bounded by nothing but memory."""
     arm = build(chain(*["revolute"] * 3000))
@@ -361,6 +377,7 @@ BAD_OPTIONS = [
     ("armature sign", {"armature": {"elbow": -1.0}}, "not a number ≥ 0", "rotor"),
     ("friction speed", {"friction_velocity": 0.0}, "not above 0", "tanh"),
     ("gravity", {"gravity": (0.0, 0.0, math.inf)}, "not finite", ""),
+    ("its size", {"gravity": math.inf}, "not finite", ""),
     ("order missing", {"joints": ("elbow", "side")}, "'shoulder' missing", "lock"),
     ("order twice", {"joints": ("elbow", "side", "shoulder", "side")}, "more than once", "once"),
     ("order follower", {"joints": ("shoulder", "elbow", "side", "twin")}, "follows 'side'", ""),

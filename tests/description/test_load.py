@@ -253,8 +253,8 @@ def test_keywords_and_options_are_the_same_arm():
 
 KEYWORDS = [
     ({}, ModelOptions()),
-    ({"gravity": 0}, ModelOptions(gravity=(0.0, 0.0, 0.0))),
-    ({"gravity": 9.81}, ModelOptions(gravity=(0.0, 0.0, -9.81))),
+    ({"gravity": 0}, ModelOptions(gravity=0.0)),
+    ({"gravity": 9.81}, ModelOptions(gravity=9.81)),
     ({"gravity": [0, -9.81, 0]}, ModelOptions(gravity=(0.0, -9.81, 0.0))),
     ({"payload": ("tool", 1)}, ModelOptions(payload=(Payload("tool", 1.0),))),
     ({"payload": ["tool", 1]}, ModelOptions(payload=(Payload("tool", 1.0),))),
@@ -282,8 +282,8 @@ def test_arrays_are_taken():
     np = pytest.importorskip("numpy")
     options = model_options({"gravity": np.array([0.1, 0.2, 0.3]), "lock": {"a": np.float64(0.1)}})
     assert options == ModelOptions(gravity=(0.1, 0.2, 0.3), lock={"a": 0.1})
-    assert model_options({"gravity": np.float64(2.0)}).gravity == (0.0, 0.0, -2.0)
-    assert model_options({"gravity": np.array(2.0)}).gravity == (0.0, 0.0, -2.0)
+    assert model_options({"gravity": np.float64(2.0)}).gravity == 2.0
+    assert model_options({"gravity": np.array(2.0)}).gravity == 2.0
     assert model_options({"damping": np.bool_(False)}).damping is False
     assert model_options({"joints": np.array(["a", "b"])}).joints == ("a", "b")
 

@@ -16,6 +16,7 @@ from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import run_on
 from robolin.evaluation.evaluate import evaluate_rows
+from robolin.evaluation.methods import Method
 from tests.robots import (
     bundled_arms,
     named,
@@ -323,14 +324,16 @@ def gimbal_on_a_pole() -> Arm:
     return Arm("gimbal", links, frames, ("inner", "outer"))
 
 
-def test_rounding_of_what_a_hinge_carries_is_no_inertia() -> None:
+@pytest.mark.parametrize("method", ["operator", "conventional"])
+def test_rounding_of_what_a_hinge_carries_is_no_inertia(method: Method) -> None:
     """What is left of a heavy body beyond a free hinge on the same axis counts for nothing.
 
     The link between weighs nothing itself, so that only the body it carries says how much
     rounding to expect.
     """
     q = np.random.default_rng(0).uniform(-3.0, 3.0, (200, 2))
-    _, complaints = evaluate_rows(gimbal_on_a_pole(), "forward", {"q": q, "qd": 0.0, "tau": 0.0})
+    given = {"q": q, "qd": 0.0, "tau": 0.0}
+    _, complaints = evaluate_rows(gimbal_on_a_pole(), "forward", given, method=method)
     assert complaints.all()
     with pytest.raises(robolin.RobolinError, match="joint 'inner' moves nothing"):
-        robolin.forward(gimbal_on_a_pole(), q[0])
+        robolin.forward(gimbal_on_a_pole(), q[0], method=method)

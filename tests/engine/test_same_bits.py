@@ -159,6 +159,8 @@ def on_arrays(name: str, arm: Arm) -> tuple[Mapping[str, np.ndarray], dict[str, 
     algorithm = ALGORITHMS[name]
     rng = np.random.default_rng([arm.n, len(algorithm.needs)])
     given = {each: rng.uniform(-2.0, 2.0, (STATES, arm.n)) for each in algorithm.needs}
+    if "prescribed" in given:
+        given["prescribed"] = np.where(given["prescribed"] > 0.0, 1.0, 0.0)
     # angles of many turns, joints at rest and zeros of both signs are states too
     if name not in OF_ALL_BODIES:
         given["q"][1::7] *= 1000.0

@@ -10,6 +10,9 @@ import pytest
 import robolin
 from robolin.algebra.inertias import articulated_from, rigid_times
 from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.counting import count
+from robolin.engine.generic_chain import generic_chain
 from robolin.loops.loop_dynamics import Baumgarte, Mechanism
 from tests.dynamics.loop_free import S, crm
 from tests.loops.closed_arms import Closed, sample
@@ -178,3 +181,54 @@ def test_D_section_7_work(at: Subject) -> None:
     assert apart(at.qd @ C, 0.5 * at.qd @ rate @ at.qd) <= EXACT
     assert abs(at.qd @ C) > 1e-3 * np.linalg.norm(at.qd) * np.linalg.norm(C)
     assert abs(found.nu @ found.coriolis) <= divided(at) * size
+
+
+@any_arm
+def test_D_section_1_quadratic(at: Subject) -> None:
+    """C(θ, ν) is quadratic in ν: its parallelograms close, and there is none at rest."""
+    more = at.dqd
+
+    def coriolis(qd: np.ndarray) -> np.ndarray:
+        return robolin.diagonalize(at.arm, at.q, qd).coriolis
+
+    corners = coriolis(at.qd + more) + coriolis(at.qd - more)
+    sides = 2.0 * (coriolis(at.qd) + coriolis(more))
+    assert apart(corners, sides, made_of=_terms(at.qd) * at.condition**0.5) <= divided(at)
+    assert (coriolis(np.zeros_like(at.qd)) == 0.0).all()
+
+
+@papers
+def test_D_section_5_working_moments(at: Subject) -> None:
+    """ε(1) … ε(k) and λ̇(1) … λ̇(k) know nothing of torques and rates inboard of 𝒜_k."""
+    order, arm = at.op.paper_order, at.arm
+    for k in at.links()[:-1:2]:
+        tau, qd = at.tau.copy(), at.qd.copy()
+        tau[list(order[k:])] += 7.0
+        qd[list(order[k:])] -= 3.0
+        epsilon = (robolin.diagonalize(arm, at.q, at.qd, x).epsilon[order] for x in (at.tau, tau))
+        rates = (diagonal_blocks(robolin.operators(arm, at.q, x).lambda_dot) for x in (at.qd, qd))
+        for before, after in (epsilon, rates):
+            assert apart(before[:k], after[:k]) == 0.0
+            assert np.abs(before[k:] - after[k:]).max() > 1e-6
+
+
+@any_arm
+def test_D_section_7_unnormalized_work(at: Subject) -> None:
+    """C(θ, ξ) is not orthogonal to ξ: it does half of ξ*Ḋξ, Ḋ by complex step."""
+    found = robolin.diagonalize_unnormalized(at.arm, at.q, at.qd)
+    half = 0.5 * found.xi @ at.rate(lambda o: o.D) @ found.xi
+    size = float(np.linalg.norm(found.xi) * np.linalg.norm(found.coriolis))
+    assert apart(found.xi @ found.coriolis, half, made_of=size) <= divided(at)
+    assert abs(half) > 1e-4 * size
+
+
+def test_D_costs_are_lines_in_n() -> None:
+    """Tables 1 and 2 backwards, and Algorithm 8.1, cost the same for every link more."""
+    for name in ("undiagonalize-unnormalized", "forward-diagonalized-unnormalized"):
+        algorithm = ALGORITHMS[name]
+        costs = [
+            sum(count(generic_chain(n), algorithm.run, algorithm.needs).algorithm.values())
+            for n in (3, 4, 5)
+        ]
+        assert apart(costs[2] - costs[1], costs[1] - costs[0]) == 0.0
+        assert costs[1] > costs[0]

@@ -107,14 +107,14 @@ def test_what_was_looked_at_is_not_read_again(
 
 
 def test_jobs_can_be_sent(folder: Path) -> None:
-    """A job is plain data that another process gets whole, with one mark at most."""
+    """A job is plain data that another process gets whole, with two marks at most."""
     plan, inquiry, arm = plan_of(folder)
     jobs = part_jobs(plan, inquiry, arm, folder, QUIETLY)
     for job, back in zip(jobs, pickle.loads(pickle.dumps(jobs)), strict=True):
         assert back.question == job.question
         assert back.states.options == job.states.options
         assert (back.source, back.target) == (job.source, job.target)
-        assert len(job.source.marks) <= 1
+        assert len(job.source.marks) <= 2
 
 
 def test_what_answers_for_all_rows_is_not_divided(folder: Path) -> None:

@@ -70,7 +70,8 @@ def test_floating_base_passes() -> None:
     told = {check.name: check for check in found.checks}
     assert told["dtau_dq = ∂tau/∂q"].verdict == "passed"
     assert told["q̇ᵀτ = rate of the bodies' energy"].verdict == "passed"
-    assert told["Ṁ - 2C is skew"].detail == "joint 'base' has several freedoms"
+    assert told["Ṁ - 2C is skew"].verdict == "passed"
+    assert told["dmass_matrix_dq = ∂mass_matrix/∂q"].verdict == "passed"
 
 
 @pytest.mark.slow
@@ -175,6 +176,7 @@ def test_a_singular_pose_is_a_defect_and_left_out() -> None:
     assert robolin.verify(_wrist(lower=0.5), samples=6).passed
 
 
+@pytest.mark.slow
 @without_kernels
 def test_an_all_but_singular_pose_is_a_defect() -> None:
     """A condition number of 1e12 leaves forward results no digits to speak of."""

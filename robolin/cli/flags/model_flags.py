@@ -43,8 +43,9 @@ _FLAGS = [
         "--gravity",
         section=MODEL,
         metavar="X,Y,Z|G",
-        help="Acceleration of gravity in the root link's axes, or its size downwards (along -z); "
-        "0 for none.  [default: the file's, else 0,0,-9.81]",
+        help="Acceleration of gravity in the root link's axes, or its size alone, in the "
+        "direction of the file's own (else -z); 0 for none.  "
+        "[default: the file's, else 0,0,-9.81]",
     ),
     flag("--base", section=MODEL, metavar="LINK", help="Joints inboard of this link are rigid."),
     flag("--tip", section=MODEL, metavar="LINK", help="Joints off the way to this link are rigid."),

@@ -8,6 +8,7 @@ from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.loop_flags import CLOSE, LOOP_METHOD
 from robolin.cli.flags.method_flag import FORWARD_METHOD_FLAG
 from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.prescribe_flag import PRESCRIBE
 
 _FLAGS = [
     flag(
@@ -29,12 +30,18 @@ _FLAGS = [
 ]
 
 
-@asking_command("forward", [FORWARD_METHOD_FLAG, *_FLAGS, CLOSE, LOOP_METHOD])
+_HELP = {"qdd": "Accelerations of joints that --prescribe names.  [default: 0]"}
+
+
+@asking_command(
+    "forward", [PRESCRIBE, FORWARD_METHOD_FLAG, *_FLAGS, CLOSE, LOOP_METHOD], state_help=_HELP
+)
 def command(inquiry: Inquiry, out: Output) -> None:
     """Accelerations for torques.
 
     Answers with qdd.  Without --tau no torque acts and ARM falls.
     Where ARM has closed loops, also with lam, the forces that keep their closures.
+    With --prescribe also with tau, where the torques of joints that move as told are.
 
     \b
     Example:
@@ -42,6 +49,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin forward two-link --tau 1.5,0 --method a
       robolin forward panda --links --tip-acceleration panda_hand
       robolin forward four-bar --q drive=30deg --close drive
+      robolin forward ur5 --floating-base --prescribe base --qdd base:z=2 --tau hold
     """
     from robolin.cli.respond import respond
 

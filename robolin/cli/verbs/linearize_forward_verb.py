@@ -7,13 +7,15 @@ from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.loop_flags import CLOSE, LOOP_METHOD
 from robolin.cli.flags.method_flag import METHOD_FLAG
 from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.prescribe_flag import PRESCRIBE
 
 _HELP = {
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "
     "[default: hold]",
-    "qdd": "Accelerations, in place of --tau: the torques are those they take.",
+    "qdd": "Accelerations, in place of --tau: the torques are those they take.  With --prescribe "
+    "those of the joints that move as told.",
 }
-_FLAGS = [METHOD_FLAG, CLOSE, LOOP_METHOD]
+_FLAGS = [PRESCRIBE, METHOD_FLAG, CLOSE, LOOP_METHOD]
 
 
 @asking_command("linearize-forward", _FLAGS, gives="dqdd", state_help=_HELP)
@@ -23,6 +25,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
     Answers with qdd, dqdd_dtau, dqdd_dqd and dqdd_dq:
     dqdd = dqdd_dtau dtau + dqdd_dqd dqd + dqdd_dq dq.
     Where ARM has closed loops, also with lam, the forces that keep their closures, and its changes.
+    With --prescribe also with tau and dqdd_dprescribed, by how much the accelerations told matter.
     Without --tau and --qdd the torques hold ARM where it is, so that an arm at rest stays there.
 
     \b

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from robolin.cli.flags.flag import VerbCommand
@@ -32,10 +30,11 @@ def command(folder: str, **_: object) -> None:
     Example:
       robolin merge out/ -o all.parquet
     """
+    from robolin.files.places import place_named
     from robolin.parts.merged_parts import merged
     from robolin.parts.parts_folder import plan_in
 
-    place = Path(file_name(folder))
+    place = place_named(file_name(folder))
     out = output_of(click.get_current_context())
     plan = plan_in(place)
     out.require_target(str(place / part.name) for part in plan.parts)

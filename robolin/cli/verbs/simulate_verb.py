@@ -9,13 +9,14 @@ from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.loop_flags import BAUMGARTE, CLOSE
 from robolin.cli.flags.output_flags import Output
+from robolin.cli.flags.prescribe_flag import PRESCRIBE, PRESCRIBED_QDD
 from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.cli.flags.simulate_flags import CLOCK, DRIVE, START, STATE_HELP
 
 if TYPE_CHECKING:
     from robolin.results.result import Result, ResultStream
 
-_FLAGS = [*START, *READING_FLAGS, *DRIVE, *CLOCK, CLOSE, BAUMGARTE]
+_FLAGS = [*START, *READING_FLAGS, PRESCRIBE, PRESCRIBED_QDD, *DRIVE, *CLOCK, CLOSE, BAUMGARTE]
 
 
 @asking_command("simulate", _FLAGS, state_help=STATE_HELP)
@@ -32,6 +33,7 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin simulate two-link --q 1,0 --duration 2 --every 10 -o fall.csv
       robolin simulate panda --qd 1,0,0,0,0,0,0 --control rate --gain 2 --duration 1
       robolin simulate ur5 --initial states.csv --tau hold --duration 1 -o ends.npz
+      robolin simulate two-link --base-joint planar --prescribe base --qdd base:x=2 --duration 1
     """
     from robolin.cli.respond import respond
 

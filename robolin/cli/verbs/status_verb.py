@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,9 +52,10 @@ def command(folder: str, thorough: bool, shards: int | None, report: Report) -> 
       robolin status out/
       robolin status out/ --shards 16
     """
+    from robolin.files.places import place_named
     from robolin.parts.parts_folder import DONE, part_states, plan_in, waits_for
 
-    place = Path(file_name(folder))
+    place = place_named(file_name(folder))
     plan = plan_in(place)
     states = part_states(place, plan, thorough=thorough)
     left = waits_for(states, shards) if shards else {}

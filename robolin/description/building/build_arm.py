@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from robolin.arm import (
+    ORIGIN,
     PARTS,
     Arm,
     Frame,
@@ -20,6 +21,7 @@ from robolin.arm import (
     JointKind,
     Link,
     Pose,
+    Vector3,
     as_loaded,
 )
 from robolin.description.building.contract import contract_of
@@ -43,7 +45,7 @@ from robolin.description.building.selection import (
     selection_problems,
 )
 from robolin.description.figures import figures_of
-from robolin.description.joint_axis import unit
+from robolin.description.joint_axis import unit, without_direction
 from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry
 from robolin.description.tree import Tree, tree_of
 from robolin.errors import RobolinError, raise_all
@@ -87,7 +89,7 @@ def build(
         groups=_groups(selection, frames),
         floating_base=options.floating_base,
         still_joints=_still(tree, selection),
-        gravity=options.gravity or description.gravity or STANDARD_GRAVITY,
+        gravity=_gravity(options.gravity, description.gravity or STANDARD_GRAVITY),
         damping=options.damping,
         friction_velocity=options.friction_velocity,
         wrenches=tuple(options.wrenches),
@@ -102,6 +104,14 @@ def build(
     # the contract tells about the arm, so the arm has to be there first
     contract |= contract_of(tree, selection, options, arm, notes)
     return as_loaded(arm, loaded_with)
+
+
+def _gravity(wanted: Vector3 | float | None, own: Vector3) -> Vector3:
+    """The gravity asked for; a size alone is along the description's own, or along -z."""
+    if wanted is None or isinstance(wanted, tuple):
+        return own if wanted is None else wanted
+    x, y, z = unit(STANDARD_GRAVITY if without_direction(own) else own)
+    return (x * wanted, y * wanted, z * wanted) if wanted else ORIGIN
 
 
 def _tip(tree: Tree, frames: Mapping[str, Frame], options: ModelOptions) -> Frame | None:

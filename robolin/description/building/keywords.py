@@ -96,8 +96,8 @@ def require_known(names: Iterable[str]) -> None:
     )
 
 
-def _gravity(gravity: Sequence[float] | float | None) -> Vector3 | None:
-    """Three components, or one number that points downwards along -z."""
+def _gravity(gravity: Sequence[float] | float | None) -> Vector3 | float | None:
+    """Three components, or one number that points downwards."""
     if gravity is None:
         return None
     if _is_row(gravity):
@@ -106,7 +106,7 @@ def _gravity(gravity: Sequence[float] | float | None) -> Vector3 | None:
     if down < 0.0:
         hint = f"a single number points downwards already: {-down}, or (0, 0, {down})"
         raise UsageError(f"gravity: {down} would pull upwards", hint=hint)
-    return 0.0, 0.0, -down if down else 0.0
+    return abs(down)
 
 
 def _payloads(payload: Any) -> tuple[Payload, ...]:

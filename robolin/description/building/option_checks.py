@@ -15,8 +15,10 @@ from robolin.errors import RobolinError, UsageError
 
 def value_problems(tree: Tree, options: ModelOptions) -> Iterator[RobolinError]:
     """Everything wrong with the numbers and names of gravity, loads, friction and armature."""
-    if options.gravity and not all(map(isfinite, options.gravity)):
-        yield UsageError(f"gravity: {_row(options.gravity)} is not finite")
+    gravity = options.gravity
+    components = gravity if isinstance(gravity, tuple) else (gravity or 0.0,)
+    if not all(map(isfinite, components)):
+        yield UsageError(f"gravity: {_row(components)} is not finite")
     velocity = options.friction_velocity
     if velocity is not None and not (isfinite(velocity) and velocity > 0.0):
         yield UsageError(

@@ -82,14 +82,14 @@ def _frame_of(wrenches: Sequence[Wrench]) -> str | None:
     return None if model == "follower" else model
 
 
-def _gravity(typed: FlagText) -> Vector3:
+def _gravity(typed: FlagText) -> Vector3 | float:
     parts = [number(typed, item) for item in typed.text.split(",")]
     if len(parts) == 1:
         (down,) = parts
         if down < 0.0:
             hint = f"a single number points downwards already: {-down:g}, or 0,0,{down:g}"
             raise typed.wrong(f"{down:g} would pull upwards", hint)
-        return 0.0, 0.0, -down if down else 0.0
+        return abs(down)
     if len(parts) != 3:
         raise typed.wrong(f"{len(parts)} numbers, not 3", "it takes X,Y,Z, or 0 for none")
     x, y, z = parts

@@ -19,9 +19,12 @@ class Payload:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Everything `robolin.load` and the model flags can ask for."""
+    """Everything `robolin.load` and the model flags can ask for.
 
-    gravity: Vector3 | None = None
+    gravity: one number is its size, in the direction that the description's own has
+    """
+
+    gravity: Vector3 | float | None = None
     base: str | None = None
     tip: str | None = None
     lock: Mapping[str, float] = field(default_factory=dict)

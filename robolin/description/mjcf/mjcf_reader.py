@@ -23,6 +23,7 @@ from robolin.description.model import (
     JointEntry,
     Kind,
     LinkEntry,
+    Place,
     Reading,
 )
 from robolin.description.robot_source import RobotText
@@ -41,7 +42,12 @@ Row = Mapping[str, Any]
 
 # MuJoCo's numbers of joint types
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
-_KINDS: dict[int, Kind] = {_FREE: "floating", _SLIDE: "prismatic", _HINGE: "revolute"}
+_KINDS: dict[int, Kind] = {
+    _FREE: "floating",
+    _BALL: "spherical",
+    _SLIDE: "prismatic",
+    _HINGE: "revolute",
+}
 
 
 class _Part(NamedTuple):
@@ -123,10 +129,7 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
         message = f"{what}: no part of an arm, whose torques and forces are given from outside"
         yield Finding("mjcf-from-outside", "note", files.at("mujoco", ""), message)
     for joint in model["joint"]:
-        if joint["type"] == _BALL:
-            place, message = files.at("joint", joint["name"]), f"joint '{joint['name']}' is a ball"
-            hint = "three hinges through one point turn the same way, but for one pose"
-            yield Finding("mjcf-ball", "error", place, message, hint)
+        yield from _of_several_freedoms(model, joint, files.at("joint", joint["name"]))
         if joint["type"] in (_SLIDE, _HINGE) and not any(joint["axis"]):
             place = files.at("joint", joint["name"])
             message = f"joint '{joint['name']}': axis has no direction as MuJoCo computes it"
@@ -140,6 +143,19 @@ def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
             place = files.at("body", body["name"])
             message = f"body '{body['name']}' has gravcomp, which is left out: it weighs its weight"
             yield Finding("mjcf-left-out", "warning", place, message)
+
+
+def _of_several_freedoms(model: Row, joint: Row, place: Place) -> Iterator[Finding]:
+    """What a ball or a free joint has that a joint with several freedoms has not."""
+    if joint["type"] == _BALL and joint["limited"]:
+        what = "turns no further than its range, which is left out"
+        yield Finding("mjcf-left-out", "warning", place, f"joint '{joint['name']}' {what}")
+    if joint["type"] == _FREE:
+        # MuJoCo counts them along the world's axes, where an arm has the body's own
+        for quantity in ("armature", "frictionloss"):
+            if model["dof"][joint["dofadr"]][quantity]:
+                message = f"joint '{joint['name']}' is free: its {quantity} is left out"
+                yield Finding("mjcf-left-out", "warning", place, message)
 
 
 def _description(
@@ -201,16 +217,18 @@ def _joint(
     model: Row, joint: Row, parent: str, child: str, pose: Pose, files: ModelFiles
 ) -> JointEntry:
     """One joint; where MuJoCo counts its position from `ref`, the link is turned back by it."""
-    kind = _KINDS.get(joint["type"], "revolute")
+    kind, dof = _KINDS[joint["type"]], model["dof"][joint["dofadr"]]
     place = files.at("joint", joint["name"])
-    if kind == "floating":
-        return JointEntry(joint["name"], kind, parent, child, place, pose)
+    if kind in ("floating", "spherical"):
+        plain = JointEntry(joint["name"], kind, parent, child, place, pose, damping=dof["damping"])
+        if kind == "floating":
+            return plain
+        return replace(plain, friction=dof["frictionloss"], armature=dof["armature"])
     axis, ref = _vector(joint["axis"]), model["qpos0"][joint["qposadr"]]
     if ref and kind == "prismatic":
         pose = _shifted(pose, (-ref * axis[0], -ref * axis[1], -ref * axis[2]))
     elif ref:
         pose = _turned(pose, axis, -ref)
-    dof = model["dof"][joint["dofadr"]]
     if kind == "revolute" and not joint["limited"]:
         kind = "continuous"
     return JointEntry(

@@ -22,13 +22,15 @@ class Articulated(NamedTuple):
     G: Slots
 
 
-def articulated_bodies(chain: Chain, links: Links) -> Articulated:
+def articulated_bodies(chain: Chain, links: Links, driven: Scalars | None = None) -> Articulated:
     """What a link and all it carries weigh when the hinges outboard are free.
 
     P(k) = P⁺(k-1) + M(k)
     D(k) = H(k) P(k) H*(k) + armature
     G(k) = P(k) H*(k) / D(k)
     P⁺(k) = P(k) - G(k) [P(k) H*(k)]*      = τ̄(k) P(k),  the hinge k now free as well
+
+    A hinge that is `driven`, 1 in place of 0, is not free: its G and 1/D are 0, and P⁺ is P.
     """
     P, PH, G = chain.slots(21), chain.slots(6), chain.slots(6)
     D, Dinv = chain.scalars(), chain.scalars()
@@ -44,10 +46,13 @@ def articulated_bodies(chain: Chain, links: Links) -> Articulated:
         frozen = add(R[k], links.M[k])
         R.hand_inboard(k, frozen)
         about_hinge = dot(H, PH[k]) + chain.armature(k)
+        if driven is not None:
+            # needs none to move as it is told
+            about_hinge = about_hinge + driven[k] * driven[k]
         D[k] = chain.positive(k, about_hinge, partial(without_cancellation, frozen, H))
 
         # free the hinge: what it gives way by is felt no further inboard
-        Dinv[k] = 1.0 / D[k]
+        Dinv[k] = 1.0 / D[k] if driven is None else (1.0 - driven[k]) / D[k]
         G[k] = scale(PH[k], Dinv[k])
         P_plus.hand_inboard(k, sub(P[k], rank_one(G[k], PH[k])))
 

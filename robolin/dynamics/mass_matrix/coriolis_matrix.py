@@ -1,4 +1,8 @@
-"""The Coriolis matrix that fits ∂𝓜/∂q: C = ½ A_D, with 𝓜̇ - 2 C skew-symmetric, O(n · depth)."""
+"""The Coriolis matrix that fits ∂𝓜/∂q: C = ½ A_D, with 𝓜̇ - 2 C skew-symmetric, O(n · depth).
+
+Where joints have several freedoms, Ḣ* is the axis as its body carries it along and A_D is another
+matrix; 𝓜̇ - 2 C is skew all the same, since Ḣ* is the rate of what 𝓜 is made of.
+"""
 
 from __future__ import annotations
 

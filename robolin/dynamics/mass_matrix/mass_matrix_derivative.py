@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain, LinkNumber
 from robolin.algebra.inertias import rigid_times
-from robolin.algebra.scalar import Scalar
-from robolin.algebra.vectors import add, dot, motion_cross
-from robolin.dynamics.links.link_poses import place_links
+from robolin.algebra.scalar import Scalar, Vector, where
+from robolin.algebra.vectors import ZERO6, add, dot, motion_cross
+from robolin.dynamics.links.link_poses import Links, place_links
 
 
 def mass_matrix_derivative(chain: Chain) -> None:
@@ -15,6 +15,9 @@ def mass_matrix_derivative(chain: Chain) -> None:
     i outboard of k, or k:        -[H*(i) x H*(j)] · R(i) H*(k) - [H*(i) x H*(k)] · R(i) H*(j)
     i between j and k:            -[H*(i) x H*(j)] · R(k) H*(k)
     any other i:                  0, since H(j), R(k) and H(k) then move as one body
+
+    A joint with several freedoms moves along the twist of its body, which carries all of its axes
+    along: H*(i) x H*(j) = 0 for two of them.
     """
     links = place_links(chain)
     R, handed = chain.slots(10), chain.sums(10)
@@ -26,19 +29,25 @@ def mass_matrix_derivative(chain: Chain) -> None:
     for k in chain.tip_to_base():
         # the diagonal entry sees only hinges that move a part of the composite body
         for i in chain.subtree_of(k):
-            seen = dot(motion_cross(H[i], H[k]), rigid_times(R[i], H[k]))
+            seen = dot(_turned(chain, links, i, k), rigid_times(R[i], H[k]))
             chain.out("dmass_matrix_dq", (k, k, i), -(seen + seen))
 
         x = rigid_times(R[k], H[k])
         for j in chain.inboard_of(k):
             for i in chain.subtree_of(k):
-                seen_from_j = dot(motion_cross(H[i], H[j]), rigid_times(R[i], H[k]))
-                seen_from_k = dot(motion_cross(H[i], H[k]), rigid_times(R[i], H[j]))
+                seen_from_j = dot(_turned(chain, links, i, j), rigid_times(R[i], H[k]))
+                seen_from_k = dot(_turned(chain, links, i, k), rigid_times(R[i], H[j]))
                 _out_both(chain, j, k, i, -(seen_from_j + seen_from_k))
 
             # hinges that move all of it against hinge j
             for i in chain.between(k, j):
-                _out_both(chain, j, k, i, -dot(motion_cross(H[i], H[j]), x))
+                _out_both(chain, j, k, i, -dot(_turned(chain, links, i, j), x))
+
+
+def _turned(chain: Chain, links: Links, i: LinkNumber, j: LinkNumber) -> Vector:
+    """H*(i) x H*(j), 0 where both are axes of one joint."""
+    turned = motion_cross(links.H[i], links.H[j])
+    return where(chain.groups.apart(i, j), turned, ZERO6) if chain.groups else turned
 
 
 def _out_both(chain: Chain, j: LinkNumber, k: LinkNumber, i: LinkNumber, value: Scalar) -> None:

@@ -113,6 +113,10 @@ class TracedGroups:
         for turn in self._asm.loop(1, self._asm.whole("add", count, 1), 1):
             yield self._arm.whole(layout.PARTNERED, turn)
 
+    def apart(self, i: Value, k: Value) -> Fact:
+        between = self._asm.whole("sub", self.outermost(i), self.outermost(k))
+        return Fact(self._asm, self._asm.not_zero(between))
+
     def direction(self, k: Value) -> Vector:
         return self._arm.constants(k, layout.DIRECTION, 3)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -24,6 +23,7 @@ from robolin.files.csv.csv_records import (
 )
 from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
 from robolin.files.csv.polars_numbers import polars_numbers
+from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import (
     WHOLE,
     ReadRequest,
@@ -50,6 +50,9 @@ def csv_table(source: TableSource) -> TableFile:
     """Read the header at once and the numbers on request."""
     known = source.known
     at_first = 1 if source.live else max(_LARGE_FILE, 1)
+    if known and any(mark.byte > _LARGE_FILE for mark in known.marks):
+        # it is large, and what is wanted of it begins elsewhere
+        at_first = _SMALLEST_BLOCK
     reader = LineReader(source.stream, at_first, source.file, digested=not known)
     text = CsvText(reader, source)
     size: int | None
@@ -57,15 +60,15 @@ def csv_table(source: TableSource) -> TableFile:
     if not source.regular:
         size, most_rows = None, _unknown
     else:
-        size = os.fstat(source.stream.fileno()).st_size
-        most_rows = partial(rows_at_most, source.path)
+        size = source.size()
+        most_rows = _unknown if is_stored(source.path) else partial(rows_at_most, source.path)
     digest = reader.digest if known is None else lambda: known.digest
     looks = (text.whole, text.moments, text.texts)
     return TableFile(text.names, text.blocks, size, most_rows, digest, *looks, chooses=True)
 
 
 def _unknown() -> None:
-    """How many rows a pipe has is not known beforehand."""
+    """How many rows a pipe or an object has is not known beforehand."""
 
 
 class CsvText:
@@ -83,6 +86,8 @@ class CsvText:
             data = data.replace(b"\r", b"\n")
             head, end, _ = data.partition(b"\n")
         self.names = _header(head, data, file)
+        # whether lines end with the last row that is wanted
+        self._ends_with_last = False
         self._large = not start.last or len(data) > _LARGE_FILE
         self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
         if source.live:
@@ -137,7 +142,7 @@ class CsvText:
         first = Lines(self._start.data[:_LOOKED_AT].rpartition(b"\n")[0], 2, 0, False)
         if not (found := look([first])):
             return found
-        with open(self._source.path, "rb") as again:
+        with self._source.again() as again:
             blocks = LineReader(again, self._reader.size, self._file, digested=False).lines()
             head = next(blocks)
             rest = Lines(head.data.partition(b"\n")[2], 2, head.reached, head.last)
@@ -145,16 +150,19 @@ class CsvText:
 
     def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
         """Numbers by polars as long as nothing is unusual, cell by cell where something is."""
-        rows = self._begin(request.first)
+        rows = self._begin(request)
         # where all has been read already, nobody needs to wait for more
         goes_on = from_item(1) if self._start.last else None
         with closing(prefetch(self._lines, goes_on)) as further:
             for lines in chain([self._start], further):
-                if b'"' in lines.data or (_some(request) and cells_decide(lines.data)):
+                some = _some(request) and not self._ends_with_last
+                if b'"' in lines.data or (some and cells_decide(lines.data)):
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
                     break
                 left = None if request.stop is None else request.stop - max(rows, request.first)
+                if self._ends_with_last:
+                    left = None
                 chosen, passed = chosen_lines(lines, request.first - rows, left)
                 rows += passed
                 if not chosen.data:
@@ -173,15 +181,25 @@ class CsvText:
                 for _ in further:
                     pass
 
-    def _begin(self, first: int) -> int:
-        """Stand as near before a row as is known how; which row that is."""
-        mark = self._source.known and self._source.known.mark_before(first)
-        if not mark or mark.byte <= self._start.reached or not self._source.regular:
+    def _begin(self, request: ReadRequest) -> int:
+        """Stand as near before the first row as is known how; which row that is."""
+        known = self._source.known
+        mark = known and known.mark_before(request.first)
+        if not known or not mark or not self._source.regular:
             return 0
+        last = known.mark_at(request.stop)
+        if mark.byte <= self._start.reached and last is None:
+            return 0
+        self._ends_with_last = last is not None
         stream = self._source.stream
         stream.seek(mark.byte)
         self._reader = LineReader(
-            stream, _SMALLEST_BLOCK, self._file, digested=False, position=mark.byte
+            stream,
+            _SMALLEST_BLOCK,
+            self._file,
+            digested=False,
+            position=mark.byte,
+            limit=last.byte if last else None,
         )
         self._lines = self._reader.lines(mark.line)
         self._start = Lines(b"", mark.line, mark.byte, False)

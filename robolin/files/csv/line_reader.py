@@ -57,6 +57,7 @@ class LineReader:
     file:     what to call it in messages
     digested: whether anybody will ask for the digest
     position: where in the text the stream stands
+    limit:    where in the text to stop, at the end of a line
     """
 
     _SMALLEST_READ = 1 << 16
@@ -69,10 +70,11 @@ class LineReader:
         *,
         digested: bool = True,
         position: int = 0,
+        limit: int | None = None,
     ) -> None:
         self._stream, self._file, self._digested = stream, file, digested
         self._digest = hashlib.sha256()
-        self._position = position
+        self._position, self._limit = position, limit
         self.size = size
 
     def lines(self, first: int = 1) -> Iterator[Lines]:
@@ -106,6 +108,8 @@ class LineReader:
         return self._digest.hexdigest()
 
     def _read(self, size: int) -> bytes:
+        if self._limit is not None:
+            size = min(size, self._limit - self._position)
         piece = self._stream.read(size)
         if self._digested:
             self._digest.update(piece)

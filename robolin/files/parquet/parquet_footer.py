@@ -67,7 +67,7 @@ class ParquetFooter:
 
 def read_footer(stream: BinaryIO) -> ParquetFooter:
     """The footer of a file that can be as it says."""
-    size = os.fstat(stream.fileno()).st_size
+    size = stream.seek(0, os.SEEK_END)
     tail = _bytes_at(stream, size - _TAIL, _TAIL) if size > 2 * _TAIL else b""
     length = int.from_bytes(tail[:4], "little")
     start = size - _TAIL - length
@@ -138,14 +138,28 @@ def _require_apart(groups: Sequence[RowGroup], leaves: int, end: int) -> None:
         raise FooterError("columns lie one over the other")
 
 
-def require_pages(stream: BinaryIO, footer: ParquetFooter, names: Collection[str]) -> None:
-    """Refuse columns of numbers whose pages unfold to more than their numbers can take."""
-    for group in footer.groups:
+def require_pages(
+    stream: BinaryIO, footer: ParquetFooter, names: Collection[str], rows: range
+) -> None:
+    """Refuse columns of numbers whose pages unfold to more than their numbers can take.
+
+    rows: those that are to be read, whose groups are looked at
+    """
+    for group in _groups_of(footer, rows):
         for chunk in group.chunks:
             if len(chunk.name) == 1 and chunk.name[0] in names:
                 if chunk.values != group.rows:
                     raise FooterError("a column has not as many numbers as there are rows")
                 _require_numbers(chunk, list(_pages(stream, chunk)) if chunk.values else [])
+
+
+def _groups_of(footer: ParquetFooter, rows: range) -> Iterator[RowGroup]:
+    """The groups that have some of these rows."""
+    stop = 0
+    for group in footer.groups:
+        first, stop = stop, stop + group.rows
+        if first < rows.stop and rows.start < stop:
+            yield group
 
 
 def _require_numbers(chunk: ColumnChunk, pages: Sequence[tuple[int, int]]) -> None:
@@ -194,7 +208,15 @@ def _page_header(stream: BinaryIO, at: int, end: int) -> tuple[Fields, int]:
 
 def _bytes_at(stream: BinaryIO, place: int, size: int) -> bytes:
     # a buffer would read much more than is looked at
-    if hasattr(os, "pread"):
-        return os.pread(stream.fileno(), size, place)
+    if hasattr(os, "pread") and (number := _number(stream)) is not None:
+        return os.pread(number, size, place)
     stream.seek(place)
     return stream.read(size)
+
+
+def _number(stream: BinaryIO) -> int | None:
+    """What the system calls the file; None if it does not lie on a disk."""
+    try:
+        return stream.fileno()
+    except OSError:
+        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from robolin.files.parquet.parquet_footer import (
     require_pages,
 )
 from robolin.files.polars_room import require_polars_room
+from robolin.files.stores.objects import polars_options
+from robolin.files.stores.store_errors import known_problem
+from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import (
     ReadRequest,
     TableBlock,
@@ -48,11 +51,11 @@ def parquet_table(source: TableSource) -> TableFile:
     import polars
 
     try:
-        lazy = polars.scan_parquet(source.path, glob=False, hive_partitioning=False)
+        lazy = _scanned(source.path)
         schema = lazy.collect_schema()
         rows: int = lazy.select(polars.len()).collect().item()
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-        raise damaged_parquet(file) from error
+        raise _unread(source.path, file, error) from error
     names = schema.names()
     size = source.stream.seek(0, os.SEEK_END)
 
@@ -63,11 +66,13 @@ def parquet_table(source: TableSource) -> TableFile:
         wanted = request.within(rows)
         require_plausible(8 * rows * len(chosen), size, _LARGEST_RATIO, file)
         _require_groups(footer, set(chosen), file)
-        with _footer_errors(file):
-            require_pages(source.stream, footer, set(chosen))
+        if not is_stored(source.path):
+            # in a store every page would be a request of its own
+            with _footer_errors(file):
+                require_pages(source.stream, footer, set(chosen), wanted)
         first = wanted.start
         some = lazy.select(chosen).slice(first, len(wanted))
-        for frame in _frames(some, request.rows, file):
+        for frame in _frames(some, request.rows, source):
             values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
             whole = {
                 i: _whole(frame, names[i], request.moments.get(i), file) for i in request.whole
@@ -91,11 +96,22 @@ def parquet_table(source: TableSource) -> TableFile:
         chooses=True,
         whole=lambda i: schema[names[i]].is_integer(),
         moments=lambda i: _unit(schema[names[i]]),
-        texts=lambda places: _texts(lazy, [names[i] for i in places], file),
+        texts=lambda places: _texts(lazy, [names[i] for i in places], source),
     )
 
 
-def _texts(lazy: LazyFrame, names: Sequence[str], file: str) -> tuple[str, ...] | None:
+def _scanned(path: str) -> LazyFrame:
+    """The table, of which nothing has been read; from a store polars gets what it needs itself."""
+    import polars
+
+    how: dict[str, Any] = {"glob": False, "hive_partitioning": False}
+    if is_stored(path):
+        # credentials of the same variables as everywhere, without other packages
+        how |= {"storage_options": polars_options(path), "credential_provider": None}
+    return polars.scan_parquet(path, **how)
+
+
+def _texts(lazy: LazyFrame, names: Sequence[str], source: TableSource) -> tuple[str, ...] | None:
     """The words that columns have in every row; None if they differ, or are none."""
     import polars
 
@@ -105,7 +121,7 @@ def _texts(lazy: LazyFrame, names: Sequence[str], file: str) -> tuple[str, ...] 
     try:
         found = lazy.select(polars.col(names).cast(polars.String)).unique().head(2).collect()
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-        raise damaged_parquet(file) from error
+        raise _unread(source.path, source.file, error) from error
     if len(found) != 1 or None in found.row(0):
         return None
     return tuple(map(str, found.row(0)))
@@ -139,13 +155,19 @@ def _whole(frame: DataFrame, name: str, unit: str | None, file: str) -> Integers
         raise RobolinError(message, where=file) from error
 
 
-def _frames(lazy: LazyFrame, rows: int, file: str) -> Iterator[DataFrame]:
+def _frames(lazy: LazyFrame, rows: int, source: TableSource) -> Iterator[DataFrame]:
     import polars
 
     try:
         yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-        raise damaged_parquet(file) from error
+        raise _unread(source.path, source.file, error) from error
+
+
+def _unread(path: str, file: str, error: BaseException) -> RobolinError:
+    """What polars could not read: a store that does not answer, else a damaged file."""
+    problem = known_problem(path, str(error)) if is_stored(path) else None
+    return problem or damaged_parquet(file)
 
 
 def _require_groups(footer: ParquetFooter, chosen: Collection[str], file: str) -> None:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from robolin.errors import RobolinError
 from robolin.files.parquet.parquet_reader import parquet_table, sound_footer
 from robolin.files.parquet.parquet_writer import META, UNCHECKED, checksum_but_for, checksum_place
-from robolin.files.provenance_reader import damaged, open_bytes, provenance
+from robolin.files.provenance_reader import Meta, damaged, open_bytes, provenance
 from robolin.files.stored_columns import stored_table
 from robolin.files.stored_file import StoredFile
 from robolin.files.table_file import TableSource
@@ -22,8 +22,13 @@ def open_parquet(path: Path) -> Iterator[StoredFile]:
     where = str(path)
     with open_bytes(path) as stream:
         _require_checksum(stream, where)
-        meta = provenance(_parquet_meta(stream, where), where)
+        meta = parquet_provenance(stream, where)
         yield stored_table(parquet_table(TableSource(stream, where, where)), meta, where)
+
+
+def parquet_provenance(stream: BinaryIO, where: str) -> Meta:
+    """What a Parquet file says of itself at its end, whatever its numbers are."""
+    return provenance(_parquet_meta(stream, where), where)
 
 
 def _require_checksum(stream: BinaryIO, where: str) -> None:

@@ -1,0 +1,21 @@
+"""Which joints move as they are told, whatever torque that takes."""
+
+from __future__ import annotations
+
+from robolin.cli.flags.flag import STATE, flag
+
+PRESCRIBE = flag(
+    "--prescribe",
+    section=STATE,
+    metavar="JOINTS",
+    help="These joints, such as 'base' with --floating-base, move as --qdd and --qd say, whatever "
+    "torque that takes, which is answered; --tau is of the others.",
+)
+
+PRESCRIBED_QDD = flag(
+    "--qdd",
+    section=STATE,
+    by_joint=True,
+    metavar="VALUES",
+    help="Accelerations at all times of the joints that --prescribe names.  [default: 0]",
+)

@@ -1,0 +1,166 @@
+"""robolin plan: what a command over many recordings will do, without doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from robolin.answering.verbs import answering_verb
+from robolin.cli.verbs.sweep_verb import SweepCommand
+from robolin.errors import UsageError
+from robolin.wording import counted
+
+if TYPE_CHECKING:
+    from robolin.cli.reports.report import Part
+    from robolin.parts.estimate import Estimate
+
+_WORDS = click.Argument(["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED)
+_ESTIMATE, _WORKERS, _OUTPUT = "--estimate", "--workers", ("-o", "--output")
+_SHOWN_WORKERS = (1, 4, 16, 64, 256, 1024)
+_UNITS = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+
+@click.command("plan", cls=SweepCommand, params=[_WORDS])
+def command(words: tuple[str, ...]) -> None:
+    """What a command over many recordings will do.
+
+    Stands before the words of that command.  Recordings are looked through and the plan is written
+    to the folder, so that all who compute parts find it there.  With --estimate nothing is written:
+    a sample is measured, and what all rows will take by one process and by many is worked out, for
+    so many as --workers says.
+
+    \b
+    Example:
+      robolin plan inverse panda --trajectory 'logs/*.parquet' -o out/ --part-rows 1000000
+      robolin plan inverse panda --trajectory 'logs/*.csv' -o out/ --estimate --workers 16
+    """
+    if not words or answering_verb(words[0]) is None:
+        hint = "for example: robolin plan inverse panda --trajectory 'logs/*.csv' -o out/"
+        raise UsageError("which VERB is to be planned?", where="robolin plan", hint=hint)
+    rest, estimate, workers = _own_words(words)
+    with _asked(rest, estimate) as (inquiry, found, division, folder, out):
+        if estimate:
+            _estimate(inquiry, found, division, workers)
+        else:
+            _plan(inquiry, found, division, folder, out)
+
+
+def _own_words(words: Sequence[str]) -> tuple[list[str], bool, int | None]:
+    """The words of the other command, and what is said to this one."""
+    rest, workers, given = [], None, iter(words)
+    for word in given:
+        name, _, text = word.partition("=")
+        if name == _WORKERS:
+            text = text or next(given, "")
+            if not text.isdecimal() or int(text) < 1:
+                raise UsageError("this is no number of workers", where=f"{_WORKERS}={text}")
+            workers = int(text)
+        elif word != _ESTIMATE:
+            rest.append(word)
+    estimate = _ESTIMATE in words
+    if workers and not estimate:
+        raise UsageError("has no effect here", where=_WORKERS, hint=f"it goes with {_ESTIMATE}")
+    return rest, estimate, workers
+
+
+@contextmanager
+def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
+    """What the other command asks: inquiry, recordings, their division, the folder, the output."""
+    from robolin.answering.inquiry import inquiry_of
+    from robolin.cli.flags.flag import given_options
+    from robolin.cli.flags.many_flags import many_recordings
+    from robolin.cli.flags.model_flags import file_name
+    from robolin.cli.flags.output_flags import output_of
+    from robolin.cli.group import parsed
+    from robolin.parts.parts_plan import Division
+
+    if estimate and not any(word.startswith(_OUTPUT) for word in words):
+        # nothing is written there
+        words = [*words, "-o", "parts/"]
+    with parsed(words) as ctx:
+        many = many_recordings(ctx)
+        if many is None or many.folder is None:
+            hint = "--trajectory says of which recordings, -o FOLDER/ where parts go"
+            raise UsageError("is about parts", where="robolin plan", hint=hint)
+        options = {**given_options(ctx), "trajectory": many.recordings[0].path}
+        inquiry = inquiry_of(words[0], file_name(ctx.params["arm"]), options)
+        out = output_of(ctx)
+        yield inquiry, many.recordings, Division(many.part_rows, out.form), many.folder, out
+
+
+def _plan(inquiry: Any, found: Any, division: Any, folder: str, out: Any) -> None:
+    """Let the folder have the plan."""
+    from robolin.files.places import place_named
+    from robolin.parts.parts_folder import begin
+    from robolin.parts.parts_plan import planned
+    from robolin.parts.plan_file import read_plan
+    from robolin.parts.recordings import require_outside
+
+    place = place_named(folder)
+    require_outside(str(place), found)
+    old = read_plan(place)
+    plan = planned(inquiry, inquiry.source.arm(), found, division, old.sources if old else ())
+    begin(place, plan, [each.path for each in plan.sources])
+    told = f"{counted(len(plan.parts), 'part')} of {counted(len(plan.sources), 'recording')}"
+    out.note(f"{place}: plan {plan.id[:12]}, {told}")
+
+
+def _estimate(inquiry: Any, found: Any, division: Any, workers: int | None) -> None:
+    from robolin.cli.reports.report import Report
+    from robolin.parts.estimate import estimated
+
+    estimate = estimated(inquiry, inquiry.source.arm(), found, division)
+    Report().write(_parts(estimate, workers), {})
+
+
+def _parts(found: Estimate, workers: int | None) -> list[Part]:
+    from robolin.cli.reports.report import ReportTable, TextLines
+
+    rows = f"{'' if found.exact else 'about '}{found.rows:,} rows"
+    spent = [
+        (name, f"{1e6 * seconds:.3g}", f"{100 * seconds / found.per_row:.0f} %")
+        for name, seconds in found.seconds.items()
+    ]
+    head = [
+        f"{counted(found.recordings, 'recording')}, {rows}, {counted(found.parts, 'part')}",
+        f"{_bytes(found.bytes_in)} in, {_bytes(found.bytes_out)} out",
+        f"a row takes {1e6 * found.per_row:.3g} µs of work, a part {1e3 * found.per_part:.3g} ms "
+        f"besides; the {found.way} carries a row in {1e6 * found.carried:.3g} µs",
+        f"looking through recordings for the plan takes {_time(found.per_byte * found.bytes_in)}",
+    ]
+    shown = (workers,) if workers else _SHOWN_WORKERS
+    columns = ("workers", "time", "bytes/s in", "bytes/s out", "parts/s", "bottleneck")
+    return [
+        TextLines(head, "Estimate"),
+        ReportTable(
+            ("spent on", "µs/row", "share"),
+            spent,
+            frozenset({"µs/row", "share"}),
+            f"Work on a row, measured on {found.sample:,} of them",
+        ),
+        ReportTable(columns, [_row(found, k) for k in shown], frozenset(columns[:-1]), "All rows"),
+    ]
+
+
+def _row(found: Estimate, workers: int) -> tuple[str, ...]:
+    seconds = found.time(workers)
+    into, out = (_bytes(size / seconds) for size in (found.bytes_in, found.bytes_out))
+    pace = f"{found.parts / seconds:.3g}"
+    return f"{workers:,}", _time(seconds), into, out, pace, found.bottleneck(workers)
+
+
+def _time(seconds: float) -> str:
+    for unit, name in _UNITS:
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.3g} {name}"
+    return f"{seconds:.2g} s"
+
+
+def _bytes(size: float) -> str:
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if size >= unit:
+            return f"{size / unit:.3g} {name}"
+    return f"{size / 1e3:.3g} kB"

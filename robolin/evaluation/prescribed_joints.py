@@ -1,0 +1,65 @@
+"""Joints that move as they are told, a base among them: which ones, and what is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.arrays import Floats
+from robolin.errors import UsageError
+from robolin.input_checks import require_tree
+from robolin.wording import did_you_mean
+
+Named = str | Sequence[str]
+
+
+def prescribed_joints(arm: Arm, named: Named, where: str = "prescribe") -> Floats:
+    """1 for every coordinate (n,) of the joints named, 0 for the others.
+
+    named: joints, or 'base' and others of several freedoms, with commas between them or as a list
+    """
+    names = named.split(",") if isinstance(named, str) else [str(name) for name in named]
+    driven = np.zeros(arm.n)
+    for name in map(str.strip, names):
+        own = [each == name or each.startswith(f"{name}:") for each in arm.joint_names]
+        if not any(own):
+            raise _unknown(arm, name, where)
+        driven[own] = 1.0
+    if not driven.any():
+        raise UsageError("no joint is named", where=where, hint=f"for example {arm.joint_names[0]}")
+    require_tree(arm, where)
+    return driven
+
+
+def require_told(arm: Arm, driven: Floats, qdd: Floats, tau: Floats) -> None:
+    """Refuse an acceleration of a joint that is free, and a torque of one that is not."""
+    for name, values, own, asked in (
+        ("qdd", qdd, driven == 0.0, "acceleration"),
+        ("tau", tau, driven != 0.0, "torque"),
+    ):
+        for j in np.flatnonzero((np.abs(values) > 0.0).reshape(-1, arm.n).any(0) & own):
+            told = "is free" if asked == "acceleration" else "moves as prescribed"
+            message = f"joint '{arm.joint_names[j]}' {told}: its {asked} is what comes out"
+            raise UsageError(message, where=name, hint="leave it out there")
+
+
+def prescribed_line(arm: Arm, driven: Floats) -> str:
+    """What the contract tells about it."""
+    names = [name for name, own in zip(arm.joint_names, driven, strict=True) if own]
+    whole = {g.name: [f"{g.name}:{part}" for part in g.freedoms] for g in arm.groups}
+    for group, parts in whole.items():
+        if set(parts) <= set(names):
+            first = min(names.index(part) for part in parts)
+            names = [*names[:first], group, *(x for x in names[first:] if x not in parts)]
+    return f"{', '.join(names)}: accelerations given, torques answered"
+
+
+def _unknown(arm: Arm, name: str, where: str) -> UsageError:
+    if name == "base":
+        hint = "let the base move first: --floating-base, or --base-joint"
+        return UsageError("the base stands still", where=where, hint=hint)
+    groups = [group.name for group in arm.groups]
+    hint = did_you_mean(name, (*groups, *arm.joint_names))
+    return UsageError(f"there is no moving joint '{name}'", where=where, hint=hint)

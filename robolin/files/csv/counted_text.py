@@ -1,0 +1,126 @@
+"""Rows of a text counted before they are read, and marked where parts of it begin."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import BinaryIO
+
+import numpy as np
+
+from robolin.files.csv.chosen_lines import cells_decide, row_begins
+from robolin.files.csv.csv_records import lines_of, records
+from robolin.files.csv.line_reader import LineReader, Lines, count
+from robolin.files.table_file import RowMark
+
+_AT_ONCE = 1 << 22
+# pieces that stay in the processor's caches while they are digested and looked through
+_PLAINLY_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class CountedText:
+    """The digest of a text, how many rows it has below the header, and where parts begin.
+
+    rows:  None where nobody wants to know
+    marks: the last of them, of a plain text, is where it ends
+    """
+
+    digest: str
+    rows: int | None
+    marks: tuple[RowMark, ...] = ()
+
+
+def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedText | None:
+    """A text whose lines are its rows; None for one with quotes, returns or blank lines.
+
+    every: rows from one mark to the next, the first of which is at row `first`
+    """
+    digest = hashlib.sha256()
+    marks: list[RowMark] = []
+    # lines that have ended so far, and where the last of them did
+    ended, last, reached, following = 0, -1, 0, first
+    while piece := stream.read(_PLAINLY_AT_ONCE):
+        digest.update(piece)
+        if every is not None:
+            if b'"' in piece or b"\r" in piece:
+                return None
+            ends = np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n")) + reached
+            if len(ends):
+                if ends[0] == last + 1 or (np.diff(ends) == 1).any():
+                    return None
+                last = int(ends[-1])
+            # the row r begins behind the end of line r, the header being line 0
+            while following < ended + len(ends):
+                marks.append(RowMark(following, following + 2, int(ends[following - ended]) + 1))
+                following += every
+            ended += len(ends)
+        reached += len(piece)
+    if every is None:
+        return CountedText(digest.hexdigest(), None)
+    rows = max(0, ended - 1 + (last != reached - 1))
+    begun = [mark for mark in marks if mark.row < rows]
+    return CountedText(digest.hexdigest(), rows, (*begun, RowMark(rows, rows + 2, reached)))
+
+
+def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> CountedText:
+    """Any text, line by line."""
+    reader = LineReader(stream, _AT_ONCE, file)
+    if every is None:
+        for _ in reader.lines():
+            pass
+        return CountedText(reader.digest(), None)
+    counting = _Counting(every, first)
+    counting.count(reader.lines(), file)
+    return CountedText(reader.digest(), counting.rows, tuple(counting.marks))
+
+
+class _Counting:
+    """Rows of a text counted, and marked where parts begin."""
+
+    def __init__(self, every: int, first: int) -> None:
+        self._every, self._next = every, first
+        self.rows = 0
+        self.marks: list[RowMark] = []
+
+    def count(self, blocks: Iterator[Lines], file: str) -> None:
+        """Count all rows below the header."""
+        for lines in _below_header(blocks):
+            if cells_decide(lines.data):
+                # only its cells tell, which no mark can help with
+                self.marks.clear()
+                rest = chain([lines], blocks)
+                texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in rest)
+                self.rows += sum(1 for _ in records(texts, file, lines.first))
+                return
+            self._add(lines)
+
+    def _add(self, lines: Lines) -> None:
+        data = lines.data
+        blanks = b"\n\n" in data or b"\r" in data or data[:1] == b"\n"
+        found = -1
+        if not blanks:
+            found = count(data, b"\n") + (data[-1:] not in (b"", b"\n"))
+        if blanks or self._next < self.rows + found:
+            begins = row_begins(data)
+            found = len(begins)
+            while self._next < self.rows + found:
+                place = int(begins[self._next - self.rows])
+                line = lines.first + data.count(b"\n", 0, place)
+                byte = lines.reached - len(data) + place
+                self.marks.append(RowMark(self._next, line, byte))
+                self._next += self._every
+        self.rows += found
+
+
+def _below_header(blocks: Iterable[Lines]) -> Iterator[Lines]:
+    rest = iter(blocks)
+    start = next(rest)
+    data = start.data
+    if b"\r" in data.partition(b"\n")[0].rstrip(b"\r"):
+        # lines end as they did on old Macs
+        data = data.replace(b"\r", b"\n")
+    yield Lines(data.partition(b"\n")[2], 2, start.reached, start.last)
+    yield from rest

@@ -1,0 +1,113 @@
+"""Files that lie on a disk or in a store, complete or absent in either."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from robolin.errors import FileError
+from robolin.files.atomic import as_file_error, replacing
+from robolin.files.part_files import new_name, sweep
+from robolin.files.stores import objects
+from robolin.files.stores.store_path import StorePath, is_stored
+
+Place = Path | StorePath
+
+
+def place_named(text: str) -> Place:
+    """What a text names: a place in a store, else a path."""
+    return StorePath(text.rstrip("/")) if is_stored(text) else Path(text)
+
+
+def exists(place: Place) -> bool:
+    """Whether there is such a file."""
+    if isinstance(place, StorePath):
+        return objects.found(str(place)) is not None
+    return place.exists()
+
+
+def size_of(place: Place) -> int:
+    """How many bytes a file has."""
+    if isinstance(place, StorePath):
+        return objects.present(str(place)).size
+    return place.stat().st_size
+
+
+def content(place: Place) -> bytes | None:
+    """The bytes of a small file, None if there is none."""
+    if isinstance(place, StorePath):
+        return objects.content(str(place))
+    try:
+        return place.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"could not read: {error.strerror or error}", where=str(place)) from error
+
+
+def write(place: Place, data: bytes) -> None:
+    """Let a file be these bytes."""
+    if isinstance(place, StorePath):
+        objects.put(str(place), data)
+        return
+    with replacing(place) as stream:
+        stream.write(data)
+
+
+def make_folder(place: Place) -> None:
+    """Have a folder, and nothing in it that somebody left who is gone; a store needs none."""
+    if isinstance(place, StorePath):
+        sweep(Path(tempfile.gettempdir()))
+        return
+    with as_file_error(place):
+        place.mkdir(parents=True, exist_ok=True)
+    sweep(place)
+
+
+@contextmanager
+def local_copy(place: Place) -> Iterator[Path]:
+    """A file on this machine's disk with the same bytes, and what lies beside a CSV."""
+    if not isinstance(place, StorePath):
+        yield place
+        return
+    with _room() as folder:
+        for name in _with_companion(place.name):
+            url = f"{str(place)[: -len(place.name)]}{name}"
+            if name == place.name or objects.found(url):
+                with as_file_error(folder / name):
+                    objects.fetched(url, folder / name)
+        yield folder / place.name
+
+
+@contextmanager
+def becoming(place: Place) -> Iterator[Path]:
+    """A path to be written to; what stands there at the end becomes the file.
+
+    Beside a CSV its provenance is put before: the file itself tells that all is there.
+    """
+    if not isinstance(place, StorePath):
+        yield place
+        return
+    with _room() as folder:
+        yield folder / place.name
+        for name in reversed(_with_companion(place.name)):
+            objects.put(f"{str(place)[: -len(place.name)]}{name}", folder / name)
+
+
+def _with_companion(name: str) -> list[str]:
+    return [name, f"{name}.meta.json"] if name.lower().endswith(".csv") else [name]
+
+
+@contextmanager
+def _room() -> Iterator[Path]:
+    """A folder for a while; one that is left by a process that was killed is removed by others."""
+    folder = Path(tempfile.gettempdir(), new_name())
+    with as_file_error(folder):
+        folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

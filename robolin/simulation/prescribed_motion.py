@@ -1,0 +1,88 @@
+"""Joints that move as they are told while torques move the others: a base that is driven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robolin.arm import Arm
+from robolin.arrays import Floats, JointValues
+from robolin.errors import UsageError
+from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.prescribed_joints import Named, prescribed_joints, require_told
+from robolin.input_checks import Array, array_of, require_sound
+
+# accelerations for all times, or a function of t in s that gives them
+AnyAcceleration = JointValues | Callable[[float], ArrayLike]
+
+
+@dataclass(frozen=True)
+class Prescription:
+    """Which joints move as they are told, and how: q̈ for all times, or a function of time."""
+
+    joints: Named
+    qdd: AnyAcceleration = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PrescribedMotion:
+    """The same on an arm; `driven` is 1 for the coordinates (n,) of those joints, else 0."""
+
+    arm: Arm
+    driven: Floats
+    qdd: AnyAcceleration
+    how: How
+    # torques are asked for first, and the accelerations that came with them right after
+    _latest: dict[str, Array] = field(default_factory=dict, repr=False)
+
+    def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
+        """q̈ at a moment t: as told, or what the torques make of it."""
+        if self._latest.get("tau") is not tau:
+            self.torques(t, q, qd, tau)
+        return self._latest["qdd"]
+
+    def torques(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
+        """The torques, those of the joints that move as told being what that takes."""
+        given = {"q": q, "qd": qd, "tau": tau, "qdd": self._told(t), "prescribed": self.driven}
+        self._latest.update(evaluate(self.arm, "forward-prescribed", given, **self.how))
+        return self._latest["tau"]
+
+    def _told(self, t: float) -> Array:
+        if not callable(self.qdd):
+            return array_of(self.arm, "qdd", self.qdd)
+        told = array_of(self.arm, "qdd", self.qdd(t))
+        require_sound(self.arm, {"qdd": told})
+        require_told(self.arm, self.driven, told, np.zeros(self.arm.n))
+        return told
+
+
+def prescribed_motion(
+    arm: Arm, wish: Prescription | None, tau: object, how: How
+) -> PrescribedMotion | None:
+    """What a prescription means on this arm, beside a torque that is the same at all times."""
+    if wish is None:
+        return None
+    driven, still = prescribed_joints(arm, wish.joints), np.zeros(arm.n)
+    if isinstance(tau, np.ndarray):
+        require_told(arm, driven, still, tau)
+    if not callable(wish.qdd):
+        told = array_of(arm, "qdd", wish.qdd)
+        if told.ndim != 1:
+            hint = "one acceleration per joint, or a function of time that gives them"
+            raise UsageError(f"qdd has shape {told.shape}", where="qdd", hint=hint)
+        require_sound(arm, {"qdd": told})
+        require_told(arm, driven, told, still)
+    return PrescribedMotion(arm, driven, wish.qdd, how)
+
+
+def prescription(prescribe: Named | None, qdd: AnyAcceleration | None) -> Prescription | None:
+    """What the keywords of a function ask for."""
+    if prescribe is None:
+        if qdd is not None:
+            hint = "prescribe= says which joints move as it tells"
+            raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
+        return None
+    return Prescription(prescribe, 0.0 if qdd is None else qdd)

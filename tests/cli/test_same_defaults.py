@@ -1,0 +1,178 @@
+"""What is left out means the same in Python and on the command line."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import click
+import pytest
+
+import robolin
+from robolin.cli.group import group
+
+# every public function whose answer a verb gives, and that verb
+VERB_OF = {
+    **dict.fromkeys(("inverse", "limits", "load", "state_warnings"), "inverse"),
+    **dict.fromkeys(("forward", "link_accelerations", "loop_forces", "compile"), "forward"),
+    **dict.fromkeys(
+        (
+            *("mass_matrix", "mass_matrix_inverse", "mass_matrix_factor", "coriolis_matrix"),
+            *("mass_matrix_derivative", "mass_matrix_second_derivative"),
+        ),
+        "mass-matrix",
+    ),
+    **dict.fromkeys(("linearize_inverse", "perturb_inverse"), "linearize-inverse"),
+    **dict.fromkeys(
+        ("linearize_forward", "perturb_forward", "linearize_loops"), "linearize-forward"
+    ),
+    **dict.fromkeys(
+        ("jacobian", "operational_space", "frame_motion", "frame_derivatives"), "jacobian"
+    ),
+    "momentum": "momentum",
+    **dict.fromkeys(
+        (
+            *("diagonalize", "diagonalize_unnormalized", "undiagonalize"),
+            *("undiagonalize_unnormalized", "curvature"),
+        ),
+        "diagonalize",
+    ),
+    **dict.fromkeys(("regressor", "identifiable", "geometry_derivative"), "regressor"),
+    **dict.fromkeys(("sensitivity", "sensitivity_matrices", "cost_gradient"), "sensitivity"),
+    **dict.fromkeys(("state_space", "trim"), "state-space"),
+    **dict.fromkeys(("lqr", "tvlqr", "tvlqr_blocks"), "lqr"),
+    **dict.fromkeys(
+        ("simulate", "PDControl", "ComputedTorque", "RateControl", "PoseControl"), "simulate"
+    ),
+    **dict.fromkeys(("generate", "casadi_function"), "generate"),
+    **{verb: verb for verb in ("verify", "record", "check")},
+}
+NO_VERB = {
+    *("advanced", "difference", "kinematic_block", "operators", "geometry_names"),
+    *("parameter_names", "read_result", "write", "answer", "answer_stream", "from_urdfpy"),
+    # its flags are those of the verb that is swept
+    "sweep",
+    *("close", "close_change", "closing_torques", "loop_constraints", "kalman", "place_poles"),
+}
+# flags that are called otherwise than the argument
+FLAG_OF = {
+    "damping": "no-damping",
+    "packages": "package",
+    "xacro_args": "xacro-arg",
+    ("state_space", "method"): "discretize",
+    ("simulate", "limits"): "ignore-limits",
+    "disturbance": "disturb",
+    "parameters": "parameter",
+    ("sensitivity", "payload"): "payload-change",
+    "inverse_only": "operational-space-inverse",
+    "extras": "with",
+    "Q": "weight",
+    "R": "effort",
+}
+# arguments that choose no answer, or an answer that no flag asks for
+ONLY_PYTHON = {
+    *("engine", "N", "terminal", "accelerations", "project", "tolerance", "dcost_dq", "dcost_dqd"),
+    # --perturb names them, and the joints of each that change
+    *("dq", "dqd", "dqdd", "dtau"),
+    # part of --tau, of --target, of --follow, or of a trajectory's columns
+    *(("simulate", "hold"), ("PDControl", "hold"), ("limits", "tau"), ("limits", "time")),
+    *(("sensitivity", "tau"), ("sensitivity", "qdd")),
+    *(("sensitivity_matrices", "tau"), ("sensitivity_matrices", "qdd")),
+    *(("cost_gradient", "tau"), ("cost_gradient", "qdd")),
+    *((law, "time") for law in ("PDControl", "ComputedTorque")),
+    *((law, "qd") for law in ("PDControl", "ComputedTorque")),
+    *(("ComputedTorque", "qdd"), ("PoseControl", "rotation"), ("link_accelerations", "qdd")),
+    # trim has no choice of them on the command line
+    ("trim", "limits"),
+}
+# what leaving out an argument whose default is None means, where the flag says it
+MEANT: dict[Any, str] = {
+    "jobs": "one per processor",
+    "loop_method": "null-space",
+    "friction_velocity": "left out",
+    "gravity": "the file's, else 0,0,-9.81",
+    "frame": "the tip, or the only end; needed where several are on the last link",
+    **dict.fromkeys(
+        (("generate", "frame"), ("casadi_function", "frame")), "the tip, or the only end"
+    ),
+    "prefix": "the arm's name",
+    "Q": "1",
+    "R": "1",
+    ("record", "rtol"): "0",
+    ("record", "atol"): "0",
+    ("check", "rtol"): "as stored, else 0",
+    ("check", "atol"): "as stored, else 0",
+    ("check", "root"): "the folder of the stored result",
+    ("simulate", "dt"): "0.001",
+    ("simulate", "atol"): "that of --rtol",
+    ("simulate", "integrator"): "rk4; dop853 with a tolerance",
+    ("simulate", "rows"): "101, or one every --dt",
+    ("verify", "samples"): "20, fewer for arms of many joints",
+    "packages": "found by package.xml, AMENT_PREFIX_PATH, ROS_PACKAGE_PATH",
+}
+NOTHING = (None, (), False)
+
+
+def _of(table: dict[Any, str], function: str, name: str) -> str | None:
+    return table.get((function, name), table.get(name))
+
+
+def _flags(verb: str) -> dict[str, click.Option]:
+    command = group.get_command(click.Context(group), verb)
+    assert command is not None
+    params = (each for each in command.params if isinstance(each, click.Option))
+    return {param.opts[0].lstrip("-"): param for param in params}
+
+
+def _said(flag: click.Option) -> str:
+    """The default that a flag has, or tells of; nothing where it tells of none."""
+    if isinstance(flag.default, str | int | float) and not isinstance(flag.default, bool):
+        return str(flag.default)
+    return (re.findall(r"\[default: ([^\]]*)\]", flag.help or "") or [""])[0]
+
+
+def _meant(function: str, name: str, default: Any) -> str:
+    """The default of an argument, as a flag would tell of it."""
+    if isinstance(default, float | int) and not isinstance(default, bool):
+        return f"{default:g}"
+    if isinstance(default, tuple) and default:
+        return ",".join(each if isinstance(each, str) else f"{each:g}" for each in default)
+    if default in NOTHING or default is True:
+        return _of(MEANT, function, name) or ""
+    return str(default)
+
+
+def _arguments() -> list[tuple[str, str, Any]]:
+    found = []
+    for function in VERB_OF:
+        for name, argument in inspect.signature(getattr(robolin, function)).parameters.items():
+            if argument.default is not inspect.Parameter.empty:
+                found.append((function, name, argument.default))
+    return found
+
+
+def test_every_function_has_its_verb() -> None:
+    """A public function is beside its verb in this table, or is known to have none."""
+    public = {name for name in robolin.__all__ if inspect.isfunction(getattr(robolin, name))}
+    assert public - VERB_OF.keys() - NO_VERB == set()
+    assert (VERB_OF.keys() & NO_VERB) | (NO_VERB - public) == set()
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "default"), _arguments(), ids=lambda value: str(value)[:24]
+)
+def test_what_is_left_out_means_the_same(function: str, name: str, default: Any) -> None:
+    """The default of an argument is that of the flag; one without a flag is known to have none."""
+    flags = _flags(VERB_OF[function])
+    flag = flags.get(_of(FLAG_OF, function, name) or name.replace("_", "-"))
+    if {name, (function, name)} & ONLY_PYTHON:
+        return
+    if flag is None:
+        # one algorithm, and one way to solve what has no loops: nothing can be chosen
+        assert name in ("method", "loop_method"), f"no flag for {function}({name}=)"
+        assert default in ("auto", None)
+        return
+    said, meant = _said(flag), _meant(function, name, default)
+    told = f"{function}({name}={default!r}) means {meant!r}, {flag.opts[0]} says {said!r}"
+    assert said == meant, told

@@ -1,0 +1,161 @@
+"""Arms on a base whose motion is prescribed, and joints that move as they are told.
+
+The judges are a base that accelerates evenly, whose arm cannot tell that from weight, Newton–Euler
+back, complex steps, and Pinocchio's free flyer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import robolin
+from robolin.arm import Arm
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.counting import count
+from robolin.engine.generic_chain import generic_chain
+from robolin.verification.steps import complex_step
+from tests.dynamics.running import gap, run_on
+from tests.dynamics.test_groups import ARMS
+from tests.robots import named, random_states
+
+
+def told(arm: Arm, seed: int = 0, rows: int = 4) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """A state whose first joint and every third coordinate move as told, and all of its q̈."""
+    s, driven = random_states(arm, rows, seed=seed), np.zeros(arm.n)
+    first = arm.joint_names[0].partition(":")[0]
+    driven[[name.partition(":")[0] == first for name in arm.joint_names]] = 1.0
+    driven[::3] = 1.0
+    tau = robolin.inverse(arm, s.q, s.qd, s.qdd)
+    state = {"q": s.q, "qd": s.qd, "tau": tau * (1.0 - driven), "qdd": s.qdd * driven}
+    return {**state, "prescribed": np.broadcast_to(driven, s.q.shape)}, s.qdd
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=named)
+def test_newton_euler_gives_the_torques_back(arm: Arm) -> None:
+    """q̈ of free joints and τ of driven ones are those of one motion; divided by 𝓜: 1e-11."""
+    given, qdd = told(arm)
+    found = run_on(arm, "forward-prescribed", given)
+    tau = robolin.inverse(arm, given["q"], given["qd"], qdd)
+    assert gap(found["qdd"], qdd) <= 1e-11
+    assert gap(found["tau"], tau) <= 1e-11
+
+
+@pytest.mark.parametrize("arm", ARMS[1:5], ids=named)
+def test_model_is_the_complex_step(arm: Arm) -> None:
+    """∂q̈/∂τ, ∂q̈/∂q̇, ∂q̈/∂q and ∂q̈/∂q̈₀ are complex steps of q̈; divided by 𝓜: 1e-11."""
+    given, _ = told(arm, rows=2)
+    found = run_on(arm, "linearize-forward-prescribed", given)
+    for name, along in (
+        ("dqdd_dtau", "tau"),
+        ("dqdd_dqd", "qd"),
+        ("dqdd_dq", "q"),
+        ("dqdd_dprescribed", "qdd"),
+    ):
+        true = complex_step(arm, "forward-prescribed", given, along)["qdd"]
+        assert gap(found[name], true) <= 1e-11, name
+
+
+def test_a_base_that_accelerates_is_weight() -> None:
+    """On a base that speeds up evenly the arm moves as if that much gravity were less of it.
+
+    Two forward dynamics of cond(𝓜) 1e4 about the same point: 1e-11 of the largest.
+    """
+    rising, rng = np.array([0.7, -1.1, 2.0]), np.random.default_rng(3)
+    arm = robolin.load("ur5", floating_base=True)
+    still = robolin.load("ur5", gravity=np.array([0.0, 0.0, -9.81]) - rising)
+    q, qd, tau = rng.uniform(-1.0, 1.0, (3, 5, 6))
+    none = np.zeros((5, 6))
+    states = [np.concatenate([none, each], -1) for each in (q, qd, tau)]
+    qdd = np.concatenate([np.zeros(3), rising, np.zeros(6)])
+    found = robolin.forward(arm, *states, prescribe="base", qdd=qdd)
+    assert gap(found[:, 6:], robolin.forward(still, q, qd, tau)) <= 1e-11
+    assert (found[:, :6] == qdd[:6]).all()
+
+
+def test_a_base_that_stands_still_is_none() -> None:
+    """A base told to rest gives the linear model of the arm without one; 1e-11 as above."""
+    rng = np.random.default_rng(4)
+    q, qd, tau = rng.uniform(-1.0, 1.0, (3, 6))
+    floating, still = robolin.load("ur5", floating_base=True), robolin.load("ur5")
+    states = [np.concatenate([np.zeros(6), each]) for each in (q, qd, tau)]
+    found = robolin.linearize_forward(floating, *states, prescribe="base")
+    true = robolin.linearize_forward(still, q, qd, tau)
+    assert gap(found.qdd[6:], true.qdd) <= 1e-11
+    for name in ("dqdd_dtau", "dqdd_dqd", "dqdd_dq"):
+        assert gap(getattr(found, name)[6:, 6:], getattr(true, name)) <= 1e-11, name
+    assert (found.dqdd_dtau[:6] == 0.0).all()
+    assert (found.dqdd_dtau[:, :6] == 0.0).all()
+
+
+def test_the_floating_arm_moves_so_under_the_torques_answered() -> None:
+    """Forward dynamics of the floating arm under the base's wrench moves its base as told: 1e-10.
+
+    cond(𝓜) is 1e4, and the torques were rounded before they were divided.
+    """
+    arm = robolin.load("ur5", floating_base=True)
+    q, qd, tau, qdd = np.random.default_rng(5).uniform(-1.0, 1.0, (4, 3, 12))
+    tau[:, :6], qdd[:, 6:] = 0.0, 0.0
+    found = robolin.forward(arm, q, qd, tau, prescribe="base", qdd=qdd)
+    needed = robolin.inverse(arm, q, qd, found)
+    assert gap(needed[:, 6:], tau[:, 6:]) <= 1e-11
+    assert gap(robolin.forward(arm, q, qd, needed), found) <= 1e-10
+
+
+def test_pinocchio_moves_so_too() -> None:
+    """Pinocchio's free flyer takes these torques for these accelerations; sums: 1e-11.
+
+    Its free flyer has its velocities in the base's axes, slides before turns.
+    """
+    pytest.importorskip("pinocchio")
+    from tests.dynamics.grouped_reference import grouped_model, grouped_reference
+
+    arm = ARMS[3]
+    given, _ = told(arm, seed=7, rows=3)
+    found = run_on(arm, "forward-prescribed", given)
+    states = replace(random_states(arm, 3, seed=7), qdd=found["qdd"])
+    true = grouped_reference(grouped_model(arm), arm, states)
+    free = given["prescribed"] == 0.0
+    assert gap(true.tau * free, given["tau"], made_of=np.abs(true.tau).max()) <= 1e-11
+    assert gap(found["tau"], true.tau) <= 1e-11
+
+
+def test_costs_are_lines_in_n() -> None:
+    """Every link costs the same: forward dynamics is O(n), a line, with joints that are driven."""
+    algorithm, costs = ALGORITHMS["forward-prescribed"], []
+    for n in (3, 4, 5):
+        cost = count(generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives)
+        costs.append(sum(cost.algorithm.values()))
+    assert costs[2] - costs[1] == costs[1] - costs[0] > 0
+
+
+REFUSED = [
+    ({"prescribe": "base"}, "the base stands still", "--floating-base"),
+    ({"prescribe": "elbw"}, "no moving joint 'elbw'", "did you mean 'elbow'?"),
+    ({"prescribe": ""}, "no moving joint ''", ""),
+    ({"prescribe": []}, "no joint is named", "shoulder"),
+    ({"qdd": 1.0}, "no effect without prescribe", "prescribe="),
+    ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "joint 'shoulder' is free", "leave it out"),
+    ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' moves as prescribed", "leave it out"),
+    ({"prescribe": "elbow", "method": "a"}, "together with prescribe", "there is one"),
+]
+
+
+@pytest.mark.parametrize(("asked", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
+def test_what_makes_no_sense_is_refused(asked: dict, message: str, hint: str) -> None:
+    """Joints that are none, and values that would have no effect, are errors with a way out."""
+    for ask in (robolin.forward, robolin.linearize_forward):
+        with pytest.raises(robolin.RobolinError) as caught:
+            ask(robolin.load("two-link"), 0.0, **asked)
+        assert message in caught.value.message
+        assert hint in caught.value.hint
+
+
+def test_loops_and_followers_are_refused() -> None:
+    """Closed loops and joints that follow others are no place for joints that move as told."""
+    with pytest.raises(robolin.RobolinError, match="closed loops"):
+        robolin.forward(robolin.load("four-bar"), 0.0, prescribe="drive")
+    with pytest.raises(robolin.RobolinError, match="independent joints"):
+        robolin.forward(robolin.load("panda-fingers"), 0.0, prescribe="panda_joint1")

@@ -1,0 +1,112 @@
+"""Motions of arms whose base, or a joint, moves as it is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import robolin
+from tests.dynamics.running import gap
+
+# a bead of 2 kg that slides along a rod on a turntable
+BEAD = """
+robolin: 1
+name: bead
+gravity: [0, 0, 0]
+joints:
+  - {name: table, type: continuous, parent: base, child: rod, axis: [0, 0, 1]}
+  - {name: slide, type: prismatic, parent: rod, child: bead, axis: [1, 0, 0]}
+links:
+  - {name: rod}
+  - {name: bead, mass: 2, com: [0, 0, 0]}
+"""
+
+
+def test_a_bead_flies_off_a_turntable() -> None:
+    """r = r₀ cosh ωt while the table turns evenly, which takes 2 m r ṙ ω.
+
+    The table itself weighs nothing.  Steps of 5 ms err by some (ω dt)⁴ / 120 = 4e-10 of the way.
+    """
+    omega, r = 3.0, 0.2
+    start = (robolin.load(BEAD), [0.0, r], [omega, 0.0])
+    how = {"duration": 0.1, "dt": 0.005, "engine": "python"}
+    motion = robolin.simulate(*start, **how, prescribe="table")
+    way, speed = r * np.cosh(omega * motion.time), r * omega * np.sinh(omega * motion.time)
+    assert gap(motion.q[:, 1], way) <= 1e-9
+    assert gap(motion.tau[:, 0], 2.0 * 2.0 * way * speed * omega) <= 1e-8
+    assert (motion.qd[:, 0] == omega).all()
+    assert np.abs(motion.energy_error).max() <= 1e-8 * motion.kinetic_energy.max()
+
+
+def test_a_base_that_speeds_up_is_weight() -> None:
+    """Joints move as under another gravity, and the base as far as its acceleration takes it."""
+    cart = robolin.load("two-link", base_joint="planar")
+    still = robolin.load("two-link", gravity=[-2.0, -9.81, 0.0])
+    told = {"base:x": 2.0}
+    start = np.array([0.0, 0.0, 0.0, 1.0, -0.5])
+    how = {"duration": 0.1, "dt": 0.01, "engine": "python"}
+    found = robolin.simulate(cart, start, **how, prescribe="base", qdd=told)
+    true = robolin.simulate(still, start[3:], **how)
+    # the same steps of the same equations, rounded otherwise
+    assert gap(found.q[:, 3:], true.q) <= 1e-11
+    assert gap(found.q[:, 0], found.time**2) <= 1e-12
+
+
+def test_a_base_told_by_a_function_of_time() -> None:
+    """A base shaken as A sin ωt is there, and what shakes it keeps the energy's account.
+
+    Steps of 5 ms of a motion of 2 Hz err by some (ω dt)⁴ / 120: 1e-6.
+    """
+    far, omega = 0.1, 4.0 * np.pi
+    arm = robolin.load("two-link", base_joint="planar")
+    shaken = robolin.simulate(
+        arm,
+        [0.0, 0.0, 0.0, 1.0, -0.5],
+        [0.0, far * omega, 0.0, 0.0, 0.0],
+        duration=0.1,
+        dt=0.005,
+        engine="python",
+        hold=True,
+        prescribe=["base"],
+        qdd=lambda t: [0.0, -far * omega**2 * np.sin(omega * t), 0.0, 0.0, 0.0],
+    )
+    assert gap(shaken.q[:, 1], far * np.sin(omega * shaken.time)) <= 1e-6
+    assert np.abs(shaken.energy_error).max() <= 1e-5 * shaken.kinetic_energy.max()
+    assert np.abs(shaken.q[-1, 3:] - [1.0, -0.5]).max() > 1e-2
+
+
+def test_limits_do_not_cut_what_the_motion_takes() -> None:
+    """A motor with a limit gives more where its joint moves as told, and is not said to be cut."""
+    arm = robolin.load("ur5")
+    told = np.zeros(6)
+    told[1] = -900.0
+    asked = {"tau": lambda t, q, qd: np.full(6, 1e3), "qdd": told}
+    motion = robolin.simulate(arm, 0.0, duration=0.002, prescribe="shoulder_lift_joint", **asked)
+    assert motion.tau[0, 1] < -2.0 * arm.joints[1].limits.effort
+    assert motion.saturated.any(axis=0).tolist() == [True, False, True, True, True, True]
+    assert (motion.qdd[:, 1] == -900.0).all()
+
+
+REFUSED = [
+    ({"qdd": 1.0}, "without prescribe"),
+    ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "'shoulder' is free"),
+    ({"prescribe": "elbow", "qdd": lambda t: [1.0, 0.0]}, "'shoulder' is free"),
+    ({"prescribe": "elbow", "qdd": lambda t: [0.0, np.nan]}, "nan"),
+    ({"prescribe": "elbow", "qdd": np.ones((3, 2))}, "shape"),
+    ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' moves as prescribed"),
+    ({"prescribe": "elbow", "state": "xi"}, "cannot be kept in xi"),
+    ({"prescribe": "elbow", "accelerations": lambda t, q, qd, tau: q}, "accelerations"),
+]
+
+
+@pytest.mark.parametrize(("asked", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_what_makes_no_sense_is_refused(asked: dict, message: str) -> None:
+    """What would have no effect, or no meaning, is an error."""
+    with pytest.raises(robolin.RobolinError, match=message):
+        robolin.simulate(robolin.load("two-link"), 0.0, duration=0.01, **asked)
+
+
+def test_loops_are_refused() -> None:
+    """A loop moves as its closures let it."""
+    with pytest.raises(robolin.RobolinError, match="closed loops"):
+        robolin.simulate(robolin.load("four-bar"), 0.0, duration=0.01, prescribe="drive")
