@@ -14,6 +14,25 @@ import pytest
 # to look for circles among them after every 700 takes a tenth of the whole run
 gc.set_threshold(100_000, 20, 20)
 
+# so many cases of one test are enough while working
+QUICK_CASES = 5
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test with many cases a quick run takes the first, the last and some between."""
+    cases: dict[tuple[Path, str], list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("slow") is None:
+            name = getattr(item, "originalname", item.name)
+            cases.setdefault((item.path, name), []).append(item)
+    for same in cases.values():
+        last = len(same) - 1
+        quick = {round(i * last / (QUICK_CASES - 1)) for i in range(QUICK_CASES)}
+        for place, item in enumerate(same):
+            if last >= QUICK_CASES and place not in quick:
+                item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_folder(

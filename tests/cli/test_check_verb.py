@@ -565,6 +565,7 @@ def test_threads_chunks_and_width_change_nothing(
     assert status(ran) == ["same", "same"]
 
 
+@pytest.mark.slow
 def test_a_width_that_does_not_exist_is_told(project: Path) -> None:
     """ROBOLIN_WIDTH is 2, 4 or 8."""
     ran = forced("3", "inverse", "arm.yaml", "--trajectory", "motion.csv", "-q")
@@ -615,6 +616,7 @@ def test_a_hundred_results_over_ten_arms_take_little_work(tmp_path: Path, monkey
     assert seconds == sorted(seconds)
 
 
+@pytest.mark.slow
 def test_the_entry_point_checks(project: Path) -> None:
     """The command works as a process of its own."""
     path = str(project / record("stored/a.npz"))

@@ -239,10 +239,8 @@ def _changed(value: Any) -> Iterator[Any]:
                 yield {**value, key: other}
 
 
-@pytest.mark.parametrize(
-    "form",
-    ["table", *(pytest.param(f, marks=pytest.mark.slow) for f in ("json", "github", "junit"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["table", "json", "github", "junit"])
 def test_stored_results_with_hostile_texts(form: str) -> None:
     """Whatever text of a stored result is hostile, under a right seal, it is spelt out."""
     answered("record", "inverse", "arm.yaml", "--q", "0.1,0.2", "-o", "st.json")

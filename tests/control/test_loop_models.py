@@ -104,6 +104,7 @@ def test_motors_of_loops_hold_what_they_can() -> None:
         robolin.state_space(five, q, actuated="left_shoulder")
 
 
+@pytest.mark.slow
 def test_a_regulated_linkage_costs_what_its_model_says() -> None:
     """The five-bar on one motor is stabilized, its cost within 1 % of xᵀ P x."""
     arm = robolin.load("five-bar")

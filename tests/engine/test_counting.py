@@ -104,6 +104,7 @@ def _through(known: dict[int, int], x: int) -> Fraction:
     return total
 
 
+@pytest.mark.slow
 def test_what_the_papers_print_is_evaluated_exactly() -> None:
     """Fractions in a published formula cancel to whole numbers at every n."""
     for verb in VERBS:

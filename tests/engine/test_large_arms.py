@@ -45,6 +45,7 @@ def test_one_state_of_a_large_arm_is_compiled_with_the_same_bits(
     assert all(compiled[key].tobytes() == python[key].tobytes() for key in python)
 
 
+@pytest.mark.slow
 def test_a_long_chain_needs_no_hint() -> None:
     """One state of 200 joints is answered by a kernel without being asked for one."""
     arm = random_arm(7, 200)

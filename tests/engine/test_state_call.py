@@ -143,6 +143,7 @@ def test_calls_and_their_results_can_be_pickled(verb: str) -> None:
     assert same_bits(kept, found)
 
 
+@pytest.mark.slow
 def test_calls_outlive_their_arm() -> None:
     """A call computes on when nobody else has the arm, and both go when it does."""
     arm = replace(CHAIN)
@@ -172,6 +173,7 @@ def test_functions_of_one_object_share_what_they_read() -> None:
     assert same_bits(call(*state), expected)
 
 
+@pytest.mark.slow
 @native
 def test_calls_leave_no_references_behind() -> None:
     """However a call ends, no array, tuple or None is counted once too often or too seldom."""

@@ -80,6 +80,7 @@ def _moments() -> Iterator[tuple[int, bool]]:
             yield at, before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [pytest.param(None, marks=pytest.mark.slow), OLD])
 def test_a_process_killed_at_every_step(tmp_path: Path, there: int | None) -> None:
     """What stands there is the old pair or the new one, and the next write leaves nothing else."""

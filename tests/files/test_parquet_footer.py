@@ -227,6 +227,7 @@ def test_damage_never_shortens_a_motion(tmp_path: Path) -> None:
 PANIC = Path(__file__).parents[1] / "fuzz" / "corpus" / "parquet-e09ec96376.parquet"
 
 
+@pytest.mark.slow
 def test_a_panic_within_polars_is_ours_to_tell(tmp_path: Path) -> None:
     """A damaged file on which polars panics is refused in our words alone, and not read in part."""
     shutil.copy(PANIC, tmp_path / "m.parquet")

@@ -147,6 +147,7 @@ def test_a_truncated_file_is_refused(tmp_path):
             read_result(path)
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_never_changes_a_number_silently(tmp_path):
     """Every flipped byte is either found or harmless."""
     path = tmp_path / "r.npz"

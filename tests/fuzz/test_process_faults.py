@@ -20,7 +20,6 @@ import robolin
 from tests.cli.command import Ran, environment, python
 
 START = "from robolin.cli.entry_point import run; run()"
-EXTENSIONS = ("csv", "json", "npz", "parquet")
 
 
 def _started(*words: str, limit: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
@@ -66,7 +65,7 @@ SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129, signal.S
 
 # formats differ in what they write, signals that unwind only in their number
 MOMENTS = [
-    *((signal.SIGKILL, ext) for ext in EXTENSIONS),
+    *((signal.SIGKILL, ext) for ext in ("csv", "npz", "parquet")),
     *((signal.SIGTERM, "parquet"), (signal.SIGINT, "csv"), (signal.SIGHUP, "npz")),
 ]
 

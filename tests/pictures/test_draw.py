@@ -56,6 +56,7 @@ def test_a_figure_has_the_numbers_of_the_result() -> None:
     assert axes[0].get_ylabel() == "[rad]"
 
 
+@pytest.mark.slow
 def test_a_stored_result_has_the_same_picture(tmp_path: Path) -> None:
     """What is read from a file is drawn as it was before it was written."""
     arm = robolin.load("two-link")

@@ -51,6 +51,7 @@ def test_tool_is_where_the_target_is(drawn: robolin.Simulation) -> None:
     assert np.abs(p - p0).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_lyapunov_function_falls(drawn: robolin.Simulation) -> None:
     """½ ν*ν + ½ e*ke never grows from row to row, beyond rounding of its first value."""
     assert np.diff(drawn.lyapunov, axis=-1).max() < 1e-14 * drawn.lyapunov.max()

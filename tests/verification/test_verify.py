@@ -176,6 +176,7 @@ def test_a_singular_pose_is_a_defect_and_left_out() -> None:
     assert robolin.verify(_wrist(lower=0.5), samples=6).passed
 
 
+@pytest.mark.slow
 @without_kernels
 def test_an_all_but_singular_pose_is_a_defect() -> None:
     """A condition number of 1e12 leaves forward results no digits to speak of."""
