@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ _TRIES = 20
 # counted: as long as new ones take to come up where others died
 _LOOK, _PATIENCE = 0.02, 30.0
 _LOCAL = "local:"
+_TALKATIVE = ("distributed", "tornado", "asyncio")
 
 
 def compute(
@@ -108,6 +110,9 @@ def compute(
 def workers(where: str) -> Iterator[Work]:
     """The workers that --cluster names: local:N starts N processes, else a scheduler's address."""
     distributed = _distributed()
+    for name in _TALKATIVE:
+        # what is wrong is told by an error of ours
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     if where.startswith(_LOCAL):
         count = where.removeprefix(_LOCAL)
         if not count.isdecimal() or int(count) < 1:
