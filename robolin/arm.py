@@ -16,10 +16,10 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
+from robolin.arm_parts import GROUP_FREEDOMS as GROUP_FREEDOMS
 from robolin.arm_parts import HERE as HERE
-from robolin.arm_parts import IDENTITY as IDENTITY
+from robolin.arm_parts import NO_TURN as NO_TURN
 from robolin.arm_parts import ORIGIN as ORIGIN
-from robolin.arm_parts import PARTS as PARTS
 from robolin.arm_parts import UNLIMITED as UNLIMITED
 from robolin.arm_parts import DhConvention as DhConvention
 from robolin.arm_parts import DhRow as DhRow

@@ -16,7 +16,7 @@ WrenchModel = Literal["follower", "dead", "world"]
 LoopKind = Literal["point", "rigid"]
 DhConvention = Literal["standard", "modified"]
 
-IDENTITY: Matrix3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+NO_TURN: Matrix3 = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 
 
@@ -24,7 +24,7 @@ ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 class Pose:
     """A frame seen from another: `rotation` row-major, `translation` in metres."""
 
-    rotation: Matrix3 = IDENTITY
+    rotation: Matrix3 = NO_TURN
     translation: Vector3 = ORIGIN
 
 
@@ -178,7 +178,7 @@ class DhRow:
 
 
 # the freedoms of a joint with several, from the innermost link that stands for it outward
-PARTS: Mapping[GroupKind, tuple[str, ...]] = {
+GROUP_FREEDOMS: Mapping[GroupKind, tuple[str, ...]] = {
     "floating": ("x", "y", "z", "rz", "ry", "rx"),
     "planar": ("x", "y", "rz"),
     "spherical": ("rz", "ry", "rx"),
@@ -206,4 +206,4 @@ class Group:
     @property
     def freedoms(self) -> dict[str, int]:
         """The link that stands for each freedom: x, y, z slide, rx, ry, rz turn."""
-        return dict(zip(PARTS[self.kind], self.links, strict=True))
+        return dict(zip(GROUP_FREEDOMS[self.kind], self.links, strict=True))

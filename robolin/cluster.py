@@ -21,7 +21,7 @@ from robolin.choices import OnBadRow
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.places import place_named
 from robolin.files.stores.store_path import is_stored
-from robolin.parts.compute import Work, WorkDone, compute_parts
+from robolin.parts.compute import PartsWork, WorkDone, compute_parts
 from robolin.parts.part_job import PartDone, PartJob, compute_part
 from robolin.parts.parts_plan import Division, planned
 from robolin.parts.plan_file import read_plan
@@ -107,7 +107,7 @@ def compute(
 
 
 @contextmanager
-def workers(where: str) -> Iterator[Work]:
+def workers(where: str) -> Iterator[PartsWork]:
     """The workers that --cluster names: local:N starts N processes, else a scheduler's address."""
     distributed = _distributed()
     for name in _TALKATIVE:
@@ -134,7 +134,7 @@ def workers(where: str) -> Iterator[Work]:
         yield by_workers(client)
 
 
-def by_workers(client: Any) -> Work:
+def by_workers(client: Any) -> PartsWork:
     """The workers of a client compute; parts of those that die go to others."""
 
     def work(jobs: list[PartJob]) -> Iterator[PartDone]:

@@ -217,7 +217,7 @@ _BASE: dict[str, dict[str, int]] = {
 }
 
 # what has an angular and a linear half, whatever the joints do
-SPATIAL = "spatial "
+SPATIAL_PREFIX = "spatial "
 # parts whose unit is told by the label: `elbow/velocity` of a state, `forearm/mass`
 _BY_LABEL = ("state", "parameter")
 # what was stored for such arrays before their units were spelled out
@@ -242,7 +242,7 @@ def unit_of(quantity: str, kinds: Sequence[str]) -> str:
 @cache
 def _unit_of(quantity: str, kinds: tuple[str, ...]) -> str:
     parts, words = QUANTITIES[quantity].parts, _words(kinds)
-    if len(words) > 1 or any(part.startswith(SPATIAL) for part in parts):
+    if len(words) > 1 or any(part.startswith(SPATIAL_PREFIX) for part in parts):
         return _PER.join(_either(part, words) for part in parts)
     return _written(_exponents(parts), words[0])
 
@@ -334,8 +334,8 @@ def _words(kinds: Sequence[str]) -> Sequence[dict[str, str]]:
 
 def _either(part: str, words: Sequence[dict[str, str]]) -> str:
     """The unit of one part, in every spelling it has."""
-    if part.startswith(SPATIAL):
-        part, words = part.removeprefix(SPATIAL), (_TURNING, _SLIDING)
+    if part.startswith(SPATIAL_PREFIX):
+        part, words = part.removeprefix(SPATIAL_PREFIX), (_TURNING, _SLIDING)
     return _OR.join(dict.fromkeys(_written(_BASE[part], each) for each in words))
 
 

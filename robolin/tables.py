@@ -29,7 +29,7 @@ from robolin.results.table_columns import table_columns
 # what messages call it
 _NAME = "the table"
 
-Columns = dict[str, Numbers]
+NamedColumns = dict[str, Numbers]
 
 
 def compute(
@@ -88,7 +88,7 @@ def compute(
     rows = len(read(names[0])) if names else 0
     table = _table(names, read, rows) if rows else _table(names, _one_row(read), 1)
     settings = Settings(jobs, notify=notify if rows else silent, table=table)
-    parts: list[list[Columns]] = []
+    parts: list[list[NamedColumns]] = []
     with posed(arm, asked, states, settings) as answer:
         if isinstance(answer, Result):
             raise UsageError("gives no rows here", where=asked.verb, hint="ask robolin.answer")
@@ -96,14 +96,14 @@ def compute(
     return make(_put_together(parts, rows))
 
 
-def _by_name(part: Result) -> list[Columns]:
+def _by_name(part: Result) -> list[NamedColumns]:
     return [
         {name: group.values[:, i] for i, name in enumerate(group.names)}
         for group in table_columns(part)
     ]
 
 
-def _put_together(parts: list[list[Columns]], rows: int) -> Columns:
+def _put_together(parts: list[list[NamedColumns]], rows: int) -> NamedColumns:
     """Every column from its first row to its last; none of them without rows."""
     flat = [{name: x for group in part for name, x in group.items()} for part in parts]
     return {name: np.concatenate([part[name] for part in flat])[:rows] for name in flat[0]}
@@ -163,10 +163,10 @@ def _whole(values: Numbers) -> Any:
     return values.view(np.int64) if values.dtype.kind == "M" else values.astype(np.int64)
 
 
-Kind = tuple[list[str], Callable[[str], Numbers], Callable[[Columns], Any]]
+TableKind = tuple[list[str], Callable[[str], Numbers], Callable[[NamedColumns], Any]]
 
 
-def _kind(frame: Any) -> Kind:
+def _kind(frame: Any) -> TableKind:
     """The names of a table's columns, how to read one, and how to make such a table."""
     library = type(frame).__module__.partition(".")[0]
     known = {"polars": _of_polars, "pandas": _of_pandas, "pyarrow": _of_arrow}
@@ -180,25 +180,25 @@ def _kind(frame: Any) -> Kind:
     return names, read, make
 
 
-def _of_polars(frame: Any) -> Kind:
+def _of_polars(frame: Any) -> TableKind:
     import polars
 
     return list(frame.columns), lambda name: frame[name].to_numpy(), polars.DataFrame
 
 
-def _of_pandas(frame: Any) -> Kind:
+def _of_pandas(frame: Any) -> TableKind:
     import pandas
 
     names = [str(name) for name in frame.columns]
     places = {name: i for i, name in enumerate(names)}
 
-    def make(columns: Columns) -> Any:
+    def make(columns: NamedColumns) -> Any:
         return pandas.DataFrame(columns, index=frame.index)
 
     return names, lambda name: np.asarray(frame.iloc[:, places[name]].to_numpy()), make
 
 
-def _of_arrow(frame: Any) -> Kind:
+def _of_arrow(frame: Any) -> TableKind:
     import pyarrow
 
     def read(name: str) -> Numbers:

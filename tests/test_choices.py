@@ -11,10 +11,10 @@ from robolin.trajectory import differentiate, time_units
 
 TABLES = [
     (choices.REFERENCES, jacobian_answer._AXES),
-    (choices.LOOP_METHODS, solve.METHODS),
+    (choices.LOOP_METHODS, solve.LOOP_SOLVERS),
     (choices.LOOP_METHODS, loop_answer.TITLES),
-    (choices.DISCRETIZATIONS, discretize.METHODS),
-    (choices.INTEGRATORS, schedule.NAMES),
+    (choices.DISCRETIZATIONS, discretize.DISCRETIZERS),
+    (choices.INTEGRATORS, schedule.INTEGRATOR_NAMES),
     (choices.STATE_FORMS, simulate_result._VELOCITIES),
     (choices.TIME_UNITS, time_units.PER_SECOND),
     (choices.DIFFERENTIATIONS, differentiate._WORDS),

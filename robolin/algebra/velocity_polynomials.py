@@ -14,13 +14,13 @@ from robolin.algebra.inertias import PLACE, articulated_from
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import add, dot, scale
 
-PAIRS = [(i, j) for i in range(6) for j in range(i, 6)]
-COUNT = 1 + 6 + len(PAIRS)
+PRODUCT_PAIRS = [(i, j) for i in range(6) for j in range(i, 6)]
+COUNT = 1 + 6 + len(PRODUCT_PAIRS)
 
-Columns = Sequence[Vector]
+PolynomialColumns = Sequence[Vector]
 
 
-def stored(columns: Columns) -> Vector:
+def stored(columns: PolynomialColumns) -> Vector:
     """All columns one after the other."""
     return tuple(x for column in columns for x in column)
 
@@ -32,7 +32,7 @@ def columns_of(numbers: Vector) -> list[Vector]:
 
 def monomials(V: Vector) -> Vector:
     """1, V(i) and V(i) V(j)."""
-    return (1.0, *V, *(V[i] * V[j] for i, j in PAIRS))
+    return (1.0, *V, *(V[i] * V[j] for i, j in PRODUCT_PAIRS))
 
 
 def value_at(coefficients: Vector, V: Vector) -> Scalar:
@@ -41,7 +41,7 @@ def value_at(coefficients: Vector, V: Vector) -> Scalar:
     return coefficients[0] + dot(coefficients[1:], known[1:])
 
 
-def shifted(columns: Columns, d: Vector) -> list[Vector]:
+def shifted(columns: PolynomialColumns, d: Vector) -> list[Vector]:
     """The same polynomial in U, where V = U + d.
 
     l(i) + Σ b(i,j) d(j) + b(i,i) d(i);   c + Σ d(i) l(i) + Σ d(i) d(j) b(i,j)
@@ -59,7 +59,7 @@ def shifted(columns: Columns, d: Vector) -> list[Vector]:
     return [constant, *linear, *square]
 
 
-def _row(square: Columns, d: Vector, i: int) -> Vector:
+def _row(square: PolynomialColumns, d: Vector, i: int) -> Vector:
     """Σ b(i,j) d(j) over all j."""
     total = scale(square[PLACE[i][0]], d[0])
     for j in range(1, 6):
@@ -67,7 +67,7 @@ def _row(square: Columns, d: Vector, i: int) -> Vector:
     return total
 
 
-def _half_row(square: Columns, d: Vector, i: int) -> Vector:
+def _half_row(square: PolynomialColumns, d: Vector, i: int) -> Vector:
     """Σ b(i,j) d(j) over j ≥ i."""
     total = scale(square[PLACE[i][i]], d[i])
     for j in range(i + 1, 6):
@@ -81,7 +81,7 @@ def gyroscopic_force(M: Vector) -> list[Vector]:
     momenta = [tuple(full[place] for place in row) for row in PLACE]
     square = [
         add(_turned(i, momenta[j]), _turned(j, momenta[i])) if i != j else _turned(i, momenta[i])
-        for i, j in PAIRS
+        for i, j in PRODUCT_PAIRS
     ]
     return [(0.0,) * 6] * 7 + square
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from robolin.analysis.link_parameters import parameters
 from robolin.api.run_options import run_options
-from robolin.arm import IDENTITY, Arm, Matrix3
+from robolin.arm import NO_TURN, Arm, Matrix3
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.engine.parameters import axis_to_z
@@ -209,7 +209,7 @@ def _rank_and_shares(stacked: Floats, names: tuple[str, ...], tolerance: float) 
 
 def _to_link_axes(turn: Matrix3, columns: Floats) -> None:
     """Turn a link's columns, in place, from axes with the joint along z to the link's own."""
-    if turn != IDENTITY:
+    if turn != NO_TURN:
         moments, rotary = columns[..., 1:4], columns[..., 4:10]
         columns[..., 1:4] = np.einsum("...a,ab->...b", moments, _turned_vectors(turn)) + 0.0
         columns[..., 4:10] = np.einsum("...a,ab->...b", rotary, _turned_rotaries(turn)) + 0.0

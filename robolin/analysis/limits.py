@@ -15,8 +15,8 @@ from robolin.errors import RobolinError
 from robolin.input_checks import array_of, require_arm
 from robolin.shown import Shown
 
-Quantity = Literal["position", "velocity", "effort"]
-QUANTITIES: tuple[Quantity, ...] = ("position", "velocity", "effort")
+LimitedQuantity = Literal["position", "velocity", "effort"]
+LIMITED_QUANTITIES: tuple[LimitedQuantity, ...] = ("position", "velocity", "effort")
 
 _UNITS = {
     True: {"position": "rad", "velocity": "rad/s", "effort": "N·m"},
@@ -36,7 +36,7 @@ class Margin:
     """
 
     joint: str
-    quantity: Quantity
+    quantity: LimitedQuantity
     row: int
     time: float | str | None
     value: float
@@ -68,7 +68,7 @@ class JointLimits(Shown):
     """
 
     margins: tuple[Margin, ...]
-    unlimited: Mapping[str, tuple[Quantity, ...]]
+    unlimited: Mapping[str, tuple[LimitedQuantity, ...]]
     rows: int
 
     @property
@@ -128,7 +128,7 @@ class _Bounds:
     """One quantity of one joint: what it may be, and how it follows from that of its leader."""
 
     joint: str
-    quantity: Quantity
+    quantity: LimitedQuantity
     place: int
     lower: float
     upper: float
@@ -157,7 +157,7 @@ class ClosestApproach:
 
     def add(self, q: Floats, qd: Floats, tau: Floats, time: Numbers | None = None) -> None:
         """Look at some more rows (rows, n); a row with NaN is passed over."""
-        values = dict(zip(QUANTITIES, (q, qd, tau), strict=True))
+        values = dict(zip(LIMITED_QUANTITIES, (q, qd, tau), strict=True))
         for i, bounds in enumerate(self._bounds):
             given = bounds.ratio * values[bounds.quantity][:, bounds.place] + bounds.offset
             margins = np.minimum(given - bounds.lower, bounds.upper - given)
@@ -195,7 +195,7 @@ def _bounds(arm: Arm, link: Link) -> Iterator[_Bounds]:
     joint, mimic = link.joint, link.joint.mimic
     place = arm.coordinates[arm.links_tip_to_base.index(link)]
     ratio, offset = (mimic.ratio, mimic.offset) if mimic else (1.0, 0.0)
-    for quantity in QUANTITIES:
+    for quantity in LIMITED_QUANTITIES:
         lower, upper = _range(link, quantity)
         if np.isfinite(lower) or np.isfinite(upper):
             shift = offset if quantity == "position" else 0.0
@@ -203,7 +203,7 @@ def _bounds(arm: Arm, link: Link) -> Iterator[_Bounds]:
             yield _Bounds(joint.name, quantity, place, lower, upper, ratio, shift, unit)
 
 
-def _range(link: Link, quantity: Quantity) -> tuple[float, float]:
+def _range(link: Link, quantity: LimitedQuantity) -> tuple[float, float]:
     joint, limit = link.joint, link.joint.limits
     if quantity == "position":
         if joint.kind == "continuous":
@@ -218,14 +218,14 @@ def _range(link: Link, quantity: Quantity) -> tuple[float, float]:
     return -size, size
 
 
-def _unlimited(arm: Arm) -> dict[str, tuple[Quantity, ...]]:
+def _unlimited(arm: Arm) -> dict[str, tuple[LimitedQuantity, ...]]:
     """Quantities without a limit, by joint; only joints that lack one."""
     by_name = {link.joint.name: link for link in arm.links}
     found = {}
     for name in arm.joint_names:
-        missing: Sequence[Quantity] = [
+        missing: Sequence[LimitedQuantity] = [
             quantity
-            for quantity in QUANTITIES
+            for quantity in LIMITED_QUANTITIES
             if not np.isfinite(_range(by_name[name], quantity)).any()
         ]
         if missing:

@@ -34,7 +34,7 @@ from robolin.shown import Shown
 
 _AXES = ("x", "y", "z")
 # the figures that may be told in degrees
-ANGLES = ("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta")
+TURN_PARAMETERS = ("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta")
 
 
 @dataclass(frozen=True)

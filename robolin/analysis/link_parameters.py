@@ -30,7 +30,7 @@ NATURAL_OF_LINK = ("mass", "com_x", "com_y", "com_z", *OF_LINK[4:])
 OF_JOINT = ("damping", "armature", "friction")
 
 # link and mass, and where in the link's frame unless at its origin
-Payload = tuple[str, float] | tuple[str, float, Vector3]
+PayloadChange = tuple[str, float] | tuple[str, float, Vector3]
 
 _TRIANGLE = np.triu_indices(3)
 
@@ -92,7 +92,7 @@ def natural_map(arm: Arm) -> Array:
 def changes(
     arm: Arm,
     named: Mapping[str, float],
-    payloads: Sequence[Payload] = (),
+    payloads: Sequence[PayloadChange] = (),
     others: Sequence[str] = (),
 ) -> Array:
     """δπ of shape (p,) for small changes of natural parameters and for added point masses.
@@ -162,7 +162,7 @@ def sound_change(name: str, change: object) -> float:
     return float(change)
 
 
-def _mass_and_place(payload: Payload) -> tuple[str, float, Vector3]:
+def _mass_and_place(payload: PayloadChange) -> tuple[str, float, Vector3]:
     hint = "a payload is (link, mass) or (link, mass, (x, y, z))"
     if not isinstance(payload, (tuple, list)) or len(payload) not in (2, 3):
         raise UsageError(f"payload: {payload!r} is none", hint=hint)

@@ -117,7 +117,7 @@ def _perturbing(title: str, name: str) -> Candidate:
     return Candidate(title, ALGORITHMS[name].run, _PERTURBED, ALGORITHMS[name].kind)
 
 
-VERBS: Mapping[str, tuple[Candidate, ...]] = {
+COSTS_BY_VERB: Mapping[str, tuple[Candidate, ...]] = {
     "inverse": (_from_catalogue("Newton–Euler", "inverse"),),
     "forward": (
         _from_catalogue("articulated bodies", "forward"),
@@ -173,7 +173,7 @@ VERBS: Mapping[str, tuple[Candidate, ...]] = {
 
 def operation_counts(verb: str, parameters: Parameters, fold: bool = False) -> Iterator[Counted]:
     """Every algorithm that answers the verb on this arm, counted."""
-    for candidate in VERBS[verb]:
+    for candidate in COSTS_BY_VERB[verb]:
         if candidate.kind not in ("any", "reaching") and parameters.mimics:
             continue
         if candidate.kind == "serial" and not parameters.serial:

@@ -25,7 +25,7 @@ from robolin.analysis.link_geometry import (
     geometry_derivative,
     geometry_names,
 )
-from robolin.analysis.link_parameters import Payload, changes, natural_map, natural_names
+from robolin.analysis.link_parameters import PayloadChange, changes, natural_map, natural_names
 from robolin.analysis.nominal_motion import Nominal, first_row, nominal_motion, per_row
 from robolin.api.linear_models import LinearizedForward, linearize_forward
 from robolin.api.run_options import run_options
@@ -102,7 +102,7 @@ def sensitivity(
     dqd: JointValues = 0.0,
     dtau: JointValues = 0.0,
     parameters: Mapping[str, float] | None = None,
-    payload: Sequence[Payload] = (),
+    payload: Sequence[PayloadChange] = (),
     torques: Torques = "continuous",
     method: Method = "auto",
     engine: Engine = "auto",

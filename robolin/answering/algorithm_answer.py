@@ -18,7 +18,7 @@ from robolin.answering.loop_answer import (
     fully,
 )
 from robolin.answering.loop_options import NO_LOOPS, LoopOptions, loop_options
-from robolin.answering.motion import NeededValues, Run, Torque, Values, one_state
+from robolin.answering.motion import NeededValues, Run, TorqueRule, Values, one_state
 from robolin.answering.named_arrays import algorithm_arrays
 from robolin.answering.odd_states import weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
@@ -43,7 +43,7 @@ class Algorithms:
 
     names: tuple[str, ...]
     method: Method = "auto"
-    torque: Torque = "zero"
+    torque: TorqueRule = "zero"
     divides: bool = False
     named: Callable[[Arm, Values], Iterable[Array]] | None = None
     loops: LoopOptions = NO_LOOPS

@@ -13,7 +13,7 @@ import numpy as np
 
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import Inquiry, require_sense
-from robolin.answering.posed_question import Notify, PosedQuestion, Settings, Watch
+from robolin.answering.posed_question import AnswerWatch, Notify, PosedQuestion, Settings
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.errors import RobolinWarning, UsageError
@@ -88,7 +88,7 @@ def answer_stream(
     jobs: int | None = None,
     chunk_rows: int | None = None,
     notify: Notify = as_python_warnings,
-    watch: Watch | None = None,
+    watch: AnswerWatch | None = None,
 ) -> Iterator[ResultStream]:
     """The answer part by part, for trajectories that are larger than memory.
 

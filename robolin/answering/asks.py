@@ -44,7 +44,7 @@ SWITCH, TEXT, TEXTS, FILE = Ask("switch"), Ask(), Ask(repeats=True), Ask("file")
 METHOD, LOOP_METHOD = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHODS)
 
 # what moves as told, and how loops are kept, wherever accelerations are the answer
-FORWARD: Mapping[str, Ask] = {"prescribe": TEXT, "close": TEXT, "loop-method": LOOP_METHOD}
+FORWARD_ASKS: Mapping[str, Ask] = {"prescribe": TEXT, "close": TEXT, "loop-method": LOOP_METHOD}
 
 # what can be asked of every arm, whatever the verb
 MODEL: Mapping[str, Ask] = {
@@ -78,7 +78,7 @@ TRAJECTORY: Mapping[str, Ask] = {
 SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", least=0)}
 
 # which linear model of an arm is meant
-LINEAR_MODEL: Mapping[str, Ask] = {
+LINEAR_MODEL_ASKS: Mapping[str, Ask] = {
     **dict.fromkeys(("actuated", "passive", "outputs", "keep", "dt", "close"), TEXT),
     "reference": Ask("choice", REFERENCES),
     "discretize": Ask("choice", DISCRETIZATIONS),

@@ -18,10 +18,10 @@ from robolin.background import threads_for
 from robolin.loops.any_arm import evaluate_any_arm_rows
 from robolin.wording import counted
 
-PER_CONDITION = 1e-15
+DIGITS_PER_CONDITION = 1e-15
 FEWEST_DIGITS = 6
 # beyond this, fewer digits are right
-TOO_LARGE = 10.0**-FEWEST_DIGITS / PER_CONDITION
+TOO_LARGE = 10.0**-FEWEST_DIGITS / DIGITS_PER_CONDITION
 
 
 class Conditioning:
@@ -55,7 +55,7 @@ class Conditioning:
         """One sentence if there was such a state."""
         if not self._count:
             return
-        digits = max(0, int(-log10(PER_CONDITION * self._worst)))
+        digits = max(0, int(-log10(DIGITS_PER_CONDITION * self._worst)))
         where = f" in {counted(self._count, 'row')}, first {self._first}" if self._first else ""
         yield (
             f"the mass matrix is all but singular{where}: with cond(M) = {self._worst:.1e}, "

@@ -25,7 +25,7 @@ from robolin.simulation.feedback_control import FeedbackControl
 if TYPE_CHECKING:
     from robolin.control.weights import Weights
 
-INTEGRAL = "/integral"
+INTEGRAL_SUFFIX = "/integral"
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,9 @@ def _sample_time(found: Result) -> float | None:
 def _integrals(found: Result) -> list[str]:
     """The outputs whose integrals are fed back."""
     states = _labels(found, "K")[1]
-    return [label.removesuffix(INTEGRAL) for label in states if label.endswith(INTEGRAL)]
+    return [
+        label.removesuffix(INTEGRAL_SUFFIX) for label in states if label.endswith(INTEGRAL_SUFFIX)
+    ]
 
 
 def _integral_rates(arm: Arm, found: Result, outputs: list[str]) -> Numbers:

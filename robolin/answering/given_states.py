@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 HOLD, NAN = "hold", "nan"
 ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
-QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa")
+STATE_QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa")
 # stands in the options of a result for states that no option can say
-ARRAYS = "states"
+STATES_OPTION = "states"
 
 _ANY = Verb("states", "", "")
 
@@ -118,8 +118,8 @@ class States:
         **unknown: Never,
     ) -> None:
         for name in unknown:
-            raise UsageError(f"no state has '{name}'", hint=did_you_mean(name, QUANTITIES))
-        values = dict(zip(QUANTITIES, (q, qd, qdd, tau, nu, epsilon, xi, kappa), strict=True))
+            raise UsageError(f"no state has '{name}'", hint=did_you_mean(name, STATE_QUANTITIES))
+        values = dict(zip(STATE_QUANTITIES, (q, qd, qdd, tau, nu, epsilon, xi, kappa), strict=True))
         given = {name: _values(name, value) for name, value in values.items() if value is not None}
         if state is not None:
             given = _with_file(given, str(state))
@@ -202,7 +202,7 @@ class States:
             **{name: last_name(path) for name, path in self.files.items()},
             **{name: value for name, value in flags.items() if value is not None},
         }
-        return {**options, ARRAYS: "arrays"} if self.arrays else options
+        return {**options, STATES_OPTION: "arrays"} if self.arrays else options
 
     @property
     def recording(self) -> dict[str, Any]:
@@ -250,7 +250,7 @@ class States:
 
 def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
     """The quantities given, and beside them those of a state file."""
-    told = read_state_file(path, QUANTITIES)
+    told = read_state_file(path, STATE_QUANTITIES)
     for name in told:
         if name in given:
             message = f"cannot go together with --{name}"

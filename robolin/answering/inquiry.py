@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from robolin.description.building.options import ModelOptions
     from robolin.description.model import Reading
 
-ARM = "arm"
+ARM_OPTION = "arm"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ArmSource:
         from robolin.description.load import arm_of
 
         reading = reading or self.reading()
-        arm = arm_of(reading, self.options, self.path, {ARM: self.path, **self.texts})
+        arm = arm_of(reading, self.options, self.path, {ARM_OPTION: self.path, **self.texts})
         if reading.description is not None:
             in_degrees = locked_in_degrees(self.texts)
             for joint in reading.description.joints:
@@ -85,13 +85,13 @@ class Inquiry:
     @property
     def files(self) -> dict[str, str]:
         """The files it names, by option; an arm may be a bundled name or '-' instead."""
-        return {ARM: self.source.path, **self.states.files, **self.question.files}
+        return {ARM_OPTION: self.source.path, **self.states.files, **self.question.files}
 
     @property
     def options(self) -> dict[str, Any]:
         """What its result records."""
         return recorded_options(
-            {ARM: self.source.path, **self.source.texts}, self.question, self.states
+            {ARM_OPTION: self.source.path, **self.source.texts}, self.question, self.states
         )
 
 
@@ -100,8 +100,8 @@ def recorded_options(
 ) -> dict[str, Any]:
     """Enough to ask again: files by their last name, everything else as it was given."""
     arm = dict(loaded_with or {})
-    if ARM in arm:
-        arm[ARM] = PurePath(arm[ARM]).name
+    if ARM_OPTION in arm:
+        arm[ARM_OPTION] = PurePath(arm[ARM_OPTION]).name
     return {**arm, **question.options, **states.options}
 
 

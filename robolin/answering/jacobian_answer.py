@@ -14,7 +14,7 @@ from robolin.answering.question import Question
 from robolin.api.frame_kinematics import DIRECTIONS
 from robolin.arm import Arm, as_loaded
 from robolin.errors import UsageError
-from robolin.kinematics.frame_axes import SHAPES, in_frame_axes
+from robolin.kinematics.frame_axes import FRAME_SHAPES, in_frame_axes
 from robolin.kinematics.frames import at_frame, joints_between
 from robolin.number_texts import FlagText, numbers
 from robolin.results.result import Array, Result, ResultStream
@@ -76,7 +76,7 @@ def _operational(posed: PosedQuestion, arm: Arm) -> str:
 
 
 def _in_world_axes(arm: Arm, found: Values) -> Iterable[Array]:
-    return named_arrays(arm, {name: SHAPES[name] for name in found}, found)
+    return named_arrays(arm, {name: FRAME_SHAPES[name] for name in found}, found)
 
 
 def _in_frame_axes(arm: Arm, found: Values) -> Iterable[Array]:

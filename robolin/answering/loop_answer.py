@@ -19,7 +19,7 @@ TITLES = {
     "schur": "closed loops: forces of the closures first, O(n³)",
     "null-space": "closed loops: motions that the closures leave free first, O(n³)",
 }
-CHANGES = ("dlam_dtau", "dlam_dqd", "dlam_dq")
+FORCE_DERIVATIVES = ("dlam_dtau", "dlam_dqd", "dlam_dq")
 
 
 def fully(arm: Arm, algorithm: str) -> str:
@@ -82,7 +82,7 @@ def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -
         return
     points = all(loop.kind == "point" for loop in arm.loops)
     yield Array("lam", found["lam"], (rows,), closure_unit("lam", kinds, points))
-    for name in CHANGES:
+    for name in FORCE_DERIVATIVES:
         if name in found:
             yield Array(name, found[name], (rows, joints), closure_unit(name, kinds, points))
     yield Array("rank", np.asarray(found["rank"]), (), unit_of("rank", kinds))

@@ -18,7 +18,7 @@ from robolin.answering.model_arrays import (
 )
 from robolin.answering.model_question import ModelQuestion, model_question, require_model_sense
 from robolin.answering.model_rows import answer_models
-from robolin.answering.model_work import Arrays, ModelWork
+from robolin.answering.model_work import ModelArrays, ModelWork
 from robolin.answering.poles_answer import pole_lines
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
@@ -46,7 +46,7 @@ def answer_lqr(posed: PosedQuestion) -> Result | ResultStream:
         return answer_time_varying(posed, wanted)
     work = ModelWork(wanted, lambda values: arrays(values))
 
-    def arrays(values: Mapping[str, Floats]) -> Arrays:
+    def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         regulator = _regulator(posed, wanted, values)
         model = regulator.model
         if not work.lines:
@@ -85,7 +85,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         raise UsageError("cannot go together with --on-bad-row", where="--time-varying", hint=hint)
 
 
-def gain_arrays(model: StateSpace, K: Floats, P: Floats) -> Arrays:
+def gain_arrays(model: StateSpace, K: Floats, P: Floats) -> ModelArrays:
     """K and P with their names."""
     x, u = either(model, model.states), either(model, model.inputs)
     return (
@@ -109,7 +109,7 @@ def _regulator(
     )
 
 
-def _arrays(regulator: Regulator) -> Arrays:
+def _arrays(regulator: Regulator) -> ModelArrays:
     unit = "1/s" if regulator.model.dt is None else "1"
     return (
         *gain_arrays(regulator.model, regulator.K, regulator.P),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from robolin.control.trim import Trim
 
 # of the state, what a model is made about; the torque holds the accelerations unless given
-NEEDS = ("q", "qd", "tau")
+MODEL_STATE = ("q", "qd", "tau")
 
 # A and B have 6 n² numbers, and about five times as many are computed on the way to them
 _NUMBERS_BY_THE_WAY = 5

@@ -11,8 +11,8 @@ import numpy as np
 from robolin.answering.carried_arrays import with_carried
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
-from robolin.answering.model_question import NEEDS
-from robolin.answering.model_work import Arrays, ModelWork
+from robolin.answering.model_question import MODEL_STATE
+from robolin.answering.model_work import ModelArrays, ModelWork
 from robolin.answering.motion import NeededValues, one_state
 from robolin.answering.posed_question import PosedQuestion, arm_inputs
 from robolin.answering.row_source import RowSource
@@ -36,13 +36,13 @@ def answer_models(posed: PosedQuestion, work: ModelWork) -> Result | ResultStrea
         return _answer_state(posed, work)
     from robolin.answering.trajectory_answer import opened_rows
 
-    motion, source = opened_rows(posed, NEEDS, "hold")
+    motion, source = opened_rows(posed, MODEL_STATE, "hold")
     return ModelRows(posed, work, motion, source).stream()
 
 
 def _answer_state(posed: PosedQuestion, work: ModelWork) -> Result:
     wanted = work.wanted
-    motion, given = one_state(posed.arm, posed.question, posed.states, NEEDS, "hold")
+    motion, given = one_state(posed.arm, posed.question, posed.states, MODEL_STATE, "hold")
     lines = {**motion.contract_lines(), **wanted.loops.contract_lines}
     if wanted.trim:
         found = wanted.trimmed(given.get("q", np.zeros(posed.arm.n)))
@@ -72,7 +72,7 @@ class ModelRows:
         self._unanswered = 0
         self._doubtful = DoubtfulStates(posed, divides=True)
         # an answer of some rows, as soon as there is one: others have its shape
-        self._like: Arrays | None = None
+        self._like: ModelArrays | None = None
 
     def stream(self) -> ResultStream:
         """All parts, and after the last one what was noticed on the way."""
@@ -126,7 +126,7 @@ class ModelRows:
                     self._doubtful.look(chunk.columns["q"], chunk.place)
                 yield from pieces(chunk, lambda: at_once)
 
-    def part(self, chunk: Chunk, arrays: Arrays) -> Result:
+    def part(self, chunk: Chunk, arrays: ModelArrays) -> Result:
         """Some rows of the answer."""
         return Result(
             verb=self._posed.question.verb,
@@ -139,7 +139,7 @@ class ModelRows:
             files=self._posed.files,
         )
 
-    def _arrays(self, chunk: Chunk) -> Arrays:
+    def _arrays(self, chunk: Chunk) -> ModelArrays:
         """The answers of some rows, each of which must have one."""
         try:
             return self._work.arrays(chunk.columns)
@@ -148,7 +148,7 @@ class ModelRows:
         except RobolinError:
             raise self._complaint(chunk) from None
 
-    def _tolerated(self, chunk: Chunk) -> Arrays | None:
+    def _tolerated(self, chunk: Chunk) -> ModelArrays | None:
         """The answers of some rows, NaN in those without one; None where no row had one so far."""
         whole = np.ones(chunk.rows, bool) if chunk.gaps is None else ~np.array(chunk.gaps)
         found = answered_rows(self._work, chunk.columns, whole)

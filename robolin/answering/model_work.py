@@ -10,7 +10,7 @@ from robolin.answering.model_question import ModelQuestion
 from robolin.arrays import Floats
 from robolin.results.result import Array
 
-Arrays = tuple[Array, ...]
+ModelArrays = tuple[Array, ...]
 Values = Mapping[str, Floats]
 
 
@@ -19,5 +19,5 @@ class ModelWork:
     """What is made of a state (n,) or of states (rows, n), and what the contract tells of it."""
 
     wanted: ModelQuestion
-    arrays: Callable[[Values], Arrays]
+    arrays: Callable[[Values], ModelArrays]
     lines: dict[str, Any] = field(default_factory=dict)

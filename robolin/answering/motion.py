@@ -18,7 +18,7 @@ from robolin.quantities import COLUMN_WORDS
 from robolin.wording import counted, listed
 
 Values = Mapping[str, Floats]
-Torque = Literal["zero", "hold"]
+TorqueRule = Literal["zero", "hold"]
 # an algorithm by name on these values, each of shape (n,) or (rows, n)
 Run = Callable[[str, Values], Values]
 
@@ -105,13 +105,13 @@ class NeededValues:
         return f"{counted(rows or 0, 'row')} of {self.file}: {text}" if self.file else text
 
 
-def possible(needs: Sequence[str], torque: Torque) -> tuple[str, ...]:
+def possible(needs: Sequence[str], torque: TorqueRule) -> tuple[str, ...]:
     """What may be given: what is needed, and the accelerations a torque can be made from."""
     return (*needs, "qdd") if torque == "hold" and "qdd" not in needs else tuple(needs)
 
 
 def one_state(
-    arm: Arm, question: Question, states: States, needs: Sequence[str], torque: Torque
+    arm: Arm, question: Question, states: States, needs: Sequence[str], torque: TorqueRule
 ) -> tuple[NeededValues, dict[str, Floats]]:
     """The motion of one state, and the values it gives, each of shape (n,)."""
     require_useful(states, possible(needs, torque), both={"qdd", "tau"} <= set(needs))
@@ -129,7 +129,7 @@ def many_states(
     arm: Arm,
     question: Question,
     needs: Sequence[str],
-    torque: Torque,
+    torque: TorqueRule,
     columns: Sequence[str],
     file: str,
     derived: Sequence[str] = (),

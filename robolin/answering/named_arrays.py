@@ -14,7 +14,7 @@ from robolin.quantities import COLUMN_WORDS, unit_of
 from robolin.results.result import Array
 
 # angular part first
-SPATIAL = ("rx", "ry", "rz", "x", "y", "z")
+SPATIAL_LABELS = ("rx", "ry", "rz", "x", "y", "z")
 POINT = ("x", "y", "z")
 
 
@@ -47,5 +47,5 @@ def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
         return arm.link_names
     if axis == "closure":
         return row_names(arm)
-    known = {len(SPATIAL): SPATIAL, len(POINT): POINT}
+    known = {len(SPATIAL_LABELS): SPATIAL_LABELS, len(POINT): POINT}
     return known.get(axis) or tuple(str(i + 1) for i in range(axis))

@@ -17,7 +17,7 @@ from robolin.answering.model_arrays import (
 )
 from robolin.answering.model_question import model_question, require_model_sense
 from robolin.answering.model_rows import answer_models
-from robolin.answering.model_work import Arrays, ModelWork
+from robolin.answering.model_work import ModelArrays, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.arrays import Floats
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # as numbers, which every file can hold
 STABILITY = {"stable": 1, "edge": 0, "unstable": -1}
-SUMMED = {"controllability": "reached by the motors", "observability": "seen in the outputs"}
+SUMMED_UP_AS = {"controllability": "reached by the motors", "observability": "seen in the outputs"}
 
 
 def answer_poles(posed: PosedQuestion) -> Result | ResultStream:
@@ -37,7 +37,7 @@ def answer_poles(posed: PosedQuestion) -> Result | ResultStream:
     wanted = model_question(posed.arm, posed.question)
     work = ModelWork(wanted, lambda values: arrays(values))
 
-    def arrays(values: Mapping[str, Floats]) -> Arrays:
+    def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         model = wanted.model(values, posed.settings.jobs)
         poles = model.poles()
         reached, seen = model.controllability(), model.observability()
@@ -59,7 +59,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
     require_model_sense(question, states)
 
 
-def pole_arrays(poles: Poles) -> Arrays:
+def pole_arrays(poles: Poles) -> ModelArrays:
     """Poles and what they mean, one number for every mode, and how much each joint moves."""
     stability = np.zeros(poles.values.shape, dtype=np.int64)
     for word, number in STABILITY.items():
@@ -122,6 +122,7 @@ def _reach_lines(found: Reachability) -> dict[str, str]:
     pole = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
     all_or_not = "all" if found.complete else str(int(found.dimension))
     return {
-        found.kind: f"{all_or_not} of {total} states {SUMMED[found.kind]}; nearest to being lost "
-        f"is the pole {pole} ({joints}), {float(found.distance[worst]):.2g} beside the size of A"
+        found.kind: f"{all_or_not} of {total} states {SUMMED_UP_AS[found.kind]}; nearest to being "
+        f"lost is the pole {pole} ({joints}), {float(found.distance[worst]):.2g} beside the size "
+        "of A"
     }

@@ -24,7 +24,7 @@ from robolin.trajectory.column_rules import RecordingRules
 # kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
 Notify = Callable[[str, str], None]
 # the state that a part of the answer belongs to, and the part
-Watch = Callable[[Values, Result], None]
+AnswerWatch = Callable[[Values, Result], None]
 
 
 class Progress(Protocol):
@@ -57,7 +57,7 @@ class Settings:
     chunk_rows: int | None = None
     verbose: bool = False
     notify: Notify = silent
-    watch: Watch | None = None
+    watch: AnswerWatch | None = None
     progress: Progress | None = None
     known: KnownTable | None = None
     live: bool = False

@@ -11,7 +11,7 @@ from robolin.answering.given_states import States
 from robolin.answering.model_arrays import INPUT, OUTPUT, either, model_lines, model_point_arrays
 from robolin.answering.model_question import model_question, require_model_sense, seconds
 from robolin.answering.model_rows import answer_models
-from robolin.answering.model_work import Arrays, ModelWork
+from robolin.answering.model_work import ModelArrays, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.arrays import Floats, Numbers
@@ -32,7 +32,7 @@ def answer_response(posed: PosedQuestion) -> Result:
     times: list[Floats] = []
     work = ModelWork(wanted, lambda values: arrays(wanted.model(values, posed.settings.jobs)))
 
-    def arrays(model: StateSpace) -> Arrays:
+    def arrays(model: StateSpace) -> ModelArrays:
         work.lines.update(model_lines(model))
         if "frequencies" in posed.question.asks:
             own = _by_frequency(posed.question, model)
@@ -63,7 +63,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
     seconds(question, "duration")
 
 
-def _by_frequency(question: Question, model: StateSpace) -> Arrays:
+def _by_frequency(question: Question, model: StateSpace) -> ModelArrays:
     """One row for every frequency."""
     omega = _frequencies(question)
     values = model.frequency_response(omega)

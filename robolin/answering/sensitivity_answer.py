@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from robolin.analysis.cost_gradient import cost_gradient
-from robolin.analysis.link_geometry import ANGLES
+from robolin.analysis.link_geometry import TURN_PARAMETERS
 from robolin.analysis.link_parameters import joint_slides
 from robolin.analysis.nominal_motion import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
@@ -27,8 +27,8 @@ from robolin.results.result import Array, Result
 from robolin.trajectory.read import read_trajectory
 from robolin.trajectory.trajectory import Trajectory
 
-CHANGES = ("perturb", "perturb-torque", "parameter", "payload-change")
-EVERYTHING = {
+CHANGE_OPTIONS = ("perturb", "perturb-torque", "parameter", "payload-change")
+ALL_CHANGES_GIVEN = {
     "matrices": "matrices hold the effect of every change",
     "cost-slopes": "the gradient holds the effect of every change on the cost",
 }
@@ -70,10 +70,10 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         raise UsageError("missing option '--trajectory'", where=where, hint=hint)
     _payloads(question)
     _parameters(question.texts("parameter"))
-    changed = [name for name in CHANGES if name in question.asks]
-    everything = [name for name in EVERYTHING if name in question.asks]
+    changed = [name for name in CHANGE_OPTIONS if name in question.asks]
+    everything = [name for name in ALL_CHANGES_GIVEN if name in question.asks]
     if everything and changed:
-        hint = EVERYTHING[everything[0]]
+        hint = ALL_CHANGES_GIVEN[everything[0]]
         raise UsageError("goes without any change", where=f"--{everything[0]}", hint=hint)
     if len(everything) > 1:
         hint = "ask for one of them, then for the other"
@@ -204,7 +204,11 @@ def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, .
 
 def _contract_lines(posed: PosedQuestion, motion: Trajectory, torques: str) -> dict[str, str]:
     words = ("state and torques", "torque history", "parameters", "payload")
-    asked = [word for name, word in zip(CHANGES, words, strict=True) if name in posed.question.asks]
+    asked = [
+        word
+        for name, word in zip(CHANGE_OPTIONS, words, strict=True)
+        if name in posed.question.asks
+    ]
     source = "efforts" if motion.tau is not None else "accelerations"
     return {
         "motion": f"{motion.rows} rows of {file_label(posed.states.trajectory or '')}, "
@@ -233,7 +237,7 @@ def _parameters(texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         typed = FlagText("--parameter", text)
         for name, (value, degrees) in named(typed, "NAME=CHANGE").items():
-            if degrees and name.rpartition("/")[2] not in ANGLES:
+            if degrees and name.rpartition("/")[2] not in TURN_PARAMETERS:
                 raise typed.wrong(f"'{name}' is not an angle", "leave out 'deg'")
             if name in entries:
                 raise typed.wrong(f"'{name}' is there twice", "keep one of them")

@@ -41,7 +41,7 @@ from robolin.simulation.torques import AnyTorque, TorqueTable
 from robolin.wording import counted
 
 # how far, beside it, the end of a file's times may be from a duration that means the same
-ROUNDING = 1e-9
+DURATION_ROUNDING = 1e-9
 
 
 def answer_simulate(posed: PosedQuestion) -> Result:
@@ -109,7 +109,7 @@ def _tell_of_times(posed: PosedQuestion, way: StoredFeedback | FollowedMotion | 
             where=way.name,
             hint="let the times of the motion begin at 0 s",
         )
-    if first > 0.0 or last < duration * (1.0 - ROUNDING):
+    if first > 0.0 or last < duration * (1.0 - DURATION_ROUNDING):
         posed.note(f"{way.name}: {span}; outside, its nearest row counts")
 
 

@@ -13,7 +13,7 @@ from robolin.answering.model_arrays import (
 )
 from robolin.answering.model_question import model_question, require_model_sense
 from robolin.answering.model_rows import answer_models
-from robolin.answering.model_work import Arrays, ModelWork
+from robolin.answering.model_work import ModelArrays, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.arrays import Floats
@@ -21,7 +21,7 @@ from robolin.errors import UsageError
 from robolin.results.result import Result, ResultStream
 from robolin.wording import did_you_mean
 
-MATRICES = ("A", "B", "C", "D", "drift", "y")
+MODEL_MATRICES = ("A", "B", "C", "D", "drift", "y")
 
 
 def answer_state_space(posed: PosedQuestion) -> Result | ResultStream:
@@ -30,7 +30,7 @@ def answer_state_space(posed: PosedQuestion) -> Result | ResultStream:
     only = _only(posed.question)
     work = ModelWork(wanted, lambda values: arrays(values))
 
-    def arrays(values: Mapping[str, Floats]) -> Arrays:
+    def arrays(values: Mapping[str, Floats]) -> ModelArrays:
         model = wanted.model(values, posed.settings.jobs)
         if not work.lines:
             names = (*model.states, *model.inputs, *model.outputs)
@@ -51,9 +51,9 @@ def require_sense(question: Question, states: States, arm: str) -> None:
 def _only(question: Question) -> tuple[str, ...]:
     """The matrices to answer with, beside the operating point."""
     text = question.text("only")
-    names = MATRICES if text is None else tuple(name.strip() for name in text.split(","))
+    names = MODEL_MATRICES if text is None else tuple(name.strip() for name in text.split(","))
     for name in names:
-        if name not in MATRICES:
-            hint = did_you_mean(name, MATRICES)
+        if name not in MODEL_MATRICES:
+            hint = did_you_mean(name, MODEL_MATRICES)
             raise UsageError(f"a model has no '{name}'", where=f"--only={text}", hint=hint)
     return names

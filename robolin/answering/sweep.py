@@ -11,7 +11,7 @@ import numpy as np
 from robolin.answering.answer import as_python_warnings, asked_and_given, gathered, posed
 from robolin.answering.asks import MODEL
 from robolin.answering.given_states import States
-from robolin.answering.inquiry import ARM, ArmSource, Inquiry, inquiry_about, model_texts
+from robolin.answering.inquiry import ARM_OPTION, ArmSource, Inquiry, inquiry_about, model_texts
 from robolin.answering.posed_question import Notify, Settings
 from robolin.answering.question import Question
 from robolin.answering.swept_option import SWEPT, SweptOption
@@ -170,8 +170,8 @@ def _common(contracts: Sequence[Mapping[str, object]]) -> dict[str, object]:
 
 def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Where the arm comes from, and its options with those that are given here added."""
-    loaded = dict(arm.loaded_with or {ARM: "-"})
-    path = loaded.pop(ARM)
+    loaded = dict(arm.loaded_with or {ARM_OPTION: "-"})
+    path = loaded.pop(ARM_OPTION)
     if path == "-":
         hint = "load it from a file, or by the name of a bundled one"
         raise RobolinError("the arm came from no file and cannot be loaded again", hint=hint)

@@ -10,9 +10,9 @@ import numpy as np
 
 from robolin.answering.lqr_answer import gain_arrays
 from robolin.answering.model_arrays import model_lines, model_point_arrays
-from robolin.answering.model_question import NEEDS, ModelQuestion
+from robolin.answering.model_question import MODEL_STATE, ModelQuestion
 from robolin.answering.model_rows import ModelRows
-from robolin.answering.model_work import Arrays, ModelWork
+from robolin.answering.model_work import ModelArrays, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.regulator_weights import effort_weights, state_weights
 from robolin.answering.trajectory_answer import opened_rows
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
 
 # how far rows may be from the sample time, beside it
-UNEVEN = 1e-6
+UNEVEN_SAMPLES = 1e-6
 
 
 def answer_time_varying(posed: PosedQuestion, wanted: ModelQuestion) -> ResultStream:
     """Gains and cost matrices of every row, from the last to the first."""
     posed.tell_of_arm()
-    motion, source = opened_rows(posed, NEEDS, "hold")
+    motion, source = opened_rows(posed, MODEL_STATE, "hold")
     work = ModelWork(wanted, lambda values: model_point_arrays(wanted.model(values)))
     return RowsBackwards(posed, work, motion, source).stream()
 
@@ -46,7 +46,7 @@ class RowsBackwards(ModelRows):
     def _computed(self) -> Iterator[tuple[Result, Chunk]]:
         from robolin.control.time_varying import tvlqr_blocks
 
-        kept: list[tuple[Chunk, Arrays]] = []
+        kept: list[tuple[Chunk, ModelArrays]] = []
         models = self._models(kept)
         first = next(models, None)
         if first is None:
@@ -62,7 +62,7 @@ class RowsBackwards(ModelRows):
         for gains, (chunk, point) in zip(blocks, kept, strict=False):
             yield self.part(chunk, (*gain_arrays(first, gains.K, gains.P), *point)), chunk
 
-    def _models(self, kept: list[tuple[Chunk, Arrays]]) -> Iterator[StateSpace]:
+    def _models(self, kept: list[tuple[Chunk, ModelArrays]]) -> Iterator[StateSpace]:
         """The models of the rows, forwards; what is needed of the rows later on is kept."""
         before = None
         for chunk in self.chunks():
@@ -94,7 +94,7 @@ class RowsBackwards(ModelRows):
         since = from_first_row(chunk.time, self._source.time_unit, self._first)
         times = seconds_of(since, self._motion.file)
         steps = np.diff(times if before is None else np.concatenate([[before], times]))
-        off = np.abs(steps - dt) > UNEVEN * dt
+        off = np.abs(steps - dt) > UNEVEN_SAMPLES * dt
         if off.any():
             at = int(np.argmax(off))
             raise RobolinError(

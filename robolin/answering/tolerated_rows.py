@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from robolin.answering.model_work import Arrays, ModelWork, Values
+from robolin.answering.model_work import ModelArrays, ModelWork, Values
 from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, UsageError
 from robolin.results.result import Array
 
 
-def answered_rows(work: ModelWork, values: Values, whole: Mask) -> list[tuple[Integers, Arrays]]:
+def answered_rows(
+    work: ModelWork, values: Values, whole: Mask
+) -> list[tuple[Integers, ModelArrays]]:
     """The answers of rows that have one, each with the rows it is of."""
     rows = np.flatnonzero(whole)
     if not len(rows):
@@ -27,7 +29,9 @@ def answered_rows(work: ModelWork, values: Values, whole: Mask) -> list[tuple[In
         return list(_halved(work, values, rows))
 
 
-def _halved(work: ModelWork, values: Values, rows: Integers) -> Iterator[tuple[Integers, Arrays]]:
+def _halved(
+    work: ModelWork, values: Values, rows: Integers
+) -> Iterator[tuple[Integers, ModelArrays]]:
     """The same by halves, down to rows that have no answer even by themselves."""
     if not len(rows):
         return
@@ -42,7 +46,7 @@ def _halved(work: ModelWork, values: Values, rows: Integers) -> Iterator[tuple[I
             yield from _halved(work, values, rows[middle:])
 
 
-def blank_rows(like: Arrays, rows: int) -> Arrays:
+def blank_rows(like: ModelArrays, rows: int) -> ModelArrays:
     """As many rows of NaN, of the shape and kind of others; whole numbers become real ones."""
     return tuple(
         replace(array, values=np.full((rows, *array.values.shape[1:]), _none(array)))

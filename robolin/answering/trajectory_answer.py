@@ -25,7 +25,7 @@ from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
 from robolin.answering.motion import (
     NeededValues,
-    Torque,
+    TorqueRule,
     many_states,
     possible,
     require_useful,
@@ -58,7 +58,7 @@ def answer_rows(posed: PosedQuestion, algorithms: Algorithms) -> ResultStream:
 
 
 def opened_rows(
-    posed: PosedQuestion, needs: tuple[str, ...], torque: Torque
+    posed: PosedQuestion, needs: tuple[str, ...], torque: TorqueRule
 ) -> tuple[NeededValues, RowSource]:
     """The rows to answer for, and what they give; what is assumed of them is said."""
     arm, names = posed.arm, possible(needs, torque)

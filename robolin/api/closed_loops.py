@@ -30,7 +30,7 @@ from robolin.input_checks import (
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.loops.assemble import assemble, assembled_change
 from robolin.loops.closure_arrays import Closures, row_names, rows_of
-from robolin.loops.loop_answers import TOLERANCE
+from robolin.loops.loop_answers import CLOSURE_TOLERANCE
 
 
 def close(
@@ -255,7 +255,7 @@ def _places(arm: Arm, names: Sequence[str]) -> list[int]:
 
 def _require_closed(arm: Arm, left: Floats, problem: str, unit: str) -> None:
     """Complain about the first state and closure that more than rounding is left of."""
-    bad = np.argwhere(~(np.abs(left) <= 1e-3 * TOLERANCE))
+    bad = np.argwhere(~(np.abs(left) <= 1e-3 * CLOSURE_TOLERANCE))
     if not len(bad):
         return
     state = int(bad[0][0])

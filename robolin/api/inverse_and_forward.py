@@ -9,7 +9,7 @@ from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
-from robolin.evaluation.prescribed_joints import Named
+from robolin.evaluation.prescribed_joints import JointsNamed
 from robolin.loops.any_arm import evaluate_any_arm
 
 
@@ -71,7 +71,7 @@ def forward(
     engine: Engine = "auto",
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
-    prescribe: Named | None = None,
+    prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
 ) -> Floats:
     """The accelerations that torques cause; closed loops stay closed.

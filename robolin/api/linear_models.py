@@ -16,7 +16,7 @@ from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.evaluation.evaluate import Engine, How
 from robolin.evaluation.methods import Method
-from robolin.evaluation.prescribed_joints import Named
+from robolin.evaluation.prescribed_joints import JointsNamed
 from robolin.input_checks import point_values
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.shown import Shown
@@ -165,7 +165,7 @@ def linearize_forward(
     engine: Engine = "auto",
     jobs: int | None = None,
     loop_method: LoopMethod | None = None,
-    prescribe: Named | None = None,
+    prescribe: JointsNamed | None = None,
     qdd: JointValues | None = None,
 ) -> LinearizedForward:
     """The linearized forward dynamics around a state and its torques, exact.
@@ -225,7 +225,7 @@ def linearize_forward(
 def _about_prescribed(
     arm: Arm,
     given: Mapping[str, JointValues | str],
-    prescribe: Named | None,
+    prescribe: JointsNamed | None,
     qdd: JointValues | None,
     how: How,
 ) -> LinearizedForward:

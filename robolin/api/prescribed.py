@@ -8,14 +8,18 @@ from robolin.arm import Arm
 from robolin.arrays import JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How
-from robolin.evaluation.prescribed_joints import Named, prescribed_joints, require_prescribed_inputs
+from robolin.evaluation.prescribed_joints import (
+    JointsNamed,
+    prescribed_joints,
+    require_prescribed_inputs,
+)
 from robolin.input_checks import array_of, require_arm
 
 
 def prescribed_values(
     arm: Arm,
     values: Mapping[str, JointValues],
-    prescribe: Named | None,
+    prescribe: JointsNamed | None,
     qdd: JointValues | None,
     how: How,
 ) -> dict[str, JointValues]:

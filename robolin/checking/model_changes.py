@@ -8,10 +8,9 @@ from math import atan2, hypot
 from typing import Any, TypeGuard
 
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
-from robolin.description.figures import with_gravity
+from robolin.description.figures import Figures, with_gravity
 from robolin.quantities import FIGURES
 
-Figures = Mapping[str, Any]
 Parts = Mapping[str, Figures]
 
 _XYZ = ("x", "y", "z")

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from robolin.answering.answer import inquired
-from robolin.answering.given_states import ARRAYS
-from robolin.answering.inquiry import ARM, Inquiry
+from robolin.answering.given_states import STATES_OPTION
+from robolin.answering.inquiry import ARM_OPTION, Inquiry
 from robolin.answering.posed_question import Notify, Settings
 from robolin.answering.verbs import answering_verb
 from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
@@ -70,7 +70,9 @@ def _ways(files: Mapping[str, str], folder: Path) -> dict[str, str]:
     ways = {}
     for label, path in files.items():
         place, part = place_and_part(path)
-        if path != "-" and (Path(place).is_file() or (label != ARM and Path(place).is_dir())):
+        if path != "-" and (
+            Path(place).is_file() or (label != ARM_OPTION and Path(place).is_dir())
+        ):
             try:
                 way = os.path.relpath(Path(place).resolve(), folder)
             except ValueError:
@@ -85,17 +87,17 @@ def _require_repeatable(result: Result) -> None:
     if answering_verb(result.verb) is None:
         message = f"no verb '{result.verb}' answers it again"
         raise RobolinError(message, hint="record what robolin.answer gives")
-    if ARRAYS in result.options:
+    if STATES_OPTION in result.options:
         hint = "store them as a trajectory, and ask with States(trajectory=…)"
         raise RobolinError("states given as arrays cannot be asked about again", hint=hint)
-    if ARM not in result.options:
+    if ARM_OPTION not in result.options:
         hint = "load it from a file, or by the name of a bundled one"
         raise RobolinError("the arm came from no file and cannot be loaded again", hint=hint)
     for label, path in result.files.items():
         if path == "-":
             hint = "store it as a file and give that"
             raise RobolinError(f"the {label} was read from standard input", hint=hint)
-        if not (Path(path).is_file() or (label == ARM and _bundled(path))):
+        if not (Path(path).is_file() or (label == ARM_OPTION and _bundled(path))):
             raise FileError(f"the {label} is not there any more", where=path)
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.given_states import ARRAYS
-from robolin.answering.inquiry import ARM, Inquiry, inquiry_of
+from robolin.answering.given_states import STATES_OPTION
+from robolin.answering.inquiry import ARM_OPTION, Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import FileError, RobolinError
 from robolin.files.file_parts import place_and_part
@@ -63,7 +63,7 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
         message = f"its verb '{meta['verb']}' cannot be run again"
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
     options = dict(meta["options"])
-    if ARRAYS in options:
+    if STATES_OPTION in options:
         message = "it answers for states that were given as arrays"
         raise RobolinError(message, where=stored.path, hint=_COMPARE)
     if isinstance(options.get("trajectory"), list):
@@ -72,8 +72,8 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
     for label, ask in verb.options.items():
         if ask.kind == "file" and label in options:
             options[label] = _found(label, stored, inputs)
-    arm = inputs.model or _found(ARM, stored, inputs)
-    options.pop(ARM, None)
+    arm = inputs.model or _found(ARM_OPTION, stored, inputs)
+    options.pop(ARM_OPTION, None)
     unknown = [label for label in options if label not in verb.options]
     if unknown:
         message = f"it was asked with --{unknown[0]}, which {verb.name} does not have"
@@ -101,7 +101,11 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
     name: str = meta["options"][label]
     recorded: str | None = meta.get("files", {}).get(label)
     if name == "-":
-        hint = "--model ARM stands in for it" if label == ARM else "store it with a file instead"
+        hint = (
+            "--model ARM stands in for it"
+            if label == ARM_OPTION
+            else "store it with a file instead"
+        )
         message = f"the {label} was read from standard input"
         raise RobolinError(message, where=stored.path, hint=hint)
     beside = Path(stored.path).parent
@@ -112,9 +116,9 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
     for place in places:
         # of a recording, which may be a folder, a part may be named
         inside, part = place_and_part(str(place))
-        if place.is_file() or part or (label != ARM and place.is_dir()):
+        if place.is_file() or part or (label != ARM_OPTION and place.is_dir()):
             return os.path.normpath(inside) + (f":{part}" if part else "")
-    if label == ARM and recorded is None:
+    if label == ARM_OPTION and recorded is None:
         from robolin.description.bundled import bundled_path
 
         if bundled_path(name):
@@ -123,5 +127,6 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
     raise FileError(
         f"the {label} '{name}' is not there; looked for {tried}",
         where=stored.path,
-        hint="--root FOLDER says where its files are" + ", --model ARM which arm" * (label == ARM),
+        hint="--root FOLDER says where its files are"
+        + ", --model ARM which arm" * (label == ARM_OPTION),
     )

@@ -45,7 +45,7 @@ def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[Co
 def _arms(typed: str) -> Iterator[CompletionItem]:
     """Bundled arms by name, and robot files and folders beside what was begun."""
     from robolin.description.bundled import bundled_names
-    from robolin.description.robot_source import FORMATS
+    from robolin.description.robot_source import ROBOT_FORMATS
 
     for name in bundled_names():
         if name.startswith(typed):
@@ -61,7 +61,7 @@ def _arms(typed: str) -> Iterator[CompletionItem]:
         if path.name.startswith(start) and (start or not path.name.startswith(".")):
             if path.is_dir():
                 yield CompletionItem(f"{lead}{path.name}/")
-            elif path.suffix.lower() in FORMATS:
+            elif path.suffix.lower() in ROBOT_FORMATS:
                 yield CompletionItem(f"{lead}{path.name}")
 
 

@@ -11,7 +11,7 @@ from robolin.terminal.progress import RowProgress, watched
 
 if TYPE_CHECKING:
     from robolin.answering.inquiry import Inquiry
-    from robolin.answering.posed_question import Watch
+    from robolin.answering.posed_question import AnswerWatch
     from robolin.arm import Arm
     from robolin.cli.flags.output_flags import Output
     from robolin.results.result import Result, ResultStream
@@ -25,7 +25,7 @@ def respond(
     write: Write | None = None,
     *,
     arm: Arm | None = None,
-    watch: Watch | None = None,
+    watch: AnswerWatch | None = None,
 ) -> None:
     """Answer and write the result.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from robolin.cli.messages import say
 from robolin.errors import UsageError
 from robolin.files.overwritten_inputs import require_output_is_no_input
-from robolin.files.places import Place, place_named
+from robolin.files.places import FilePlace, place_named
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings
 from robolin.parts.parts_folder import shard
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from robolin.answering.inquiry import Inquiry
     from robolin.cli.flags.many_flags import ManyRecordings
     from robolin.cli.flags.output_flags import Output
-    from robolin.parts.compute import Work
+    from robolin.parts.compute import PartsWork
     from robolin.parts.part_job import PartDone
 
 # seconds between two lines about how far it has come
@@ -50,7 +50,9 @@ def _respond_with_one(inquiry: Inquiry, out: Output, many: ManyRecordings) -> No
     out.write(answered_recordings(inquiry, arm, many.recordings, out.settings()))
 
 
-def _respond_with_parts(inquiry: Inquiry, out: Output, many: ManyRecordings, folder: Place) -> None:
+def _respond_with_parts(
+    inquiry: Inquiry, out: Output, many: ManyRecordings, folder: FilePlace
+) -> None:
     share = shard(many.shard)
     require_outside(str(folder), many.recordings)
     for path in inquiry.question.files.values():
@@ -85,7 +87,7 @@ def _respond_with_parts(inquiry: Inquiry, out: Output, many: ManyRecordings, fol
 
 
 @contextmanager
-def _workers(where: str | None) -> Iterator[Work | None]:
+def _workers(where: str | None) -> Iterator[PartsWork | None]:
     """Whoever computes the parts, if not this process."""
     if where is None:
         yield None

@@ -13,7 +13,7 @@ from robolin.quantities import unit_of
 from robolin.wording import did_you_mean
 
 # a torque below this share of the largest one in its state, or of 1, is rounding
-NEGLIGIBLE = 1e-9
+NEGLIGIBLE_TORQUE = 1e-9
 
 JointNames = Sequence[str] | str | None
 
@@ -58,7 +58,7 @@ def passive_places(arm: Arm, actuated: Iterable[int]) -> list[int]:
 
 def negligible(tau: Array) -> Array:
     """(..., 1): below what a torque of each state is nothing but rounding."""
-    return NEGLIGIBLE * np.maximum(1.0, np.abs(tau).max(axis=-1, initial=0.0, keepdims=True))
+    return NEGLIGIBLE_TORQUE * np.maximum(1.0, np.abs(tau).max(axis=-1, initial=0.0, keepdims=True))
 
 
 def require_no_passive_torque(arm: Arm, tau: Array, actuated: Sequence[int]) -> Array:

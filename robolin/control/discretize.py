@@ -39,10 +39,10 @@ def discretized(model: StateSpace, dt: float, method: Discretization = "zoh") ->
         raise UsageError(f"the model is sampled already, every {model.dt:g} s", where="dt")
     if not (isinstance(dt, int | float) and isfinite(dt) and dt > 0.0):
         raise UsageError(f"dt is {dt!r}", hint="a positive number of seconds is needed")
-    if method not in METHODS:
-        hint = f"methods are {', '.join(METHODS)}"
+    if method not in DISCRETIZERS:
+        hint = f"methods are {', '.join(DISCRETIZERS)}"
         raise UsageError(f"there is no discretization '{method}'", where="method", hint=hint)
-    sampled = METHODS[method](model, float(dt))
+    sampled = DISCRETIZERS[method](model, float(dt))
     return replace(model, **sampled._asdict(), dt=float(dt), method=method)
 
 
@@ -89,7 +89,7 @@ def by_euler(model: StateSpace, dt: float) -> Sampled:
     return Sampled(A, dt * model.B, model.C, model.D, dt * model.drift, model.y)
 
 
-METHODS: Mapping[Discretization, Callable[[StateSpace, float], Sampled]] = {
+DISCRETIZERS: Mapping[Discretization, Callable[[StateSpace, float], Sampled]] = {
     "zoh": by_zero_order_hold,
     "foh": by_first_order_hold,
     "tustin": by_trapezoids,

@@ -13,7 +13,7 @@ from robolin.arrays import JointValues
 from robolin.choices import Discretization
 from robolin.control.actuation import JointNames, actuated_places
 from robolin.control.model_outputs import OutputRows, output_rows
-from robolin.control.operating_point import HOLD, OperatingPoint, Running, operating_point
+from robolin.control.operating_point import HOLD_AT_POINT, OperatingPoint, Running, operating_point
 from robolin.control.state_space import StateSpace
 from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.evaluation.evaluate import Engine
@@ -32,7 +32,7 @@ def state_space(
     q: JointValues,
     qd: JointValues = 0.0,
     qdd: JointValues | None = None,
-    tau: JointValues | str = HOLD,
+    tau: JointValues | str = HOLD_AT_POINT,
     *,
     actuated: JointNames = None,
     passive: JointNames = None,

@@ -32,7 +32,7 @@ FRAME_UNITS = {
     "velocity": ("rad/s", "m/s"),
     "acceleration": ("rad/s²", "m/s²"),
 }
-MATRICES = ("of_q", "of_qd", "of_qdd", "of_tau")
+OUTPUT_MATRICES = ("of_q", "of_qd", "of_qdd", "of_tau")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def output_rows(
     names = [name for part in parts for name in part.names]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise UsageError(f"the output '{twice}' is asked for twice", where="outputs")
-    matrices = {key: _stacked([getattr(part, key) for part in parts]) for key in MATRICES}
+    matrices = {key: _stacked([getattr(part, key) for part in parts]) for key in OUTPUT_MATRICES}
     y = np.concatenate([part.y for part in parts], axis=-1)
     return OutputRows(
         tuple(names), tuple(unit for part in parts for unit in part.units), y, **matrices
@@ -181,6 +181,8 @@ def _picked(rows: OutputRows, at: int) -> OutputRows:
 
 
 def _joined(first: OutputRows, second: OutputRows) -> OutputRows:
-    matrices = (_stacked([getattr(each, key) for each in (first, second)]) for key in MATRICES)
+    matrices = (
+        _stacked([getattr(each, key) for each in (first, second)]) for key in OUTPUT_MATRICES
+    )
     y = np.concatenate([first.y, second.y], axis=-1)
     return OutputRows(first.names + second.names, first.units + second.units, y, *matrices)

@@ -12,8 +12,8 @@ from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
 from robolin.input_checks import Array
 
-ARRAYS = ("A", "B", "C", "D", "drift", "y", "q", "qd", "qdd", "tau", "basis")
-NAMES = ("states", "inputs", "outputs")
+MODEL_ARRAYS = ("A", "B", "C", "D", "drift", "y", "q", "qd", "qdd", "tau", "basis")
+LABEL_FIELDS = ("states", "inputs", "outputs")
 
 # joints whose share in a direction is below this, beside the largest, are not named
 NAMED_FROM = 0.1
@@ -28,7 +28,7 @@ def chosen(model: StateSpace, place: Any) -> StateSpace:
     if not any(each is Ellipsis for each in index):
         index = (*index, ...)
     arrays = {}
-    for name in ARRAYS:
+    for name in MODEL_ARRAYS:
         array = getattr(model, name)
         if array is not None:
             whole = (slice(None),) * own.get(name, 1)
@@ -38,8 +38,10 @@ def chosen(model: StateSpace, place: Any) -> StateSpace:
 
 def named_arrays(model: StateSpace) -> dict[str, Array]:
     """Every array of a model by name, with names and units as arrays of text."""
-    found = {name: getattr(model, name) for name in ARRAYS if getattr(model, name) is not None}
-    for axis in NAMES:
+    found = {
+        name: getattr(model, name) for name in MODEL_ARRAYS if getattr(model, name) is not None
+    }
+    for axis in LABEL_FIELDS:
         names = getattr(model, axis)
         found[axis] = np.array(names)
         found[f"{axis[:-1]}_units"] = np.array([model.units[name] for name in names])

@@ -24,7 +24,7 @@ from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows
 from robolin.loops.loop_dynamics import opened
 from robolin.loops.rank import DEPENDENT_WITHIN
 
-HOLD: Literal["hold"] = "hold"
+HOLD_AT_POINT: Literal["hold"] = "hold"
 
 
 class Running(TypedDict, total=False):
@@ -71,7 +71,7 @@ def operating_point(
             hint = "leave out qdd, or let tau='hold' find the torque for it"
             raise UsageError("tau and qdd both say how the arm accelerates", hint=hint)
         given["tau"] = tau
-    elif tau != HOLD:
+    elif tau != HOLD_AT_POINT:
         raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep qdd")
     arrays = {name: array_of(arm, name, value) for name, value in given.items()}
     batch = batch_of(arrays)

@@ -16,9 +16,9 @@ from robolin.input_checks import Array
 from robolin.shown import Shown
 
 # a change of the model this small, beside its size, cannot be told from none
-ROUNDING = 1e-14
+MODEL_ROUNDING = 1e-14
 
-Kind = Literal["controllability", "observability"]
+Reached = Literal["controllability", "observability"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Reachability(Shown):
         (14, True)
     """
 
-    kind: Kind
+    kind: Reached
     dimension: Array
     model: StateSpace
     scaled: Scaled
@@ -49,7 +49,7 @@ class Reachability(Shown):
     @cached_property
     def complete(self) -> Array:
         """(...): whether all states are reached, or shown, by more than rounding."""
-        told = self.distance.min(axis=-1) > ROUNDING
+        told = self.distance.min(axis=-1) > MODEL_ROUNDING
         return (self.dimension == self.model.A.shape[-1]) & told
 
     @cached_property

@@ -19,7 +19,7 @@ from robolin.control.weights import Weights
 from robolin.errors import RobolinError
 from robolin.input_checks import Array
 
-STEPS = 6
+REFINEMENT_STEPS = 6
 
 
 class Solution(NamedTuple):
@@ -41,7 +41,7 @@ def riccati(A: Array, B: Array, weights: Weights, discrete: bool) -> Solution:
         # a pencil that cannot be put in order has no half that is stable
         raise np.linalg.LinAlgError(str(error)) from error
     best = _solution(A, B, weights, 0.5 * (P + P.T), discrete)
-    for _ in range(STEPS):
+    for _ in range(REFINEMENT_STEPS):
         K = best.K
         F, W = A - B @ K, Q + K.T @ R @ K - N @ K - K.T @ N.T
         try:

@@ -10,7 +10,7 @@ from robolin.input_checks import Array
 
 SWEEPS = 8
 # scales stay within this factor: what couples by rounding alone must not be blown up
-WIDEST = 2.0**10
+WIDEST_SCALE = 2.0**10
 
 
 class Scaled(NamedTuple):
@@ -54,5 +54,5 @@ def balance(A: Array, B: Array) -> Array:
             known = (drives > 0.0) & (driven > 0.0)
             ratio = np.where(known, driven, 1.0) / np.where(known, drives, 1.0)
             wanted = scale[..., i] * 2.0 ** np.round(0.5 * np.log2(ratio))
-            scale[..., i] = np.clip(wanted, 1.0 / WIDEST, WIDEST)
+            scale[..., i] = np.clip(wanted, 1.0 / WIDEST_SCALE, WIDEST_SCALE)
     return scale

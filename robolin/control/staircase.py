@@ -14,7 +14,7 @@ import numpy as np
 from robolin.input_checks import Array
 
 # a singular value below this, in units in which A and B have size 1, is taken for nothing
-NOTHING = 1e-10
+ZERO_SINGULAR_VALUE = 1e-10
 
 
 def staircase_dimension(A: Array, B: Array) -> Array:
@@ -31,7 +31,7 @@ def _count(A: Array, B: Array, models: Array, found: Array) -> None:
     if not len(models) or A.shape[-1] == 0:
         return
     U, sizes, _ = np.linalg.svd(B)
-    ranks = (sizes > NOTHING).sum(axis=-1)
+    ranks = (sizes > ZERO_SINGULAR_VALUE).sum(axis=-1)
     for rank in np.unique(ranks):
         if rank == 0:
             continue

@@ -20,7 +20,7 @@ from robolin.api.mass_matrices import mass_matrix
 from robolin.arm import Arm
 from robolin.arrays import JointValues
 from robolin.control.actuation import (
-    NEGLIGIBLE,
+    NEGLIGIBLE_TORQUE,
     JointNames,
     actuated_places,
     joint_places,
@@ -36,7 +36,7 @@ from robolin.shown import Shown
 
 ITERATIONS = 100
 # the largest step of a joint, in rad or m: the equilibrium sought is one nearby
-LONGEST = 0.5
+LONGEST_TRIM_STEP = 0.5
 SHORTEST_SHARE = 1e-4
 # singular values below this share of the largest move nothing
 RANK = 1e-10
@@ -163,7 +163,7 @@ def _stepped(
         if beyond <= stuck:
             break
         stuck |= beyond
-    share = min(1.0, LONGEST / max(float(np.abs(step).max()), LONGEST))
+    share = min(1.0, LONGEST_TRIM_STEP / max(float(np.abs(step).max()), LONGEST_TRIM_STEP))
     if limits:
         share = min(share, _room(arm, pose.q, step))
     while share > SHORTEST_SHARE:
@@ -213,7 +213,7 @@ def _room(arm: Arm, q: Array, step: Array) -> float:
 def _residual(arm: Arm, pose: _Pose, driven: list[int]) -> float:
     """What is left at a passive joint, which must be rounding."""
     left = float(np.abs(pose.passive).max(initial=0.0))
-    if left <= NEGLIGIBLE * pose.size:
+    if left <= NEGLIGIBLE_TORQUE * pose.size:
         return left
     without = passive_places(arm, driven)
     at = max(without, key=lambda i: abs(pose.passive[i]))

@@ -18,7 +18,7 @@ from robolin.wording import did_you_mean
 Weight = ArrayLike | Mapping[str, float]
 
 # how far below 0 rounding may bring an eigenvalue of weights, beside the largest
-ROUNDING = 1e-12
+WEIGHT_ROUNDING = 1e-12
 
 INTEGRAL = "integral"
 
@@ -152,13 +152,13 @@ def matrix_of(name: str, value: ArrayLike, size: int) -> Array:
 def require_weights(name: str, matrix: Array, positive: bool) -> None:
     """A symmetric matrix without negative eigenvalues; or with positive ones only."""
     size = np.abs(matrix).max(initial=0.0)
-    if np.abs(matrix - matrix.T).max(initial=0.0) > ROUNDING * size:
+    if np.abs(matrix - matrix.T).max(initial=0.0) > WEIGHT_ROUNDING * size:
         raise UsageError(f"{name} is not symmetric")
     least = np.linalg.eigvalsh(matrix).min()
-    if positive and not least > ROUNDING * size:
+    if positive and not least > WEIGHT_ROUNDING * size:
         hint = "every torque needs a weight above 0"
         raise UsageError(f"{name} is not positive: its least eigenvalue is {least:.3g}", hint=hint)
-    if not least >= -ROUNDING * size:
+    if not least >= -WEIGHT_ROUNDING * size:
         hint = "weights are 0 or more"
         raise UsageError(f"{name} is negative: its least eigenvalue is {least:.3g}", hint=hint)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from robolin.arm import IDENTITY, ORIGIN, Inertia, Pose
+from robolin.arm import NO_TURN, ORIGIN, Inertia, Pose
 from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry, LoopEnd, LoopEntry
 
 Figures = Mapping[str, Any]
@@ -81,7 +81,7 @@ def _end(end: LoopEnd, which: str) -> dict[str, Any]:
 def _pose(pose: Pose, which: str) -> dict[str, Any]:
     return {
         f"{which}origin": [] if pose.translation == ORIGIN else list(pose.translation),
-        f"{which}rotation": [] if pose.rotation == IDENTITY else list(pose.rotation),
+        f"{which}rotation": [] if pose.rotation == NO_TURN else list(pose.rotation),
     }
 
 

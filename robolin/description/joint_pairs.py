@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from robolin.arm import HERE, Limits, Vector3
 from robolin.description.joint_axis import unit, without_direction
-from robolin.description.model import Finding, JointEntry, Kind, LinkEntry
+from robolin.description.model import EntryKind, Finding, JointEntry, LinkEntry
 
 # squared sine of the angle between the axes of a universal joint up to which they are one
 PARALLEL = 1e-12
@@ -51,7 +51,7 @@ def taken_in_two(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], list[Jo
 
 
 def _pair(joint: JointEntry) -> tuple[JointEntry, JointEntry]:
-    turning: Kind = "continuous" if joint.limits.lower is None else "revolute"
+    turning: EntryKind = "continuous" if joint.limits.lower is None else "revolute"
     if joint.kind == "universal":
         return (
             replace(joint, name=f"{joint.name}:axis", kind=turning),

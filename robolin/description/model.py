@@ -18,7 +18,7 @@ from robolin.wording import printable
 # of an arm whose file says nothing of gravity
 STANDARD_GRAVITY: Vector3 = (0.0, 0.0, -9.81)
 Level = Literal["error", "warning", "note"]
-Kind = Literal[
+EntryKind = Literal[
     "revolute",
     "continuous",
     "prismatic",
@@ -87,7 +87,7 @@ class JointEntry:
     """A joint as written; `axis`, and `axis2` of a universal one, may have any length."""
 
     name: str
-    kind: Kind
+    kind: EntryKind
     parent: str
     child: str
     place: Place

@@ -23,7 +23,7 @@ class SupportsRead(Protocol):
 # a path, '-', the name of a bundled arm, `robot_descriptions:NAME`, or the text itself
 Source = str | os.PathLike[str] | bytes | SupportsRead
 
-FORMATS = {
+ROBOT_FORMATS = {
     ".urdf": "urdf",
     ".xml": "urdf",
     ".xacro": "xacro",
@@ -110,7 +110,7 @@ def _found(name: str) -> Path:
         exists, folder = path.exists(), path.is_dir()
     except OSError as error:
         raise _unreadable(name, error) from error
-    bare = path.name == name and path.suffix not in FORMATS
+    bare = path.name == name and path.suffix not in ROBOT_FORMATS
     if bare and (folder or not exists) and (bundled := bundled_path(name)):
         return bundled
     if folder:
@@ -142,7 +142,9 @@ def _stems_beside(path: Path) -> dict[str, str]:
     """The robot files in the folder where a path was looked for, by name without extension."""
     try:
         return {
-            other.stem: other.name for other in path.parent.iterdir() if other.suffix in FORMATS
+            other.stem: other.name
+            for other in path.parent.iterdir()
+            if other.suffix in ROBOT_FORMATS
         }
     except OSError:
         return {}
@@ -185,11 +187,11 @@ def _format(path: Path, text: bytes) -> str:
     suffix = path.suffix.lower()
     if suffix == ".xml" and _MUJOCO.match(text):
         return "mjcf"
-    if suffix in FORMATS:
-        return FORMATS[suffix]
+    if suffix in ROBOT_FORMATS:
+        return ROBOT_FORMATS[suffix]
     if not suffix:
         return _sniffed(text)
-    hint = f"robot files end in {', '.join(FORMATS)}; '-' reads standard input"
+    hint = f"robot files end in {', '.join(ROBOT_FORMATS)}; '-' reads standard input"
     raise RobolinError(f"'{suffix}' is no robot file's extension", where=str(path), hint=hint)
 
 

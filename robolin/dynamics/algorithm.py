@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HERE = "robolin.dynamics"
 
-Kind = Literal["any", "independent", "serial", "spanning", "reaching", "closed"]
+ArmNeed = Literal["any", "independent", "serial", "spanning", "reaching", "closed"]
 
 # the papers by the tags they have on all pages
 PAPERS: Mapping[str, str] = {
@@ -54,7 +54,7 @@ class Algorithm:
     needs: tuple[str, ...]
     gives: Mapping[str, Shape]
     title: str
-    kind: Kind = "any"
+    kind: ArmNeed = "any"
     paper: str = ""
     verb: str = ""
     method: str = "operator"

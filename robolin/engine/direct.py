@@ -32,8 +32,8 @@ from robolin.engine.parameters import (
     PlaceRow,
     first_of_subtrees,
 )
-from robolin.engine.shortfall import NEGLIGIBLE, Shortfall, above
-from robolin.geometry.travelling import FAR
+from robolin.engine.shortfall import NEGLIGIBLE_D, Shortfall, above
+from robolin.geometry.travelling import FAR_SLID
 
 
 class DirectChain:
@@ -52,7 +52,7 @@ class DirectChain:
         self._number, self._parameters, self._given = number, parameters, given
         self.n, self.base = parameters.n, parameters.n + 1
         self.groups = DirectGroups(parameters, number)
-        self.far = FAR if parameters.travelling else None
+        self.far = FAR_SLID if parameters.travelling else None
         self.seat = parameters.seat or None
         self._parents = [0] + [row.parent for row in self._rows]
         leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.follows)
@@ -224,7 +224,7 @@ class DirectChain:
 
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         self.divides = True
-        floor = NEGLIGIBLE * abs(cast(Any, size()))
+        floor = NEGLIGIBLE_D * abs(cast(Any, size()))
         usable: Scalar = above(floor, value, partial(self._complain, k=k))
         return usable
 

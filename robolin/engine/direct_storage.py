@@ -8,10 +8,10 @@ from typing import Any
 
 from robolin.algebra.scalar import Scalar, Vector
 
-Place = tuple[int, ...]
+EntryPlace = tuple[int, ...]
 
 # where the number of some links goes, and what it is there
-Reduce = Callable[[Place, Scalar], tuple[Place, Scalar]]
+Reduce = Callable[[EntryPlace, Scalar], tuple[EntryPlace, Scalar]]
 
 
 class DirectSlots:
@@ -69,9 +69,9 @@ class Entries:
 
     def __init__(self, reduced: Reduce) -> None:
         self._reduced = reduced
-        self.by_place: dict[Place, Scalar] = {}
+        self.by_place: dict[EntryPlace, Scalar] = {}
 
-    def put(self, index: Place, value: Scalar) -> None:
+    def put(self, index: EntryPlace, value: Scalar) -> None:
         place, value = self._reduced(index, value)
         so_far = self.by_place.get(place)
         self.by_place[place] = value if so_far is None else so_far + value
@@ -107,11 +107,11 @@ class DirectColumn(Entries):
 class DirectResult(Entries):
     """One number per public place; coordinates, links and entries are brought there."""
 
-    def __init__(self, reduced: Reduce, public: Callable[[Place], Place]) -> None:
+    def __init__(self, reduced: Reduce, public: Callable[[EntryPlace], EntryPlace]) -> None:
         super().__init__(lambda index, value: self._at(*reduced(index, value)))
         self._public = public
 
-    def _at(self, place: Place, value: Scalar) -> tuple[Place, Scalar]:
+    def _at(self, place: EntryPlace, value: Scalar) -> tuple[EntryPlace, Scalar]:
         return self._public(place), value
 
     def __setitem__(self, index: Any, value: Scalar) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from robolin.arm import IDENTITY, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
+from robolin.arm import NO_TURN, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
 from robolin.geometry.rotations import matmul, rotate, transpose, turned_rotary
 from robolin.geometry.travelling import travelling
 
@@ -66,7 +66,7 @@ class PlaceRow:
     point: Vector3
 
 
-NOWHERE = PlaceRow(1, IDENTITY, ORIGIN)
+NOWHERE = PlaceRow(1, NO_TURN, ORIGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def at_rest(parameters: Parameters) -> Parameters:
 
 def parameters_of(arm: Arm) -> Parameters:
     """The arm's numbers, in the frames the algorithms want."""
-    axes = {arm.base: IDENTITY}
+    axes = {arm.base: NO_TURN}
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         axes[k] = axis_to_z(link.joint.axis)
     origin = _origin(arm)
@@ -228,7 +228,7 @@ def _load(arm: Arm, wrench: Wrench, axes: dict[int, Matrix3], origin: Vector3) -
     # the user says what is applied to the arm; the papers count what the arm exerts
     force, moment = _negative(wrench.force), _negative(wrench.moment)
     if wrench.model == "world":
-        return LoadRow(frame.link, "world", IDENTITY, _negative(origin), force, moment)
+        return LoadRow(frame.link, "world", NO_TURN, _negative(origin), force, moment)
     return LoadRow(
         link=frame.link,
         model=wrench.model,
@@ -268,7 +268,7 @@ def axis_to_z(axis: Vector3) -> Matrix3:
     """A rotation whose third column is the axis: exact for axes along x, y or z."""
     x, y, z = axis
     if z == 1.0 and x == y == 0.0:
-        return IDENTITY
+        return NO_TURN
     # the smallest component is the safest to turn against
     i = min(range(3), key=lambda j: abs(axis[j]))
     other = tuple(1.0 if j == i else 0.0 for j in range(3))

@@ -13,7 +13,7 @@ from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
 from robolin.engine.recorded_numbers import Operand, Recorded, Recording, all_behind
-from robolin.engine.shortfall import NEGLIGIBLE, no_inertia
+from robolin.engine.shortfall import NEGLIGIBLE_D, no_inertia
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class RecordingChain(DirectChain):
         uncancelled: Any = size()
         largest: Any = if_less(uncancelled, 0.0, -uncancelled, uncancelled)
         joint = self._parameters.order[self._rows[k - 1].coordinate - 1]
-        self.guards.append(Guard(value, largest * NEGLIGIBLE, joint))
+        self.guards.append(Guard(value, largest * NEGLIGIBLE_D, joint))
         return value
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:

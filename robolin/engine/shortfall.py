@@ -9,7 +9,7 @@ from typing import Any
 from robolin.errors import RobolinError
 
 # D below this share of its uncancelled size is rounding, not inertia
-NEGLIGIBLE = 1e-13
+NEGLIGIBLE_D = 1e-13
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from robolin.errors import UsageError
 from robolin.input_checks import require_tree
 from robolin.wording import did_you_mean
 
-Named = str | Sequence[str]
+JointsNamed = str | Sequence[str]
 
 
-def prescribed_joints(arm: Arm, named: Named, where: str = "prescribe") -> Floats:
+def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") -> Floats:
     """1 for every coordinate (n,) of the joints named, 0 for the others.
 
     named: joints, or 'base' and others of several freedoms, with commas between them or as a list

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from robolin.files.provenance_writer import JOINTS
-from robolin.results.number_kind import KINDS, REAL
+from robolin.files.provenance_writer import JOINTS_AXIS
+from robolin.results.number_kind import NUMBER_KINDS, REAL
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 _DEEPEST = 8
@@ -19,7 +19,7 @@ _LARGEST = 1 << 48
 _VECTORS = {"com": 3, "axis": 3, "origin": 3, "gravity": 3, "inertia": 6, "rotation": 9}
 _NAMES = ("type", "parent", "child", "mimic", "link", "name", "root")
 
-Check = Callable[[Any], bool]
+FieldCheck = Callable[[Any], bool]
 
 
 def schema_problem(meta: Mapping[str, Any]) -> str:
@@ -44,10 +44,10 @@ def _array_problems(meta: Mapping[str, Any]) -> Iterator[str]:
         ):
             yield f"the array '{name}' is not described"
             continue
-        if said.get("numbers", REAL.name) not in list(KINDS):
+        if said.get("numbers", REAL.name) not in list(NUMBER_KINDS):
             yield f"the array '{name}' holds numbers of no known kind"
         labels = [axis["labels"] if isinstance(axis, dict) else axis for axis in said["axes"]]
-        shape = [len(meta["joints"] if axis == JOINTS else axis) for axis in labels]
+        shape = [len(meta["joints"] if axis == JOINTS_AXIS else axis) for axis in labels]
         if said["shape"] != (shape if rows is None else [rows, *shape]):
             yield f"the shape of the array '{name}' is not that of its labels"
 
@@ -84,7 +84,7 @@ def _different_texts(value: Any) -> bool:
     return _texts(value) and len(set(value)) == len(value)
 
 
-def _each(check: Check) -> Check:
+def _each(check: FieldCheck) -> FieldCheck:
     """Names, each with something that passes the check."""
 
     def checked(value: Any) -> bool:
@@ -161,10 +161,10 @@ def _axis(value: Any) -> bool:
 
 
 def _names(value: Any) -> bool:
-    return value == JOINTS or _texts(value)
+    return value == JOINTS_AXIS or _texts(value)
 
 
-_PARTS: dict[str, Check] = {
+_PARTS: dict[str, FieldCheck] = {
     "robolin": _text,
     "role": lambda value: value in ("result", "reference"),
     "verb": _text,
@@ -176,8 +176,8 @@ _PARTS: dict[str, Check] = {
     "rows": lambda value: value is None or _size(value),
     "arrays": _each(lambda _: True),
 }
-_REFERENCE: dict[str, Check] = {"tolerances": _each(_tolerance), "files": _each(_text)}
-_ARRAY: dict[str, Check] = {
+_REFERENCE: dict[str, FieldCheck] = {"tolerances": _each(_tolerance), "files": _each(_text)}
+_ARRAY: dict[str, FieldCheck] = {
     "unit": _text,
     "axes": _axes,
     "column": lambda value: value is None or _text(value),

@@ -15,29 +15,29 @@ from robolin.files.part_files import new_name, sweep
 from robolin.files.stores import objects
 from robolin.files.stores.store_path import StorePath, is_stored
 
-Place = Path | StorePath
+FilePlace = Path | StorePath
 
 
-def place_named(text: str) -> Place:
+def place_named(text: str) -> FilePlace:
     """What a text names: a place in a store, else a path."""
     return StorePath(text.rstrip("/")) if is_stored(text) else Path(text)
 
 
-def exists(place: Place) -> bool:
+def exists(place: FilePlace) -> bool:
     """Whether there is such a file."""
     if isinstance(place, StorePath):
         return objects.found(str(place)) is not None
     return place.exists()
 
 
-def size_of(place: Place) -> int:
+def size_of(place: FilePlace) -> int:
     """How many bytes a file has."""
     if isinstance(place, StorePath):
         return objects.present(str(place)).size
     return place.stat().st_size
 
 
-def content(place: Place) -> bytes | None:
+def content(place: FilePlace) -> bytes | None:
     """The bytes of a small file, None if there is none."""
     if isinstance(place, StorePath):
         return objects.content(str(place))
@@ -49,7 +49,7 @@ def content(place: Place) -> bytes | None:
         raise FileError(f"could not read: {error.strerror or error}", where=str(place)) from error
 
 
-def write(place: Place, data: bytes) -> None:
+def write(place: FilePlace, data: bytes) -> None:
     """Let a file be these bytes."""
     if isinstance(place, StorePath):
         objects.put(str(place), data)
@@ -58,7 +58,7 @@ def write(place: Place, data: bytes) -> None:
         stream.write(data)
 
 
-def make_folder(place: Place) -> None:
+def make_folder(place: FilePlace) -> None:
     """Have a folder, and nothing in it that somebody left who is gone; a store needs none."""
     if isinstance(place, StorePath):
         sweep(Path(tempfile.gettempdir()))
@@ -69,7 +69,7 @@ def make_folder(place: Place) -> None:
 
 
 @contextmanager
-def local_copy(place: Place) -> Iterator[Path]:
+def local_copy(place: FilePlace) -> Iterator[Path]:
     """A file on this machine's disk with the same bytes, and what lies beside a CSV."""
     if not isinstance(place, StorePath):
         yield place
@@ -84,7 +84,7 @@ def local_copy(place: Place) -> Iterator[Path]:
 
 
 @contextmanager
-def becoming(place: Place) -> Iterator[Path]:
+def becoming(place: FilePlace) -> Iterator[Path]:
     """A path to be written to; what stands there at the end becomes the file.
 
     Beside a CSV its provenance is put before: the file itself tells that all is there.

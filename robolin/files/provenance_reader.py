@@ -15,8 +15,8 @@ from robolin.arrays import Numbers
 from robolin.errors import FileError, RobolinError
 from robolin.files.formats import with_companion
 from robolin.files.meta_schema import schema_problem
-from robolin.files.provenance_writer import EXTENDED_FORMAT, FORMAT, JOINTS, meta_digest
-from robolin.results.number_kind import KINDS, REAL, NumberKind, stored_values
+from robolin.files.provenance_writer import EXTENDED_FORMAT, FORMAT, JOINTS_AXIS, meta_digest
+from robolin.results.number_kind import NUMBER_KINDS, REAL, NumberKind, stored_values
 from robolin.results.result import Array
 
 Meta = Mapping[str, Any]
@@ -107,7 +107,7 @@ def entries_of(meta: Meta) -> tuple[Entry, ...]:
             column=said["column"],
             shape=tuple(said["shape"]),
             sha256=said["sha256"],
-            numbers=KINDS[said.get("numbers", REAL.name)],
+            numbers=NUMBER_KINDS[said.get("numbers", REAL.name)],
             axes=_axis_kinds(said["axes"]),
         )
         for name, said in meta["arrays"].items()
@@ -116,7 +116,7 @@ def entries_of(meta: Meta) -> tuple[Entry, ...]:
 
 def _labels(axis: Any, joints: tuple[str, ...]) -> tuple[str, ...]:
     names = axis["labels"] if isinstance(axis, dict) else axis
-    return joints if names == JOINTS else tuple(names)
+    return joints if names == JOINTS_AXIS else tuple(names)
 
 
 def _axis_kinds(axes: list[Any]) -> tuple[str, ...]:

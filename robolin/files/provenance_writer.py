@@ -23,7 +23,7 @@ from robolin.version import __version__
 # the second is that of results with complex or whole numbers, or with axes of other kinds
 FORMAT, EXTENDED_FORMAT = 2, 3
 # stands for the joints among the names along an axis
-JOINTS = "joints"
+JOINTS_AXIS = "joints"
 
 
 class Digests:
@@ -121,7 +121,7 @@ def _described(array: Array, joints: tuple[str, ...]) -> dict[str, Any]:
     """
     axes: list[Any] = []
     for i, labels in enumerate(array.labels):
-        names = JOINTS if labels == joints else list(labels)
+        names = JOINTS_AXIS if labels == joints else list(labels)
         kind = array.axis_kind(i)
         axes.append({"kind": kind, "labels": names} if kind else names)
     numbers = kind_of(array.values)

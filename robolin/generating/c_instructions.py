@@ -14,7 +14,7 @@ _WHOLE = {"add": "+", "sub": "-", "mul": "*"}
 _RELATION = {"olt": "<", "oeq": "=="}
 _DECLARED, _NAME = re.compile(r" *const \w+ (v\d+) = "), re.compile(r"\bv\d+\b")
 # what a zero is called that is to be stored
-NOTHING = "nothing"
+STORED_ZERO = "nothing"
 
 _FIRST_WORDS = "scratch tables staging"
 
@@ -155,7 +155,7 @@ class CInstructions:
         return self._real(f"*{pointer}")
 
     def store_vector(self, value: Value, pointer: Value) -> None:
-        stored = NOTHING if value == self.splat(0.0) else value
+        stored = STORED_ZERO if value == self.splat(0.0) else value
         self.do(f"*{pointer} = {stored};")
 
     def variable(self) -> Value:

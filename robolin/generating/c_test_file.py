@@ -13,7 +13,7 @@ from robolin.generating.c_function import CFunction
 from robolin.generating.drawn_states import answered_states
 from robolin.generating.questions import Chosen
 from robolin.generating.single_precision import loss_in_floats
-from robolin.generating.worked_in_floats import Named
+from robolin.generating.worked_in_floats import NamedFloats
 
 # of the largest entry of a result, in single precision; more where such numbers lose more at these
 # states, as where a result nearly vanishes: then so many times what they lose
@@ -121,7 +121,7 @@ def _check(
     yield "}"
 
 
-def _tolerance(question: Chosen, given: Named, results: Named) -> float:
+def _tolerance(question: Chosen, given: NamedFloats, results: NamedFloats) -> float:
     """What results may be off by, beside their largest entry, in single precision."""
     allowed = TIMES_THE_LOSS * loss_in_floats(question, given, results)
     return max(LARGEST_ERROR, float(f"{allowed:.1e}"))

@@ -14,7 +14,7 @@ from robolin.engine.compiled.lanes import Lane
 from robolin.engine.compiled.trace import TracedChain
 from robolin.engine.parameters import Parameters, first_of_subtrees
 from robolin.generating.c_function import FAR, NOT_THERE, CFunction
-from robolin.generating.c_instructions import NOTHING, CInstructions
+from robolin.generating.c_instructions import STORED_ZERO, CInstructions
 from robolin.generating.c_statements import literal
 from robolin.generating.own_functions import Precision
 from robolin.generating.questions import Chosen
@@ -86,10 +86,10 @@ def _beginning(precision: Precision) -> Iterator[str]:
     real, zero = precision.real, literal(0.0, precision)
     yield f"const {real} zero = {zero}, none = zero / zero;"
     # the same zero, but not to the compiler: it would call memset to fill memory with it
-    yield f"const {real} {NOTHING} = q[0] - q[0];"
+    yield f"const {real} {STORED_ZERO} = q[0] - q[0];"
     yield "int status, far = 0;"
     yield f"{real} clean;"
-    yield f"(void)none, (void){NOTHING};"
+    yield f"(void)none, (void){STORED_ZERO};"
 
 
 def _clear(chain: LoopChain) -> None:

@@ -12,16 +12,16 @@ from robolin.evaluation.methods import Method
 from robolin.generating.drawn_states import answered_states
 from robolin.generating.own_functions import FLOAT
 from robolin.generating.questions import Chosen
-from robolin.generating.worked_in_floats import Named, on_lightest_end, worked_in_floats
+from robolin.generating.worked_in_floats import NamedFloats, on_lightest_end, worked_in_floats
 
 # states at which the loss is measured
-MEASURED = 1000
+MEASURED_STATES = 1000
 
 # a result without a larger entry is zero but for the rounding of doubles
-NOTHING = 1e-12
+ZERO_RESULT = 1e-12
 
 
-def loss_in_floats(question: Chosen, given: Named, expected: Named) -> float:
+def loss_in_floats(question: Chosen, given: NamedFloats, expected: NamedFloats) -> float:
     """The largest error of a program in floats at these states, beside a result's largest entry."""
     found = worked_in_floats(question, given)
     return max(largest_error_of(found[name], values) for name, values in expected.items())
@@ -32,7 +32,7 @@ def largest_error_of(found: Floats, expected: Floats) -> float:
     rows = len(expected)
     errors = np.abs(found - expected).reshape(rows, -1).max(axis=1, initial=0.0)
     most = np.abs(expected).reshape(rows, -1).max(axis=1, initial=0.0)
-    return float((errors / np.where(most > NOTHING, most, 1.0)).max())
+    return float((errors / np.where(most > ZERO_RESULT, most, 1.0)).max())
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class InFloats:
 
     seat: str
     losses: Mapping[str, float]
-    states: int = MEASURED
+    states: int = MEASURED_STATES
 
 
 def measured_in_floats(questions: Sequence[Chosen], method: Method) -> InFloats:
     """What verbs lose in floats on this arm."""
     losses = {}
     for question in questions:
-        states = answered_states(question, method, MEASURED, FLOAT)
+        states = answered_states(question, method, MEASURED_STATES, FLOAT)
         losses[question.verb] = float(f"{loss_in_floats(question, *states):.1e}")
     arm = questions[0].arm
     seat = on_lightest_end(questions[0].parameters).seat

@@ -22,7 +22,7 @@ from robolin.engine.run import gathered
 from robolin.generating.own_functions import DOUBLE, FLOAT, Precision, sin_cos_in, tanh_in
 from robolin.generating.questions import Chosen
 
-Named = Mapping[str, Floats]
+NamedFloats = Mapping[str, Floats]
 
 
 def parameters_in(precision: Precision, question: Chosen) -> Parameters:
@@ -66,7 +66,7 @@ class FloatChain(DirectChain):
         return super().regular(name, value, least * FLOAT.less_rank)
 
 
-def worked_in_floats(question: Chosen, given: Named) -> dict[str, Floats]:
+def worked_in_floats(question: Chosen, given: NamedFloats) -> dict[str, Floats]:
     """What a program in floats gives for states (B, n), NaN where it says that there is nothing.
 
     Without loops a program's constants are worked out in double and rounded then; with loops it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.arm import Arm, Joint
 
 # metres beyond which a link has slid far
-FAR = 4.0
+FAR_SLID = 4.0
 
 
 def travelling(arm: Arm) -> tuple[int, ...]:
@@ -20,9 +20,9 @@ def travelling(arm: Arm) -> tuple[int, ...]:
 
 
 def slides_far(joint: Joint) -> bool:
-    """Whether it slides, and no limits keep it within `FAR` of home."""
+    """Whether it slides, and no limits keep it within `FAR_SLID` of home."""
     ends = joint.limits.lower, joint.limits.upper
-    return not (joint.turns or all(end is not None and abs(end) <= FAR for end in ends))
+    return not (joint.turns or all(end is not None and abs(end) <= FAR_SLID for end in ends))
 
 
 def _stem(arm: Arm) -> list[int]:

@@ -11,9 +11,9 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.input_checks import Array
 
-SPATIAL = 6
+SPATIAL_SIZE = 6
 
-SHAPES: Mapping[str, Shape] = {
+FRAME_SHAPES: Mapping[str, Shape] = {
     **ALGORITHMS["frame-derivatives"].gives,
     **ALGORITHMS["operational-space"].gives,
     **ALGORITHMS["jacobian"].gives,
@@ -31,7 +31,8 @@ def of_real_links(arm: Arm, shape: Shape, values: Array) -> Array:
 def in_frame_axes(found: Mapping[str, Array]) -> dict[str, Array]:
     """Every spatial axis turned by the transpose of `rotation`; the pose stays the world's."""
     return {
-        name: _turned(values, SHAPES[name], found["rotation"]) for name, values in found.items()
+        name: _turned(values, FRAME_SHAPES[name], found["rotation"])
+        for name, values in found.items()
     }
 
 
@@ -39,11 +40,11 @@ def _turned(values: Array, shape: Shape, rotation: Array) -> Array:
     # room for the axes of the values, so that each state is turned by its own rotation
     axes = rotation.reshape(*rotation.shape[:-2], *(1,) * (len(shape) - 1), *rotation.shape[-2:])
     for i, length in enumerate(shape):
-        if length == SPATIAL:
+        if length == SPATIAL_SIZE:
             vectors = np.moveaxis(values, i - len(shape), -1)
             halves = [_along(axes, vectors[..., :3]), _along(axes, vectors[..., 3:])]
             values = np.moveaxis(np.concatenate(halves, axis=-1), -1, i - len(shape))
-    if shape == (SPATIAL, SPATIAL):
+    if shape == (SPATIAL_SIZE, SPATIAL_SIZE):
         # rounding must not make a symmetric matrix any less so
         values = np.triu(values) + np.swapaxes(np.triu(values, 1), -1, -2)
     return np.ascontiguousarray(values)

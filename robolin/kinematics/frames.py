@@ -14,7 +14,7 @@ from robolin.kept_with import kept_with
 from robolin.wording import did_you_mean, quoted
 
 # places that are kept in mind with an arm before all are forgotten
-MOST = 64
+MOST_PLACES_KEPT = 64
 
 _CHOOSE = "choose one with --frame (forward: --tip-acceleration LINK), or frame= in Python: "
 
@@ -30,7 +30,7 @@ def at_frame(arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN
         chosen = _known_frame(arm, frame) if frame is not None else default_frame(arm)
         tip = Frame(chosen.name, chosen.link, compose(chosen.pose, Pose(translation=place)))
         contract = {**arm.contract, "frame": _frame_text(chosen.name, place)}
-        if len(known) >= MOST:
+        if len(known) >= MOST_PLACES_KEPT:
             known.clear()
         placed = replace(arm, tip=tip, contract=contract)
         known[frame, place] = as_loaded(placed, arm.loaded_with)

@@ -15,14 +15,14 @@ from robolin.loops.loop_dynamics import has_kernel
 from robolin.loops.rank import DEPENDENT_WITHIN, Mask
 
 # gaps below this, in metres and radians, are closed; a few roundings of an arm some metres long
-CLOSED = 1e-13
-STEPS = 60
+ASSEMBLED_WITHIN = 1e-13
+MOST_CLOSING_STEPS = 60
 
 # gaps below which a state is on its way back from a small step, and no other branch is near
 NEARBY = 1e-3
 
 # the largest step, in radians or metres: longer ones may end on another branch
-LONGEST = 0.5
+LONGEST_CLOSING_STEP = 0.5
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def assembled_positions(arm: Arm, q: Array, free: Mask, how: How = AS_USUAL) -> 
     closures = Closures(arm, q, how=how)
     gap, step = _largest(closures.open_by), _shortest(closures, closures.open_by, free)
     share = np.ones(len(q))
-    active = gap > CLOSED
-    for _ in range(STEPS):
+    active = gap > ASSEMBLED_WITHIN
+    for _ in range(MOST_CLOSING_STEPS):
         if not active.any():
             break
         trial = q[active] - share[active, None] * step[active]
@@ -66,7 +66,7 @@ def assembled_positions(arm: Arm, q: Array, free: Mask, how: How = AS_USUAL) -> 
         q[won], gap[won] = trial[better], left[better]
         step[won] = _shortest(tried, tried.open_by, free)[better]
         share[won], share[rows[~better]] = 1.0, 0.25 * share[rows[~better]]
-        active = (gap > CLOSED) & (share > 1e-6)
+        active = (gap > ASSEMBLED_WITHIN) & (share > 1e-6)
     return q
 
 
@@ -93,7 +93,7 @@ def closed_nearby(arm: Arm, q: Array, qd: Array, how: How) -> tuple[Array, Array
     if not has_kernel(arm, None):
         return None
     nearest: tuple[float, Array, Array] | None = None
-    for _ in range(STEPS):
+    for _ in range(MOST_CLOSING_STEPS):
         found, unanswered = evaluate_rows(arm, "closing-step", {"q": q, "qd": qd}, **how)
         gap = float(np.abs(open_by(arm, found)).max())
         if unanswered.any() or not gap < NEARBY:
@@ -101,7 +101,7 @@ def closed_nearby(arm: Arm, q: Array, qd: Array, how: How) -> tuple[Array, Array
         if nearest is not None and gap >= nearest[0]:
             return nearest[1:]
         nearest = gap, q, qd - found["dqd"]
-        if gap <= CLOSED:
+        if gap <= ASSEMBLED_WITHIN:
             break
         q = q - found["dq"]
     return None if nearest is None else nearest[1:]
@@ -116,7 +116,9 @@ def _free(n: int, held: Sequence[int]) -> Mask:
 def _shortest(closures: Closures, gap: Array, free: Mask) -> Array:
     """The smallest step that closes the gap to first order, cut where it is long."""
     step = _least(closures, gap, free)
-    return np.asarray(step * np.minimum(1.0, LONGEST / np.maximum(_largest(step), 1e-300))[:, None])
+    return np.asarray(
+        step * np.minimum(1.0, LONGEST_CLOSING_STEP / np.maximum(_largest(step), 1e-300))[:, None]
+    )
 
 
 def _least(closures: Closures, rows: Array, free: Mask) -> Array:

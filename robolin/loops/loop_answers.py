@@ -15,31 +15,31 @@ from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsou
 from robolin.input_checks import Array, array_of, batch_of, require_sound, require_tree
 from robolin.loops.closure_arrays import Closures, row_names
 from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, opened
-from robolin.loops.solve import METHODS
+from robolin.loops.solve import LOOP_SOLVERS
 
 Arrays = dict[str, Array]
 
 # metres, radians, and the same per second, by which a state may miss its closures
-TOLERANCE = 1e-6
+CLOSURE_TOLERANCE = 1e-6
 
-STATE = ("q", "qd", "tau")
-CHANGES = ("dq", "dqd", "dtau")
-NEEDS = {
-    "forward": STATE,
-    "linearize-forward": STATE,
-    "perturb-forward": (*STATE, *CHANGES),
-    "loop-forces": STATE,
-    "linearize-loops": STATE,
+LOOP_STATE = ("q", "qd", "tau")
+PERTURBED_STATE = ("dq", "dqd", "dtau")
+NEEDED_STATE = {
+    "forward": LOOP_STATE,
+    "linearize-forward": LOOP_STATE,
+    "perturb-forward": (*LOOP_STATE, *PERTURBED_STATE),
+    "loop-forces": LOOP_STATE,
+    "linearize-loops": LOOP_STATE,
     # the torque that keeps every joint's acceleration, closures bearing nothing
     "hold": ("q", "qd", "qdd"),
 }
-FORWARD = ("qdd",)
+FORWARD_RESULTS = ("qdd",)
 LINEARIZED = ("qdd", "dqdd_dtau", "dqdd_dqd", "dqdd_dq")
 
 # what a command asks for, and the fuller answer that arms with loops have
 FULL = {"forward": "loop-forces", "linearize-forward": "linearize-loops"}
 
-CLOSE = "--close least brings a state onto its closures, as robolin.close does"
+CLOSE_HINT = "--close least brings a state onto its closures, as robolin.close does"
 CLOSE_CHANGE = (
     "--close JOINTS keeps the changes of those and lets the others follow, "
     "as robolin.close_change does"
@@ -64,12 +64,12 @@ def closed_rows(
 ) -> tuple[Arrays, Array]:
     """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
     require_known(how)
-    if verb not in NEEDS:
+    if verb not in NEEDED_STATE:
         require_tree(arm, verb)
     _require_method(how)
     if verb == "hold":
         return evaluate_rows(opened(arm), "inverse", values, **_of_tree(how))
-    arrays = {name: array_of(arm, name, values[name]) for name in NEEDS[verb]}
+    arrays = {name: array_of(arm, name, values[name]) for name in NEEDED_STATE[verb]}
     batch = batch_of(arrays)
     flat = {
         name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n).copy()
@@ -87,7 +87,7 @@ def closed_rows(
 def _answers(
     arm: Arm, verb: str, flat: Mapping[str, Array], how: How
 ) -> tuple[Arrays, LoopSolution]:
-    q, qd, tau = (flat[name] for name in STATE)
+    q, qd, tau = (flat[name] for name in LOOP_STATE)
     method = how.get("loop_method")
     solution = loop_solution(arm, q, qd, tau, method, _of_tree(how))
     found = {
@@ -97,7 +97,7 @@ def _answers(
         "kept": solution.kept,
     }
     if verb in ("forward", "loop-forces"):
-        return (found if verb == "loop-forces" else _only(found, FORWARD)), solution
+        return (found if verb == "loop-forces" else _only(found, FORWARD_RESULTS)), solution
     mechanism = Mechanism(arm, q, qd, tau, method or "null-space", _of_tree(how))
     found |= vars(mechanism.gradients(solution))
     if verb == "perturb-forward":
@@ -120,7 +120,7 @@ def _troubles(arm: Arm, flat: Mapping[str, Array], solution: LoopSolution, found
     """The first trouble of every row."""
     slack = _slack(flat["qd"])[:, None]
     reasons = {
-        Trouble.OPEN: (np.abs(solution.open_by) > TOLERANCE).any(axis=-1),
+        Trouble.OPEN: (np.abs(solution.open_by) > CLOSURE_TOLERANCE).any(axis=-1),
         Trouble.OPENING: (np.abs(solution.opening) > slack).any(axis=-1),
         Trouble.NO_INERTIA: solution.no_inertia,
         Trouble.DEAD_POINT: solution.dead_point,
@@ -138,19 +138,19 @@ def _inconsistent_changes(arm: Arm, flat: Mapping[str, Array]) -> Array:
     dq, dqd, qd = (np.abs(flat[name]).max(axis=-1) for name in ("dq", "dqd", "qd"))
     # velocities also change with positions, as much as these move the closures
     sizes = np.stack([dq, dqd + dq * (1.0 + qd)])
-    return np.asarray((np.abs(opened_by).max(axis=-1) > TOLERANCE * sizes).any(axis=0))
+    return np.asarray((np.abs(opened_by).max(axis=-1) > CLOSURE_TOLERANCE * sizes).any(axis=0))
 
 
 def _slack(qd: Array) -> Array:
     """What a velocity may miss by: fast ones are known less exactly."""
-    return np.asarray(TOLERANCE * np.maximum(1.0, np.abs(qd).max(axis=-1)))
+    return np.asarray(CLOSURE_TOLERANCE * np.maximum(1.0, np.abs(qd).max(axis=-1)))
 
 
 def why_closed_unanswered(
     arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, how: How
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
-    arrays = {name: array_of(arm, name, values[name]) for name in NEEDS[verb]}
+    arrays = {name: array_of(arm, name, values[name]) for name in NEEDED_STATE[verb]}
     batch = batch_of(arrays)
     state = row_of(arm, arrays, batch, row)
 
@@ -169,10 +169,10 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Array], how: How) -
     trouble = Trouble(int(closed_rows(arm, verb, state, how)[1][0]))
     closures = Closures(arm, state["q"][None], state["qd"][None])
     if trouble == Trouble.OPEN:
-        raise RobolinError(_farthest(arm, closures.open_by[0]), hint=CLOSE)
+        raise RobolinError(_farthest(arm, closures.open_by[0]), hint=CLOSE_HINT)
     if trouble == Trouble.OPENING:
         told = _farthest(arm, closures.opening[0], "is torn open at", "/s")
-        raise RobolinError(told, hint=CLOSE)
+        raise RobolinError(told, hint=CLOSE_HINT)
     if trouble == Trouble.INCONSISTENT_CHANGE:
         raise RobolinError(_torn_by(arm, closures, state), hint=CLOSE_CHANGE)
     if trouble == Trouble.TOO_LARGE and how.get("loop_method") == "schur":
@@ -207,7 +207,7 @@ def _farthest(arm: Arm, gaps: Array, verb: str = "stands open by", per: str = ""
     at = int(np.abs(gaps).argmax())
     loop, component = row_names(arm)[at].rsplit("/", 1)
     unit = "m" if component.startswith("f") else "rad"
-    others = (np.abs(gaps) > TOLERANCE).sum()
+    others = (np.abs(gaps) > CLOSURE_TOLERANCE).sum()
     more = f" ({others} of {len(gaps)} equations are not met)" if others > 1 else ""
     return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"
 
@@ -216,16 +216,16 @@ def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Array]) -> str:
     """Which closure the change opens most, by its positions or else by its velocities."""
     dq, dqd = state["dq"], state["dqd"]
     by_q, by_qd = (rows[0] for rows in closures.change(dq[None], dqd[None]))
-    if np.abs(by_q).max() > TOLERANCE * np.abs(dq).max():
+    if np.abs(by_q).max() > CLOSURE_TOLERANCE * np.abs(dq).max():
         return f"dq does not keep the closures: {_farthest(arm, by_q, 'is opened by')}"
     told = _farthest(arm, by_qd, "is torn open at", "/s")
     return f"dqd does not keep the closures: {told}"
 
 
 def _require_method(how: How) -> None:
-    hint = f"loop methods are {', '.join(METHODS)}"
+    hint = f"loop methods are {', '.join(LOOP_SOLVERS)}"
     method = how.get("loop_method")
-    if method is not None and method not in METHODS:
+    if method is not None and method not in LOOP_SOLVERS:
         raise UsageError(f"there is no loop method '{method}'", hint=hint)
     recursion = how.get("method", "auto")
     if recursion != "auto":

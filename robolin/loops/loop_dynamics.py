@@ -23,7 +23,7 @@ from robolin.input_checks import Array
 from robolin.kept_with import kept_with
 from robolin.loops.closure_arrays import AS_USUAL, Closures, evaluate_flat, open_by, row_count
 from robolin.loops.rank import Mask, independent_row_mask, patterns
-from robolin.loops.solve import METHODS, System, without_inertia
+from robolin.loops.solve import LOOP_SOLVERS, System, without_inertia
 
 # how far the rows left out may disagree with those kept, beside the accelerations themselves
 ROWS_LEFT_OUT_WITHIN = 1e-4
@@ -115,7 +115,7 @@ class Mechanism:
         self.arm, self.tree, self._how = arm, opened(arm), how
         self.q, self.qd, self.tau = q, qd, tau
         self.closures = Closures(arm, q, qd, how)
-        self._solve = METHODS[method]
+        self._solve = LOOP_SOLVERS[method]
         self._kept = independent_row_mask(self.closures.jacobian)
 
     def _of_tree(self, verb: str, **values: Array) -> dict[str, Array]:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from robolin.arrays import Mask as Mask
 from robolin.dynamics.loops.independent_rows import DEPENDENT_WITHIN as DEPENDENT_WITHIN
 from robolin.input_checks import Array
-
-Mask = npt.NDArray[np.bool_]
 
 
 def independent_row_mask(L: Array) -> Mask:

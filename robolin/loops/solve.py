@@ -16,10 +16,10 @@ import numpy as np
 from robolin.choices import LoopMethod
 from robolin.input_checks import Array
 
-Solution = tuple[Array, Array]
+LoopSystemSolution = tuple[Array, Array]
 
 # smallest over largest inertia against the motions left free, below which there is none
-NEGLIGIBLE = 1e-14
+NEGLIGIBLE_FREE_INERTIA = 1e-14
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class System:
     mass_matrix_inverse: Callable[[], Array]
 
 
-def by_kkt(system: System, top: Array, bottom: Array) -> Solution:
+def by_kkt(system: System, top: Array, bottom: Array) -> LoopSystemSolution:
     """Method 1: all unknowns at once."""
     M, L = system.M, system.L
     batch, r, n = L.shape
@@ -44,7 +44,7 @@ def by_kkt(system: System, top: Array, bottom: Array) -> Solution:
     return found[:, :n], -found[:, n:]
 
 
-def by_schur(system: System, top: Array, bottom: Array) -> Solution:
+def by_schur(system: System, top: Array, bottom: Array) -> LoopSystemSolution:
     """Method 2: the forces first, L M⁻¹ L* λ = bottom - L M⁻¹ top; then x = M⁻¹ (top + L* λ)."""
     L, inverse = system.L, system.mass_matrix_inverse()
     Lt = L.swapaxes(-1, -2)
@@ -52,7 +52,7 @@ def by_schur(system: System, top: Array, bottom: Array) -> Solution:
     return inverse @ (top + Lt @ lam), lam
 
 
-def by_null_space(system: System, top: Array, bottom: Array) -> Solution:
+def by_null_space(system: System, top: Array, bottom: Array) -> LoopSystemSolution:
     """Method 3: x = K y + x₀ with L K = 0 and L x₀ = bottom; K* M K y = K* (top - M x₀).
 
     From L* = [Q₁ K] [R; 0]: x₀ = Q₁ R⁻* bottom, and R λ = Q₁* (M x - top) in the end.
@@ -66,7 +66,7 @@ def by_null_space(system: System, top: Array, bottom: Array) -> Solution:
     return x, lam
 
 
-METHODS: Mapping[LoopMethod, Callable[[System, Array, Array], Solution]] = {
+LOOP_SOLVERS: Mapping[LoopMethod, Callable[[System, Array, Array], LoopSystemSolution]] = {
     "kkt": by_kkt,
     "schur": by_schur,
     "null-space": by_null_space,
@@ -89,7 +89,7 @@ def without_inertia(system: System) -> Array:
     if K.shape[-1] == 0:
         return np.zeros(len(K), dtype=bool)
     sizes = np.linalg.eigvalsh(K.swapaxes(-1, -2) @ system.M @ K)
-    return np.asarray(sizes[:, 0] <= NEGLIGIBLE * sizes[:, -1])
+    return np.asarray(sizes[:, 0] <= NEGLIGIBLE_FREE_INERTIA * sizes[:, -1])
 
 
 def solved(A: Array, b: Array) -> Array:

@@ -12,7 +12,13 @@ from robolin.algebra.scalar import Scalar, Vector
 from robolin.arm import Arm
 from robolin.engine.parameters import Parameters
 from robolin.errors import RobolinError
-from robolin.operator_algebra.primitives import COLUMN, MATRIX, NUMBER, Block, Kind
+from robolin.operator_algebra.primitives import (
+    COLUMN_BLOCK,
+    MATRIX_BLOCK,
+    NUMBER_BLOCK,
+    Block,
+    BlockKind,
+)
 from robolin.operator_algebra.spaces import Array, Layout, Space, numbers_of
 
 
@@ -52,10 +58,10 @@ class Foundation:
         """
         array = numbers_of("diagonal", blocks)
         n, joints, links = self.n, self.layout.joints, self.layout.links
-        kinds: dict[tuple[int, ...], tuple[Kind, tuple[Space, Space]]] = {
-            (n, 6, 6): (MATRIX, (links, links)),
-            (n, 6): (COLUMN, (links, joints)),
-            (n,): (NUMBER, (joints, joints)),
+        kinds: dict[tuple[int, ...], tuple[BlockKind, tuple[Space, Space]]] = {
+            (n, 6, 6): (MATRIX_BLOCK, (links, links)),
+            (n, 6): (COLUMN_BLOCK, (links, joints)),
+            (n,): (NUMBER_BLOCK, (joints, joints)),
         }
         if array.shape not in kinds:
             raise RobolinError(
@@ -67,22 +73,22 @@ class Foundation:
 
     # the kinds of block diagonal operators an arm has
 
-    def _on_links(self, symbol: str, slots: Any, kind: Kind, meaning: str) -> Block:
+    def _on_links(self, symbol: str, slots: Any, kind: BlockKind, meaning: str) -> Block:
         links = self.layout.links
         return self._made(symbol, self._each(slots), kind, meaning, (links, links))
 
-    def _from_joints(self, symbol: str, slots: Any, kind: Kind, meaning: str) -> Block:
+    def _from_joints(self, symbol: str, slots: Any, kind: BlockKind, meaning: str) -> Block:
         shape = (self.layout.links, self.layout.joints)
         return self._made(symbol, self._each(slots), kind, meaning, shape)
 
-    def _to_joints(self, symbol: str, slots: Any, kind: Kind, meaning: str) -> Block:
+    def _to_joints(self, symbol: str, slots: Any, kind: BlockKind, meaning: str) -> Block:
         shape = (self.layout.joints, self.layout.links)
         return self._made(symbol, self._each(slots), kind, meaning, shape)
 
     def _on_joints(self, symbol: str, at: Callable[[int], Scalar], meaning: str) -> Block:
         joints = self.layout.joints
         values = ((at(k),) for k in range(1, self.n + 1))
-        return self._made(symbol, values, NUMBER, meaning, (joints, joints))
+        return self._made(symbol, values, NUMBER_BLOCK, meaning, (joints, joints))
 
     def _each(self, slots: Any) -> Iterable[Vector]:
         return (slots[k] for k in range(1, self.n + 1))
@@ -91,7 +97,7 @@ class Foundation:
         self,
         symbol: str,
         values: Iterable[Vector],
-        kind: Kind,
+        kind: BlockKind,
         meaning: str,
         shape: tuple[Space, Space],
     ) -> Block:

@@ -16,7 +16,7 @@ from robolin.operator_algebra.expression import Expression, Identity
 from robolin.operator_algebra.foundation import Foundation
 from robolin.operator_algebra.primitives import (
     ARTICULATED,
-    COLUMN,
+    COLUMN_BLOCK,
     PICK_OFF,
     RIGID,
     ROW,
@@ -108,7 +108,7 @@ class PoseOperators(Foundation):
     @cached_property
     def G(self) -> Block:
         """P H* D⁻¹, the gain of the filter."""
-        return self._from_joints("G", self._articulated.G, COLUMN, "= P H* D⁻¹")
+        return self._from_joints("G", self._articulated.G, COLUMN_BLOCK, "= P H* D⁻¹")
 
     @cached_property
     def K(self) -> Named:

@@ -28,15 +28,15 @@ Times = Callable[[Vector, Vector], Vector]
 
 
 @dataclass(frozen=True)
-class Kind:
+class BlockKind:
     """How the numbers of a block multiply a vector, and how those of its transpose do."""
 
     times: Times
     star_times: Times
 
 
-def _symmetric(times: Times) -> Kind:
-    return Kind(times, times)
+def _symmetric(times: Times) -> BlockKind:
+    return BlockKind(times, times)
 
 
 def _along(column: Vector, x: Vector) -> Vector:
@@ -71,23 +71,23 @@ def _from_frame(r: Vector, f: Vector) -> Vector:
     return add(f[:3], cross(r, f[3:])) + f[3:] if r else ZERO6
 
 
-ROW = Kind(_onto, _along)
-COLUMN = Kind(_along, _onto)
-NUMBER = _symmetric(lambda d, x: (d[0] * x[0],))
+ROW = BlockKind(_onto, _along)
+COLUMN_BLOCK = BlockKind(_along, _onto)
+NUMBER_BLOCK = _symmetric(lambda d, x: (d[0] * x[0],))
 RIGID = _symmetric(rigid_times)
 ARTICULATED = _symmetric(articulated_times)
-MATRIX = Kind(_rows_times, _columns_times)
-GYROSCOPIC = Kind(
+MATRIX_BLOCK = BlockKind(_rows_times, _columns_times)
+GYROSCOPIC = BlockKind(
     lambda Mhat, X: gyroscopic_times(Mhat, X[:3]),
     lambda Mhat, X: gyroscopic_transpose_times(Mhat, X) + ZERO3,
 )
-HALF = Kind(
+HALF = BlockKind(
     lambda half, X: half_times(half, X[:3]),
     lambda half, X: times_half(X, half) + ZERO3,
 )
-MOTION_CROSS = Kind(motion_cross, lambda X, f: _less(force_cross(X, f)))
-FORCE_CROSS = Kind(force_cross, lambda X, Y: _less(motion_cross(X, Y)))
-PICK_OFF = Kind(_from_frame, _to_frame)
+MOTION_CROSS = BlockKind(motion_cross, lambda X, f: _less(force_cross(X, f)))
+FORCE_CROSS = BlockKind(force_cross, lambda X, Y: _less(motion_cross(X, Y)))
+PICK_OFF = BlockKind(_from_frame, _to_frame)
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +109,7 @@ class Block(Primitive):
     """A block diagonal operator: y(k) = A(k) x(k), with the numbers of A(k) in `values[k]`."""
 
     shape: tuple[Space, Space] = field(kw_only=True)
-    kind: Kind = field(kw_only=True)
+    kind: BlockKind = field(kw_only=True)
     values: Sequence[Vector] = field(kw_only=True)
     meaning: str = field(default="", kw_only=True)
 

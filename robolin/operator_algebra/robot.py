@@ -22,7 +22,7 @@ from robolin.input_checks import array_of, require_arm, require_sound, require_t
 from robolin.operator_algebra.pose import PoseOperators
 from robolin.operator_algebra.primitives import (
     ARTICULATED,
-    COLUMN,
+    COLUMN_BLOCK,
     FORCE_CROSS,
     GYROSCOPIC,
     HALF,
@@ -113,7 +113,7 @@ class Operators(PoseOperators):
         for k in self._numbered():
             along = times_half(self._links.H[k], self.Phat.values[k])
             Ghat.append(scale(along, self._articulated.Dinv[k]) + ZERO3)
-        return self._from_joints("Ĝ", Ghat, COLUMN, "= P̂* H* D⁻¹")
+        return self._from_joints("Ĝ", Ghat, COLUMN_BLOCK, "= P̂* H* D⁻¹")
 
     @cached_property
     def Khat(self) -> Named:
@@ -142,7 +142,9 @@ class Operators(PoseOperators):
         """S[H*(k)] f(k), by which forces change as hinge k turns them."""
         one, H = self._one, self._links.H
         columns = [force_cross(H[k], one.f[k]) for k in self._numbered()]
-        return self._from_joints("S[H*]f", [(), *columns], COLUMN, "is how hinges turn forces")
+        return self._from_joints(
+            "S[H*]f", [(), *columns], COLUMN_BLOCK, "is how hinges turn forces"
+        )
 
     def _numbered(self) -> range:
         return range(1, self.n + 1)

@@ -33,7 +33,7 @@ from robolin.operator_algebra.spaces import (
     vectors_by_link,
 )
 
-Numbers = Callable[[Block, int], Vector]
+BlockNumbers = Callable[[Block, int], Vector]
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,7 +148,7 @@ def _counters(block: Block, k: int) -> Vector:
     return tuple(unknown() for _ in block.values[k])
 
 
-def run(plan: SweepPlan, layout: Layout, x: list[Vector], numbers: Numbers) -> list[Vector]:
+def run(plan: SweepPlan, layout: Layout, x: list[Vector], numbers: BlockNumbers) -> list[Vector]:
     """The value of the result at links 0, 1, … n."""
     values: dict[FormulaNode, list[Vector]] = {plan.graph.input: x}
     for sweep in plan.sweeps:
@@ -165,7 +165,7 @@ def _value(
     k: int,
     layout: Layout,
     values: dict[FormulaNode, list[Vector]],
-    numbers: Numbers,
+    numbers: BlockNumbers,
 ) -> Vector:
     match node:
         case Local(block=block, starred=starred, source=source):

@@ -9,12 +9,12 @@ from robolin.answering.inquiry import Inquiry
 from robolin.answering.posed_question import QUIETLY, Notify, Settings
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
-from robolin.files.places import Place
+from robolin.files.places import FilePlace
 from robolin.parts.part_job import PartDone, PartJob, compute_part, part_jobs
 from robolin.parts.parts_folder import (
     DAMAGED,
-    EVERYTHING,
     FOREIGN,
+    ONLY_SHARD,
     PartState,
     Shard,
     begin,
@@ -24,9 +24,9 @@ from robolin.parts.parts_folder import (
 from robolin.parts.parts_plan import PartsPlan
 
 # takes jobs, in whatever order they are done tells what became of each
-Work = Callable[[list[PartJob]], Iterable[PartDone]]
+PartsWork = Callable[[list[PartJob]], Iterable[PartDone]]
 # is told of every part that is done, and how many there are to do
-Watch = Callable[[PartDone, int], None]
+PartWatch = Callable[[PartDone, int], None]
 
 
 @dataclass
@@ -45,13 +45,13 @@ def compute_parts(
     plan: PartsPlan,
     inquiry: Inquiry,
     arm: Arm,
-    folder: Place,
+    folder: FilePlace,
     *,
-    shard: Shard = EVERYTHING,
+    shard: Shard = ONLY_SHARD,
     resume: bool = False,
     settings: Settings = QUIETLY,
-    work: Work | None = None,
-    watch: Watch | None = None,
+    work: PartsWork | None = None,
+    watch: PartWatch | None = None,
 ) -> WorkDone:
     """Compute the parts that fall to a shard; what is wrong with some keeps none of the others.
 
@@ -82,7 +82,7 @@ def compute_parts(
     return summary
 
 
-def here(arm: Arm) -> Work:
+def here(arm: Arm) -> PartsWork:
     """This process computes, one part after the other."""
 
     def work(jobs: list[PartJob]) -> Iterator[PartDone]:

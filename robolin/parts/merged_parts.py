@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from robolin.errors import RobolinError
-from robolin.files.places import Place, local_copy
+from robolin.files.places import FilePlace, local_copy
 from robolin.files.stored import open_stored
 from robolin.files.table_file import raise_first
 from robolin.parts.joined import Piece, joined
@@ -15,7 +15,7 @@ from robolin.parts.parts_folder import DONE, PartState, part_states, plan_in
 from robolin.results.result import ResultStream
 
 
-def merged(folder: Place) -> ResultStream:
+def merged(folder: FilePlace) -> ResultStream:
     """All parts of a folder as one result; one that is not there or not sound is refused."""
     plan = plan_in(folder)
     states = part_states(folder, plan)
@@ -25,7 +25,7 @@ def merged(folder: Place) -> ResultStream:
 
 
 @contextmanager
-def _stored(path: Place) -> Iterator[ResultStream]:
+def _stored(path: FilePlace) -> Iterator[ResultStream]:
     with local_copy(path) as here, open_stored(here) as stored:
         if stored.meta["rows"] is None:
             hint = "keep the files as they are"
@@ -33,7 +33,7 @@ def _stored(path: Place) -> Iterator[ResultStream]:
         yield stored.result_stream()
 
 
-def _unfit(folder: Place, state: PartState) -> RobolinError:
+def _unfit(folder: FilePlace, state: PartState) -> RobolinError:
     why = f": {state.why}" if state.why else ""
     hint = "run the command that makes the parts again, with --resume"
     where = str(folder / state.name)

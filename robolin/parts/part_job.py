@@ -13,7 +13,7 @@ from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_named
-from robolin.files.places import Place, becoming, place_named, size_of
+from robolin.files.places import FilePlace, becoming, place_named, size_of
 from robolin.files.table_file import KnownTable
 from robolin.files.write import require_holdable
 from robolin.parts.parts_plan import PartsPlan
@@ -62,7 +62,7 @@ class PartDone:
 
 
 def part_jobs(
-    plan: PartsPlan, inquiry: Inquiry, arm: Arm, folder: Place, settings: Settings
+    plan: PartsPlan, inquiry: Inquiry, arm: Arm, folder: FilePlace, settings: Settings
 ) -> list[PartJob]:
     """A job for every part of a plan."""
     jobs = []

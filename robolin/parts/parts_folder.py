@@ -11,7 +11,7 @@ from typing import Any
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_named
 from robolin.files.overwritten_inputs import require_outputs_are_no_inputs
-from robolin.files.places import Place, exists, local_copy, make_folder
+from robolin.files.places import FilePlace, exists, local_copy, make_folder
 from robolin.files.provenance_reader import Meta, open_bytes
 from robolin.files.stored import open_stored
 from robolin.files.stores.objects import opened
@@ -49,20 +49,20 @@ class Shard:
         return part % self.count == self.number - 1
 
 
-EVERYTHING = Shard()
+ONLY_SHARD = Shard()
 
 
 def shard(text: str | None) -> Shard:
     """The shard that --shard says, such as 3/16."""
     if text is None:
-        return EVERYTHING
+        return ONLY_SHARD
     where, found = f"--shard={text}", _SHARD.fullmatch(text)
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
         raise UsageError("this is not NUMBER/COUNT", where=where, hint="1/16, 2/16, … 16/16")
     return Shard(int(found[1]), int(found[2]))
 
 
-def begin(folder: Place, plan: PartsPlan, inputs: Iterable[str]) -> None:
+def begin(folder: FilePlace, plan: PartsPlan, inputs: Iterable[str]) -> None:
     """Let a folder have this plan; one that has another is refused, and so is a part to be read."""
     make_folder(folder)
     old = read_plan(folder)
@@ -75,7 +75,7 @@ def begin(folder: Place, plan: PartsPlan, inputs: Iterable[str]) -> None:
         write_plan(folder, plan)
 
 
-def part_states(folder: Place, plan: PartsPlan, *, thorough: bool = False) -> list[PartState]:
+def part_states(folder: FilePlace, plan: PartsPlan, *, thorough: bool = False) -> list[PartState]:
     """What there is of every part.
 
     thorough: read every number, which takes as long as reading all files does
@@ -84,7 +84,7 @@ def part_states(folder: Place, plan: PartsPlan, *, thorough: bool = False) -> li
 
 
 def part_state(
-    folder: Place, plan: PartsPlan, number: int, *, thorough: bool = False, fresh: bool = False
+    folder: FilePlace, plan: PartsPlan, number: int, *, thorough: bool = False, fresh: bool = False
 ) -> PartState:
     """What there is of one part.
 
@@ -108,7 +108,7 @@ def part_state(
     )
 
 
-def _told(path: Place, thorough: bool, fresh: bool) -> Meta:
+def _told(path: FilePlace, thorough: bool, fresh: bool) -> Meta:
     """What a part says of itself, if it is sound."""
     form = FORMATS[format_named(path.name)]
     # a store keeps objects whole, and need not send all of them
@@ -125,7 +125,7 @@ def _told(path: Place, thorough: bool, fresh: bool) -> Meta:
 
 
 def complete(
-    folder: Place,
+    folder: FilePlace,
     plan: PartsPlan,
     known: Mapping[int, PartState] | None = None,
     fresh: Collection[int] = (),
@@ -146,7 +146,7 @@ def complete(
     return True
 
 
-def plan_in(folder: Place) -> PartsPlan:
+def plan_in(folder: FilePlace) -> PartsPlan:
     """The plan of a folder that has one."""
     there = isinstance(folder, StorePath) or folder.is_dir()
     plan = read_plan(folder) if there else None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robolin.errors import RobolinError
-from robolin.files.places import Place, content, write
+from robolin.files.places import FilePlace, content, write
 from robolin.parts.parts_plan import FORMAT, PartsPlan, PlannedPart
 from robolin.parts.survey import surveyed_from, surveyed_plain
 
@@ -15,7 +15,7 @@ PLAN, COMPLETE = "_plan.json", "_robolin.json"
 _DAMAGED = "it is no plan, or a damaged one"
 
 
-def read_plan(folder: Place) -> PartsPlan | None:
+def read_plan(folder: FilePlace) -> PartsPlan | None:
     """The plan that a folder has parts of; None if it has none."""
     path = folder / PLAN
     data = content(path)
@@ -39,7 +39,7 @@ def read_plan(folder: Place) -> PartsPlan | None:
     return plan
 
 
-def write_plan(folder: Place, plan: PartsPlan) -> None:
+def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
     """Keep the plan with its parts."""
     told = {
         "format": FORMAT,
@@ -52,13 +52,13 @@ def write_plan(folder: Place, plan: PartsPlan) -> None:
     _write(folder / PLAN, told)
 
 
-def write_complete(folder: Place, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
+def write_complete(folder: FilePlace, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
     """Note that all parts are there; nothing is written after this."""
     rows = sum(part["rows"] or 0 for part in parts)
     _write(folder / COMPLETE, {"format": FORMAT, "plan": plan.id, "rows": rows, "parts": parts})
 
 
-def require_same(folder: Place, old: PartsPlan, new: PartsPlan) -> None:
+def require_same(folder: FilePlace, old: PartsPlan, new: PartsPlan) -> None:
     """Refuse to put parts of one plan beside those of another."""
     if old.id == new.id:
         return
@@ -88,9 +88,9 @@ def _short(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:200]
 
 
-def _write(path: Place, told: Mapping[str, Any]) -> None:
+def _write(path: FilePlace, told: Mapping[str, Any]) -> None:
     write(path, f"{json.dumps(told, ensure_ascii=False, allow_nan=False)}\n".encode())
 
 
-def _damaged(path: Place) -> RobolinError:
+def _damaged(path: FilePlace) -> RobolinError:
     return RobolinError(_DAMAGED, where=str(path), hint="remove it: the next run makes it anew")

@@ -16,7 +16,7 @@ from robolin.results.result import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = ("svg", "png", "pdf")
+PICTURE_FORMATS = ("svg", "png", "pdf")
 _PANEL = (3.8, 2.6)
 _SETTINGS: dict[str, Any] = {
     # names are text, whatever they look like

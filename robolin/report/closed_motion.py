@@ -20,7 +20,7 @@ from robolin.arrays import Floats, Numbers
 from robolin.loops.loop_dynamics import opened
 from robolin.loops.rank import DEPENDENT_WITHIN
 from robolin.report.reported_motion import (
-    QUANTITIES,
+    MOTION_QUANTITIES,
     ReportedClosures,
     ReportedMotion,
     condition_of,
@@ -29,7 +29,7 @@ from robolin.report.reported_motion import (
 from robolin.results.result import Result
 
 # one part of an answer: values by name, and the times
-Part = tuple[dict[str, Floats], Numbers | None]
+AnswerPart = tuple[dict[str, Floats], Numbers | None]
 
 
 def closed_motion(arm: Arm, states: States, close: str | None, notify: Notify) -> ReportedMotion:
@@ -58,12 +58,12 @@ def closed_motion(arm: Arm, states: States, close: str | None, notify: Notify) -
     )
 
 
-def _part(arm: Arm, given: Values, result: Result) -> Part:
+def _part(arm: Arm, given: Values, result: Result) -> AnswerPart:
     """Copies, for the next part may come in the same memory."""
     rows = np.atleast_2d(result["qdd"]).shape
     motion = {
         name: np.array(np.broadcast_to(np.atleast_2d(given.get(name, np.zeros(arm.n))), rows))
-        for name in QUANTITIES
+        for name in MOTION_QUANTITIES
     }
     if "tau" in given:
         tau = np.array(np.broadcast_to(np.atleast_2d(given["tau"]), rows))
@@ -75,7 +75,7 @@ def _part(arm: Arm, given: Values, result: Result) -> Part:
     return motion, result.time
 
 
-def _joined(parts: Sequence[Part]) -> tuple[dict[str, Floats], Numbers | None]:
+def _joined(parts: Sequence[AnswerPart]) -> tuple[dict[str, Floats], Numbers | None]:
     values = {name: np.concatenate([each[name] for each, _ in parts]) for name in parts[0][0]}
     times = [time for _, time in parts if time is not None]
     return values, np.concatenate(times) if times else None

@@ -15,7 +15,7 @@ from robolin.report.reported_motion import ReportedClosures, ReportedMotion
 from robolin.wording import counted
 
 # forces come of a solution whose terms cancel, of which rounding leaves far less than this
-ROUNDING = 1e-10
+FORCE_ROUNDING = 1e-10
 
 
 def closure_words(told: ReportedArm, motion: ReportedMotion) -> Iterator[Element]:
@@ -69,7 +69,7 @@ def _borne(motion: ReportedMotion, closures: ReportedClosures) -> Numbers:
     """(equations,): whether a force is more than what rounding leaves of all forces and torques."""
     sizes = np.abs(np.nan_to_num(closures.forces)).max(axis=0)
     largest = max(sizes.max(), np.abs(np.nan_to_num(motion.values["tau"])).max())
-    borne: Numbers = sizes > ROUNDING * largest
+    borne: Numbers = sizes > FORCE_ROUNDING * largest
     return borne
 
 

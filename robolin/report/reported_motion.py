@@ -18,7 +18,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, Numbers
 from robolin.results.result import Result
 
-QUANTITIES = ("q", "qd", "qdd")
+MOTION_QUANTITIES = ("q", "qd", "qdd")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ def reported_motion(arm: Arm, states: States, notify: Notify) -> ReportedMotion:
         zero = np.zeros(arm.n)
         motion = {
             name: np.array(np.broadcast_to(np.atleast_2d(values.get(name, zero)), tau.shape))
-            for name in QUANTITIES
+            for name in MOTION_QUANTITIES
         }
         approach.add(motion["q"], motion["qd"], tau, part.time)
         parts.append((motion | {"tau": tau}, part.time))

@@ -36,7 +36,7 @@ INTEGER = NumberKind("integer", "<i8")
 # dates with times of day, counted in these units since 1970
 MOMENTS = {unit: NumberKind(f"datetime64[{unit}]", f"<M8[{unit}]") for unit in _UNITS}
 
-KINDS = {kind.name: kind for kind in (REAL, COMPLEX, INTEGER, *MOMENTS.values())}
+NUMBER_KINDS = {kind.name: kind for kind in (REAL, COMPLEX, INTEGER, *MOMENTS.values())}
 
 
 def kind_of(values: Numbers) -> NumberKind:

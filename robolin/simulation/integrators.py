@@ -12,7 +12,7 @@ from robolin.input_checks import Array
 from robolin.simulation.schedule import Schedule
 
 # what SciPy calls them
-METHODS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
+SCIPY_INTEGRATORS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
 
 # writes dy/dt at (t, y) into its last argument
 Rate = Callable[[float, Array, Array], None]
@@ -76,7 +76,7 @@ def adapted_steps(rate: Rate, y: Array, schedule: Schedule) -> Array:
             slope,
             (0.0, schedule.duration),
             y,
-            method=METHODS[schedule.integrator],
+            method=SCIPY_INTEGRATORS[schedule.integrator],
             t_eval=schedule.moments(),
             rtol=schedule.relative,
             atol=schedule.absolute,

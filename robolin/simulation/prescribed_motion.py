@@ -12,7 +12,11 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
-from robolin.evaluation.prescribed_joints import Named, prescribed_joints, require_prescribed_inputs
+from robolin.evaluation.prescribed_joints import (
+    JointsNamed,
+    prescribed_joints,
+    require_prescribed_inputs,
+)
 from robolin.input_checks import Array, array_of, require_sound
 
 # accelerations for all times, or a function of t in s that gives them
@@ -23,7 +27,7 @@ AnyAcceleration = JointValues | Callable[[float], ArrayLike]
 class Prescription:
     """Which joints move as they are told, and how: q̈ for all times, or a function of time."""
 
-    joints: Named
+    joints: JointsNamed
     qdd: AnyAcceleration = 0.0
 
 
@@ -78,7 +82,7 @@ def prescribed_motion(
     return PrescribedMotion(arm, driven, wish.qdd, how)
 
 
-def prescription(prescribe: Named | None, qdd: AnyAcceleration | None) -> Prescription | None:
+def prescription(prescribe: JointsNamed | None, qdd: AnyAcceleration | None) -> Prescription | None:
     """What the keywords of a function ask for."""
     if prescribe is None:
         if qdd is not None:

@@ -13,7 +13,7 @@ from robolin.choices import Integrator
 from robolin.errors import UsageError
 from robolin.wording import counted
 
-NAMES: Mapping[Integrator, str] = {
+INTEGRATOR_NAMES: Mapping[Integrator, str] = {
     "rk4": "Runge–Kutta of order 4",
     "dop853": "Dormand–Prince 8(5,3)",
     "rk45": "Dormand–Prince 5(4)",
@@ -91,11 +91,12 @@ class Schedule:
 
     def settings_text(self) -> str:
         """The integrator and its settings in words."""
+        name = INTEGRATOR_NAMES[self.integrator]
         if self.fixed:
             longest = min(self._dt, self.duration)
             steps = counted(self.steps, "step")
-            return f"{NAMES[self.integrator]}, dt = {longest:g} s, {steps}"
-        return f"{NAMES[self.integrator]}, rtol = {self.relative:g}, atol = {self.absolute:g}"
+            return f"{name}, dt = {longest:g} s, {steps}"
+        return f"{name}, rtol = {self.relative:g}, atol = {self.absolute:g}"
 
 
 def scheduled(
@@ -109,8 +110,8 @@ def scheduled(
 ) -> Schedule:
     """The schedule these settings ask for; a tolerance asks for steps of adapted size."""
     chosen = integrator or ("rk4" if rtol is None and atol is None else "dop853")
-    if chosen not in NAMES:
-        hint = f"integrators are {', '.join(NAMES)}"
+    if chosen not in INTEGRATOR_NAMES:
+        hint = f"integrators are {', '.join(INTEGRATOR_NAMES)}"
         raise UsageError(f"there is no integrator '{chosen}'", where="integrator", hint=hint)
     for name, value in (("duration", duration), ("dt", dt), ("rtol", rtol), ("atol", atol)):
         if value is not None and not (isfinite(value) and value > 0.0):

@@ -13,7 +13,7 @@ from robolin.arrays import Floats, JointValues
 from robolin.choices import Integrator, StateForm
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, How
-from robolin.evaluation.prescribed_joints import Named
+from robolin.evaluation.prescribed_joints import JointsNamed
 from robolin.evaluation.unanswered import unsound_rows
 from robolin.input_checks import (
     Array,
@@ -95,7 +95,7 @@ def simulate(
     jobs: int | None = None,
     baumgarte: tuple[float, float] | None = None,
     disturbance: AnyTorque | None = None,
-    prescribe: Named | None = None,
+    prescribe: JointsNamed | None = None,
     qdd: AnyAcceleration | None = None,
 ) -> Simulation:
     """The motion of an arm from a state, or from many at once.

@@ -7,7 +7,7 @@ from math import copysign, isfinite
 
 # beside numbers of order 1, nothing this small was computed
 _NOISE = 1e-15
-ROUNDING = "~0"
+ROUNDED_ZERO = "~0"
 # below this a number in a table of others is written with its power of ten
 _SMALLEST_PLAIN = 1e-4
 
@@ -44,7 +44,7 @@ def _plain(value: float, largest: float, precision: int) -> str:
     if value == 0.0:
         return "0"
     if is_rounding(value, largest):
-        return ROUNDING
+        return ROUNDED_ZERO
     if abs(value) < _SMALLEST_PLAIN or not isfinite(value):
         return f"{value:.{precision - 1}e}"
     # the digits are counted after rounding: 9.9996 is 10.00
@@ -65,7 +65,7 @@ def _point_aligned(text: str, behind: int) -> str:
 
 def _scientific(value: float, largest: float, precision: int) -> str:
     if value == 0.0 or is_rounding(value, largest):
-        text = ROUNDING if value else "0"
+        text = ROUNDED_ZERO if value else "0"
         # under the digit before the point
         return text + " " * (len(f"{1.0:.{precision - 1}e}") - 1)
     return f"{value:.{precision - 1}e}"

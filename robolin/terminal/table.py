@@ -15,7 +15,7 @@ from robolin.shown import phrase
 from robolin.terminal.column_blocks import wrapped
 from robolin.terminal.console import console_of, drawn_on
 from robolin.terminal.grid import GAP, TIE, Grid, drawn_grid, grid_width, numbered, pieces_of
-from robolin.terminal.numbers import ROUNDING, aligned, aligned_complex
+from robolin.terminal.numbers import ROUNDED_ZERO, aligned, aligned_complex
 from robolin.terminal.top_rows import SHOWN
 from robolin.wording import printable
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MATRIX_ROWS = 2
 # the letters of the axes behind those of a matrix
 _SLICED = "klmnop"
-_ROUNDING_NOTE = f"{ROUNDING}: rounding, less than 1e-15 of the largest entry of its table"
+_ROUNDING_NOTE = f"{ROUNDED_ZERO}: rounding, less than 1e-15 of the largest entry of its table"
 
 
 def render_table(
@@ -59,7 +59,7 @@ def render_table(
         console.print(drawn_grid(piece), soft_wrap=True)
         if piece.note:
             console.print(piece.note, style="dim")
-    if any(cell.strip() == ROUNDING for piece in pieces for row in piece.cells for cell in row):
+    if any(cell.strip() == ROUNDED_ZERO for piece in pieces for row in piece.cells for cell in row):
         console.print(f"\n{_ROUNDING_NOTE}", style="dim")
     return "".join(f"{line.rstrip()}\n" for line in drawn_on(console).splitlines())
 

@@ -14,7 +14,7 @@ from robolin.quantities import COLUMN_WORDS, column_name
 from robolin.trajectory.listed_columns import TextsOf, listed_columns
 from robolin.wording import did_you_mean, quoted
 
-TIME = "time"
+TIME_COLUMN = "time"
 # a column of that name where somebody says that the time is another one
 _NOT_THE_TIME = "time (left aside)"
 TIME_NAMES = ("t", "stamp", "timestamp", "__time", "Time", "time_s")
@@ -52,7 +52,7 @@ class RecordingRules:
     def about(self, quantities: Sequence[str]) -> RecordingRules:
         """The rules for a file that is to have these quantities alone ('q', 'tau')."""
         words = [COLUMN_WORDS[name] for name in quantities]
-        kept = [text for text in self.columns if _quantity(text) in (*words, TIME)]
+        kept = [text for text in self.columns if _quantity(text) in (*words, TIME_COLUMN)]
         return replace(self, columns=tuple(kept))
 
 
@@ -82,7 +82,7 @@ def native_columns(
     renamed: dict[str, str] = {}
     naming: tuple[str, ...] = ()
     columns, notes = _without_mark(columns, rules)
-    told = [text for text in rules.columns if _left_side(text) != TIME]
+    told = [text for text in rules.columns if _left_side(text) != TIME_COLUMN]
     _require_each_once([_left_side(text) for text in told])
     if told:
         for text in told:
@@ -91,8 +91,8 @@ def native_columns(
         renamed, naming, note = _recognized(columns, joints, texts_of, where)
         notes += note
     named = _time_told(rules)
-    if (time := _time_column(columns, renamed, named, where)) is not None and time != TIME:
-        renamed = {**renamed, TIME: _NOT_THE_TIME, time: TIME}
+    if (time := _time_column(columns, renamed, named, where)) is not None and time != TIME_COLUMN:
+        renamed = {**renamed, TIME_COLUMN: _NOT_THE_TIME, time: TIME_COLUMN}
         if named is None:
             notes.append(f"time is taken from the column '{time}'")
     return NativeColumns(tuple(renamed.get(name, name) for name in columns), tuple(notes), naming)
@@ -124,7 +124,9 @@ def _quantity(text: str) -> str:
 
 def _time_told(rules: RecordingRules) -> str | None:
     """The column that somebody called the time."""
-    named = [text.partition("=")[2].strip() for text in rules.columns if _left_side(text) == TIME]
+    named = [
+        text.partition("=")[2].strip() for text in rules.columns if _left_side(text) == TIME_COLUMN
+    ]
     named += [] if rules.time is None else [rules.time]
     if len(set(named)) > 1:
         message, hint = f"the time is {quoted(named)}", "keep one of them"
@@ -250,8 +252,8 @@ def _time_column(
             hint = did_you_mean(told, columns)
             raise RobolinError(f"there is no column '{told}'", where=where, hint=hint)
         return told
-    if TIME in columns:
-        return TIME
+    if TIME_COLUMN in columns:
+        return TIME_COLUMN
     found = [name for name in TIME_NAMES if name in columns and name not in renamed]
     if len(found) > 1:
         hint = f"--time {found[0]} says which"

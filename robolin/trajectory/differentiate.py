@@ -16,7 +16,7 @@ from robolin.errors import RobolinError
 
 WINDOW, DEGREE = 11, 3
 # how far rows may be from one distance, beside it
-UNEVEN = 1e-3
+UNEVEN_ROWS = 1e-3
 
 _WORDS = {
     "central": "central differences of second order",
@@ -75,7 +75,7 @@ def _savgol(seconds: Floats, file: str) -> Derivative:
         raise RobolinError("savgol needs the package scipy", where=file, hint=hint) from None
     steps = np.diff(seconds)
     step = seconds[-1] / (len(seconds) - 1)
-    off = np.abs(steps - step) > UNEVEN * step
+    off = np.abs(steps - step) > UNEVEN_ROWS * step
     if off.any():
         row = int(np.argmax(off))
         message = f"row {row + 2} comes {steps[row]:.6g} s after the one before, others {step:.6g}"

@@ -16,8 +16,8 @@ from robolin.errors import RobolinError
 from robolin.geometry.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
 from robolin.quantities import column_name
 
-ANGLES = ("rx", "ry", "rz")
-PARTS = ("qx", "qy", "qz", "qw")
+EULER_ANGLES = ("rx", "ry", "rz")
+QUATERNION_PARTS = ("qx", "qy", "qz", "qw")
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def orientations(
     place = {name: i for i, name in enumerate(joints)}
     found, problems = [], []
     for joint in (name.removesuffix(":rx") for name in joints if name.endswith(":rx")):
-        angles = [place.get(f"{joint}:{part}") for part in ANGLES]
-        written = {part: _written(columns, f"{joint}:{part}") for part in PARTS}
+        angles = [place.get(f"{joint}:{part}") for part in EULER_ANGLES]
+        written = {part: _written(columns, f"{joint}:{part}") for part in QUATERNION_PARTS}
         if None in angles or not any(written.values()):
             continue
         known = tuple(angle for angle in angles if angle is not None)
@@ -48,7 +48,9 @@ def orientations(
             problems.append(problem)
             found.append(Orientation(joint, known, ()))
         else:
-            found.append(Orientation(joint, known, tuple(written[part][0] for part in PARTS)))
+            found.append(
+                Orientation(joint, known, tuple(written[part][0] for part in QUATERNION_PARTS))
+            )
     return tuple(found), problems
 
 
@@ -61,7 +63,7 @@ def _problem(
     joint: str, written: Mapping[str, list[int]], columns: Sequence[str], where: str
 ) -> RobolinError | None:
     if missing := [part for part, places in written.items() if not places]:
-        names = ", ".join(column_name("q", f"{joint}:{part}") for part in PARTS)
+        names = ", ".join(column_name("q", f"{joint}:{part}") for part in QUATERNION_PARTS)
         return RobolinError(
             f"the quaternion of joint '{joint}' has no {', '.join(missing)}",
             where=where,
@@ -70,7 +72,7 @@ def _problem(
     if twice := [part for part, places in written.items() if len(places) > 1]:
         message = f"the quaternion of joint '{joint}' has {', '.join(twice)} more than once"
         return RobolinError(message, where=where, hint="keep one of them")
-    if both := [part for part in ANGLES if _written(columns, f"{joint}:{part}")]:
+    if both := [part for part in EULER_ANGLES if _written(columns, f"{joint}:{part}")]:
         return RobolinError(
             f"joint '{joint}' has both a quaternion and {', '.join(both)}",
             where=where,

@@ -12,7 +12,7 @@ Array = Any
 Verdict = Literal["passed", "failed", "not applicable", "not run"]
 
 # sums of a few hundred rounded products: some 1e-15 is seen, a thousand times that is allowed
-SUMMED = 1e-12
+SUM_TOLERANCE = 1e-12
 
 # what dividing by the mass matrix may cost beside, per unit of its condition number, and more
 # where links have slid far away from the inertial frame

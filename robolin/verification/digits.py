@@ -32,7 +32,7 @@ from robolin.verification.subject import Subject
 FAMILY = "digits"
 
 # a double has no more
-MOST = 16.0
+MOST_DIGITS = 16.0
 
 # joints beyond which a result is worked out by one algorithm only
 LARGE = 24
@@ -166,4 +166,4 @@ def _right(array: str, difference: Array, size: Array, rows: Array, states: int)
 def _digits(error: float) -> float:
     if not np.isfinite(error):
         return 0.0
-    return MOST if error < 10.0**-MOST else max(0.0, -log10(error))
+    return MOST_DIGITS if error < 10.0**-MOST_DIGITS else max(0.0, -log10(error))

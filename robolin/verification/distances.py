@@ -8,7 +8,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.engine.parameters import parameters_of
-from robolin.geometry.travelling import FAR
+from robolin.geometry.travelling import FAR_SLID
 from robolin.verification.checks import Array
 
 
@@ -49,7 +49,7 @@ def distance_factor(arm: Arm, q: Array) -> Array:
     Rounding of an inertia goes with the square of its distance from the inertial frame.
     """
     slides, rows = slides_of(arm, q), parameters_of(arm).links
-    near = {k: np.where(slide <= FAR, slide, 0.0) for k, slide in slides.items()}
+    near = {k: np.where(slide <= FAR_SLID, slide, 0.0) for k, slide in slides.items()}
     along = {k for k in slides if rows[k - 1].travels or rows[k - 1].rests}
     felt = {k: near[k] if k in along else slide for k, slide in slides.items()}
     here, at_home = (levered(arm, reaches(arm, q, each), 2) for each in (felt, near))

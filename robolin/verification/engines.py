@@ -16,7 +16,7 @@ TITLE = "compiled kernels = plain Python"
 
 
 # the questions that are asked in bulk; kernels of all others come from the same translation
-VERBS = (
+VERBS_ON_ENGINES = (
     "inverse",
     "forward",
     "mass-matrix",
@@ -28,7 +28,7 @@ VERBS = (
 
 def engines(on: Subject) -> Iterator[Check]:
     """How many numbers differ in any bit, over all states and all questions."""
-    names = answering(on, VERBS)
+    names = answering(on, VERBS_ON_ENGINES)
     if names:
         yield from same_bits(on, names, FAMILY, TITLE)
     else:

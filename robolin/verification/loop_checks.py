@@ -30,12 +30,12 @@ from robolin.verification.steps import complex_step, complex_step_along
 from robolin.verification.subject import SUM, Subject
 
 FAMILY = "loops"
-ALGORITHMS = ("closures", "linearize-closures", "forward-closed", "closing-step")
-METHODS: tuple[LoopMethod, ...] = ("kkt", "schur")
-STATE = ("q", "qd", "tau")
+LOOP_ALGORITHMS = ("closures", "linearize-closures", "forward-closed", "closing-step")
+CHECKED_LOOP_METHODS: tuple[LoopMethod, ...] = ("kkt", "schur")
+CHECKED_STATE = ("q", "qd", "tau")
 
 # gaps up to which a state counts as closed, in metres and radians
-CLOSED = 1e-10
+CHECKED_CLOSED_WITHIN = 1e-10
 
 
 def closed_loops(on: Subject) -> Iterator[Check]:
@@ -97,18 +97,18 @@ def _checks(closed: Subject) -> Iterator[Check]:
     yield from _closures(closed)
     yield from _motion(closed)
     yield from _linearization(closed)
-    yield from same_bits(closed, ALGORITHMS, FAMILY, "closed: compiled kernels = plain Python")
-    yield from digits_of(closed, ALGORITHMS)
+    yield from same_bits(closed, LOOP_ALGORITHMS, FAMILY, "closed: compiled kernels = plain Python")
+    yield from digits_of(closed, LOOP_ALGORITHMS)
 
 
 def _closed(on: Subject) -> tuple[Subject, Array]:
     """The arm in the states that can be closed and have an answer there, and their numbers."""
     found = assemble(on.arm, on.q, on.qd)
     states = {**on.states, "q": found.q, "qd": found.qd, "tau": on.value("tau")}
-    given = {name: states[name] for name in STATE}
+    given = {name: states[name] for name in CHECKED_STATE}
     unanswered = evaluate_any_arm_rows(on.arm, "loop-forces", given)[1]
     left = np.maximum(np.abs(found.open_by).max(axis=-1), np.abs(found.opening).max(axis=-1))
-    fine = (unanswered == 0) & (left < CLOSED)
+    fine = (unanswered == 0) & (left < CHECKED_CLOSED_WITHIN)
     doubted = evaluate_any_arm_rows(on.arm, "forward-closed", given)[1]
     fine &= doubted == 0
     closed = {name: values[fine] for name, values in states.items()}
@@ -165,12 +165,12 @@ def _motion(on: Subject) -> Iterator[Check]:
     rate = energy_rate(on.arm, on.q, on.qd, qdd)
     terms = on.speed * on.arm.n * (on.motion_terms + np.abs(tau).max(axis=-1))
     yield compared(FAMILY, "energy grows by τ and losses alone", rate, lost, bound, terms)
-    yield from (_method(on, method, bound) for method in METHODS)
+    yield from (_method(on, method, bound) for method in CHECKED_LOOP_METHODS)
 
 
 def _method(on: Subject, method: LoopMethod, bound: Bound) -> Check:
     """The same accelerations and forces by LAPACK, in another order."""
-    title, given = f"null space = {method}", {name: on.value(name) for name in STATE}
+    title, given = f"null space = {method}", {name: on.value(name) for name in CHECKED_STATE}
     if method == "schur" and on.no_inertia:
         return not_applicable(FAMILY, title, on.no_inertia)
     other = evaluate_any_arm_rows(on.arm, "loop-forces", given, loop_method=method)[0]
@@ -182,7 +182,7 @@ def _method(on: Subject, method: LoopMethod, bound: Bound) -> Check:
 
 def _linearization(on: Subject) -> Iterator[Check]:
     """Derivatives of q̈ and λ against complex steps of both."""
-    given, bound = {name: on.value(name) for name in STATE}, on.closed_bound
+    given, bound = {name: on.value(name) for name in CHECKED_STATE}, on.closed_bound
     model = evaluate_any_arm_rows(on.arm, "linearize-loops", given)[0]
     for along in ("tau", "qd", "q"):
         true = complex_step(on.arm, "forward-closed", given, along)

@@ -14,10 +14,10 @@ from robolin.verification.running import run_for_check
 TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
 
 # limits of more than this many of the above stand for none
-WIDEST = 4.0
+WIDEST_LIMITS = 4.0
 
 # how far away an arm is looked at that can slide or float there
-FAR = 100.0
+FAR_PLACED = 100.0
 
 # of so many poses the worst conditioned one is looked at
 POSES = 200
@@ -25,7 +25,7 @@ POSES = 200
 # forward results keep so few digits beyond this that nobody should rely on them
 ILL_CONDITIONED = 1e12
 
-CHANGES = ("dq", "dqd", "dqdd", "dtau")
+SAMPLED_CHANGES = ("dq", "dqd", "dqdd", "dtau")
 
 
 def default_samples(arm: Arm) -> int:
@@ -52,12 +52,14 @@ def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
     chosen += [low, high]
     q[: len(chosen)] = chosen[:samples]
     speed = np.array([_speed(joint) for joint in arm.joints])
-    normal = np.random.default_rng([seed, 1]).normal(size=(samples, 1 + len(CHANGES), arm.n))
+    normal = np.random.default_rng([seed, 1]).normal(
+        size=(samples, 1 + len(SAMPLED_CHANGES), arm.n)
+    )
     return {
         "q": q,
         "qd": speed * (2.0 * drawn[:, 1] - 1.0),
         "qdd": 2.0 * normal[:, 0],
-        **{name: normal[:, i] for i, name in enumerate(CHANGES, start=1)},
+        **{name: normal[:, i] for i, name in enumerate(SAMPLED_CHANGES, start=1)},
         "gain": 0.5 + np.random.default_rng([seed, 2]).random((samples, arm.n)),
     }
 
@@ -65,8 +67,8 @@ def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
 def _range(joint: Joint) -> tuple[float, float]:
     """Between the limits; on a side without one, as far as it makes sense to look."""
     reach, limits = TURN if joint.turns else SLIDE, joint.limits
-    lower = -reach if limits.lower is None else max(limits.lower, -WIDEST * reach)
-    upper = reach if limits.upper is None else min(limits.upper, WIDEST * reach)
+    lower = -reach if limits.lower is None else max(limits.lower, -WIDEST_LIMITS * reach)
+    upper = reach if limits.upper is None else min(limits.upper, WIDEST_LIMITS * reach)
     if joint.kind == "continuous" or lower > upper:
         return -reach, reach
     return lower, upper
@@ -86,7 +88,7 @@ def _badly_conditioned(arm: Arm, low: Array, high: Array, seed: int) -> Array:
 def _far(joint: Joint) -> float:
     """A place far along a slide, NaN where the joint turns or its limits keep it near."""
     upper = np.inf if joint.limits.upper is None else joint.limits.upper
-    return np.nan if joint.turns or upper <= WIDEST * SLIDE else min(upper, FAR)
+    return np.nan if joint.turns or upper <= WIDEST_LIMITS * SLIDE else min(upper, FAR_PLACED)
 
 
 def _speed(joint: Joint) -> float:

@@ -21,7 +21,7 @@ from robolin.verification.body_conditions import condition_of_bodies, flat_body
 from robolin.verification.checks import (
     OF_ACCELERATIONS,
     PER_CONDITION,
-    SUMMED,
+    SUM_TOLERANCE,
     Array,
     Bound,
 )
@@ -38,7 +38,7 @@ _MADE_BY = {
 }
 
 # results of one state beyond which an algorithm is left out: second derivatives of 13 joints
-MOST_NUMBERS = 100_000
+MOST_RESULT_NUMBERS = 100_000
 
 _OF_MASSES = ("mass_matrix", "dmass_matrix_dq")
 _OF_TORQUES = ("tau", "dtau", "dtau_dq", "dtau_dqd", "coriolis_matrix", "kappa", "coriolis")
@@ -50,7 +50,7 @@ _DIVIDED_ONCE = (*_OF_FACTORS, *_OF_INVERSES)
 # divided by the closures, too
 _OF_CLOSURES = ("forward-closed", "closing-step")
 
-SUM = Bound(SUMMED, "sum")
+SUM = Bound(SUM_TOLERANCE, "sum")
 
 
 class Subject:
@@ -96,7 +96,7 @@ class Subject:
         if unknown := [need for need in algorithm.needs if not self._can_make(need)]:
             return f"there is no state to ask for {' and '.join(unknown)}"
         numbers = max(self._entries(shape) for shape in algorithm.gives.values())
-        if numbers > MOST_NUMBERS:
+        if numbers > MOST_RESULT_NUMBERS:
             return f"{numbers} numbers a state are too many to check"
         if self.arm.groups and name in ONE_FREEDOM:
             return f"joint '{self.arm.groups[0].name}' has several freedoms"
@@ -167,7 +167,7 @@ class Subject:
     @cached_property
     def divided(self) -> Bound:
         distance = distance_factor(self.arm, self.q)
-        return Bound(SUMMED + PER_CONDITION * self.condition * distance, "division")
+        return Bound(SUM_TOLERANCE + PER_CONDITION * self.condition * distance, "division")
 
     @cached_property
     def accelerations(self) -> Bound:
@@ -190,7 +190,7 @@ class Subject:
             M, L = M / np.linalg.norm(M, 2), rows[mask] / np.linalg.norm(rows, 2)
             whole = np.block([[M, L.T], [L, np.zeros((len(L), len(L)))]])
             conditions.append(np.linalg.cond(whole))
-        divided = SUMMED + PER_CONDITION * np.array(conditions)
+        divided = SUM_TOLERANCE + PER_CONDITION * np.array(conditions)
         return Bound(OF_ACCELERATIONS * divided, "loops")
 
     def bound(self, algorithm: str, array: str) -> Bound:

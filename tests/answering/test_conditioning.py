@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.answering.conditioning import PER_CONDITION, TOO_LARGE, bound_up_to, farthest_slide
+from robolin.answering.conditioning import (
+    DIGITS_PER_CONDITION,
+    TOO_LARGE,
+    bound_up_to,
+    farthest_slide,
+)
 from robolin.arm import Arm, Inertia
 from robolin.description.bundled import bundled_names
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -39,7 +44,7 @@ def thin(folder: Path, size: float) -> Path:
 
 def test_the_bound_is_the_one_that_verify_uses() -> None:
     """What dividing costs is said in one size, wherever it is said."""
-    assert PER_CONDITION == checks.PER_CONDITION
+    assert DIGITS_PER_CONDITION == checks.PER_CONDITION
 
 
 @pytest.mark.parametrize("tree", [False, True])

@@ -7,19 +7,19 @@ import json
 import pytest
 
 import robolin as library
-from robolin.cli.verbs.bench_verb import MEASURED
+from robolin.cli.verbs.bench_verb import MEASURED_VERBS
 from tests.cli.command import answered
 
 
 def test_everything_that_is_measured_is_a_function() -> None:
     """Whatever is derived from the table of verbs can be called from Python."""
-    assert len(MEASURED) == len(set(MEASURED)) == 8
-    assert all(callable(getattr(library, name.replace("-", "_"))) for name in MEASURED)
+    assert len(MEASURED_VERBS) == len(set(MEASURED_VERBS)) == 8
+    assert all(callable(getattr(library, name.replace("-", "_"))) for name in MEASURED_VERBS)
 
 
 @pytest.mark.slow
 def test_every_one_of_them_has_a_figure() -> None:
     """No verb is left out on an arm that all of them can answer."""
     found = json.loads(answered("bench", "two-link", "--rows", "4", "--format", "json").out)
-    assert list(found["verbs"]) == MEASURED
+    assert list(found["verbs"]) == MEASURED_VERBS
     assert all(figures["one_core_us_per_state"] > 0 for figures in found["verbs"].values())

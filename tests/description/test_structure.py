@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from robolin.arm import Mimic
-from robolin.description.model import JointEntry, Kind, LinkEntry, Place
+from robolin.description.model import EntryKind, JointEntry, LinkEntry, Place
 from robolin.description.structure import check_structure, composed_mimic
 from robolin.wording import did_you_mean
 from tests.work import CountedName, lines_run
@@ -21,7 +21,7 @@ def link(name: str, line: int = 0) -> LinkEntry:
 
 
 def joint(
-    name: str, parent: str, child: str, mimic: Mimic | None = None, kind: Kind = "revolute"
+    name: str, parent: str, child: str, mimic: Mimic | None = None, kind: EntryKind = "revolute"
 ) -> JointEntry:
     places = {"parent": Place("robot.yaml", 91), "mimic": Place("robot.yaml", 93)}
     return JointEntry(
@@ -68,7 +68,7 @@ def test_one_joint_turned_over_is_never_a_tree() -> None:
         ("revolute", "a:x", False),
     ],
 )
-def test_a_freedom_has_its_name_alone(kind: Kind, name: str, clash: bool) -> None:
+def test_a_freedom_has_its_name_alone(kind: EntryKind, name: str, clash: bool) -> None:
     """A joint may not be called what a freedom of another is called, and only then."""
     several, other = joint("a", "a", "b", kind=kind), joint(name, "b", "c")
 
@@ -152,14 +152,14 @@ def test_whom_a_joint_may_mimic(expected: list[str], mimics: list[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fixed", "floating", "planar"])
-def test_a_leader_has_one_position(kind: Kind) -> None:
+def test_a_leader_has_one_position(kind: EntryKind) -> None:
     """A joint without a single position cannot be followed."""
     leader = joint("i", "a", "b", kind=kind)
     assert ids("abc", leader, joint("j", "b", "c", Mimic("i"))) == ["mimic-fixed"]
 
 
 @pytest.mark.parametrize("kind", ["floating", "planar"])
-def test_a_follower_has_one_position(kind: Kind) -> None:
+def test_a_follower_has_one_position(kind: EntryKind) -> None:
     """A joint with several freedoms cannot follow another."""
     follower = joint("j", "b", "c", Mimic("i"), kind=kind)
     assert ids("abc", joint("i", "a", "b"), follower) == ["mimic-fixed"]

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from robolin.arm import IDENTITY, Inertia, Limits, Mimic, Pose
+from robolin.arm import NO_TURN, Inertia, Limits, Mimic, Pose
 from robolin.description.model import Description, JointEntry, Place
 from robolin.description.urdf.urdf_reader import read_urdf
 from robolin.geometry.rotations import (
@@ -56,7 +56,7 @@ def test_a_whole_joint_is_read_as_written() -> None:
     entry = only_joint(text)
 
     assert (entry.name, entry.kind, entry.parent, entry.child) == ("j", "revolute", "a", "b")
-    assert entry.pose == Pose(IDENTITY, (1.0, -2.0, 0.5))
+    assert entry.pose == Pose(NO_TURN, (1.0, -2.0, 0.5))
     assert entry.axis == (0.0, 0.0, 2.0)
     assert entry.limits == Limits(lower=-1.0, upper=1.5, velocity=2.0, effort=10.0)
     assert (entry.damping, entry.friction, entry.armature) == (0.1, 0.2, 0.0)
@@ -278,7 +278,7 @@ def test_rotations_are_rotations() -> None:
             rotation_from_rpy(0, 0, y),
             matmul(rotation_from_rpy(0, p, 0), rotation_from_rpy(r, 0, 0)),
         )
-        assert matmul(R, transpose(R)) == pytest.approx(IDENTITY, abs=1e-15)
+        assert matmul(R, transpose(R)) == pytest.approx(NO_TURN, abs=1e-15)
         assert pytest.approx(steps, abs=1e-15) == R
 
         outer, inner = Pose(R, (r, p, y)), Pose(rotation_from_rpy(y, r, p), (y, p, r))

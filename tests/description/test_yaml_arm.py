@@ -7,7 +7,7 @@ from math import cos, pi, sin
 
 import pytest
 
-from robolin.arm import IDENTITY, Inertia, Limits, Mimic
+from robolin.arm import NO_TURN, Inertia, Limits, Mimic
 from robolin.description.model import Description
 from robolin.description.yaml.yaml_arm import read_yaml
 from tests.description.bad_yaml import VALID, damping, edited
@@ -91,7 +91,7 @@ def test_origin_turns_about_fixed_axes() -> None:
 
     assert pose.translation == (1.0, 2.0, 3.0)
     assert pose.rotation == pytest.approx((c, -s, 0, s, c, 0, 0, 0, 1), abs=1e-16)
-    assert described(FULL).joints[1].pose.rotation == IDENTITY
+    assert described(FULL).joints[1].pose.rotation == NO_TURN
 
 
 def test_inertia_is_kept_in_our_order() -> None:

@@ -14,7 +14,7 @@ from robolin.arm import Arm, Inertia, Joint, Limits, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import Parameters, at_rest, parameters_of
-from robolin.geometry.travelling import FAR, slides_far, travelling
+from robolin.geometry.travelling import FAR_SLID, slides_far, travelling
 from robolin.verification.exact_numbers import Exact, decimals, exact, fifty_digits
 from robolin.verification.pinocchio_peer import PinocchioPeer
 from tests.engine.on_lanes import on_lanes
@@ -141,8 +141,8 @@ def test_the_frame_that_goes_along_changes_no_result(stem: str, load: str) -> No
 def test_at_home_every_bit_is_that_of_a_frame_which_stays(stem: str) -> None:
     """Within a few metres nothing is done differently."""
     arm = on_stem(stem)
-    given = given_far(arm, FAR - 3.2)
-    assert np.abs(given["q"]).max() < FAR
+    given = given_far(arm, FAR_SLID - 3.2)
+    assert np.abs(given["q"]).max() < FAR_SLID
     still = at_rest(parameters_of(arm))
     for name in (*VERBS, *PLACED):
         entry = ALGORITHMS[name]
@@ -182,8 +182,8 @@ def test_whoever_cannot_go_far_has_a_frame_that_stays() -> None:
     """Branches, frames inboard of a slide, several freedoms, and limits behind a turning joint."""
     arm, turned = on_stem("x y yaw"), on_stem("yaw x y")
     assert travelling(arm) == travelling(limited(arm, 1.0)) == (7, 6)
-    assert travelling(turned) == travelling(limited(turned, FAR + 1.0)) == (6, 5)
-    assert travelling(limited(turned, FAR)) == ()
+    assert travelling(turned) == travelling(limited(turned, FAR_SLID + 1.0)) == (6, 5)
+    assert travelling(limited(turned, FAR_SLID)) == ()
     assert travelling(robolin.load("panda-fingers")) == ()
     assert travelling(robolin.load("panda", floating_base=True)) == ()
     on_base = replace(arm, tip=replace(arm.frames[TOOL], link=arm.base))

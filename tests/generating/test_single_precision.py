@@ -19,7 +19,7 @@ from robolin.generating.c_statements import literal
 from robolin.generating.drawn_states import answered_states, drawn_states
 from robolin.generating.own_functions import DOUBLE, FLOAT
 from robolin.generating.questions import QUESTIONS, Chosen, chosen
-from robolin.generating.single_precision import MEASURED, loss_in_floats
+from robolin.generating.single_precision import MEASURED_STATES, loss_in_floats
 from tests.generating.compilers import GCC
 from tests.robots import named, random_arm, with_follower, with_wrench
 
@@ -97,10 +97,10 @@ def test_the_header_says_what_is_lost(tmp_path: Path) -> None:
     robolin.generate(arm, ["forward"], tmp_path / "made", real="float")
     header = (tmp_path / "made" / "two_link.h").read_text()
     question = chosen(arm, "forward")
-    loss = loss_in_floats(question, *answered_states(question, "auto", MEASURED, FLOAT))
+    loss = loss_in_floats(question, *answered_states(question, "auto", MEASURED_STATES, FLOAT))
     (stated,) = re.findall(r"#define TWO_LINK_FORWARD_ERROR (\S+)\n", header)
     assert stated == repr(float(f"{loss:.1e}"))
-    assert f"{MEASURED} states" in header
+    assert f"{MEASURED_STATES} states" in header
     assert "computed about where link 'lower' is" in header
 
 

@@ -11,7 +11,7 @@ import pytest
 import robolin
 from robolin.arm import Frame, Pose
 from robolin.kept_with import kept_with
-from robolin.kinematics.frames import MOST, at_frame, default_frame, joints_between
+from robolin.kinematics.frames import MOST_PLACES_KEPT, at_frame, default_frame, joints_between
 from tests.robots import random_arm
 
 
@@ -104,7 +104,7 @@ def test_places_are_made_once_and_not_without_end() -> None:
     arm = robolin.load("ur5")
 
     assert at_frame(arm, "tool0") is at_frame(arm, "tool0")
-    for i in range(3 * MOST):
+    for i in range(3 * MOST_PLACES_KEPT):
         at_frame(arm, "tool0", (0.0, 0.0, float(i)))
-    assert len(kept_with(arm, "at_frame", lambda _: {})) <= MOST
+    assert len(kept_with(arm, "at_frame", lambda _: {})) <= MOST_PLACES_KEPT
     assert kept_with(pickle.loads(pickle.dumps(arm)), "at_frame", lambda _: None) is None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.pictures.draw import FORMATS, figure_of, picture_bytes
+from robolin.pictures.draw import PICTURE_FORMATS, figure_of, picture_bytes
 from tests.cli.command import answered
 from tests.cli.command import robolin as command
 
@@ -19,7 +19,7 @@ pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")
 HOSTILE = ("$x^{", "_hidden", "<script>", "\x1b[31m", "关节\u202e", "'\"&", "y" * 10_000)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", PICTURE_FORMATS)
 def test_the_same_data_give_the_same_bytes(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A picture drawn twice is the same file, whatever a user has set up for other pictures."""
     import matplotlib

@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.arm import Limits
-from robolin.verification.states import FAR, ILL_CONDITIONED, SPEED, sampled_states
+from robolin.verification.states import FAR_PLACED, ILL_CONDITIONED, SPEED, sampled_states
 from tests.robots import random_arm
 
 
@@ -67,7 +67,7 @@ def test_a_far_state_is_always_among_them(arm: robolin.Arm) -> None:
     """Whatever slides or floats without a limit is looked at a hundred metres away."""
     q = sampled_states(arm, 3, 0)["q"]
     slides = np.array([not joint.turns for joint in arm.joints])
-    assert (q[2, slides] == FAR).all()
+    assert (q[2, slides] == FAR_PLACED).all()
     assert (np.abs(q[:2]) < 10.0).all()
 
 

@@ -6,7 +6,7 @@ import click
 
 from robolin.choices import DISCRETIZATIONS, REFERENCES
 from robolin.cli.flags.flag import METHOD, STATE, flag
-from robolin.cli.flags.loop_flags import CLOSE
+from robolin.cli.flags.loop_flags import CLOSE_FLAG
 
 POINT_HELP = {
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "
@@ -14,7 +14,7 @@ POINT_HELP = {
     "qdd": "Accelerations, in place of --tau: the torques are those they take.",
 }
 
-LINEAR_MODEL = [
+LINEAR_MODEL_FLAGS = [
     flag(
         "--trim",
         section=STATE,
@@ -23,7 +23,7 @@ LINEAR_MODEL = [
         "within the joints' limits.",
     ),
     flag("--keep", section=STATE, metavar="JOINTS", help="With --trim: these joints stay."),
-    CLOSE,
+    CLOSE_FLAG,
     flag("--actuated", section=METHOD, metavar="JOINTS", help="The joints with a motor.  [all]"),
     flag("--passive", section=METHOD, metavar="JOINTS", help="Or those without one."),
     flag(

@@ -7,7 +7,7 @@ import click
 from robolin.choices import LOOP_METHODS
 from robolin.cli.flags.flag import METHOD, STATE, TIME, flag
 
-CLOSE = flag(
+CLOSE_FLAG = flag(
     "--close",
     section=STATE,
     metavar="JOINTS|least",

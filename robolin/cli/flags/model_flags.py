@@ -18,7 +18,7 @@ from robolin.errors import FileError, UsageError
 if TYPE_CHECKING:
     from robolin.description.building.options import ModelOptions
 
-ARM = RobotFile(["arm"], metavar="ARM")
+ARM_ARGUMENT = RobotFile(["arm"], metavar="ARM")
 
 XACRO_FLAGS = [
     flag(
@@ -123,7 +123,7 @@ def _model(arm: str, **_: Any) -> ArmSource:
     return arm_source(file_name(arm), given_options(ctx), verb)
 
 
-MODEL_PARAMS: list[click.Parameter] = [ARM, *_FLAGS]
+MODEL_PARAMS: list[click.Parameter] = [ARM_ARGUMENT, *_FLAGS]
 model_options = bundled("model", MODEL_PARAMS, _model)
 
 # where joints may be counted instead of named, and their order does not matter

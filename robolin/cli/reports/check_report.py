@@ -14,7 +14,7 @@ from robolin.checking.outcome import (
     reasons,
     shown_entries,
 )
-from robolin.cli.reports.report import Part, Report, ReportTable, TextLines
+from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines
 
 if TYPE_CHECKING:
     from robolin.checking.differences import Difference
@@ -34,7 +34,7 @@ def write(report: Report, outcomes: Sequence[Outcome], everything: bool) -> None
         report.write(parts, document(outcomes, everything))
 
 
-def _parts(outcomes: Sequence[Outcome], everything: bool) -> Iterator[Part]:
+def _parts(outcomes: Sequence[Outcome], everything: bool) -> Iterator[ReportPart]:
     for outcome in outcomes:
         if outcome.status != "same" or everything or list(_asides(outcome)):
             yield from _details(outcome, everything)
@@ -57,7 +57,7 @@ def _one_line_each(outcomes: Sequence[Outcome]) -> Iterator[str]:
         )
 
 
-def _details(outcome: Outcome, everything: bool) -> Iterator[Part]:
+def _details(outcome: Outcome, everything: bool) -> Iterator[ReportPart]:
     title = f"{outcome.name}: {outcome.status}"
     comparison = outcome.comparison
     if comparison is None or outcome.error is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.outcome import plain_change
 from robolin.cli.reports.check_report import changes_table
-from robolin.cli.reports.report import Part, Report, ReportTable, TextLines
+from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines
 from robolin.wording import counted, printable
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def write(
         report.write(_parts(changes, torques), _document(arms, changes, torques))
 
 
-def _parts(changes: Sequence[Change], torques: Sequence[TorqueChange] | None) -> list[Part]:
-    parts: list[Part] = [TextLines(["nothing differs"])]
+def _parts(changes: Sequence[Change], torques: Sequence[TorqueChange] | None) -> list[ReportPart]:
+    parts: list[ReportPart] = [TextLines(["nothing differs"])]
     if changes:
         parts = [changes_table(changes), TextLines([counted(len(changes), "difference")])]
     if torques is not None:
@@ -44,7 +44,7 @@ def _parts(changes: Sequence[Change], torques: Sequence[TorqueChange] | None) ->
     return parts
 
 
-def _torque_parts(torques: Sequence[TorqueChange]) -> list[Part]:
+def _torque_parts(torques: Sequence[TorqueChange]) -> list[ReportPart]:
     changed = [each for each in torques if each.change]
     if not changed:
         return [TextLines(["the torques are the same"])]
@@ -63,7 +63,7 @@ def _torque_parts(torques: Sequence[TorqueChange]) -> list[Part]:
     return [ReportTable(_TORQUES, rows, frozenset(_TORQUES) - {"joint", "unit"}, title)]
 
 
-def _markdown(arms: tuple[str, str], parts: Sequence[Part]) -> str:
+def _markdown(arms: tuple[str, str], parts: Sequence[ReportPart]) -> str:
     lines = [f"### {_cell(arms[0])} → {_cell(arms[1])}", ""]
     for part in parts:
         if part.title:

@@ -8,19 +8,29 @@ from io import StringIO
 from typing import Any
 
 from robolin.analysis.limits import JointLimits, Margin
-from robolin.cli.reports.report import Part, ReportTable, TextLines
-from robolin.terminal.numbers import ROUNDING, is_rounding
+from robolin.cli.reports.report import ReportPart, ReportTable, TextLines
+from robolin.terminal.numbers import ROUNDED_ZERO, is_rounding
 from robolin.wording import counted
 
-COLUMNS = ("joint", "quantity", "row", "time", "value", "limit", "margin", "margin_percent", "unit")
+LIMIT_COLUMNS = (
+    "joint",
+    "quantity",
+    "row",
+    "time",
+    "value",
+    "limit",
+    "margin",
+    "margin_percent",
+    "unit",
+)
 
 
-def parts(found: JointLimits, precision: int, one_state: bool) -> list[Part]:
+def parts(found: JointLimits, precision: int, one_state: bool) -> list[ReportPart]:
     """The closest approach of every joint to each of its limits, then what has none."""
-    shown: list[Part] = []
+    shown: list[ReportPart] = []
     if found.margins:
         rows = [_cells(margin, precision) for margin in found.margins]
-        header = (*(name.replace("_percent", " %") for name in COLUMNS), "")
+        header = (*(name.replace("_percent", " %") for name in LIMIT_COLUMNS), "")
         hidden = _hidden(found, one_state)
         keep = [i for i, name in enumerate(header) if name not in hidden]
         numbers = frozenset(("row", "time", "value", "limit", "margin", "margin %"))
@@ -47,7 +57,7 @@ def _cells(margin: Margin, precision: int) -> tuple[str, ...]:
             return ""
         if isinstance(value, int):
             return str(value)
-        return ROUNDING if is_rounding(value, abs(margin.limit)) else f"{value:.{precision}g}"
+        return ROUNDED_ZERO if is_rounding(value, abs(margin.limit)) else f"{value:.{precision}g}"
 
     return (
         margin.joint,
@@ -82,11 +92,11 @@ def _verdict(found: JointLimits) -> str:
     return f"EXCEEDED: {counted(len(over), 'limit')} of {counted(joints, 'joint')}"
 
 
-def csv_part(found: JointLimits) -> list[Part]:
+def csv_part(found: JointLimits) -> list[ReportPart]:
     """One line per joint and quantity, every digit."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*COLUMNS, "exceeded"))
+    writer.writerow((*LIMIT_COLUMNS, "exceeded"))
     for margin in found.margins:
         entry = _entry(margin)
         writer.writerow("" if value is None else _plain(value) for value in entry.values())

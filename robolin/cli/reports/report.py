@@ -50,7 +50,7 @@ class TextLines:
     title: str = ""
 
 
-Part = ReportTable | TextLines
+ReportPart = ReportTable | TextLines
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Report:
     form: str = "table"
     color: str = "auto"
 
-    def write(self, parts: Sequence[Part], document: Any) -> None:
+    def write(self, parts: Sequence[ReportPart], document: Any) -> None:
         """Show the parts, or the document behind them as JSON."""
         if self.path is not None:
             text = _json(document) if self.form == "json" else plain(parts)
@@ -158,7 +158,7 @@ def require_no_robot(path: str) -> None:
         raise UsageError("it is a robot file", where=path, hint="write to another file")
 
 
-def plain(parts: Sequence[Part]) -> str:
+def plain(parts: Sequence[ReportPart]) -> str:
     """The parts as text that any pipe can take: nothing cut, nothing wrapped."""
     blocks = []
     for part in parts:
@@ -180,7 +180,7 @@ def _columns(table: ReportTable) -> list[str]:
     ]
 
 
-def drawn_report(parts: Sequence[Part], width: int, color: bool) -> str:
+def drawn_report(parts: Sequence[ReportPart], width: int, color: bool) -> str:
     """The parts as a terminal of this width shows them."""
     blocks = [_blocks(part, width) if isinstance(part, ReportTable) else [] for part in parts]
     needed = max((block.width for each in blocks for block in each), default=0)

@@ -15,14 +15,14 @@ from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_options
 from robolin.cli.messages import say
-from robolin.cli.reports.report import Part, Report, ReportTable, TextLines, report_options
+from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
 
 # those that cost something and ask for no frame, and what a small change costs instead of a matrix
 TIMED = [verb for verb in VERBS.values() if verb.costs and "frame" not in verb.asks]
-MEASURED = [
+MEASURED_VERBS = [
     *(verb.name for verb in TIMED),
     *(verb.name.replace("linearize", "perturb") for verb in TIMED if verb.perturb),
 ]
@@ -79,7 +79,7 @@ def _measured(arm: Arm, rows: int, cores: int) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     refused: list[str] = []
     with click.progressbar(
-        MEASURED,
+        MEASURED_VERBS,
         label=f"{arm.name}, {rows} states",
         file=sys.stderr,
         hidden=sys.stderr is None,
@@ -140,7 +140,7 @@ def _seconds(run: Callable[[], Any]) -> float:
     return median(times)
 
 
-def _parts(document: Mapping[str, Any]) -> Sequence[Part]:
+def _parts(document: Mapping[str, Any]) -> Sequence[ReportPart]:
     groups = {"one_core": "one core"}
     if document["cores"] > 1:
         groups["all_cores"] = f"{document['cores']} cores"

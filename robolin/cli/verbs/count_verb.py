@@ -12,10 +12,10 @@ from robolin.cli.reports.report import Report, report_options
 from robolin.errors import UsageError
 from robolin.wording import counted, did_you_mean
 
-COUNTED = [verb.name for verb in VERBS.values() if verb.costs]
+COUNTED_VERBS = [verb.name for verb in VERBS.values() if verb.costs]
 
 VERB = click.Argument(["verb"], metavar="VERB")
-JOINTS = flag(
+JOINTS_FLAG = flag(
     "--joints",
     section=METHOD,
     type=click.IntRange(1, 200),
@@ -36,7 +36,7 @@ FOLD = flag(
 @click.command(
     "count",
     cls=VerbCommand,
-    params=[VERB, JOINTS, FOLD],
+    params=[VERB, JOINTS_FLAG, FOLD],
     short_help="Exact operation counts, beside the papers' formulas.",
 )
 @structure_options
@@ -77,8 +77,8 @@ def command(
 
 
 def _require_sense(verb: str, model: ArmSource | None, joints: int | None, fold: bool) -> None:
-    if verb not in COUNTED:
-        hint = did_you_mean(verb.lower().replace("_", "-"), COUNTED)
+    if verb not in COUNTED_VERBS:
+        hint = did_you_mean(verb.lower().replace("_", "-"), COUNTED_VERBS)
         raise UsageError(f"there is no verb '{verb}' to count", where="robolin count", hint=hint)
     if (model is None) == (joints is None):
         raise UsageError(

@@ -10,8 +10,8 @@ import click
 from robolin.answering.inquiry import ArmSource
 from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.flags.model_flags import model_options
-from robolin.cli.reports.report import Part, Report, ReportTable, TextLines, report_options
-from robolin.terminal.numbers import ROUNDING, is_rounding
+from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
+from robolin.terminal.numbers import ROUNDED_ZERO, is_rounding
 from robolin.wording import counted
 
 _INERTIAS = ("x", "y", "z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -39,7 +39,7 @@ def command(model: ArmSource, report: Report) -> None:
     report.write(list(_parts(found)), found)
 
 
-def _parts(found: Mapping[str, Any]) -> Iterator[Part]:
+def _parts(found: Mapping[str, Any]) -> Iterator[ReportPart]:
     joints = "joint" if found["n"] == 1 else "joints"
     yield TextLines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
     yield TextLines(found["tree"], "Tree")
@@ -105,7 +105,7 @@ def _inertia(row: Mapping[str, Any]) -> tuple[str, ...]:
     cells = []
     for values in (row["com"], row["inertia"]):
         largest = max(map(abs, values))
-        cells += [ROUNDING if is_rounding(x, largest) else _figure(x) for x in values]
+        cells += [ROUNDED_ZERO if is_rounding(x, largest) else _figure(x) for x in values]
     return (row["name"], *cells)
 
 

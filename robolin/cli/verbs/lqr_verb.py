@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, flag
-from robolin.cli.flags.linear_model_flags import LINEAR_MODEL, POINT_HELP
+from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
 
 _FLAGS = [
@@ -48,7 +48,7 @@ _FLAGS = [
 ]
 
 
-@asking_command("lqr", [*LINEAR_MODEL, *_FLAGS], state_help=POINT_HELP)
+@asking_command("lqr", [*LINEAR_MODEL_FLAGS, *_FLAGS], state_help=POINT_HELP)
 def command(inquiry: Inquiry, out: Output) -> None:
     """Gains that bring an arm back to a state, or along a motion.
 

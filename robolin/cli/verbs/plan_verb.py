@@ -14,7 +14,7 @@ from robolin.errors import UsageError
 from robolin.wording import counted
 
 if TYPE_CHECKING:
-    from robolin.cli.reports.report import Part
+    from robolin.cli.reports.report import ReportPart
     from robolin.parts.estimate import Estimate
 
 _WORDS = click.Argument(["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED)
@@ -116,7 +116,7 @@ def _estimate(inquiry: Any, found: Any, division: Any, workers: int | None) -> N
     Report().write(_parts(estimate, workers), {})
 
 
-def _parts(found: Estimate, workers: int | None) -> list[Part]:
+def _parts(found: Estimate, workers: int | None) -> list[ReportPart]:
     from robolin.cli.reports.report import ReportTable, TextLines
 
     rows = f"{'' if found.exact else 'about '}{found.rows:,} rows"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
-from robolin.cli.flags.linear_model_flags import LINEAR_MODEL, POINT_HELP
+from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
 
 
-@asking_command("poles", LINEAR_MODEL, state_help=POINT_HELP)
+@asking_command("poles", LINEAR_MODEL_FLAGS, state_help=POINT_HELP)
 def command(inquiry: Inquiry, out: Output) -> None:
     """How an arm moves by itself: poles, stability, what motors reach.
 

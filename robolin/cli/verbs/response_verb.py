@@ -7,7 +7,7 @@ import click
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, flag
-from robolin.cli.flags.linear_model_flags import LINEAR_MODEL, POINT_HELP
+from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
 
 _FLAGS = [
@@ -40,7 +40,7 @@ _FLAGS = [
 ]
 
 
-@asking_command("response", [*LINEAR_MODEL, *_FLAGS], state_help=POINT_HELP)
+@asking_command("response", [*LINEAR_MODEL_FLAGS, *_FLAGS], state_help=POINT_HELP)
 def command(inquiry: Inquiry, out: Output) -> None:
     """How outputs answer to torques: by frequency, or after a step.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
-from robolin.cli.flags.loop_flags import BAUMGARTE, CLOSE
+from robolin.cli.flags.loop_flags import BAUMGARTE, CLOSE_FLAG
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.prescribe_flag import PRESCRIBE, PRESCRIBED_QDD
 from robolin.cli.flags.reading_flags import READING_FLAGS
@@ -16,7 +16,7 @@ from robolin.cli.flags.simulate_flags import CLOCK, DRIVE, START, STATE_HELP
 if TYPE_CHECKING:
     from robolin.results.result import Result, ResultStream
 
-_FLAGS = [*START, *READING_FLAGS, PRESCRIBE, PRESCRIBED_QDD, *DRIVE, *CLOCK, CLOSE, BAUMGARTE]
+_FLAGS = [*START, *READING_FLAGS, PRESCRIBE, PRESCRIBED_QDD, *DRIVE, *CLOCK, CLOSE_FLAG, BAUMGARTE]
 
 
 @asking_command("simulate", _FLAGS, state_help=STATE_HELP)

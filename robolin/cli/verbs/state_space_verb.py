@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, flag
-from robolin.cli.flags.linear_model_flags import LINEAR_MODEL, POINT_HELP
+from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
 
 _ONLY = flag(
@@ -16,7 +16,7 @@ _ONLY = flag(
 )
 
 
-@asking_command("state-space", [*LINEAR_MODEL, _ONLY], state_help=POINT_HELP)
+@asking_command("state-space", [*LINEAR_MODEL_FLAGS, _ONLY], state_help=POINT_HELP)
 def command(inquiry: Inquiry, out: Output) -> None:
     """An arm as a linear system about a state: A, B, C, D and drift.
 

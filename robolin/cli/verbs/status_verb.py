@@ -8,7 +8,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import file_name
-from robolin.cli.reports.report import Part, Report, ReportTable, TextLines, report_options
+from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
 from robolin.wording import counted
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ def _counts(states: list[PartState]) -> dict[str, int]:
 
 def _parts(
     plan: PartsPlan, states: list[PartState], left: dict[int, int], shards: int | None
-) -> list[Part]:
+) -> list[ReportPart]:
     counts = _counts(states)
     rows = sum((each.told or {}).get("rows") or 0 for each in states)
     told = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
     whole = f"{counted(len(states), 'part')} of {counted(len(plan.sources), 'recording')}"
     lines = [f"{whole}: {told}", f"{rows:,} rows done"]
-    parts: list[Part] = [TextLines(lines, f"Plan {plan.id[:12]}")]
+    parts: list[ReportPart] = [TextLines(lines, f"Plan {plan.id[:12]}")]
     unfit = [each for each in states if each.told is None]
     if unfit:
         cells = [(each.name, each.state, each.why) for each in unfit[:_SHOWN]]

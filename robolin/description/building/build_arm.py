@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from robolin.arm import (
+    GROUP_FREEDOMS,
     ORIGIN,
-    PARTS,
     Arm,
     Frame,
     Group,
@@ -34,7 +34,7 @@ from robolin.description.building.freedoms import (
     joints_of_freedoms,
 )
 from robolin.description.building.loop_frames import loop_problems, loops_of
-from robolin.description.building.merge import NOTHING, merged, placed, standing
+from robolin.description.building.merge import NO_BODY, merged, placed, standing
 from robolin.description.building.option_checks import value_problems
 from robolin.description.building.options import ModelOptions
 from robolin.description.building.selection import (
@@ -192,7 +192,7 @@ def _weightless(inner: Sequence[Joint], body: int, inboard: int) -> Iterator[Lin
     """The links that stand for all but the outermost freedom of a joint, outermost first."""
     for k, joint in enumerate(reversed(inner), start=body + 1):
         innermost = k == body + len(inner)
-        yield Link(joint.name, joint, inboard if innermost else k + 1, NOTHING)
+        yield Link(joint.name, joint, inboard if innermost else k + 1, NO_BODY)
 
 
 def _groups(selection: Selection, frames: Mapping[str, Frame]) -> tuple[Group, ...]:
@@ -201,7 +201,7 @@ def _groups(selection: Selection, frames: Mapping[str, Frame]) -> tuple[Group, .
     for joint in selection.moving:
         if kind := group_kind(joint):
             body = frames[joint.child].link
-            innermost = body + len(PARTS[kind]) - 1
+            innermost = body + len(GROUP_FREEDOMS[kind]) - 1
             groups.append(Group(joint.name, kind, tuple(range(innermost, body - 1, -1))))
     return tuple(groups)
 

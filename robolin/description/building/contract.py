@@ -11,7 +11,7 @@ from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.building.selection import Selection, stranding
 from robolin.description.model import JointEntry
 from robolin.description.tree import Tree
-from robolin.geometry.travelling import FAR, travelling
+from robolin.geometry.travelling import FAR_SLID, travelling
 from robolin.wording import counted, listed
 
 NAMED_AT_MOST = 8
@@ -214,7 +214,7 @@ def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
         place = f"where link '{arm.link(arm.groups[0].body).name}' is"
         return f"world = {world}; computed about {place}, which changes no result"
     if along := travelling(arm):
-        far = f"link '{arm.link(along[-1]).name}' where it has slid over {FAR:g} m"
+        far = f"link '{arm.link(along[-1]).name}' where it has slid over {FAR_SLID:g} m"
         place = f"the first joint, gone along with {far}"
         return f"world = root link '{root}'; computed about {place}, which changes no result"
     first = sum(link.parent == arm.base for link in arm.links)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import hypot
 
-from robolin.arm import HERE, PARTS, GroupKind, Joint, JointKind, Pose, Vector3
+from robolin.arm import GROUP_FREEDOMS, HERE, GroupKind, Joint, JointKind, Pose, Vector3
 from robolin.description.joint_axis import unit
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 from robolin.errors import RobolinError, UsageError
@@ -40,7 +40,7 @@ def joints_of_freedoms(
 ) -> Iterator[Joint]:
     """One joint for each freedom, from the innermost outward; only the first is placed."""
     axes = _axes(joint, kind)
-    for part in PARTS[kind]:
+    for part in GROUP_FREEDOMS[kind]:
         name = f"{joint.name}:{part}"
         turning: JointKind = "continuous" if joint.limits.lower is None else "revolute"
         yield Joint(
@@ -71,11 +71,14 @@ def _axes(joint: JointEntry, kind: GroupKind) -> dict[str, Vector3]:
 
 def base_joint_of(option: str, kind: str | None) -> GroupKind:
     """What the joint under the base is: floating unless another kind is named."""
-    for known in PARTS:
+    for known in GROUP_FREEDOMS:
         if kind in (None, known):
             return known
     message = f"{option}: a base cannot be {kind!r}"
-    raise UsageError(message, hint=did_you_mean(str(kind), [*PARTS], f"one of {', '.join(PARTS)}"))
+    raise UsageError(
+        message,
+        hint=did_you_mean(str(kind), [*GROUP_FREEDOMS], f"one of {', '.join(GROUP_FREEDOMS)}"),
+    )
 
 
 def floated(description: Description, kind: GroupKind = "floating") -> Description:
@@ -94,7 +97,7 @@ def floated(description: Description, kind: GroupKind = "floating") -> Descripti
 
 def floating_problems(description: Description) -> Iterator[RobolinError]:
     """A joint of the description that is called what the floating base, or part of it, would be."""
-    taken = {FLOATING_BASE, *(f"{FLOATING_BASE}:{part}" for part in PARTS["floating"])}
+    taken = {FLOATING_BASE, *(f"{FLOATING_BASE}:{part}" for part in GROUP_FREEDOMS["floating"])}
     for joint in description.joints:
         if joint.name in taken:
             yield UsageError(

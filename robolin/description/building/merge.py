@@ -10,7 +10,7 @@ from robolin.description.joint_axis import unit
 from robolin.description.model import JointEntry
 from robolin.geometry.rotations import apply, compose, turned_rotary
 
-NOTHING = Inertia()
+NO_BODY = Inertia()
 
 
 def turn_about(axis: Vector3, angle: float) -> Matrix3:
@@ -55,7 +55,7 @@ def merged(bodies: Iterable[Inertia]) -> Inertia:
     """
     parts = [body for body in bodies if body.mass or any(body.rotary)]
     if len(parts) <= 1:
-        return parts[0] if parts else NOTHING
+        return parts[0] if parts else NO_BODY
     mass = sum(part.mass for part in parts)
     com = _centre(parts, mass)
     rotaries = [_about(part, com) for part in parts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from robolin.arm import IDENTITY, Mimic, Pose
+from robolin.arm import NO_TURN, Mimic, Pose
 from robolin.description.mjcf.mjcf_files import ModelFiles
 from robolin.description.model import Finding, LoopEnd, LoopEntry
 
@@ -47,7 +47,7 @@ def closures(
             ends = []
             for body, at in ((equality["obj1id"], 0), (equality["obj2id"], 3)):
                 x, y, z = equality["data"][at : at + 3]
-                ends.append(LoopEnd(model["body"][body]["name"], place, Pose(IDENTITY, (x, y, z))))
+                ends.append(LoopEnd(model["body"][body]["name"], place, Pose(NO_TURN, (x, y, z))))
             yield LoopEntry(equality["name"], "point", place, *ends)
         elif kind != _JOINT:
             what = _NAMES.get(kind, "constraint of another kind")

@@ -19,9 +19,9 @@ from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
 from robolin.description.mjcf.mjcf_numbers import not_finite
 from robolin.description.model import (
     Description,
+    EntryKind,
     Finding,
     JointEntry,
-    Kind,
     LinkEntry,
     Place,
     Reading,
@@ -42,7 +42,7 @@ Row = Mapping[str, Any]
 
 # MuJoCo's numbers of joint types
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
-_KINDS: dict[int, Kind] = {
+_KINDS: dict[int, EntryKind] = {
     _FREE: "floating",
     _BALL: "spherical",
     _SLIDE: "prismatic",

@@ -36,7 +36,7 @@ _BELONGS = {
 }
 # of what is ignored; a file with more of them is not written by hand
 MOST_KINDS = 1000
-MOST_NUMBERS = 100
+MOST_NUMBERS_IN_FIELD = 100
 XACRO_HINT = "expand it first: xacro file.xacro > file.urdf"
 
 
@@ -170,14 +170,18 @@ def vector(
         _unexpanded(element, what, notes)
         return default
     values = []
-    for found in islice(_WORD.finditer(text), MOST_NUMBERS):
+    for found in islice(_WORD.finditer(text), MOST_NUMBERS_IN_FIELD):
         word = found[0]
         value = _finite(word, f"{what}: {shown(word)}", element, notes)
         if value is None:
             return default
         values.append(value)
     if len(values) != 3:
-        more = f"{MOST_NUMBERS} or more" if len(values) == MOST_NUMBERS else f"{len(values)}"
+        more = (
+            f"{MOST_NUMBERS_IN_FIELD} or more"
+            if len(values) == MOST_NUMBERS_IN_FIELD
+            else f"{len(values)}"
+        )
         count = f"{more} number{'' if len(values) == 1 else 's'}"
         hint = f'three are needed, as in {attribute}="0 0 0.5"'
         notes.error("wrong-count", element, f"{what} has {count}, not 3", hint)

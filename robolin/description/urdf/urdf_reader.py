@@ -17,9 +17,9 @@ from robolin.description.joint_axis import without_direction
 from robolin.description.joint_pairs import parallel_axes, taken_in_two
 from robolin.description.model import (
     Description,
+    EntryKind,
     Finding,
     JointEntry,
-    Kind,
     LinkEntry,
     Place,
     Reading,
@@ -42,7 +42,10 @@ from robolin.description.xml.xml_tree import Element, parse_xml
 from robolin.geometry.rotations import rotation_from_rpy, turned_rotary
 from robolin.wording import did_you_mean
 
-KINDS: dict[str, Kind] = {**{kind: kind for kind in get_args(Kind)}, "ball": "spherical"}
+URDF_KINDS: dict[str, EntryKind] = {
+    **{kind: kind for kind in get_args(EntryKind)},
+    "ball": "spherical",
+}
 # what a joint of a kind has no use for
 USELESS = {"fixed": ("axis", "limit", "dynamics", "mimic"), "floating": ("axis",)}
 USELESS["spherical"] = USELESS["floating"]
@@ -222,16 +225,16 @@ def _joint(element: Element, notes: Notes) -> JointEntry:
     )
 
 
-def _kind(element: Element, owner: str, notes: Notes) -> Kind:
+def _kind(element: Element, owner: str, notes: Notes) -> EntryKind:
     """The joint's type; after complaining, revolute, so that nothing else looks wrong."""
     text = element.attributes.get("type")
     if text is None:
-        hint = "one of " + ", ".join(KINDS)
+        hint = "one of " + ", ".join(URDF_KINDS)
         notes.error("missing-attribute", element, f"{owner} has no type", hint)
-    elif text not in KINDS:
+    elif text not in URDF_KINDS:
         message = f"{owner} has an unknown type {shown(text)}"
-        notes.error("unknown-joint-type", element, message, did_you_mean(text.lower(), KINDS))
-    return KINDS.get(text or "", "revolute")
+        notes.error("unknown-joint-type", element, message, did_you_mean(text.lower(), URDF_KINDS))
+    return URDF_KINDS.get(text or "", "revolute")
 
 
 def _end(end: str, parts: dict[str, Element], joint: Element, owner: str, notes: Notes) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from robolin.arm import IDENTITY, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
+from robolin.arm import NO_TURN, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
 from robolin.description.joint_axis import without_direction
 from robolin.description.model import Description, Finding, JointEntry, LinkEntry, Place, Reading
 from robolin.description.structure import check_structure
@@ -61,7 +61,7 @@ def _link(link: Any, place: Place) -> LinkEntry:
     pose = _pose(inertial.origin)
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = ([float(value) for value in row] for row in rows)
     rotary = (xx, xy, xz, yy, yz, zz)
-    turned = rotary if pose.rotation == IDENTITY else turned_rotary(pose.rotation, rotary)
+    turned = rotary if pose.rotation == NO_TURN else turned_rotary(pose.rotation, rotary)
     inertia = Inertia(float(inertial.mass), pose.translation, turned)
     return LinkEntry(link.name, place, inertia, place)
 

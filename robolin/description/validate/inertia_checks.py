@@ -1,8 +1,8 @@
 """Whether a rotary inertia can belong to any body, and which slip of the pen would explain it.
 
 The principal moments a ≤ b ≤ c of a real body satisfy a ≥ 0 and a + b ≥ c (∫y² + ∫z² and so on,
-the integrals being positive).  Both are judged to `TOLERANCE` of c: six printed figures leave
-that much, and a thin plate, a + b = c, must pass when its figures are rounded.
+the integrals being positive).  Both are judged to `INERTIA_TOLERANCE` of c: six printed
+figures leave that much, and a thin plate, a + b = c, must pass when its figures are rounded.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import copysign, hypot, inf, sqrt
 
 from robolin.arm import Inertia, Rotary
 
-TOLERANCE = 1e-6
+INERTIA_TOLERANCE = 1e-6
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 # a figure someone typed has few digits; one that was computed, or turned into other axes, has many
@@ -58,13 +58,13 @@ def _turn_away(A: list[list[float]], p: int, q: int) -> None:
 def positive(moments: tuple[float, float, float]) -> bool:
     """Whether no principal moment is below zero."""
     a, b, c = moments
-    return a >= -TOLERANCE * max(abs(b), abs(c))
+    return a >= -INERTIA_TOLERANCE * max(abs(b), abs(c))
 
 
 def triangle_shortfall(moments: tuple[float, float, float]) -> float:
     """By how much the two small moments miss the largest; 0 where they reach it."""
     a, b, c = moments
-    return c - a - b if c - a - b > TOLERANCE * c else 0.0
+    return c - a - b if c - a - b > INERTIA_TOLERANCE * c else 0.0
 
 
 def possible(rotary: Rotary) -> bool:

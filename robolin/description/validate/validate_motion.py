@@ -11,7 +11,7 @@ from robolin.description.model import Description, Finding, JointEntry
 from robolin.description.validate.validation_ids import finding
 
 # what rounding leaves of an inertia about an axis through the mass, against one across it
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE_AXIS_INERTIA = 1e-12
 AXES: tuple[Vector3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -99,4 +99,4 @@ def _unresisted(link: Link, body: Inertia) -> bool:
     if not link.joint.turns:
         return body.mass <= 0.0
     across = max(abs(inertia_about(body, axis)) for axis in AXES)
-    return inertia_about(body, link.joint.axis) <= NEGLIGIBLE * across
+    return inertia_about(body, link.joint.axis) <= NEGLIGIBLE_AXIS_INERTIA * across

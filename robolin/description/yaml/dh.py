@@ -29,7 +29,7 @@ from math import cos, sin
 from typing import cast
 
 from robolin.arm import DhConvention, DhRow, Matrix3, Pose, Vector3
-from robolin.description.model import JointEntry, Kind, LinkEntry
+from robolin.description.model import EntryKind, JointEntry, LinkEntry
 from robolin.description.yaml.yaml_fields import Fields, fields_of, named
 from robolin.description.yaml.yaml_joint import MOTION_KEYS, Written, pose_of, with_motion
 from robolin.description.yaml.yaml_nodes import shown
@@ -95,7 +95,7 @@ def _joint(row: Fields, parent: str, default: str, listed: Collection[str]) -> J
         row.error("unknown-link", row.place("link"), message, did_you_mean(child, listed))
         child = ""
     places = {"child": row.place("link")}
-    kind = cast(Kind, kind or "revolute")
+    kind = cast(EntryKind, kind or "revolute")
     return JointEntry(row.text("name"), kind, parent, child, row.node.place, places=places)
 
 

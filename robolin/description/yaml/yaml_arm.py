@@ -30,9 +30,9 @@ from robolin.description.joint_axis import without_direction
 from robolin.description.joint_pairs import parallel_axes, taken_in_two
 from robolin.description.model import (
     Description,
+    EntryKind,
     Finding,
     JointEntry,
-    Kind,
     LinkEntry,
     Place,
     Reading,
@@ -41,9 +41,9 @@ from robolin.description.structure import check_structure
 from robolin.description.yaml.dh import DH_KEYS, read_table
 from robolin.description.yaml.yaml_fields import Fields, fields_of, named
 from robolin.description.yaml.yaml_joint import (
-    KINDS,
+    JOINT_KINDS,
     MOTION_KEYS,
-    PAIRS,
+    TWO_FREEDOM_KINDS,
     Written,
     pose_of,
     with_motion,
@@ -125,10 +125,10 @@ def _read_joints(arm: Fields, listed: Collection[str]) -> Written:
 def _joint(fields: Fields) -> JointEntry:
     """Where a joint sits and how it can move."""
     fields.need("name", "type", "parent", "child")
-    kind = fields.choice("type", (*KINDS, *PAIRS), "unknown-joint-type")
+    kind = fields.choice("type", (*JOINT_KINDS, *TWO_FREEDOM_KINDS), "unknown-joint-type")
     return JointEntry(
         name=fields.text("name"),
-        kind=cast(Kind, kind or "revolute"),
+        kind=cast(EntryKind, kind or "revolute"),
         parent=fields.text("parent"),
         child=fields.text("child"),
         place=fields.node.place,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
-from robolin.arm import IDENTITY, Limits, Mimic, Pose
+from robolin.arm import NO_TURN, Limits, Mimic, Pose
 from robolin.description.model import JointEntry, LinkEntry, Place
 from robolin.description.yaml.yaml_fields import Fields
 from robolin.geometry.rotations import rotation_from_rpy
 
-KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "spherical", "fixed")
-PAIRS = ("universal", "cylindrical")
+JOINT_KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "spherical", "fixed")
+TWO_FREEDOM_KINDS = ("universal", "cylindrical")
 TURNING = ("revolute", "continuous", "universal")
 ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
@@ -35,7 +35,7 @@ def pose_of(fields: Fields) -> Pose:
     if origin is None:
         return Pose()
     rotation = (
-        rotation_from_rpy(*origin.vector("rpy", angle=True)) if origin.has("rpy") else IDENTITY
+        rotation_from_rpy(*origin.vector("rpy", angle=True)) if origin.has("rpy") else NO_TURN
     )
     return Pose(rotation, origin.vector("xyz"))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast, get_args
 
-from robolin.arm import HERE, IDENTITY, LoopKind, Pose
+from robolin.arm import HERE, NO_TURN, LoopKind, Pose
 from robolin.description.model import Finding, LinkEntry, LoopEnd, LoopEntry
 from robolin.description.yaml.yaml_fields import Fields, fields_of, named
 from robolin.geometry.rotations import rotation_from_rpy
@@ -20,7 +20,7 @@ from robolin.wording import did_you_mean
 
 LOOP_KEYS = ("name", "kind", "first", "second")
 END_KEYS = ("link", "xyz", "rpy")
-KINDS = get_args(LoopKind)
+LOOP_KINDS = get_args(LoopKind)
 
 
 def read_loops(arm: Fields) -> tuple[LoopEntry, ...]:
@@ -37,7 +37,7 @@ def _loop(fields: Fields) -> LoopEntry:
     fields.need("name")
     fields.need("kind", hint="kind: point, or kind: rigid")
     fields.need("first", "second", hint="a link, or {link: …, xyz: […], rpy: […]}")
-    kind = fields.choice("kind", KINDS, "unknown-loop-kind")
+    kind = fields.choice("kind", LOOP_KINDS, "unknown-loop-kind")
     return LoopEntry(
         name=fields.text("name"),
         kind=cast(LoopKind, kind or "point"),
@@ -56,7 +56,7 @@ def _end(fields: Fields, key: str) -> LoopEnd:
     if end is None:
         return LoopEnd("", place)
     end.need("link")
-    rotation = rotation_from_rpy(*end.vector("rpy", angle=True)) if end.has("rpy") else IDENTITY
+    rotation = rotation_from_rpy(*end.vector("rpy", angle=True)) if end.has("rpy") else NO_TURN
     pose = Pose(rotation, end.vector("xyz")) if end.has("rpy") or end.has("xyz") else HERE
     return LoopEnd(end.text("link"), end.place("link"), pose)
 

@@ -7,9 +7,14 @@ from typing import Any
 
 from robolin.description.yaml.dh import CONVENTIONS, DH_KEYS, DH_KINDS, ROW_KEYS, TOOL_KEYS
 from robolin.description.yaml.yaml_arm import ARM_KEYS, JOINT_KEYS, LINK_KEYS, MOMENT_KEYS
-from robolin.description.yaml.yaml_joint import KINDS, LIMIT_KEYS, MIMIC_KEYS, ORIGIN_KEYS, PAIRS
-from robolin.description.yaml.yaml_loops import END_KEYS, LOOP_KEYS
-from robolin.description.yaml.yaml_loops import KINDS as LOOP_KINDS
+from robolin.description.yaml.yaml_joint import (
+    JOINT_KINDS,
+    LIMIT_KEYS,
+    MIMIC_KEYS,
+    ORIGIN_KEYS,
+    TWO_FREEDOM_KINDS,
+)
+from robolin.description.yaml.yaml_loops import END_KEYS, LOOP_KEYS, LOOP_KINDS
 from robolin.description.yaml.yaml_shapes import CYLINDER_KEYS, SHAPE_KEYS
 
 Schema = dict[str, Any]
@@ -55,7 +60,10 @@ def yaml_schema() -> Schema:
         "mimic": _mapping(MIMIC_KEYS, ("joint",)),
         "origin": origin,
     }
-    kinds, row_kinds = {"type": {"enum": [*KINDS, *PAIRS]}}, {"type": {"enum": [*DH_KINDS]}}
+    kinds, row_kinds = (
+        {"type": {"enum": [*JOINT_KINDS, *TWO_FREEDOM_KINDS]}},
+        {"type": {"enum": [*DH_KINDS]}},
+    )
     joint = _mapping(JOINT_KEYS, ("name", "type", "parent", "child"), {**motion, **kinds})
     row = _mapping(ROW_KEYS, ("name", "type", "a", "alpha"), {**motion, **row_kinds})
     tool = _mapping(TOOL_KEYS, inner={"origin": origin})

@@ -20,8 +20,8 @@ from robolin.arm import Inertia, Rotary
 from robolin.description.yaml.yaml_fields import Fields
 from robolin.geometry.rotations import rotation_from_rpy, turned_rotary
 
-SHAPES = ("box", "cylinder", "rod", "sphere")
-SHAPE_KEYS = (*SHAPES, "rpy")
+BODY_SHAPES = ("box", "cylinder", "rod", "sphere")
+SHAPE_KEYS = (*BODY_SHAPES, "rpy")
 CYLINDER_KEYS = ("radius", "length")
 
 
@@ -42,10 +42,10 @@ def shaped_inertia(link: Fields) -> Inertia | None:
     if link.has("inertia"):
         message = f"{link.what} has both 'shape' and 'inertia'"
         link.error("shape-twice", link.place("inertia"), message, "the shape gives the inertia")
-    given = [name for name in SHAPES if shape.has(name)]
+    given = [name for name in BODY_SHAPES if shape.has(name)]
     if len(given) != 1:
         message = f"{link.what}: shape names {len(given)} shapes, not one"
-        link.error("shape-twice", link.place("shape"), message, f"one of {', '.join(SHAPES)}")
+        link.error("shape-twice", link.place("shape"), message, f"one of {', '.join(BODY_SHAPES)}")
         return None
     solid = _SOLIDS[given[0]](shape)
     mass = _mass(link, solid, given[0])

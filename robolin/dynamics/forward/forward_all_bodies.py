@@ -32,7 +32,7 @@ from robolin.dynamics.links.link_motion import Velocities, base_acceleration, ve
 from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
 
-Columns = Sequence[Vector]
+BodyColumns = Sequence[Vector]
 
 # κ beside the inertia that is felt: more cancels away digits, less leaves pivots small
 STIFF = 0.03
@@ -118,21 +118,21 @@ def _size(felt: Vector) -> Scalar:
     return total
 
 
-def _stiffened(felt: Vector, E: Columns, W: Vector) -> list[Vector]:
+def _stiffened(felt: Vector, E: BodyColumns, W: Vector) -> list[Vector]:
     """The rows of felt + E W E*."""
     for e, w in zip(E, W, strict=True):
         felt = add(felt, rank_one(e, scale(e, w)))
     return [tuple(felt[place] for place in row) for row in PLACE]
 
 
-def _held(e: Vector, column: Vector, E: Columns, W: Vector) -> Vector:
+def _held(e: Vector, column: Vector, E: BodyColumns, W: Vector) -> Vector:
     """A column of E - E W E* K."""
     for other, w in zip(E, W, strict=True):
         e = sub(e, scale(other, w * dot(other, column)))
     return e
 
 
-def _stiffness(E: Columns, W: Vector, X: Columns, Y: Columns) -> Vector:
+def _stiffness(E: BodyColumns, W: Vector, X: BodyColumns, Y: BodyColumns) -> Vector:
     """E W X* + X_T Y."""
     stiff = rank_one(E[0], scale(X[0], W[0]))
     for t, x, y, w in zip(E[1:], X[1:], Y, W[1:], strict=True):
@@ -140,7 +140,7 @@ def _stiffness(E: Columns, W: Vector, X: Columns, Y: Columns) -> Vector:
     return stiff
 
 
-def _left_of_forces(E: Columns, W: Vector, X: Columns, a: Vector, beta: Vector) -> Vector:
+def _left_of_forces(E: BodyColumns, W: Vector, X: BodyColumns, a: Vector, beta: Vector) -> Vector:
     """X_T β₀ - E W E* a."""
     left = scale(E[0], -(W[0] * dot(E[0], a)))
     for t, x, b, w in zip(E[1:], X[1:], beta, W[1:], strict=True):
@@ -153,7 +153,7 @@ def _factored(chain: Chain, k: LinkNumber, rows: list[Vector]) -> SystemFactors:
     return factored(rows, lambda i, pivot: chain.positive(k, pivot, lambda: rows[i][i]))
 
 
-def _whole(parts: Columns) -> Vector:
+def _whole(parts: BodyColumns) -> Vector:
     return tuple(x for part in parts for x in part)
 
 

@@ -34,7 +34,7 @@ from robolin.dynamics.links.link_poses import Links, place_links
 from robolin.dynamics.links.loads import outside_forces, with_outside
 
 UNIT = [tuple(float(i == j) for j in range(6)) for i in range(6)]
-NOTHING: Vector = (0.0,) * 36
+ZERO36: Vector = (0.0,) * 36
 
 
 class Bodies(NamedTuple):
@@ -116,12 +116,12 @@ def block_row(
     D = _weighed(chain, k, times(E, times(plus(here, there), transposed(E))))
     D[0] = (D[0][0] + 1.0, *D[0][1:])
     U = times(E, times(there, transposed(rows_of(bodies.E[up], 6))))
-    L = rows_of(NOTHING, 6)
+    L = rows_of(ZERO36, 6)
     if outboard is not None:
         L = times(E, times(here, transposed(rows_of(bodies.E[outboard], 6))))
     wanted = add(bodies.c[k], sub(bodies.free[up], bodies.free[k]))
     r = flat(_weighed(chain, k, [(y,) for y in times_vector(E, wanted)]))
-    zero = rows_of(NOTHING, 6)
+    zero = rows_of(ZERO36, 6)
     return BlockRow(
         minus(zero, _weighed(chain, k, L)),
         D,
@@ -140,7 +140,7 @@ def _bodies(chain: Chain, links: Links) -> Bodies:
     moving = velocities(chain, links, qd)
     bodies = Bodies(chain.slots(36), chain.slots(6), chain.slots(36), chain.slots(6))
     base = chain.base
-    bodies.N[base], bodies.E[base], bodies.free[base] = NOTHING, NOTHING, base_acceleration(chain)
+    bodies.N[base], bodies.E[base], bodies.free[base] = ZERO36, ZERO36, base_acceleration(chain)
     for k in chain.tip_to_base():
         M, V = links.M[k], moving.V[k]
         own = with_outside(f0, k, force_cross(V, rigid_times(M, V)))

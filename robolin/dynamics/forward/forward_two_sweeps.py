@@ -13,7 +13,7 @@ from robolin.algebra.scalar import Vector
 from robolin.algebra.vectors import ZERO6, add, dot, motion_cross, scale
 from robolin.algebra.velocity_polynomials import (
     COUNT,
-    Columns,
+    PolynomialColumns,
     columns_of,
     gyroscopic_force,
     shifted,
@@ -77,7 +77,7 @@ def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
 
 
 def _through(
-    z: Columns, left: Vector, c: Columns, P: Vector, G: Vector, PH: Vector
+    z: PolynomialColumns, left: Vector, c: PolynomialColumns, P: Vector, G: Vector, PH: Vector
 ) -> list[Vector]:
     """z + P c + G (ε - H P c), column by column; c has a constant and a linear part only."""
     drifting = [
@@ -88,7 +88,7 @@ def _through(
     return drifting + [add(x, scale(G, e)) for x, e in zip(z[rest:], left[rest:], strict=True)]
 
 
-def _drift(chain: Chain, links: Links, k: LinkNumber) -> Columns:
+def _drift(chain: Chain, links: Links, k: LinkNumber) -> PolynomialColumns:
     """c = V x H* q̇ in powers of V; e(i) x H* takes no multiplication."""
     h, u = links.H[k][:3], links.H[k][3:]
     qd = chain.given("qd")[k]

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from robolin.engine.calls.array_text import DATA, LOOK, READABLE, TYPE, WRITABLE
 
 # where an object that has C data, as the table does, says where they are
-TABLE = 16
+TABLE_OFFSET = 16
 
 MOST_INPUTS, MOST_RESULTS, MOST_AXES = 8, 8, 4
 
@@ -32,7 +32,7 @@ entry:
   %made = alloca [{MOST_RESULTS} x ptr], align 16
   %handed = alloca ptr, align 8
   %complaint = alloca double, align 8
-  %table.place = getelementptr i8, ptr %self, i64 {TABLE}
+  %table.place = getelementptr i8, ptr %self, i64 {TABLE_OFFSET}
   %table = load ptr, ptr %table.place, align 8
 ; fields
   %named = icmp ne ptr %names, null

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from robolin.engine.calls import array_text
-from robolin.engine.calls.call_text import TABLE
+from robolin.engine.calls.call_text import TABLE_OFFSET
 
 # minor versions of CPython 3 on which the tests of this folder passed
 TESTED = (11, 12, 13)
@@ -104,7 +104,7 @@ def _structures_are_as_expected() -> bool:
         _fields_ = (("number", ctypes.c_int64),)
 
     probe = Probe(7)
-    return _pointer(id(probe) + TABLE) == ctypes.addressof(probe)
+    return _pointer(id(probe) + TABLE_OFFSET) == ctypes.addressof(probe)
 
 
 def _pointer(place: int) -> int:

@@ -34,7 +34,7 @@ def _references_when_free() -> int:
 UNUSED = _references_when_free()
 
 # where threads run without a common lock, references are not all counted in one place
-COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()
+REFERENCES_COUNTED = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 # one for all pools: nobody has it for longer than it takes to look through a list
@@ -55,7 +55,7 @@ class BufferPool:
 
     def take(self, size: int) -> Array:
         """At least `size` doubles that nobody else looks at."""
-        if not COUNTED:
+        if not REFERENCES_COUNTED:
             return np.empty(size)
         with _lock:
             for buffer in self._buffers:

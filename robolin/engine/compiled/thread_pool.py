@@ -14,7 +14,7 @@ Ended = SimpleQueue[BaseException | None]
 #     True    nobody waits for the others
 #     False   worker 0 is asked again whenever one of the others comes back
 #     None    it cannot tell, and everybody is waited for
-Work = Callable[[int], bool | None]
+RowWork = Callable[[int], bool | None]
 
 
 class Task:
@@ -25,7 +25,7 @@ class Task:
 
     __slots__ = ("ended", "keep_alive", "work", "worker")
 
-    def __init__(self, work: Work, worker: int, keep_alive: Any, ended: Ended) -> None:
+    def __init__(self, work: RowWork, worker: int, keep_alive: Any, ended: Ended) -> None:
         self.work, self.worker, self.keep_alive, self.ended = work, worker, keep_alive, ended
 
 
@@ -67,7 +67,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def run_in_threads(
-    work: Work,
+    work: RowWork,
     workers: int,
     keep_alive: Any = None,
     meanwhile: Callable[[], Any] = lambda: None,

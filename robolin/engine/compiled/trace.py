@@ -30,8 +30,8 @@ from robolin.engine.compiled.trace_storage import (
     TracedTable,
     TreeSums,
 )
-from robolin.engine.shortfall import NEGLIGIBLE
-from robolin.geometry.travelling import FAR
+from robolin.engine.shortfall import NEGLIGIBLE_D
+from robolin.geometry.travelling import FAR_SLID
 
 # links whose vectors fit in the nearest cache together, with room for what is done with them
 NEIGHBOURS = 16
@@ -46,7 +46,7 @@ class TracedChain:
         self.asm, self.variant, self.inputs = asm, variant, list(inputs)
         self.arm = TracedArm(asm, variant)
         self.base, self.groups = self.arm.base, TracedGroups(self.arm)
-        self.far = FAR if variant.travels else None
+        self.far = FAR_SLID if variant.travels else None
         self.seat = Value(str(variant.seat)) if variant.seat else None
         self._side = asm.whole_at_entry("add", asm.m, 1)
         self._area = asm.whole_at_entry("mul", self._side, self._side)
@@ -282,7 +282,7 @@ class TracedChain:
 
     def positive(self, k: Value, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         uncancelled = Lane(self.asm, as_value(self.asm, size()))
-        return self._above(k, value, uncancelled.size() * NEGLIGIBLE)
+        return self._above(k, value, uncancelled.size() * NEGLIGIBLE_D)
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         # what does not exist is found out by running the row again; here any mark will do

@@ -13,7 +13,7 @@ from robolin.errors import RobolinError
 from robolin.files.csv.chosen_lines import cells_decide, chosen_lines
 from robolin.files.csv.csv_looks import all_whole, same_texts, unit_of_all
 from robolin.files.csv.csv_records import (
-    EXACT,
+    EXACT_INTEGERS,
     CsvTable,
     lines_of,
     number,
@@ -130,7 +130,7 @@ class CsvText:
         texts = lines_of(self._start.data, self._file, self._start.first)
         _, cells = next(records(texts, self._file), (0, []))
         value = whole_number(cells[column]) if column < len(cells) else None
-        return value is not None and abs(value) > EXACT
+        return value is not None and abs(value) > EXACT_INTEGERS
 
     def _known_look(self, column: int) -> str | None:
         return None if self._source.known is None else self._source.known.looks.get(column)

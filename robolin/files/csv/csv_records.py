@@ -25,7 +25,7 @@ _LARGEST = (1 << 63) - 1
 _ALIKE = "write all of them whole, within 64 bits, or all of them with a point"
 
 # whole numbers up to here are float64 as well
-EXACT = 1 << 53
+EXACT_INTEGERS = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def whole_number(cell: str) -> int | None:
 def is_rounded(cell: str, value: float) -> bool:
     """Whether the cell holds a whole number that this float is not."""
     # up to here there is a float for every whole number
-    return abs(value) > EXACT and bool(_DIGITS.fullmatch(cell)) and int(cell) != value
+    return abs(value) > EXACT_INTEGERS and bool(_DIGITS.fullmatch(cell)) and int(cell) != value
 
 
 def _is_gap(cell: str) -> bool:

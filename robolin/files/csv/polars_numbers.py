@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robolin.arrays import Floats, Integers
-from robolin.files.csv.csv_records import EXACT
+from robolin.files.csv.csv_records import EXACT_INTEGERS
 from robolin.files.csv.line_reader import count
 from robolin.files.moments import moments_of
 from robolin.files.polars_memory import memory_suffices_for_polars
@@ -63,7 +63,7 @@ def polars_numbers(
 def _rounds(values: Floats) -> bool:
     """Whether whole numbers among these may have been rounded."""
     with np.errstate(invalid="ignore"):
-        return bool((np.abs(values) > EXACT).any())
+        return bool((np.abs(values) > EXACT_INTEGERS).any())
 
 
 def _rectangular(body: bytes, rows: int, width: int) -> bool:

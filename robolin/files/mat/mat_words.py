@@ -10,7 +10,7 @@ import numpy as np
 from robolin.results.result import Result
 
 # MATLAB's words for the names along an axis
-NAMES = {"state": "StateName", "input": "InputName", "output": "OutputName"}
+MATLAB_NAME_FIELDS = {"state": "StateName", "input": "InputName", "output": "OutputName"}
 USUAL_METHOD = "zoh"
 
 
@@ -19,8 +19,8 @@ def model_words(part: Result, variables: Mapping[str, Any], rows: int | None) ->
     found: dict[str, Any] = {"JointName": list(part.joints)}
     for array in part.arrays:
         for axis, labels in enumerate(array.labels):
-            if array.axis_kind(axis) in NAMES:
-                found[NAMES[array.axis_kind(axis)]] = list(labels)
+            if array.axis_kind(axis) in MATLAB_NAME_FIELDS:
+                found[MATLAB_NAME_FIELDS[array.axis_kind(axis)]] = list(labels)
     if "StateName" not in found:
         return found
     found["Ts"] = float(part.options.get("dt", 0.0))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, BinaryIO
 
-from robolin.files.parquet.thrift_compact import Fields, ThriftError, ThriftReader
+from robolin.files.parquet.thrift_compact import ThriftError, ThriftFields, ThriftReader
 
 MAGIC = b"PAR1"
 _TAIL = 8
@@ -85,11 +85,11 @@ def read_footer(stream: BinaryIO) -> ParquetFooter:
     return ParquetFooter(groups, meta)
 
 
-def _group(fields: Fields) -> RowGroup:
+def _group(fields: ThriftFields) -> RowGroup:
     return RowGroup(_count(fields, 3), tuple(_chunk(each) for each in _listed(fields, 1)))
 
 
-def _chunk(fields: Fields) -> ColumnChunk:
+def _chunk(fields: ThriftFields) -> ColumnChunk:
     said = fields[3]
     _listed(said, 2)
     for needed in (1, 4, 6):
@@ -102,14 +102,14 @@ def _chunk(fields: Fields) -> ColumnChunk:
     return ColumnChunk(name, _count(said, 5), start, _count(said, 7))
 
 
-def _count(fields: Fields, number: int, bits: int = 63) -> int:
+def _count(fields: ThriftFields, number: int, bits: int = 63) -> int:
     found = fields[number]
     if not isinstance(found, int) or not 0 <= found < 1 << bits:
         raise TypeError(found)
     return found
 
 
-def _listed(fields: Fields, number: int) -> list[Any]:
+def _listed(fields: ThriftFields, number: int) -> list[Any]:
     found = fields[number]
     if not isinstance(found, list):
         raise TypeError(found)
@@ -185,7 +185,7 @@ def _pages(stream: BinaryIO, chunk: ColumnChunk) -> Iterator[tuple[int, int]]:
         raise FooterError("the pages of a column do not fill its place")
 
 
-def _values(header: Fields) -> int:
+def _values(header: ThriftFields) -> int:
     kind = _count(header, 1)
     place, needed, encodings = _PAGES[kind]
     about = header[place]
@@ -195,7 +195,7 @@ def _values(header: Fields) -> int:
     return 0 if kind == _DICTIONARY else counts[0]
 
 
-def _page_header(stream: BinaryIO, at: int, end: int) -> tuple[Fields, int]:
+def _page_header(stream: BinaryIO, at: int, end: int) -> tuple[ThriftFields, int]:
     """What a page says of itself, and how many bytes that takes."""
     for length in (_PAGE_HEADER, _LONGEST_PAGE_HEADER):
         reader = ThriftReader(_bytes_at(stream, at, min(length, end - at)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 # a structure by the numbers of its fields
-Fields = dict[int, Any]
+ThriftFields = dict[int, Any]
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BYTES, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 # structures in structures; Parquet has six
@@ -27,11 +27,11 @@ class ThriftReader:
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
 
-    def structure(self, depth: int = 0) -> Fields:
+    def structure(self, depth: int = 0) -> ThriftFields:
         """The structure that begins here."""
         if depth > _DEEPEST:
             raise ThriftError("structures within structures")
-        fields: Fields = {}
+        fields: ThriftFields = {}
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._whole()

@@ -17,7 +17,7 @@ import numpy as np
 from robolin.arrays import Floats, Integers, Mask, Numbers
 from robolin.errors import RobolinError
 
-QUANTITIES = ("q", "qd", "tau")
+JOINT_STATE_QUANTITIES = ("q", "qd", "tau")
 LITTLE_ENDIAN_CDR = b"\x00\x01\x00\x00"
 _SECOND = 10**9
 _LONGEST = 1 << 20
@@ -132,7 +132,7 @@ def _layout(data: bytes, ros1: bool) -> MessageLayout:
     if len(set(joints)) != len(joints):
         raise ValueError("a joint is named twice")
     numbers: dict[str, int] = {}
-    for quantity in QUANTITIES:
+    for quantity in JOINT_STATE_QUANTITIES:
         size, begin = cursor.numbers()
         if size not in (0, len(joints)):
             raise ValueError(f"{size} numbers for {len(joints)} joints")
