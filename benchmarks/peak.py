@@ -23,7 +23,7 @@ from robolin.algebra.trigonometry import sin_cos_by_polynomials
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.kernels import host_width, object_code
-from robolin.engine.counting import count
+from robolin.engine.counting import count_operations
 from robolin.engine.parameters import parameters_of
 from robolin.evaluation.methods import algorithm_for
 
@@ -71,7 +71,7 @@ def counted(arm: Arm, verb: str) -> int:
     total = 0
     for name in names:
         algorithm = ALGORITHMS[name]
-        cost = count(parameters_of(arm), algorithm.run, algorithm.needs).total
+        cost = count_operations(parameters_of(arm), algorithm.run, algorithm.needs).total
         # a sine and a cosine come together
         total += cost.total() - cost["function"] + cost["function"] // 2 * _sin_cos_operations()
     return total

@@ -51,7 +51,7 @@ class _Prefetching(Generic[T]):
             except BaseException as error:
                 self._made.put(error)
         # threads further up are told that nobody is waiting any more
-        close(self._source)
+        close_generator(self._source)
         self._done.set()
 
     def take(self) -> T | _End:
@@ -92,7 +92,7 @@ def prefetch(
             yield item
     finally:
         if thread is None:
-            close(source)
+            close_generator(source)
         else:
             thread.stop()
 
@@ -139,7 +139,7 @@ def _next(queue: SimpleQueue[T], maker: Thread) -> T:
                 raise RuntimeError(_FORKED) from None
 
 
-def close(items: Iterable[T]) -> None:
+def close_generator(items: Iterable[T]) -> None:
     """Tell a generator that no more of its items are wanted; anything else needs no telling.
 
     Nor can one be told that another thread is waiting for.

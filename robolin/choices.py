@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 # whose axes the vectors of a frame are in
-Reference = Literal["world", "frame"]
-REFERENCES: tuple[Reference, ...] = get_args(Reference)
+FrameReference = Literal["world", "frame"]
+REFERENCES: tuple[FrameReference, ...] = get_args(FrameReference)
 
 # how closures are solved
 LoopMethod = Literal["kkt", "schur", "null-space"]
@@ -46,7 +46,7 @@ ON_BAD_ROW: tuple[OnBadRow, ...] = get_args(OnBadRow)
 # the numbers of a generated program, how it is laid out, and what comes with it
 Real = Literal["double", "float"]
 REALS: tuple[Real, ...] = get_args(Real)
-Layout = Literal["auto", "unrolled", "loops"]
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+SourceLayout = Literal["auto", "unrolled", "loops"]
+LAYOUTS: tuple[SourceLayout, ...] = get_args(SourceLayout)
 Extra = Literal["mex", "ros2"]
 EXTRAS: tuple[Extra, ...] = get_args(Extra)

@@ -34,7 +34,7 @@ class FlagText(NamedTuple):
         return UsageError(message, where=f"{self.flag}={self.text}", hint=hint)
 
 
-def figure(typed: FlagText, item: str) -> Figure:
+def typed_figure(typed: FlagText, item: str) -> Figure:
     """One number, with or without `deg` or `°` behind it, or a part of π such as `-pi/2`."""
     item = item.strip()
     if part := _PI.fullmatch(item):
@@ -60,7 +60,7 @@ def _finite(typed: FlagText, item: str, value: float, over: float = 1.0) -> Figu
 
 def number(typed: FlagText, item: str) -> float:
     """One number that cannot be an angle."""
-    value, angle = figure(typed, item)
+    value, angle = typed_figure(typed, item)
     if angle:
         raise typed.wrong(f"'{item.strip()}' is not an angle", "a plain number is needed here")
     return value
@@ -85,7 +85,7 @@ def named(typed: FlagText, form: str = "JOINT=VALUE") -> dict[str, Figure]:
             raise typed.wrong(f"'{item.strip()}' is not {form}")
         if name in entries:
             raise typed.wrong(f"'{name}' is there twice", "keep one of them")
-        entries[name] = figure(typed, value)
+        entries[name] = typed_figure(typed, value)
     return entries
 
 

@@ -21,7 +21,7 @@ from robolin.files.table_file import (
     TableBlock,
     TableFile,
     counted_place,
-    require_finite,
+    require_finite_cells,
 )
 from robolin.results.result import Result
 from robolin.results.table_columns import table_columns
@@ -135,7 +135,7 @@ def _table(names: Sequence[str], read: Callable[[str], Numbers], rows: int) -> T
                 values[some], counted_place(_NAME, first), min(some.stop, rows), held
             )
             if not request.gaps:
-                require_finite(block, chosen, _NAME, None)
+                require_finite_cells(block, chosen, _NAME, None)
             yield block
 
     return TableFile(

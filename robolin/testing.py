@@ -21,7 +21,7 @@ import numpy as np
 
 from robolin.answering.posed_question import silent
 from robolin.arrays import Numbers
-from robolin.checking.compare import Comparison, compared
+from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.outcome import compared_lines
 from robolin.checking.record_results import record_result
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
@@ -101,7 +101,7 @@ def assert_matches(
         verb = stored.meta["verb"]
         asked = isinstance(result, Result) and verb == result.verb
         now = result if asked else _result(_arrays(result, known), known, arm, stored.meta)
-        comparison = compared(whole(now), stored, tolerances)
+        comparison = compare_with_stored(whole(now), stored, tolerances)
     if comparison.same:
         return
     if renew and asked:

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from robolin.background import close, in_background, prefetch
+from robolin.background import close_generator, in_background, prefetch
 from tests.cli.command import python
 from tests.work import PATIENCE
 
@@ -126,9 +126,9 @@ def test_a_generator_that_another_thread_waits_for_is_left_to_it():
     waiting = threading.Thread(target=lambda: found.append(next(source)))
     waiting.start()
     assert entered.wait(PATIENCE)
-    close(source)
+    close_generator(source)
     go.set()
     waiting.join(PATIENCE)
     assert found == [1]
-    close(source)
+    close_generator(source)
     assert list(source) == []

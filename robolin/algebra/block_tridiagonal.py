@@ -13,8 +13,8 @@ from robolin.algebra.scalar import Vector
 from robolin.algebra.small_matrices import (
     Matrix,
     divided,
+    matrix_times,
     minus,
-    times,
     times_vector,
     transposed,
 )
@@ -60,9 +60,9 @@ def _reduced(rows: list[BlockRow], k: int) -> BlockRow:
         share = transposed(divided(transposed(near.D), transposed(side)))
         r = sub(r, times_vector(share, near.r))
         if other < k:
-            D, L = minus(D, times(share, near.U)), minus(zero, times(share, near.L))
+            D, L = minus(D, matrix_times(share, near.U)), minus(zero, matrix_times(share, near.L))
         else:
-            D, U = minus(D, times(share, near.L)), minus(zero, times(share, near.U))
+            D, U = minus(D, matrix_times(share, near.L)), minus(zero, matrix_times(share, near.U))
     return BlockRow(L, D, U, r)
 
 

@@ -15,7 +15,7 @@ def flat(A: Matrix) -> Vector:
     return tuple(x for row in A for x in row)
 
 
-def rows_of(numbers: Vector, width: int) -> list[Vector]:
+def matrix_rows(numbers: Vector, width: int) -> list[Vector]:
     """The rows of a matrix that was laid flat."""
     return [numbers[i : i + width] for i in range(0, len(numbers), width)]
 
@@ -24,7 +24,7 @@ def transposed(A: Matrix) -> list[Vector]:
     return [tuple(row[i] for row in A) for i in range(len(A[0]))]
 
 
-def times(A: Matrix, B: Matrix) -> list[Vector]:
+def matrix_times(A: Matrix, B: Matrix) -> list[Vector]:
     """A B."""
     columns = transposed(B)
     return [tuple(dot(row, column) for column in columns) for row in A]

@@ -29,7 +29,7 @@ def factored(A: Sequence[Vector], checked: Callable[[int, Scalar], Scalar]) -> S
     return SystemFactors(L, D)
 
 
-def solved(factors: SystemFactors, x: Vector) -> Vector:
+def solved_symmetric(factors: SystemFactors, x: Vector) -> Vector:
     """A⁻¹ x."""
     L, D = factors
     right = list(x)

@@ -25,7 +25,7 @@ def stored(columns: PolynomialColumns) -> Vector:
     return tuple(x for column in columns for x in column)
 
 
-def columns_of(numbers: Vector) -> list[Vector]:
+def polynomial_columns(numbers: Vector) -> list[Vector]:
     """The columns (6) of a polynomial that was stored."""
     return [numbers[i : i + 6] for i in range(0, len(numbers), 6)]
 
@@ -35,7 +35,7 @@ def monomials(V: Vector) -> Vector:
     return (1.0, *V, *(V[i] * V[j] for i, j in PRODUCT_PAIRS))
 
 
-def value_at(coefficients: Vector, V: Vector) -> Scalar:
+def polynomial_at(coefficients: Vector, V: Vector) -> Scalar:
     """A polynomial of one number each at V."""
     known = monomials(V)
     return coefficients[0] + dot(coefficients[1:], known[1:])

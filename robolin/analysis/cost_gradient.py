@@ -21,8 +21,8 @@ from robolin.analysis.nominal_motion import Nominal, nominal_motion, per_row
 from robolin.analysis.sensitivity import (
     all_parameter_names,
     parameter_columns,
-    parts_of,
     step_matrices,
+    step_slices,
 )
 from robolin.api.linear_models import linearize_forward
 from robolin.api.run_options import run_options
@@ -150,7 +150,7 @@ def _backward(
     Columns of Γ are the torques of the row it begins with, those of the next, and parameters.
     """
     columns = 2 * arm.n + len(all_parameter_names(arm, geometry=True))
-    for steps in reversed(list(parts_of(nominal, columns))):
+    for steps in reversed(list(step_slices(nominal, columns))):
         part = nominal.some(steps)
         model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
         inverse = model.dqdd_dtau

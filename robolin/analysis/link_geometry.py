@@ -28,7 +28,7 @@ from robolin.choices import LoopMethod
 from robolin.engine.parameters import axis_to_z
 from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
-from robolin.geometry.rotations import compose, inverse
+from robolin.geometry.rotations import compose, inverse_rotation
 from robolin.input_checks import require_arm
 from robolin.shown import Shown
 
@@ -177,7 +177,7 @@ def _axis(joint: Joint) -> Iterator[tuple[str, Floats]]:
 def _dh(arm: Arm, link: Link, row: DhRow) -> Iterator[tuple[str, Floats]]:
     """Screws along z of the row before and x of its own; in the modified convention the reverse."""
     seen = (
-        compose(inverse(link.joint.pose), arm.frames[row.inboard].pose),
+        compose(inverse_rotation(link.joint.pose), arm.frames[row.inboard].pose),
         arm.frames[row.outboard].pose,
     )
     x, z = seen[::-1] if row.convention == "standard" else seen

@@ -15,7 +15,7 @@ from robolin.dynamics.forward.linearize_forward_columns import forward_model_col
 from robolin.dynamics.forward.linearize_forward_tree import forward_model_tree
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
-from robolin.engine.counting import Cost, cost_of, count
+from robolin.engine.counting import Cost, cost_of, count_operations
 from robolin.engine.parameters import Parameters
 from robolin.engine.recorded_program import RecordingChain, recorded_inputs
 
@@ -180,7 +180,7 @@ def operation_counts(verb: str, parameters: Parameters, fold: bool = False) -> I
             continue
         if candidate.one_freedom and parameters.grouped:
             continue
-        cost = count(parameters, candidate.run, candidate.needs, candidate.gives)
+        cost = count_operations(parameters, candidate.run, candidate.needs, candidate.gives)
         folded = _folded(candidate, parameters) if fold else None
         yield Counted(candidate.title, cost, folded, PUBLISHED.get(candidate.title))
 

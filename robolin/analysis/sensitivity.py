@@ -153,7 +153,7 @@ def sensitivity(
     geometric, others = geometry_changes(arm, parameters or {})
     change = changes(arm, others, payload, geometry_names(arm))
     states = [np.concatenate([first_row(arm, "dq", dq), first_row(arm, "dqd", dqd)])[:, None]]
-    for steps in parts_of(nominal, len(change)):
+    for steps in step_slices(nominal, len(change)):
         part, effort = nominal.some(steps), pushes[steps]
         model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
         if change.any():
@@ -221,7 +221,7 @@ def sensitivity_matrices(
     names = all_parameter_names(arm, geometry)
     n = arm.n
     states = [np.eye(2 * n, 3 * n + len(names))]
-    for steps in parts_of(nominal, n + len(names)):
+    for steps in step_slices(nominal, n + len(names)):
         part = nominal.some(steps)
         model = linearize_forward(arm, part.q, part.qd, part.tau, **how)
         by_parameter = -model.dqdd_dtau @ parameter_columns(arm, part, model.qdd, geometry, how)
@@ -274,7 +274,7 @@ def parameter_columns(arm: Arm, part: Nominal, qdd: Floats, geometry: bool, how:
     return np.concatenate([columns, moved], axis=-1)
 
 
-def parts_of(nominal: Nominal, columns: int) -> Iterator[slice]:
+def step_slices(nominal: Nominal, columns: int) -> Iterator[slice]:
     """Steps of the motion, so many at a time as fit into a fair share of memory."""
     n = nominal.q.shape[-1]
     size = max(1, _AT_ONCE // (8 * 12 * n * (2 * n + columns)))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
-from robolin.answering.linear_point import operating_point, point_arrays
+from robolin.answering.linear_point import completed_point, point_arrays
 from robolin.answering.loop_answer import (
     TITLES,
     closed_arrays,
@@ -101,7 +101,7 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
     arrays, values = arrays_of(algorithms, arm, motion, given, run)
     lines = contract_lines(algorithms, arm, motion)
     if posed.verb.linear:
-        point = operating_point(values, run)
+        point = completed_point(values, run)
         lines["operating point"] = {name: point[name].tolist() for name in point}
     result = posed.result(arrays, lines)
     if posed.settings.watch:
@@ -138,7 +138,7 @@ def arrays_with_point(
     """Everything the question asks for of some rows, and the point that each of them is about."""
     arrays, values = arrays_of(algorithms, arm, motion, given, run)
     rows, told = given["q"].shape[:-1], [array.name for array in arrays]
-    return (*arrays, *point_arrays(arm, operating_point(values, run), rows, told))
+    return (*arrays, *point_arrays(arm, completed_point(values, run), rows, told))
 
 
 def contract_lines(

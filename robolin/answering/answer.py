@@ -76,7 +76,7 @@ def answer(
     with answer_stream(
         arm, question, states, jobs=jobs, chunk_rows=chunk_rows, notify=notify
     ) as stream:
-        return gathered(stream)
+        return gathered_result(stream)
 
 
 @contextmanager
@@ -171,7 +171,7 @@ def posed(
         say()
 
 
-def gathered(stream: ResultStream) -> Result:
+def gathered_result(stream: ResultStream) -> Result:
     """All parts of an answer as one result."""
     parts = list(stream.parts)
     first = parts[0]

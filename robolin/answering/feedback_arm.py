@@ -19,7 +19,7 @@ def require_joints(arm: Arm, found: Result, name: str) -> None:
         raise RobolinError(message, where=name, hint=hint)
 
 
-def differences(arm: Arm, found: Result) -> list[str]:
+def differences_from(arm: Arm, found: Result) -> list[str]:
     """What differs between the arm and the one that a result is about, in words."""
     here = Described(plain(arm.contract), plain(arm.figures))
     return figure_differences(here, Described(plain(found.contract), plain(found.model)))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robolin.answering.answer import gathered
-from robolin.answering.feedback_arm import another_arm, differences, require_joints
+from robolin.answering.answer import gathered_result
+from robolin.answering.feedback_arm import another_arm, differences_from, require_joints
 from robolin.answering.feedback_cost import stored_weights
 from robolin.answering.posed_question import file_label
 from robolin.arm import Arm
@@ -70,12 +70,12 @@ def read_feedback(arm: Arm, path: str, any_figures: bool = False) -> StoredFeedb
     """The gains in a file, if they are for this arm; with `any_figures`, for its joints."""
     name = file_label(path)
     with open_stored(path) as stored:
-        found = gathered(stored.result_stream())
+        found = gathered_result(stored.result_stream())
     with open_bytes(Path(path)) as stream:
         digest = hashlib.sha256(stream.read()).hexdigest()
     _require_gains(found, name)
     require_joints(arm, found, name)
-    differ = differences(arm, found)
+    differ = differences_from(arm, found)
     if differ and not any_figures:
         raise another_arm(arm, found, differ, name)
     _require_rows(found, name)

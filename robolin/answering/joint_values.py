@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from robolin.number_texts import Figure, FlagText, figure, named
+from robolin.number_texts import Figure, FlagText, named, typed_figure
 from robolin.wording import counted, did_you_mean, quoted
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def per_joint(typed: FlagText, arm: Arm, angular: bool, positions: bool = False)
     items = typed.text.split(",")
     with_name = sum("=" in item for item in items)
     if with_name == 0:
-        figures = [figure(typed, item) for item in items]
+        figures = [typed_figure(typed, item) for item in items]
         if len(figures) != arm.n:
             raise typed.wrong(
                 f"{counted(len(figures), 'value')}, but '{arm.name}' has {counted(arm.n, 'joint')}",

@@ -14,7 +14,7 @@ from robolin.results.result import Array
 POINT = ("q", "qd", "qdd", "tau")
 
 
-def operating_point(values: Values, run: Run) -> Values:
+def completed_point(values: Values, run: Run) -> Values:
     """The state with its accelerations and torques, whichever of these were given."""
     point = {name: values[name] for name in POINT if name in values}
     if "tau" not in point:

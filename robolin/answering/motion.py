@@ -105,7 +105,7 @@ class NeededValues:
         return f"{counted(rows or 0, 'row')} of {self.file}: {text}" if self.file else text
 
 
-def possible(needs: Sequence[str], torque: TorqueRule) -> tuple[str, ...]:
+def possible_quantities(needs: Sequence[str], torque: TorqueRule) -> tuple[str, ...]:
     """What may be given: what is needed, and the accelerations a torque can be made from."""
     return (*needs, "qdd") if torque == "hold" and "qdd" not in needs else tuple(needs)
 
@@ -114,7 +114,7 @@ def one_state(
     arm: Arm, question: Question, states: States, needs: Sequence[str], torque: TorqueRule
 ) -> tuple[NeededValues, dict[str, Floats]]:
     """The motion of one state, and the values it gives, each of shape (n,)."""
-    require_useful(states, possible(needs, torque), both={"qdd", "tau"} <= set(needs))
+    require_useful(states, possible_quantities(needs, torque), both={"qdd", "tau"} <= set(needs))
     typed = states.typed
     hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD)
     # a torque that is to be computed is not given

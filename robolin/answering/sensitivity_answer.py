@@ -12,7 +12,7 @@ from robolin.analysis.nominal_motion import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import States, perturbations
-from robolin.answering.linear_point import POINT, operating_point, point_arrays
+from robolin.answering.linear_point import POINT, completed_point, point_arrays
 from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion, file_label
 from robolin.answering.question import Question
@@ -154,7 +154,7 @@ def _along(posed: PosedQuestion, motion: Trajectory) -> Iterator[Array]:
         # the torques determine the accelerations
         given["qdd"] = None
     values = {name: value for name, value in given.items() if value is not None}
-    return point_arrays(posed.arm, operating_point(values, run), (motion.rows,))
+    return point_arrays(posed.arm, completed_point(values, run), (motion.rows,))
 
 
 def _gradient(

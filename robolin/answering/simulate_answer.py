@@ -36,7 +36,7 @@ from robolin.number_texts import FlagText, number
 from robolin.results.result import Result
 from robolin.simulation.schedule import Schedule, scheduled
 from robolin.simulation.simulate import SimulationTask, with_samples_met
-from robolin.simulation.simulate import run as simulated
+from robolin.simulation.simulate import run_simulation as simulated
 from robolin.simulation.torques import AnyTorque, TorqueTable
 from robolin.wording import counted
 

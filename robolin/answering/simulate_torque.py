@@ -10,7 +10,7 @@ from robolin.answering.joint_values import per_joint
 from robolin.answering.question import Question
 from robolin.choices import CONTROL_LAWS
 from robolin.errors import UsageError
-from robolin.number_texts import FlagText, figure, number
+from robolin.number_texts import FlagText, number, typed_figure
 
 if TYPE_CHECKING:
     from robolin.answering.followed_motion import FollowedMotion
@@ -184,7 +184,7 @@ def _pose(typed: FlagText) -> tuple[str, list[float], list[list[float]]]:
     from robolin.geometry.rotations import rotation_from_rpy
 
     frame, equals, place = typed.text.rpartition("=")
-    figures = [figure(typed, item) for item in place.split(",")]
+    figures = [typed_figure(typed, item) for item in place.split(",")]
     if not equals or not frame or len(figures) != 6:
         hint = "for example tool0=0.4,0,0.5,0,90deg,0"
         raise typed.wrong("this is not FRAME=X,Y,Z,ROLL,PITCH,YAW", hint)

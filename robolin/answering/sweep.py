@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.answering.answer import as_python_warnings, asked_and_given, gathered, posed
+from robolin.answering.answer import as_python_warnings, asked_and_given, gathered_result, posed
 from robolin.answering.asks import MODEL
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import ARM_OPTION, ArmSource, Inquiry, inquiry_about, model_texts
@@ -117,7 +117,7 @@ def _alone(arm: Arm, inquiry: Inquiry, settings: Settings, notes: list[tuple[str
     """The answer to one of the values; what there is to say goes into the notes."""
     heard = replace(settings, notify=lambda kind, text: notes.append((kind, text)))
     with posed(arm, inquiry.question, inquiry.states, heard) as answer:
-        found = answer if isinstance(answer, Result) else gathered(answer)
+        found = answer if isinstance(answer, Result) else gathered_result(answer)
     require_finite(found)
     return found
 

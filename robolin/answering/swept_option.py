@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from robolin.errors import UsageError
-from robolin.number_texts import FlagText, figure
+from robolin.number_texts import FlagText, typed_figure
 
 if TYPE_CHECKING:
     from robolin.answering.given_states import States
@@ -74,7 +74,7 @@ def _swept(texts: Mapping[str, Any]) -> Iterator[SweptOption]:
             before, items = parts["before"], parts["values"].split(",")
             each = tuple(f"{before}{item.strip()}{parts['behind'] or ''}" for item in items)
             typed = FlagText(f"--{label}", text)
-            values = tuple(figure(typed, item).value for item in items)
+            values = tuple(typed_figure(typed, item).value for item in items)
             variants = tuple(
                 {**texts, label: one if isinstance(given, str) else _put(listed, i, one)}
                 for one in each

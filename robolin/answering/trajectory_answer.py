@@ -27,7 +27,7 @@ from robolin.answering.motion import (
     NeededValues,
     TorqueRule,
     many_states,
-    possible,
+    possible_quantities,
     require_useful,
 )
 from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
@@ -61,7 +61,7 @@ def opened_rows(
     posed: PosedQuestion, needs: tuple[str, ...], torque: TorqueRule
 ) -> tuple[NeededValues, RowSource]:
     """The rows to answer for, and what they give; what is assumed of them is said."""
-    arm, names = posed.arm, possible(needs, torque)
+    arm, names = posed.arm, possible_quantities(needs, torque)
     source: RowSource
     if posed.states.trajectory is None:
         require_useful(posed.states, names, both={"qdd", "tau"} <= set(needs))

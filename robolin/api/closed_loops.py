@@ -29,7 +29,7 @@ from robolin.input_checks import (
 )
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.loops.assemble import assemble, assembled_change
-from robolin.loops.closure_arrays import Closures, row_names, rows_of
+from robolin.loops.closure_arrays import Closures, closure_rows, row_names
 from robolin.loops.loop_answers import CLOSURE_TOLERANCE
 
 
@@ -260,7 +260,7 @@ def _require_closed(arm: Arm, left: Floats, problem: str, unit: str) -> None:
         return
     state = int(bad[0][0])
     at = int(np.nan_to_num(np.abs(left[state]), nan=np.inf).argmax())
-    loop = next(name for name, rows in rows_of(arm) if rows.start <= at < rows.stop)
+    loop = next(name for name, rows in closure_rows(arm) if rows.start <= at < rows.stop)
     told = problem.format(f"{abs(left[state, at]):.3g} {unit}")
     prefix = f"state {state}: " if len(left) > 1 else ""
     hint = "hold other joints, or start nearer to a state that is closed"

@@ -23,7 +23,7 @@ from robolin.api.frame_results import (
 from robolin.api.run_options import run_options
 from robolin.arm import ORIGIN, Arm
 from robolin.arrays import Floats, JointValues
-from robolin.choices import REFERENCES, LoopMethod, Reference
+from robolin.choices import REFERENCES, FrameReference, LoopMethod
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
@@ -41,7 +41,7 @@ def jacobian(
     *,
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
-    reference: Reference = "world",
+    reference: FrameReference = "world",
     method: Method = "auto",
     engine: Engine = "auto",
     jobs: int | None = None,
@@ -242,7 +242,7 @@ def operational_space(
     *,
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
-    reference: Reference = "world",
+    reference: FrameReference = "world",
     inverse_only: bool = False,
     method: Method = "auto",
     engine: Engine = "auto",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
-from robolin.checking.outcome import Outcome, counted, outcome_lines
+from robolin.checking.outcome import Outcome, counted_outcomes, outcome_lines
 
 
 def github(outcomes: Sequence[Outcome], everything: bool = False) -> str:
@@ -18,7 +18,7 @@ def github(outcomes: Sequence[Outcome], everything: bool = False) -> str:
         title = f"robolin check: {outcome.name} {outcome.status}"
         text = "\n".join(outcome_lines(outcome, everything)) or outcome.status
         lines.append(github_command(level, text, **_where(outcome), title=title))
-    return "".join(f"{line}\n" for line in (*lines, counted(outcomes)))
+    return "".join(f"{line}\n" for line in (*lines, counted_outcomes(outcomes)))
 
 
 def _where(outcome: Outcome) -> dict[str, str | int]:

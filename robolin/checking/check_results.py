@@ -14,7 +14,7 @@ from robolin.answering.posed_question import QUIETLY, Settings
 from robolin.background import result_of
 from robolin.checking import rounding
 from robolin.checking.changed_place import changed_place
-from robolin.checking.compare import Comparison, compared
+from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.model_changes import model_changes
 from robolin.checking.outcome import Outcome
 from robolin.checking.record_results import record_inquiry
@@ -79,7 +79,7 @@ def check_pair(path: str, other: str, how: CheckSettings) -> Outcome:
     def check() -> Outcome:
         with open_stored(path) as stored, open_stored(other) as second:
             close = how.close or _stored_with(stored)
-            comparison = compared(second.result_stream(), stored, close)
+            comparison = compare_with_stored(second.result_stream(), stored, close)
             return Outcome(path, path, "same", _question(stored), comparison)
 
     return _outcome(path, path, check)
@@ -132,7 +132,7 @@ def _compared(
         if isinstance(answer, Result):
             require_finite(answer)
             answer = whole(answer)
-        return compared(answer, stored, close)
+        return compare_with_stored(answer, stored, close)
 
 
 def _changed_model(stored: StoredFile, asked: RecordedQuestion) -> Comparison | None:

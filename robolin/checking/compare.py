@@ -12,7 +12,7 @@ import numpy as np
 from robolin.answering.linear_point import POINT
 from robolin.answering.verbs import VERBS
 from robolin.arrays import Numbers
-from robolin.background import close, prefetch
+from robolin.background import close_generator, prefetch
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.recorded_question import frame_in_contract
@@ -55,7 +55,9 @@ class Comparison:
         return not (self.structure or self.beyond or (self.strict and self.changes))
 
 
-def compared(result: ResultStream, stored: StoredFile, tolerances: Tolerances) -> Comparison:
+def compare_with_stored(
+    result: ResultStream, stored: StoredFile, tolerances: Tolerances
+) -> Comparison:
     """Every number of a result beside the stored one; damage to that is an error."""
     with closing(prefetch(stored.blocks())) as blocks:
         pair = _SideBySide(stored, tolerances, _StoredRows(blocks))
@@ -63,7 +65,7 @@ def compared(result: ResultStream, stored: StoredFile, tolerances: Tolerances) -
             for part in result.parts:
                 pair.add(part)
         finally:
-            close(result.parts)
+            close_generator(result.parts)
         # the digests are looked at behind the last row
         pair.stored_rows.finish()
     ending = result.ending(pair.rows or 1)

@@ -92,7 +92,7 @@ def shown_entries(comparison: Comparison, everything: bool) -> tuple[tuple[Diffe
     return beyond[:SHOWN_AT_MOST], max(len(beyond) - SHOWN_AT_MOST, 0)
 
 
-def counted(outcomes: Sequence[Outcome]) -> str:
+def counted_outcomes(outcomes: Sequence[Outcome]) -> str:
     """How many there were of each kind."""
     kinds = ("same", "differs", "updated", "refused")
     counts = {kind: sum(o.status == kind for o in outcomes) for kind in kinds}
@@ -100,7 +100,7 @@ def counted(outcomes: Sequence[Outcome]) -> str:
     return f"{len(outcomes)} checked: {', '.join(told) or 'nothing'}"
 
 
-def document(outcomes: Sequence[Outcome], everything: bool = False) -> dict[str, Any]:
+def outcomes_document(outcomes: Sequence[Outcome], everything: bool = False) -> dict[str, Any]:
     """The outcomes in plain JSON types."""
     return {"checked": len(outcomes), "cases": [_plain(o, everything) for o in outcomes]}
 

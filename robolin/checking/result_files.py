@@ -8,7 +8,7 @@ from pathlib import Path
 
 from robolin.answering.answer import as_python_warnings
 from robolin.answering.posed_question import Settings
-from robolin.background import close
+from robolin.background import close_generator
 from robolin.checking.check_results import CheckSettings, check_file
 from robolin.checking.outcome import Outcome
 from robolin.checking.record_results import record_result
@@ -60,7 +60,7 @@ def _apart(parts: Iterable[Result], path: str | Path) -> Iterator[Result]:
             require_output_is_no_input(path, part.files.values())
             yield part
     finally:
-        close(parts)
+        close_generator(parts)
 
 
 def record(

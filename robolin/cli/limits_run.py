@@ -11,7 +11,7 @@ from robolin.analysis.limits import ClosestApproach, JointLimits
 from robolin.answering.inquiry import Inquiry
 from robolin.answering.motion import Values
 from robolin.cli.flags.output_flags import Output, standard_output
-from robolin.cli.reports.limits_report import csv_part, document, parts, unlimited
+from robolin.cli.reports.limits_report import csv_part, limits_document, parts, unlimited
 from robolin.cli.reports.report import Report
 from robolin.cli.respond import respond
 from robolin.errors import FOUND_SOMETHING
@@ -55,4 +55,6 @@ def _show(found: JointLimits, out: Output, one_state: bool) -> None:
         # a table says it itself
         out.note(*unlimited(found))
     shown = csv_part(found) if form == "csv" else parts(found, out.precision, one_state)
-    Report(None, "json" if form == "json" else "table", out.color).write(shown, document(found))
+    Report(None, "json" if form == "json" else "table", out.color).write(
+        shown, limits_document(found)
+    )

@@ -17,7 +17,7 @@ from robolin.files.places import FilePlace, place_named
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings
 from robolin.parts.parts_folder import shard
-from robolin.parts.parts_plan import Division, planned
+from robolin.parts.parts_plan import Division, planned_parts
 from robolin.parts.plan_file import read_plan
 from robolin.parts.recordings import require_outside
 from robolin.terminal.progress import watched
@@ -63,7 +63,7 @@ def _respond_with_parts(
     arm = inquiry.source.arm()
     old = read_plan(folder)
     division = Division(many.part_rows, out.form)
-    plan = planned(inquiry, arm, many.recordings, division, old.sources if old else ())
+    plan = planned_parts(inquiry, arm, many.recordings, division, old.sources if old else ())
     settings = replace(out.settings(), notify=out.notify_of_parts)
     progress = PartsProgress(not out.quiet and watched())
     if many.cluster:

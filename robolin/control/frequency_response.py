@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import numbers, one_by_one, stacked
+from robolin.control.model_parts import as_numbers, one_by_one, stacked_models
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.state_space import StateSpace
 from robolin.errors import RobolinError, UsageError
@@ -14,11 +14,11 @@ from robolin.input_checks import Array
 
 def frequency_response(model: StateSpace, omega: ArrayLike) -> Array:
     """Complex numbers (..., len(omega), p, m); with a dt, exp(jω dt) stands in place of jω."""
-    w = numbers("omega", omega)
+    w = as_numbers("omega", omega)
     if w.ndim != 1 or not len(w) or not np.isfinite(w).all():
         raise UsageError("omega is not a row of finite frequencies", hint="rad/s, one or more")
     at = 1j * w if model.dt is None else np.exp(1j * w * model.dt)
-    return stacked([_response(each, at, w) for each in one_by_one(model)], model.batch)
+    return stacked_models([_response(each, at, w) for each in one_by_one(model)], model.batch)
 
 
 def _response(model: StateSpace, at: Array, omega: Array) -> Array:

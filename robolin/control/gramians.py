@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
-from robolin.control.model_parts import one_by_one, stacked
+from robolin.control.model_parts import one_by_one, stacked_models
 from robolin.control.state_space import StateSpace
 from robolin.errors import RobolinError, UsageError
 from robolin.input_checks import Array
@@ -26,7 +26,7 @@ def gramian(model: StateSpace, kind: Literal["controllability", "observability"]
             found.append(solve(each.A.T, each.B @ each.B.T))
         else:
             found.append(solve(each.A, each.C.T @ each.C))
-    return stacked(found, model.batch)
+    return stacked_models(found, model.batch)
 
 
 def _require_stable(model: StateSpace) -> None:

@@ -19,7 +19,7 @@ LABEL_FIELDS = ("states", "inputs", "outputs")
 NAMED_FROM = 0.1
 
 
-def chosen(model: StateSpace, place: Any) -> StateSpace:
+def chosen_models(model: StateSpace, place: Any) -> StateSpace:
     """Some of the models of a batch."""
     if not model.batch:
         raise UsageError("the model is a single one, there is nothing to choose from")
@@ -36,7 +36,7 @@ def chosen(model: StateSpace, place: Any) -> StateSpace:
     return replace(model, **arrays)
 
 
-def named_arrays(model: StateSpace) -> dict[str, Array]:
+def arrays_by_name(model: StateSpace) -> dict[str, Array]:
     """Every array of a model by name, with names and units as arrays of text."""
     found = {
         name: getattr(model, name) for name in MODEL_ARRAYS if getattr(model, name) is not None
@@ -59,7 +59,7 @@ def require_model(model: object) -> None:
         raise UsageError(f"a StateSpace is needed, and this is of type {kind}", hint=hint)
 
 
-def numbers(name: str, value: object, kind: type = float) -> Array:
+def as_numbers(name: str, value: object, kind: type = float) -> Array:
     """An array of numbers, whatever was given; not of text."""
     try:
         return np.asarray(value, dtype=kind)
@@ -73,10 +73,10 @@ def one_by_one(model: StateSpace) -> list[StateSpace]:
         return [model]
     if 0 in model.batch:
         raise UsageError(f"there are no models: their shape is {model.batch}")
-    return [chosen(model, place) for place in np.ndindex(*model.batch)]
+    return [chosen_models(model, place) for place in np.ndindex(*model.batch)]
 
 
-def stacked(parts: Sequence[Array], batch: tuple[int, ...]) -> Array:
+def stacked_models(parts: Sequence[Array], batch: tuple[int, ...]) -> Array:
     """Arrays of single models, put together as the batch has them."""
     return np.stack(parts).reshape((*batch, *np.shape(parts[0])))
 

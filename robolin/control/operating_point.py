@@ -21,7 +21,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, How
 from robolin.input_checks import Array, array_of, batch_of
 from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows
-from robolin.loops.loop_dynamics import opened
+from robolin.loops.loop_dynamics import without_closures
 from robolin.loops.rank import DEPENDENT_WITHIN
 
 HOLD_AT_POINT: Literal["hold"] = "hold"
@@ -118,9 +118,11 @@ def rests(arm: Arm, q: Array, qd: Array, qdd: Array, tau: Array) -> bool:
         return False
     if not qdd.any():
         return True
-    M = evaluate_any_arm(opened(arm), "mass-matrix", {"q": q})["mass_matrix"]
+    M = evaluate_any_arm(without_closures(arm), "mass-matrix", {"q": q})["mass_matrix"]
     left = np.abs(M @ qdd).max()
-    held = evaluate_any_arm(opened(arm), "inverse", {"q": q, "qd": qd, "qdd": 0.0 * qd})["tau"]
+    held = evaluate_any_arm(without_closures(arm), "inverse", {"q": q, "qd": qd, "qdd": 0.0 * qd})[
+        "tau"
+    ]
     return bool((left <= negligible(held)).all())
 
 
@@ -131,7 +133,7 @@ def _with_loops(
     q, qd = state["q"], state["qd"]
     basis = independent_motions(arm, q)
     if held:
-        wanted = evaluate_any_arm(opened(arm), "inverse", state, **how)["tau"]
+        wanted = evaluate_any_arm(without_closures(arm), "inverse", state, **how)["tau"]
         state["tau"] = _held_by_motors(arm, wanted, basis, actuated)
     tau = require_no_passive_torque(arm, state["tau"], actuated)
     found = evaluate_any_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import numbers, one_by_one, require_model, stacked
+from robolin.control.model_parts import as_numbers, one_by_one, require_model, stacked_models
 from robolin.control.poles import Poles, poles_of
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.state_space import StateSpace
@@ -69,12 +69,12 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
         (1, 4)
     """
     require_model(model)
-    wanted = numbers("poles", poles, complex)
+    wanted = as_numbers("poles", poles, complex)
     N = len(model.states)
     if wanted.shape != (N,) or not np.isfinite(wanted).all():
         raise UsageError(f"poles are {N} finite numbers, not {wanted.shape}", where="poles")
     found = [_placed(each, wanted) for each in one_by_one(model)]
-    K, missed = (stacked(parts, model.batch) for parts in zip(*found, strict=True))
+    K, missed = (stacked_models(parts, model.batch) for parts in zip(*found, strict=True))
     return PlacedPoles(K, missed, model)
 
 

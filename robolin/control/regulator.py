@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from robolin.arrays import JointValues
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.integral_action import with_integrals
-from robolin.control.model_parts import numbers, one_by_one, require_model, stacked
+from robolin.control.model_parts import as_numbers, one_by_one, require_model, stacked_models
 from robolin.control.no_solution import no_regulator
 from robolin.control.poles import Poles, poles_of
 from robolin.control.riccati import riccati
 from robolin.control.state_space import StateSpace
-from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
+from robolin.control.weights import Weight, Weights, require_weights, weight_matrix, weights_of
 from robolin.input_checks import Array
 from robolin.shown import Shown
 
@@ -74,7 +74,7 @@ class Regulator(Shown):
 
     def cost(self, x: ArrayLike) -> Array:
         """xᵀ P x of states (..., N): what it costs to come to rest from there."""
-        state = numbers("x", x)
+        state = as_numbers("x", x)
         return np.einsum("...i,...ij,...j->...", state, self.P, state)
 
     def feedback(self, *, other_figures: bool = False) -> FeedbackControl:
@@ -175,7 +175,7 @@ def lqr(
     model = with_integrals(model, integral)
     weights = [weights_of(each, Q, R, N, bryson) for each in one_by_one(model)]
     K, P, residual = _solved(model, weights)
-    matrices = [stacked(parts, model.batch) for parts in zip(*weights, strict=True)]
+    matrices = [stacked_models(parts, model.batch) for parts in zip(*weights, strict=True)]
     return Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
 
 
@@ -188,7 +188,7 @@ def _solved(model: StateSpace, weights: Sequence[Weights]) -> tuple[Array, Array
                 found.append(riccati(each.A, each.B, own, model.dt is not None))
             except np.linalg.LinAlgError as error:
                 raise no_regulator(each, own, place) from error
-        K, P, residual = (stacked(parts, model.batch) for parts in zip(*found, strict=True))
+        K, P, residual = (stacked_models(parts, model.batch) for parts in zip(*found, strict=True))
         stable = poles_of(replace(model, A=model.A - model.B @ K)).stable
     bad = np.flatnonzero(~(stable & (residual <= SOLVED)))
     if len(bad):
@@ -222,8 +222,8 @@ def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike =
                [-10.171,  10.322]])
     """
     require_model(model)
-    W = matrix_of("process", process, len(model.states))
-    V = matrix_of("measurement", measurement, len(model.outputs))
+    W = weight_matrix("process", process, len(model.states))
+    V = weight_matrix("measurement", measurement, len(model.outputs))
     require_weights("process", W, positive=False)
     require_weights("measurement", V, positive=True)
     weights = Weights(W, V, np.zeros((len(model.states), len(model.outputs))))

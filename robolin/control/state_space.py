@@ -86,15 +86,15 @@ class StateSpace(Shown):
 
     def __getitem__(self, place: Any) -> StateSpace:
         """Some of the models of a batch, by an index or a slice of its axes."""
-        from robolin.control.model_parts import chosen
+        from robolin.control.model_parts import chosen_models
 
-        return chosen(self, place)
+        return chosen_models(self, place)
 
     def arrays(self) -> dict[str, Array]:
         """Every array by name, names as arrays of text: what `np.savez` takes."""
-        from robolin.control.model_parts import named_arrays
+        from robolin.control.model_parts import arrays_by_name
 
-        return named_arrays(self)
+        return arrays_by_name(self)
 
     def poles(self) -> Poles:
         """The poles with frequency, damping, stability and the joints that move."""

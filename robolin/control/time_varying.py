@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.model_parts import require_model
 from robolin.control.state_space import StateSpace
-from robolin.control.weights import Weight, Weights, matrix_of, require_weights, weights_of
+from robolin.control.weights import Weight, Weights, require_weights, weight_matrix, weights_of
 from robolin.errors import UsageError
 from robolin.input_checks import Array
 from robolin.shown import Shown
@@ -229,7 +229,7 @@ def backwards(A: Array, B: Array, weights: Weights, P: Array, K_out: Array, P_ou
 def _terminal(terminal: ArrayLike | None, weights: Weights) -> Array:
     if terminal is None:
         return weights.Q
-    found = matrix_of("terminal", terminal, len(weights.Q))
+    found = weight_matrix("terminal", terminal, len(weights.Q))
     require_weights("terminal", found, positive=False)
     return found
 

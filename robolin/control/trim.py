@@ -30,7 +30,7 @@ from robolin.control.operating_point import independent_motions
 from robolin.errors import RobolinError, UsageError
 from robolin.geometry.configuration import advanced, difference
 from robolin.input_checks import Array, array_of, require_arm
-from robolin.loops.loop_dynamics import opened
+from robolin.loops.loop_dynamics import without_closures
 from robolin.quantities import unit_of
 from robolin.shown import Shown
 
@@ -130,7 +130,7 @@ def trim(
 
 def _pose(arm: Arm, q: Array, driven: list[int]) -> _Pose:
     """The torques at rest, those of the motors, and what these leave."""
-    tree = opened(arm)
+    tree = without_closures(arm)
     wanted = inverse(tree, q)
     basis = independent_motions(arm, q) if arm.loops else np.eye(arm.n)
     push = basis[driven].T

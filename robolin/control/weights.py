@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.control.model_parts import numbers
+from robolin.control.model_parts import as_numbers
 from robolin.control.state_space import StateSpace
 from robolin.errors import RobolinError, UsageError
 from robolin.input_checks import Array
@@ -56,7 +56,7 @@ def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> Array:
     if Q is not None and not isinstance(Q, Mapping):
         if bryson:
             raise UsageError("bryson gives the weights, and Q does too", where="Q")
-        return matrix_of("Q", Q, size)
+        return weight_matrix("Q", Q, size)
     joints = _joint_weights(model, Q or {}, bryson)
     whole = np.zeros((size, size))
     for at, weights in zip((0, d), joints, strict=True):
@@ -93,7 +93,7 @@ def _joint_weights(model: StateSpace, named: Mapping[str, float], bryson: bool) 
 def _input_weight(model: StateSpace, R: Weight | None, bryson: bool) -> Array:
     names = [model.arm.joint_names[i] for i in model.actuated]
     if R is not None and not isinstance(R, Mapping):
-        return matrix_of("R", R, len(names))
+        return weight_matrix("R", R, len(names))
     weights = _bryson(model, "effort")[list(model.actuated)] if bryson else np.ones(len(names))
     for name, value in (R or {}).items():
         joint = name.removesuffix("/effort")
@@ -106,7 +106,7 @@ def _input_weight(model: StateSpace, R: Weight | None, bryson: bool) -> Array:
 
 def _cross_weight(model: StateSpace, N: ArrayLike | None) -> Array:
     shape = (len(model.states), len(model.inputs))
-    found = np.zeros(shape) if N is None else numbers("N", N)
+    found = np.zeros(shape) if N is None else as_numbers("N", N)
     if found.shape != shape or not np.isfinite(found).all():
         raise UsageError(f"N is finite and of shape {shape}, not {found.shape}")
     return found
@@ -134,9 +134,9 @@ def _bryson(model: StateSpace, word: str) -> Array:
     return np.array(found)
 
 
-def matrix_of(name: str, value: ArrayLike, size: int) -> Array:
+def weight_matrix(name: str, value: ArrayLike, size: int) -> Array:
     """A weight as a matrix: one number, one for each, or the matrix itself."""
-    given = numbers(name, value)
+    given = as_numbers(name, value)
     if not np.isfinite(given).all():
         raise UsageError(f"{name} is not finite")
     if given.ndim == 0:

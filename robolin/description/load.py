@@ -13,13 +13,13 @@ from robolin.description.building.keywords import (
     Keywords,
     PayloadLike,
     model_options,
-    require_known,
+    require_known_keywords,
 )
 from robolin.description.building.option_texts import texts_of_options
 from robolin.description.building.options import ModelOptions
 from robolin.description.figures import figures_of
 from robolin.description.model import Description, Finding, Reading
-from robolin.description.robot_source import GIVEN_TEXT, RobotText, Source, name_of, text_of
+from robolin.description.robot_source import GIVEN_TEXT, RobotText, Source, name_of, robot_text
 from robolin.description.validate.validate import physical_findings, plain_arm
 from robolin.errors import UsageError, raise_all
 from robolin.wording import counted
@@ -89,7 +89,7 @@ def load(
         >>> arm.contract["payload"]
         "0.5 kg on link 'tip'"
     """
-    require_known(unknown)
+    require_known_keywords(unknown)
     options: Keywords = {
         "gravity": gravity,
         "base": base,
@@ -178,7 +178,7 @@ def from_urdfpy(
     """
     from robolin.description.urdf.urdfpy_objects import read_urdfpy
 
-    require_known(unknown)
+    require_known_keywords(unknown)
     options: Keywords = {
         "gravity": gravity,
         "base": base,
@@ -251,7 +251,7 @@ def figures(source: Source, options: ModelOptions = DEFAULTS) -> dict[str, Any]:
 
 def read(source: Source, options: ModelOptions = DEFAULTS) -> Reading:
     """What a path, '-' for standard input, a bundled name or a text holds, errors included."""
-    found = text_of(source)
+    found = robot_text(source)
     reading = _read(found, options)
     if not found.origin or reading.description is None:
         return reading

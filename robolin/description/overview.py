@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from robolin.arm import Arm, Joint, Mimic, Vector3
-from robolin.description.building.contract import figure
+from robolin.description.building.contract import exact_figure
 from robolin.description.building.freedoms import PUBLIC_PARTS, floated, group_kind
 from robolin.description.model import Description, JointEntry, LinkEntry, Reading
 from robolin.description.tree import tree_of
@@ -147,7 +147,7 @@ def _branches(joints: list[JointEntry], left: str) -> Iterator[tuple[JointEntry,
 
 
 def _mass(link: LinkEntry) -> str:
-    return f" {figure(link.inertia.mass)} kg" if link.inertia and link.inertia.mass else ""
+    return f" {exact_figure(link.inertia.mass)} kg" if link.inertia and link.inertia.mass else ""
 
 
 def _row(axis: Vector3) -> str:

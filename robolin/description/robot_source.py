@@ -54,7 +54,7 @@ class RobotText(NamedTuple):
     origin: str = ""
 
 
-def text_of(source: Source) -> RobotText:
+def robot_text(source: Source) -> RobotText:
     """The text that a path, '-' for standard input, or a bundled name stands for."""
     given = _text_itself(source)
     if given is not None:

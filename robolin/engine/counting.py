@@ -93,7 +93,7 @@ def _absent_or_count(value: float) -> Scalar:
     return unknown() if value else 0.0
 
 
-def count(
+def count_operations(
     parameters: Parameters,
     algorithm: Callable[[Any], None],
     names: Sequence[str],

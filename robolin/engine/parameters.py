@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from robolin.arm import NO_TURN, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
-from robolin.geometry.rotations import matmul, rotate, transpose, turned_rotary
+from robolin.geometry.rotations import matmul, rotate_point, transpose, turned_rotary
 from robolin.geometry.travelling import travelling
 
 
@@ -167,9 +167,9 @@ def parameters_of(arm: Arm) -> Parameters:
                 parent=link.parent,
                 turns=joint.turns,
                 rotation=matmul(inward, matmul(joint.pose.rotation, axes[k])),
-                offset=rotate(inward, offset),
+                offset=rotate_point(inward, offset),
                 mass=link.inertia.mass,
-                com=rotate(body, link.inertia.com),
+                com=rotate_point(body, link.inertia.com),
                 rotary=turned_rotary(body, link.inertia.rotary),
                 armature=joint.armature,
                 damping=joint.damping if arm.damping else 0.0,
@@ -180,7 +180,7 @@ def parameters_of(arm: Arm) -> Parameters:
                 follows=joint.mimic is not None,
                 outermost=outermost,
                 carrier=arm.link(inmost).parent,
-                direction=rotate(transpose(axes[outermost]), joint.axis),
+                direction=rotate_point(transpose(axes[outermost]), joint.axis),
                 rests=joint.turns or (roaming is not None and inmost == arm.base - 1),
                 travels=k in along,
             )
@@ -219,7 +219,7 @@ def _place(arm: Arm, frame: Frame, axes: dict[int, Matrix3], origin: Vector3) ->
     point = frame.pose.translation
     if frame.link == arm.base:
         point = _minus(point, origin)
-    return PlaceRow(frame.link, matmul(inward, frame.pose.rotation), rotate(inward, point))
+    return PlaceRow(frame.link, matmul(inward, frame.pose.rotation), rotate_point(inward, point))
 
 
 def _load(arm: Arm, wrench: Wrench, axes: dict[int, Matrix3], origin: Vector3) -> LoadRow:
@@ -233,7 +233,7 @@ def _load(arm: Arm, wrench: Wrench, axes: dict[int, Matrix3], origin: Vector3) -
         link=frame.link,
         model=wrench.model,
         axes=matmul(inward, frame.pose.rotation),
-        point=rotate(inward, frame.pose.translation),
+        point=rotate_point(inward, frame.pose.translation),
         force=force,
         moment=moment,
     )
@@ -259,7 +259,7 @@ def _roaming(arm: Arm) -> Matrix3 | None:
         return None
     joints = [arm.link(k).joint for k in group.links[:3]]
     ways = [ORIGIN if joint.turns else joint.axis for joint in joints]
-    columns = [rotate(joints[0].pose.rotation, way) for way in ways]
+    columns = [rotate_point(joints[0].pose.rotation, way) for way in ways]
     x, y, z = (tuple(column[i] for column in columns) for i in range(3))
     return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
 

@@ -94,7 +94,7 @@ def recorded_inputs(
     return {name: tuple(recording.input(name, i) for i in range(n)) for name in names}
 
 
-def record(
+def record_program(
     parameters: Parameters,
     algorithm: Callable[[Any], None],
     needs: tuple[str, ...],

@@ -50,7 +50,7 @@ def run_on(
     with np.errstate(all="ignore"):
         algorithm(chain)
     results = {
-        name: gathered(
+        name: gathered_array(
             chain.results.get(name, {}),
             batch,
             sizes(shape, n, parameters.n, parameters.closure_rows),
@@ -69,7 +69,7 @@ def _columns(array: np.ndarray, n: int) -> Sequence[Any]:
     return list(np.ascontiguousarray(array.reshape(-1, n).T))
 
 
-def gathered(
+def gathered_array(
     entries: Mapping[tuple[int, ...], Scalar],
     batch: tuple[int, ...],
     shape: tuple[int, ...],

@@ -13,7 +13,7 @@ from threading import Event, Thread
 from typing import BinaryIO
 
 from robolin.errors import FileError
-from robolin.files.part_files import new_name, sweep
+from robolin.files.part_files import new_name, remove_leftovers
 
 # how often a file that takes long to write is brought to the disk
 _SECONDS_BETWEEN = 0.25
@@ -111,7 +111,7 @@ def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
         return opened.enter_context(open(target, "wb"))
     target = _resolved(target)
     mode = _mode_to_keep(target)
-    sweep(target.parent)
+    remove_leftovers(target.parent)
     # a short name of our own: the target's may leave no room for a suffix
     path = target.with_name(new_name())
     parts.append(Part(path, target, mode))

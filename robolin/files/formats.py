@@ -178,7 +178,7 @@ def extensions(names: Iterable[str], last: str = " or ") -> str:
     return f"{', '.join(first)}{last}{end}" if first else end
 
 
-def require_known(
+def require_known_format(
     path: str | Path, names: Iterable[str], what: str, hint: str, where: str = ""
 ) -> str:
     """The format of a path if it is one of these; `what` they are is said if it is not."""

@@ -27,7 +27,7 @@ def new_name() -> str:
     return f".robolin-{_system()}-{told}-{secrets.token_hex(4)}.part"
 
 
-def sweep(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove what processes of this user and system that are gone have left in a folder."""
     if not hasattr(os, "getuid") or not os.path.exists(_NUMBERINGS[0]):
         # nobody can say whether a process lives, or which system a number is of

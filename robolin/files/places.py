@@ -11,7 +11,7 @@ from pathlib import Path
 from robolin.errors import FileError
 from robolin.files.atomic import as_file_error, replacing
 from robolin.files.formats import with_companion
-from robolin.files.part_files import new_name, sweep
+from robolin.files.part_files import new_name, remove_leftovers
 from robolin.files.stores import objects
 from robolin.files.stores.store_path import StorePath, is_stored
 
@@ -49,7 +49,7 @@ def content(place: FilePlace) -> bytes | None:
         raise FileError(f"could not read: {error.strerror or error}", where=str(place)) from error
 
 
-def write(place: FilePlace, data: bytes) -> None:
+def write_place(place: FilePlace, data: bytes) -> None:
     """Let a file be these bytes."""
     if isinstance(place, StorePath):
         objects.put(str(place), data)
@@ -61,11 +61,11 @@ def write(place: FilePlace, data: bytes) -> None:
 def make_folder(place: FilePlace) -> None:
     """Have a folder, and nothing in it that somebody left who is gone; a store needs none."""
     if isinstance(place, StorePath):
-        sweep(Path(tempfile.gettempdir()))
+        remove_leftovers(Path(tempfile.gettempdir()))
         return
     with as_file_error(place):
         place.mkdir(parents=True, exist_ok=True)
-    sweep(place)
+    remove_leftovers(place)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.background import close
+from robolin.background import close_generator
 from robolin.results.number_kind import REAL, kind_of, stored_values
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.version import __version__
@@ -48,7 +48,7 @@ class Digests:
                 self.add(part)
                 yield part
         finally:
-            close(parts)
+            close_generator(parts)
 
     def add(self, part: Result) -> None:
         """Count a part in."""

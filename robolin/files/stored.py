@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.arrays import Numbers
-from robolin.files.formats import FORMATS, extensions, require_known
+from robolin.files.formats import FORMATS, extensions, require_known_format
 from robolin.files.provenance_reader import entries_of
 from robolin.files.stored_file import StoredFile
 from robolin.results.result import Result
@@ -68,7 +68,7 @@ class Stored(Shown):
 def open_stored(path: str | Path) -> Iterator[StoredFile]:
     """Open a stored result; its provenance is verified at once, its numbers as they are read."""
     hint = f"stored results end in {extensions(FORMATS, ', ')}"
-    name = require_known(path, FORMATS, "format of results", hint)
+    name = require_known_format(path, FORMATS, "format of results", hint)
     with FORMATS[name].open_result(Path(path)) as stored:
         yield stored
 

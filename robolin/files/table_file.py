@@ -13,7 +13,7 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
-from robolin.files.stores.objects import opened
+from robolin.files.stores.objects import open_object
 from robolin.files.stores.store_path import is_stored
 
 _REPORTED_AT_MOST = 20
@@ -132,7 +132,7 @@ class TableSource:
 
     def again(self) -> BinaryIO:
         """Its bytes from their beginning, beside the stream that is being read."""
-        return opened(self.path) if is_stored(self.path) else open(self.path, "rb")
+        return open_object(self.path) if is_stored(self.path) else open(self.path, "rb")
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,9 @@ def raise_first(problems: Iterable[RobolinError], file: str, read_so_far: str = 
     raise_all(shown)
 
 
-def require_finite(block: TableBlock, names: Sequence[str], file: str, empty: Mask | None) -> None:
+def require_finite_cells(
+    block: TableBlock, names: Sequence[str], file: str, empty: Mask | None
+) -> None:
     """Refuse a block with a cell that is `empty`, NaN or infinite, by its row."""
     values = block.values
     if np.isfinite(values).all():

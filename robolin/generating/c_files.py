@@ -79,7 +79,7 @@ class CProgram:
         return f"int {self.name(function)}({', '.join((*takes, *gives))})"
 
 
-def contract_lines(contract: Mapping[str, Any]) -> list[str]:
+def header_contract_lines(contract: Mapping[str, Any]) -> list[str]:
     """What is included and what is left out, a line for each thing."""
     return [
         f"{key}: {value if isinstance(value, str) else ', '.join(map(str, value)) or 'none'}"
@@ -137,7 +137,9 @@ def source_text(program: CProgram) -> Iterator[str]:
     yield from _texts(
         program, "joint_units", "JOINTS", ["rad" if joint.turns else "m" for joint in joints]
     )
-    yield from _texts(program, "contract", "CONTRACT_LINES", contract_lines(program.contract))
+    yield from _texts(
+        program, "contract", "CONTRACT_LINES", header_contract_lines(program.contract)
+    )
     yield from program.tables
     for which in sorted({which for function in program.functions for which in function.calls}):
         yield ""
@@ -165,7 +167,7 @@ def _about(program: CProgram) -> Iterator[str]:
         yield f"  {i}  {joint.name}  {'rad' if joint.turns else 'm'}"
     yield ""
     yield "What is included:"
-    yield from (f"  {line}" for line in contract_lines(program.contract))
+    yield from (f"  {line}" for line in header_contract_lines(program.contract))
 
 
 def _losses(program: CProgram) -> Iterator[str]:

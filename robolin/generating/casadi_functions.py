@@ -20,10 +20,10 @@ from robolin.engine.recorded_numbers import (
     Operand,
     Recorded,
 )
-from robolin.engine.recorded_program import RecordedProgram, RecordedResult, record
+from robolin.engine.recorded_program import RecordedProgram, RecordedResult, record_program
 from robolin.errors import RobolinError
 from robolin.evaluation.methods import Method
-from robolin.generating.questions import chosen
+from robolin.generating.questions import chosen_question
 
 
 def casadi_function(
@@ -63,9 +63,9 @@ def casadi_function(
         >>> forward([0.3, -0.7], [0.5, -1.2], [1.0, 0.0])
         DM([-9.08219, 6.19002])
     """
-    question = chosen(arm, verb, method, frame, point)
+    question = chosen_question(arm, verb, method, frame, point)
     ca, algorithm = _casadi(), question.algorithm
-    program = record(
+    program = record_program(
         question.parameters, algorithm.run, algorithm.needs, algorithm.gives, arm.source
     )
     symbols = {name: ca.SX.sym(name, arm.n) for name in program.inputs}

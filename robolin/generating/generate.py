@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from robolin.arm import ORIGIN, Arm
-from robolin.choices import EXTRAS, LAYOUTS, REALS, Extra, Layout, Real
-from robolin.engine.recorded_program import record
+from robolin.choices import EXTRAS, LAYOUTS, REALS, Extra, Real, SourceLayout
+from robolin.engine.recorded_program import record_program
 from robolin.errors import UsageError
 from robolin.evaluation.methods import Method
 from robolin.generating.build_files import cmake_text, makefile_text
@@ -20,7 +20,7 @@ from robolin.generating.generated_folder import file_bytes, write_folder
 from robolin.generating.loop_function import ArmData, loop_function
 from robolin.generating.mex_file import mex_text
 from robolin.generating.own_functions import DOUBLE, PRECISIONS, Precision
-from robolin.generating.questions import Chosen, chosen
+from robolin.generating.questions import Chosen, chosen_question
 from robolin.generating.ros2_files import plugin_description, plugin_source, require_ros2
 from robolin.generating.single_precision import measured_in_floats
 from robolin.generating.worked_in_floats import parameters_in
@@ -39,7 +39,7 @@ def generate(
     *,
     real: Real = "double",
     prefix: str | None = None,
-    layout: Layout = "auto",
+    layout: SourceLayout = "auto",
     extras: Sequence[Extra] = (),
     method: Method = "auto",
     frame: str | None = None,
@@ -78,7 +78,7 @@ def generate(
         ('two_link.c', 'two_link.h', 'two_link_test.c', 'CMakeLists.txt', 'Makefile')
     """
     _require_choices(real, layout, extras, states)
-    questions = [chosen(arm, verb, method, frame, point) for verb in _verbs(verbs)]
+    questions = [chosen_question(arm, verb, method, frame, point) for verb in _verbs(verbs)]
     files = program_files(questions, PRECISIONS[real], prefix, layout, extras, method, states)
     write_folder(Path(folder), files)
     return tuple(files)
@@ -88,7 +88,7 @@ def program_files(
     questions: Sequence[Chosen],
     precision: Precision,
     prefix: str | None,
-    layout: Layout,
+    layout: SourceLayout,
     extras: Sequence[Extra],
     method: Method,
     states: int,
@@ -138,7 +138,7 @@ def _with_loops(
 
 def _unrolled(question: Chosen, precision: Precision, prefix: str) -> CFunction:
     algorithm, parameters = question.algorithm, parameters_in(precision, question)
-    program = record(
+    program = record_program(
         parameters, algorithm.run, algorithm.needs, algorithm.gives, question.arm.source
     )
     return straight_function(question.verb, algorithm.title, program, precision, f"{prefix}_")

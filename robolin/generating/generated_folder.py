@@ -14,7 +14,7 @@ from pathlib import Path
 
 from robolin.errors import FileError
 from robolin.files.atomic import put_in_place, replacing_all
-from robolin.files.part_files import new_name, sweep
+from robolin.files.part_files import new_name, remove_leftovers
 
 _MARK = "made by robolin generate, SHA-256 of the rest"
 _COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".cpp": ("// ", "")}
@@ -82,7 +82,7 @@ def _make(folder: Path, files: Mapping[str, bytes]) -> None:
             where=str(folder),
             hint="create it first, or check its spelling",
         )
-    sweep(folder.parent)
+    remove_leftovers(folder.parent)
     made = folder.parent / new_name()
     made.mkdir(mode=0o700)
     try:

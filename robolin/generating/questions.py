@@ -44,7 +44,7 @@ class Chosen:
         return arm_cache(self.arm).parameters
 
 
-def chosen(
+def chosen_question(
     arm: Arm,
     verb: str,
     method: Method = "auto",

@@ -18,7 +18,7 @@ from robolin.algebra.scalar import Scalar
 from robolin.arrays import Floats
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
-from robolin.engine.run import gathered
+from robolin.engine.run import gathered_array
 from robolin.generating.own_functions import DOUBLE, FLOAT, Precision, sin_cos_in, tanh_in
 from robolin.generating.questions import Chosen
 
@@ -85,7 +85,7 @@ def worked_in_floats(question: Chosen, given: NamedFloats) -> dict[str, Floats]:
         for name, shape in algorithm.gives.items()
     }
     found = {
-        name: gathered(chain.results.get(name, {}), (count,), shape)
+        name: gathered_array(chain.results.get(name, {}), (count,), shape)
         for name, shape in shapes.items()
     }
     for shortfall in chain.shortfalls:

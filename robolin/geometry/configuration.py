@@ -22,9 +22,9 @@ from robolin.arm import Arm, Group
 from robolin.arrays import Floats, JointValues
 from robolin.geometry.quaternions import (
     matrix_of,
-    product,
     quaternion_from_rpy,
     quaternion_from_turn,
+    quaternion_product,
     rpy_from_quaternion,
     translation_of_twist,
     turn_from_quaternion,
@@ -35,7 +35,7 @@ from robolin.input_checks import array_of, require_arm
 TURNS, SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
 
 
-def grouped(arm: Arm) -> bool:
+def has_groups(arm: Arm) -> bool:
     """Whether some joint has several freedoms."""
     return bool(arm.groups)
 
@@ -78,7 +78,7 @@ def embedded_rates(arm: Arm, y: ArrayLike, qd: JointValues) -> Floats:
         quaternion = _quaternion(arm, y, i, at["turns"])
         spin = qd[..., at["turns"]]
         pure = np.concatenate([spin, np.zeros((*spin.shape[:-1], 1))], axis=-1)
-        turning = 0.5 * product(quaternion, pure)
+        turning = 0.5 * quaternion_product(quaternion, pure)
         rates[..., at["turns"]] = turning[..., :3]
         rates[..., arm.n + i] = turning[..., 3]
         if at["slides"]:
@@ -122,7 +122,9 @@ def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
         if at["slides"]:
             moved = _rotated(matrix_of(before), translation_of_twist(turn, slide))
             after[..., at["slides"]] = start[..., at["slides"]] + moved
-        after[..., at["turns"]] = rpy_from_quaternion(product(before, quaternion_from_turn(turn)))
+        after[..., at["turns"]] = rpy_from_quaternion(
+            quaternion_product(before, quaternion_from_turn(turn))
+        )
     return after
 
 
@@ -155,7 +157,9 @@ def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
             continue
         before = quaternion_from_rpy(start[..., at["turns"]])
         back = before * np.array([-1.0, -1.0, -1.0, 1.0])
-        turn = turn_from_quaternion(product(back, quaternion_from_rpy(end[..., at["turns"]])))
+        turn = turn_from_quaternion(
+            quaternion_product(back, quaternion_from_rpy(end[..., at["turns"]]))
+        )
         delta[..., at["turns"]] = turn
         if at["slides"]:
             way = _rotated(matrix_of(back), delta[..., at["slides"]])

@@ -19,7 +19,7 @@ SMALL = 0.01
 LENGTH_TOLERANCE = 1e-6
 
 
-def product(a: Array, b: Array) -> Array:
+def quaternion_product(a: Array, b: Array) -> Array:
     """a b: first turned by b, then by a."""
     va, wa, vb, wb = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
     vector = wa * vb + wb * va + np.cross(va, vb)

@@ -52,7 +52,7 @@ def matmul(A: Matrix3, B: Matrix3) -> Matrix3:
     )  # fmt: skip
 
 
-def rotate(R: Matrix3, v: Vector3) -> Vector3:
+def rotate_point(R: Matrix3, v: Vector3) -> Vector3:
     """R v."""
     x, y, z = v
     return (
@@ -72,15 +72,15 @@ def turned_rotary(R: Matrix3, rotary: Rotary) -> Rotary:
 
 def apply(pose: Pose, point: Vector3) -> Vector3:
     """A point given in the pose's own frame, seen from the frame the pose is given in."""
-    x, y, z = rotate(pose.rotation, point)
+    x, y, z = rotate_point(pose.rotation, point)
     px, py, pz = pose.translation
     return x + px, y + py, z + pz
 
 
-def inverse(pose: Pose) -> Pose:
+def inverse_rotation(pose: Pose) -> Pose:
     """The frame a pose is given in, seen from the pose."""
     back = transpose(pose.rotation)
-    x, y, z = rotate(back, pose.translation)
+    x, y, z = rotate_point(back, pose.translation)
     return Pose(back, (0.0 - x, 0.0 - y, 0.0 - z))
 
 

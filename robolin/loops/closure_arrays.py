@@ -30,11 +30,11 @@ def row_names(arm: Arm) -> tuple[str, ...]:
     )
 
 
-def row_count(arm: Arm) -> int:
+def closure_row_count(arm: Arm) -> int:
     return sum(3 if loop.kind == "point" else 6 for loop in arm.loops)
 
 
-def rows_of(arm: Arm) -> Iterator[tuple[str, slice]]:
+def closure_rows(arm: Arm) -> Iterator[tuple[str, slice]]:
     """Every closure's name and its rows."""
     first = 0
     for loop in arm.loops:
@@ -99,7 +99,7 @@ def open_by(arm: Arm, found: Mapping[str, Array]) -> Array:
     if all(loop.kind == "point" for loop in arm.loops):
         return gaps
     gaps = gaps.copy()
-    for loop, (_, rows) in zip(arm.loops, rows_of(arm), strict=True):
+    for loop, (_, rows) in zip(arm.loops, closure_rows(arm), strict=True):
         if loop.kind == "rigid":
             turning = slice(rows.start + 3, rows.stop)
             turns = found["closure_turn"][..., turning, :]

@@ -14,7 +14,7 @@ from robolin.evaluation.evaluate import How, evaluate, evaluate_rows, require_kn
 from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows
 from robolin.input_checks import Array, array_of, batch_of, require_sound, require_tree
 from robolin.loops.closure_arrays import Closures, row_names
-from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, opened
+from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, without_closures
 from robolin.loops.solve import LOOP_SOLVERS
 
 Arrays = dict[str, Array]
@@ -68,7 +68,7 @@ def closed_rows(
         require_tree(arm, verb)
     _require_method(how)
     if verb == "hold":
-        return evaluate_rows(opened(arm), "inverse", values, **_of_tree(how))
+        return evaluate_rows(without_closures(arm), "inverse", values, **_of_tree(how))
     arrays = {name: array_of(arm, name, values[name]) for name in NEEDED_STATE[verb]}
     batch = batch_of(arrays)
     flat = {
@@ -164,7 +164,7 @@ def why_closed_unanswered(
 def _require_answer(arm: Arm, verb: str, state: Mapping[str, Array], how: How) -> None:
     """Raise the trouble of a single sound state."""
     if verb == "hold":
-        evaluate(opened(arm), "inverse", state, **_of_tree(how))
+        evaluate(without_closures(arm), "inverse", state, **_of_tree(how))
         return
     trouble = Trouble(int(closed_rows(arm, verb, state, how)[1][0]))
     closures = Closures(arm, state["q"][None], state["qd"][None])
@@ -176,7 +176,7 @@ def _require_answer(arm: Arm, verb: str, state: Mapping[str, Array], how: How) -
     if trouble == Trouble.INCONSISTENT_CHANGE:
         raise RobolinError(_torn_by(arm, closures, state), hint=CLOSE_CHANGE)
     if trouble == Trouble.TOO_LARGE and how.get("loop_method") == "schur":
-        evaluate(opened(arm), "mass-matrix-inverse", {"q": state["q"]})
+        evaluate(without_closures(arm), "mass-matrix-inverse", {"q": state["q"]})
     if trouble in EXPLAINED:
         message, hint, placed = EXPLAINED[trouble]
         raise RobolinError(message, where=arm.source if placed else "", hint=hint)

@@ -21,7 +21,13 @@ from robolin.choices import LoopMethod
 from robolin.evaluation.evaluate import How
 from robolin.input_checks import Array
 from robolin.kept_with import kept_with
-from robolin.loops.closure_arrays import AS_USUAL, Closures, evaluate_flat, open_by, row_count
+from robolin.loops.closure_arrays import (
+    AS_USUAL,
+    Closures,
+    closure_row_count,
+    evaluate_flat,
+    open_by,
+)
 from robolin.loops.rank import Mask, independent_row_mask, patterns
 from robolin.loops.solve import LOOP_SOLVERS, System, without_inertia
 
@@ -34,7 +40,7 @@ TORQUE_ROUNDING = 1e-9
 FEW_ROWS = 12
 
 
-def opened(arm: Arm) -> Arm:
+def without_closures(arm: Arm) -> Arm:
     """The arm without its closures: the tree that its joints make."""
     return kept_with(arm, "opened", lambda closed: replace(closed, loops=()))
 
@@ -97,7 +103,7 @@ def loop_solution(
 
 def has_kernel(arm: Arm, method: LoopMethod | None) -> bool:
     """Whether states are first tried by the algorithm over any scalar."""
-    return method in (None, "null-space") and row_count(arm) <= FEW_ROWS
+    return method in (None, "null-space") and closure_row_count(arm) <= FEW_ROWS
 
 
 class Mechanism:
@@ -112,7 +118,7 @@ class Mechanism:
         method: LoopMethod = "null-space",
         how: How = AS_USUAL,
     ) -> None:
-        self.arm, self.tree, self._how = arm, opened(arm), how
+        self.arm, self.tree, self._how = arm, without_closures(arm), how
         self.q, self.qd, self.tau = q, qd, tau
         self.closures = Closures(arm, q, qd, how)
         self._solve = LOOP_SOLVERS[method]

@@ -20,7 +20,7 @@ from robolin.evaluation.quick_calls import quick_call
 from robolin.input_checks import Array
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.loops.assemble import assemble, closed_nearby
-from robolin.loops.loop_dynamics import Baumgarte, Mechanism, has_kernel, opened
+from robolin.loops.loop_dynamics import Baumgarte, Mechanism, has_kernel, without_closures
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def driven(
     terms = None if baumgarte is None else _terms(baumgarte)
     how = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
     project = Projection(arm, how) if terms is None else None
-    return Driven(opened(arm), LoopMotion(arm, how, baumgarte=terms), project)
+    return Driven(without_closures(arm), LoopMotion(arm, how, baumgarte=terms), project)
 
 
 def _terms(baumgarte: tuple[float, float]) -> Baumgarte:

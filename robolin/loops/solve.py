@@ -40,7 +40,7 @@ def by_kkt(system: System, top: Array, bottom: Array) -> LoopSystemSolution:
     batch, r, n = L.shape
     whole = np.zeros((batch, n + r, n + r))
     whole[:, :n, :n], whole[:, :n, n:], whole[:, n:, :n] = M, L.swapaxes(-1, -2), L
-    found = solved(whole, np.concatenate([top, bottom], axis=1))
+    found = solved_or_nan(whole, np.concatenate([top, bottom], axis=1))
     return found[:, :n], -found[:, n:]
 
 
@@ -48,7 +48,7 @@ def by_schur(system: System, top: Array, bottom: Array) -> LoopSystemSolution:
     """Method 2: the forces first, L M⁻¹ L* λ = bottom - L M⁻¹ top; then x = M⁻¹ (top + L* λ)."""
     L, inverse = system.L, system.mass_matrix_inverse()
     Lt = L.swapaxes(-1, -2)
-    lam = solved(L @ inverse @ Lt, bottom - L @ (inverse @ top))
+    lam = solved_or_nan(L @ inverse @ Lt, bottom - L @ (inverse @ top))
     return inverse @ (top + Lt @ lam), lam
 
 
@@ -60,9 +60,9 @@ def by_null_space(system: System, top: Array, bottom: Array) -> LoopSystemSoluti
     M, r = system.M, system.L.shape[1]
     Q1, K, R = orthogonal(system.L)
     Kt = K.swapaxes(-1, -2)
-    x0 = Q1 @ solved(R.swapaxes(-1, -2), bottom) if r else np.zeros_like(top)
-    x = x0 + K @ solved(Kt @ M @ K, Kt @ (top - M @ x0))
-    lam = solved(R, Q1.swapaxes(-1, -2) @ (M @ x - top)) if r else np.zeros_like(bottom)
+    x0 = Q1 @ solved_or_nan(R.swapaxes(-1, -2), bottom) if r else np.zeros_like(top)
+    x = x0 + K @ solved_or_nan(Kt @ M @ K, Kt @ (top - M @ x0))
+    lam = solved_or_nan(R, Q1.swapaxes(-1, -2) @ (M @ x - top)) if r else np.zeros_like(bottom)
     return x, lam
 
 
@@ -92,7 +92,7 @@ def without_inertia(system: System) -> Array:
     return np.asarray(sizes[:, 0] <= NEGLIGIBLE_FREE_INERTIA * sizes[:, -1])
 
 
-def solved(A: Array, b: Array) -> Array:
+def solved_or_nan(A: Array, b: Array) -> Array:
     """A⁻¹ b (B, k, c), NaN in the states whose A has no inverse."""
     try:
         return np.linalg.solve(A, b)

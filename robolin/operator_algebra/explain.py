@@ -26,7 +26,7 @@ def formula(expression: Expression) -> str:
         case Product(factors):
             return " ".join(_closed(factor) for factor in factors)
         case Sum(terms):
-            return added((c, _term(c, term)) for c, term in terms)
+            return signed_sum((c, _term(c, term)) for c, term in terms)
     raise AssertionError(f"no formula for {type(expression).__name__}")
 
 
@@ -42,7 +42,7 @@ def _size(c: Any) -> str:
     return f"{abs(c):g}" if isinstance(c, (int, float)) else f"{c}"
 
 
-def added(terms: Any) -> str:
+def signed_sum(terms: Any) -> str:
     """Texts with a sign before each."""
     text = ""
     for c, part in terms:
@@ -138,7 +138,7 @@ class Text:
                 star = "*" if starred else ""
                 return f"{block.symbol}{star}(k) {self._factor(source)}"
             case Total(terms=terms):
-                return added((c, self._term(c, part)) for c, part in terms)
+                return signed_sum((c, self._term(c, part)) for c, part in terms)
             case Carry(inward=inward, source=FormulaNode() as source):
                 return self._from_next(self._names[source], inward)
         return "x(k)"

@@ -113,9 +113,9 @@ class Expression:
     @cached_property
     def plan(self) -> SweepPlan:
         """The sweeps that apply the operator."""
-        from robolin.operator_algebra.sweeps import planned
+        from robolin.operator_algebra.sweeps import planned_sweeps
 
-        return planned(self)
+        return planned_sweeps(self)
 
     def sweeps(self) -> tuple[Sweep, ...]:
         """The sweeps over the links that apply the operator, first to last."""

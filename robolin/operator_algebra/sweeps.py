@@ -61,7 +61,7 @@ class SweepPlan:
     sweeps: tuple[Sweep, ...]
 
 
-def planned(expression: Expression) -> SweepPlan:
+def planned_sweeps(expression: Expression) -> SweepPlan:
     """The plan with the fewest sweeps: the first of them may go either way."""
     columns = expression.columns
     graph = Graph(expression, 1 if columns is None else columns.width)
@@ -105,14 +105,16 @@ def applied(expression: Expression, vector: ArrayLike) -> Array:
         return _applied_anywhere(expression, numbers_of(repr(expression), vector))
     assert rows is not None
     array = array_for(columns, repr(expression), vector)
-    found = run(expression.plan, columns.layout, vectors_by_link(columns, array), _own_numbers)
+    found = run_sweeps(
+        expression.plan, columns.layout, vectors_by_link(columns, array), _own_numbers
+    )
     return put_together(rows, found, array)
 
 
 def _applied_anywhere(expression: Expression, array: Array) -> Array:
     """A multiple of the identity, which takes vectors of any length."""
     single = Layout((0, 2), (0,)).joints
-    (found,) = run(expression.plan, single.layout, [(array,), (array,)], _own_numbers)[1]
+    (found,) = run_sweeps(expression.plan, single.layout, [(array,), (array,)], _own_numbers)[1]
     return np.zeros(array.shape) + found
 
 
@@ -131,7 +133,9 @@ def operations(expression: Expression) -> dict[str, int]:
     if rows is None or columns is None:
         return {}
     numbers = np.array([unknown() for _ in range(columns.size)])
-    found = run(expression.plan, columns.layout, vectors_by_link(columns, numbers), _counters)
+    found = run_sweeps(
+        expression.plan, columns.layout, vectors_by_link(columns, numbers), _counters
+    )
     cost: Counter[str] = cost_of(x for k in _seen(rows) for x in found[k]).total
     return dict(sorted(cost.items()))
 
@@ -148,7 +152,9 @@ def _counters(block: Block, k: int) -> Vector:
     return tuple(unknown() for _ in block.values[k])
 
 
-def run(plan: SweepPlan, layout: Layout, x: list[Vector], numbers: BlockNumbers) -> list[Vector]:
+def run_sweeps(
+    plan: SweepPlan, layout: Layout, x: list[Vector], numbers: BlockNumbers
+) -> list[Vector]:
     """The value of the result at links 0, 1, … n."""
     values: dict[FormulaNode, list[Vector]] = {plan.graph.input: x}
     for sweep in plan.sweeps:

@@ -200,7 +200,7 @@ class _Sample:
     def carried(self, read: float, written: float) -> float:
         """Seconds that a row is on its way, of so many bytes read and written."""
         if self.way == NETWORK:
-            with objects.opened(self._path) as stream:
+            with objects.open_object(self._path) as stream:
                 taken = [0]
                 seconds = _wall(lambda: taken.append(len(stream.read(_CARRIED))))
             # nobody puts a sample into somebody's store: it goes out as it came in

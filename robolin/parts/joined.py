@@ -33,7 +33,7 @@ class Piece:
     opened: Callable[[], AbstractContextManager[ResultStream]]
 
 
-def joined(
+def joined_pieces(
     pieces: Sequence[Piece], names: Sequence[str], options: Mapping[str, Any]
 ) -> ResultStream:
     """All pieces in order as one result.
@@ -58,7 +58,7 @@ def answered_recordings(
     pieces = [
         Piece(i, partial(_answered, inquiry, arm, each.path, heard)) for i, each in enumerate(found)
     ]
-    stream = joined(pieces, [each.name for each in found], inquiry.options)
+    stream = joined_pieces(pieces, [each.name for each in found], inquiry.options)
 
     def parts() -> Iterator[Result]:
         yield from stream.parts

@@ -10,18 +10,18 @@ from robolin.errors import RobolinError
 from robolin.files.places import FilePlace, local_copy
 from robolin.files.stored import open_stored
 from robolin.files.table_file import raise_first
-from robolin.parts.joined import Piece, joined
+from robolin.parts.joined import Piece, joined_pieces
 from robolin.parts.parts_folder import DONE, PartState, part_states, plan_in
 from robolin.results.result import ResultStream
 
 
-def merged(folder: FilePlace) -> ResultStream:
+def merged_parts(folder: FilePlace) -> ResultStream:
     """All parts of a folder as one result; one that is not there or not sound is refused."""
     plan = plan_in(folder)
     states = part_states(folder, plan)
     raise_first((_unfit(folder, each) for each in states if each.state != DONE), str(folder))
     pieces = [Piece(part.source, partial(_stored, folder / part.name)) for part in plan.parts]
-    return joined(pieces, [each.name for each in plan.sources], plan.asked["options"])
+    return joined_pieces(pieces, [each.name for each in plan.sources], plan.asked["options"])
 
 
 @contextmanager

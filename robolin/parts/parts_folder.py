@@ -14,10 +14,10 @@ from robolin.files.overwritten_inputs import require_outputs_are_no_inputs
 from robolin.files.places import FilePlace, exists, local_copy, make_folder
 from robolin.files.provenance_reader import Meta, open_bytes
 from robolin.files.stored import open_stored
-from robolin.files.stores.objects import opened
+from robolin.files.stores.objects import open_object
 from robolin.files.stores.store_path import StorePath
 from robolin.parts.parts_plan import PartsPlan
-from robolin.parts.plan_file import read_plan, require_same, write_complete, write_plan
+from robolin.parts.plan_file import read_plan, require_same_plan, write_complete, write_plan
 
 DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"
 
@@ -67,7 +67,7 @@ def begin(folder: FilePlace, plan: PartsPlan, inputs: Iterable[str]) -> None:
     make_folder(folder)
     old = read_plan(folder)
     if old is not None:
-        require_same(folder, old, plan)
+        require_same_plan(folder, old, plan)
     require_outputs_are_no_inputs([str(folder / part.name) for part in plan.parts], inputs)
     for below in {posixpath.dirname(part.name) for part in plan.parts} - {""}:
         make_folder(folder / below)
@@ -115,7 +115,7 @@ def _told(path: FilePlace, thorough: bool, fresh: bool) -> Meta:
     kept_whole = fresh or (isinstance(path, StorePath) and not thorough)
     if form.provenance_reader and kept_whole:
         where = str(path)
-        with opened(where) if isinstance(path, StorePath) else open_bytes(where) as stream:
+        with open_object(where) if isinstance(path, StorePath) else open_bytes(where) as stream:
             return form.read_provenance(stream, where)
     with local_copy(path) as here, open_stored(here) as stored:
         if thorough or not (form.sealed or fresh):

@@ -81,7 +81,7 @@ class Division:
     form: str | None = None
 
 
-def planned(
+def planned_parts(
     inquiry: Inquiry,
     arm: Arm,
     found: Sequence[NamedRecording],

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from robolin.errors import RobolinError
-from robolin.files.places import FilePlace, content, write
+from robolin.files.places import FilePlace, content, write_place
 from robolin.parts.parts_plan import FORMAT, PartsPlan, PlannedPart
 from robolin.parts.survey import surveyed_from, surveyed_plain
 
@@ -58,7 +58,7 @@ def write_complete(folder: FilePlace, plan: PartsPlan, parts: list[Mapping[str, 
     _write(folder / COMPLETE, {"format": FORMAT, "plan": plan.id, "rows": rows, "parts": parts})
 
 
-def require_same(folder: FilePlace, old: PartsPlan, new: PartsPlan) -> None:
+def require_same_plan(folder: FilePlace, old: PartsPlan, new: PartsPlan) -> None:
     """Refuse to put parts of one plan beside those of another."""
     if old.id == new.id:
         return
@@ -89,7 +89,7 @@ def _short(value: Any) -> str:
 
 
 def _write(path: FilePlace, told: Mapping[str, Any]) -> None:
-    write(path, f"{json.dumps(told, ensure_ascii=False, allow_nan=False)}\n".encode())
+    write_place(path, f"{json.dumps(told, ensure_ascii=False, allow_nan=False)}\n".encode())
 
 
 def _damaged(path: FilePlace) -> RobolinError:

@@ -14,7 +14,7 @@ from robolin.errors import FileError, UsageError
 from robolin.files.compressed import uncompressed_name
 from robolin.files.file_parts import place_and_part
 from robolin.files.formats import RECORDINGS, extensions, format_named, trajectory_formats
-from robolin.files.stores.objects import listed
+from robolin.files.stores.objects import list_objects
 from robolin.files.stores.store_path import is_stored
 from robolin.trajectory.opened_table import TEXT_ENDINGS, is_other_programs
 
@@ -84,7 +84,7 @@ def _found_in_store(text: str) -> list[str]:
     """Objects that a pattern means, or those directly below a name that ends in /."""
     begin = re.split(r"[*?[]", text, maxsplit=1)[0]
     meant = f"{text}*".split("/") if text.endswith("/") else text.split("/")
-    files = [url for url in listed(begin) if _is_meant(url.split("/"), meant)]
+    files = [url for url in list_objects(begin) if _is_meant(url.split("/"), meant)]
     files = [url for url in files if _is_recording(url)]
     if not files:
         raise _none_found(text)

@@ -14,7 +14,7 @@ from robolin.report.page_files import filled
 from robolin.report.page_markup import (
     PageTable,
     element,
-    figure,
+    figure_cell,
     markup,
     paragraph,
     shown_name,
@@ -48,7 +48,8 @@ def _tables(told: ReportedArm, several: bool) -> list[Element]:
     of = f" of {shown_name(told.name)}" if several else ""
     arm = told.arm
     moving = sum(link.inertia.mass for link in arm.links)
-    mass = f"{figure(moving)} kg move; gravity is {', '.join(map(figure, arm.gravity))} m/s²."
+    gravity = ", ".join(map(figure_cell, arm.gravity))
+    mass = f"{figure_cell(moving)} kg move; gravity is {gravity} m/s²."
     return [paragraph(mass), table(_joints(arm, of)), table(_links(arm, of))]
 
 
@@ -57,12 +58,12 @@ def _joints(arm: Arm, of: str) -> PageTable:
         (
             shown_name(joint.name),
             joint.kind,
-            figure(joint.limits.lower),
-            figure(joint.limits.upper),
-            figure(joint.limits.velocity),
-            figure(joint.limits.effort),
-            figure(joint.damping),
-            figure(joint.friction),
+            figure_cell(joint.limits.lower),
+            figure_cell(joint.limits.upper),
+            figure_cell(joint.limits.velocity),
+            figure_cell(joint.limits.effort),
+            figure_cell(joint.damping),
+            figure_cell(joint.friction),
         )
         for joint in arm.joints
     ]
@@ -77,6 +78,6 @@ def _links(arm: Arm, of: str) -> PageTable:
         box = equivalent_box(arm.link(row["number"]).inertia)
         sides = ("", "", "") if box is None else (f"{2.0 * x:.4g}" for x in box.half)
         names = shown_name(row["name"]), shown_name(row["joint"])
-        rows.append((*names, figure(row["mass"]), *map(figure, row["com"]), *sides))
+        rows.append((*names, figure_cell(row["mass"]), *map(figure_cell, row["com"]), *sides))
     title = f"Links{of}: kg, centre of mass and equivalent box in m"
     return PageTable(title, _LINK, rows, frozenset(_LINK[2:]))

@@ -24,7 +24,7 @@ def link_poses(arm: Arm, q: Floats) -> list[Pose]:
     """Where every link is at positions (n,), base to tip, in the root's axes."""
     poses: list[Pose] = []
     for i, link in enumerate(arm.links):
-        parent = place_of(arm, link.parent)
+        parent = drawn_place(arm, link.parent)
         inboard = HERE if parent < 0 else poses[parent]
         seat = compose(inboard, link.joint.pose)
         poses.append(compose(seat, _moved(link.joint, _position(arm, i, q))))
@@ -71,7 +71,7 @@ def bones(arm: Arm, index: int) -> list[Vector3]:
     return _bones(arm, arm.base if index < 0 else len(arm.links) - index)
 
 
-def closure_ends(arm: Arm) -> list[Frame]:
+def drawn_closure_ends(arm: Arm) -> list[Frame]:
     """Both ends of every closure."""
     return [end for loop in arm.loops for end in (loop.first, loop.second)]
 
@@ -79,13 +79,13 @@ def closure_ends(arm: Arm) -> list[Frame]:
 def closure_places(arm: Arm, poses: Sequence[Pose]) -> list[tuple[Vector3, Vector3]]:
     """Where the two ends of every closure are."""
     places = []
-    for end in closure_ends(arm):
-        link = place_of(arm, end.link)
+    for end in drawn_closure_ends(arm):
+        link = drawn_place(arm, end.link)
         places.append(apply(HERE if link < 0 else poses[link], end.pose.translation))
     return list(zip(places[::2], places[1::2], strict=True))
 
 
-def place_of(arm: Arm, number: int) -> int:
+def drawn_place(arm: Arm, number: int) -> int:
     """The place from base to tip of a link that is counted from the tip; -1 for the base."""
     return len(arm.links) - number
 
@@ -107,7 +107,7 @@ def _moved(joint: Joint, value: float) -> Pose:
 def _bones(arm: Arm, number: int) -> list[Vector3]:
     """To every joint and closure on a link; where none is, to its frames, or to its centre."""
     ends = [link.joint.pose.translation for link in arm.links if link.parent == number]
-    ends += [end.pose.translation for end in closure_ends(arm) if end.link == number]
+    ends += [end.pose.translation for end in drawn_closure_ends(arm) if end.link == number]
     if number in arm.stand_ins or (number == arm.base and ends):
         return ends
     frames = [f.pose.translation for f in arm.frames.values() if f.link == number]
@@ -126,7 +126,7 @@ def _link(arm: Arm, index: int) -> dict[str, Any]:
     return {
         "name": shown_name(link.name),
         "joint": shown_name(joint.name),
-        "parent": place_of(arm, link.parent),
+        "parent": drawn_place(arm, link.parent),
         "place": arm.coordinates[len(arm.links) - 1 - index],
         "ratio": mimic.ratio if mimic else 1.0,
         "offset": mimic.offset if mimic else 0.0,
@@ -153,7 +153,7 @@ def _packed(arm: Arm) -> dict[str, Floats]:
 
 
 def _end(arm: Arm, end: Frame) -> dict[str, Any]:
-    return {"link": place_of(arm, end.link), "at": short(end.pose.translation)}
+    return {"link": drawn_place(arm, end.link), "at": short(end.pose.translation)}
 
 
 def _size(arm: Arm) -> float:
@@ -161,7 +161,7 @@ def _size(arm: Arm) -> float:
     reach: dict[int, float] = {}
     longest = 0.0
     for i, link in enumerate(arm.links):
-        start = reach.get(place_of(arm, link.parent), 0.0)
+        start = reach.get(drawn_place(arm, link.parent), 0.0)
         reach[i] = start + float(np.linalg.norm(link.joint.pose.translation))
         tips = [float(np.linalg.norm(end)) for end in bones(arm, i)]
         longest = max(longest, reach[i] + max(tips, default=0.0))

@@ -9,7 +9,7 @@ import numpy as np
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.model_changes import model_changes
 from robolin.errors import RobolinError
-from robolin.report.page_markup import PageTable, figure, markup, paragraph, shown_name, table
+from robolin.report.page_markup import PageTable, figure_cell, markup, paragraph, shown_name, table
 from robolin.report.reported_arm import ReportedArm
 
 _TORQUES = ("joint", "row", "first", "second", "unit", "change", "of the peak")
@@ -59,5 +59,7 @@ def _torques(first: ReportedArm, second: ReportedArm) -> Iterator[tuple[str, ...
         change = pair[1] - pair[0]
         share = percent(change / peak) if peak else ""
         unit = "N·m" if joint.turns else "N"
-        told = distinguishing_digits(*pair) if change else (figure(pair[0]), figure(pair[1]))
+        told = (
+            distinguishing_digits(*pair) if change else (figure_cell(pair[0]), figure_cell(pair[1]))
+        )
         yield shown_name(joint.name), str(row + 1), *told, unit, f"{change:+.3g}", share

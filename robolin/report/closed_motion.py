@@ -17,7 +17,7 @@ from robolin.api.inverse_and_forward import inverse
 from robolin.api.mass_matrices import mass_matrix
 from robolin.arm import Arm
 from robolin.arrays import Floats, Numbers
-from robolin.loops.loop_dynamics import opened
+from robolin.loops.loop_dynamics import without_closures
 from robolin.loops.rank import DEPENDENT_WITHIN
 from robolin.report.reported_motion import (
     MOTION_QUANTITIES,
@@ -68,7 +68,7 @@ def _part(arm: Arm, given: Values, result: Result) -> AnswerPart:
     if "tau" in given:
         tau = np.array(np.broadcast_to(np.atleast_2d(given["tau"]), rows))
     else:
-        tau = inverse(opened(arm), motion["q"], motion["qd"], motion["qdd"])
+        tau = inverse(without_closures(arm), motion["q"], motion["qd"], motion["qdd"])
     motion |= {"qdd": np.array(np.atleast_2d(result["qdd"])), "tau": tau}
     motion["lam"] = np.array(np.atleast_2d(result["lam"]))
     motion["rank"] = np.array(np.reshape(result["rank"], (-1, 1)))
@@ -89,7 +89,7 @@ def _free_inertia(arm: Arm, q: Floats) -> tuple[Floats, Floats]:
         found = loop_constraints(arm, q[fine])
         gap[fine] = np.abs(found.open_by).max(axis=-1)
         _, sizes, across = np.linalg.svd(found.jacobian)
-        M = mass_matrix(opened(arm), q[fine])
+        M = mass_matrix(without_closures(arm), q[fine])
         ranks = (sizes > DEPENDENT_WITHIN * sizes.max(axis=-1, keepdims=True)).sum(axis=-1)
         for rank in np.unique(ranks[ranks < arm.n]):
             rows = np.flatnonzero(ranks == rank)

@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.report.page_figures import PageFigures, curve_figure
-from robolin.report.page_markup import PageTable, element, figure, paragraph, shown_name, table
+from robolin.report.page_markup import PageTable, element, figure_cell, paragraph, shown_name, table
 from robolin.report.reported_arm import ReportedArm
 from robolin.report.reported_motion import ReportedClosures, ReportedMotion
 from robolin.wording import counted
@@ -47,7 +47,7 @@ def closure_words(told: ReportedArm, motion: ReportedMotion) -> Iterator[Element
     else:
         title = "What the closures bear: force on the first frame, in world axes"
         rows = [
-            (shown_name(name), figure(float(force)), _unit(name))
+            (shown_name(name), figure_cell(float(force)), _unit(name))
             for name, force in zip(closures.names, closures.forces[0], strict=True)
         ]
         yield table(PageTable(title, ("closure", "force", "unit"), rows, frozenset({"force"})))

@@ -15,7 +15,7 @@ from robolin.report.page_figures import PageFigures
 from robolin.report.page_files import filled
 from robolin.report.page_markup import (
     PageTable,
-    figure,
+    figure_cell,
     markup,
     paragraph,
     shown_name,
@@ -110,7 +110,7 @@ def _matrices(model: ReportedModel) -> str:
     header = ("d/dt of", *map(shown_name, columns))
     first = np.concatenate([system.A[0], system.B[0]], axis=-1)
     rows = [
-        (shown_name(state), *map(figure, map(float, row)))
+        (shown_name(state), *map(figure_cell, map(float, row)))
         for state, row in zip(system.states, first, strict=True)
     ]
     title = "A and B: change of each state per change of states and torques"

@@ -14,7 +14,7 @@ from robolin.report.page_figures import PageFigures, curve_figure
 from robolin.report.page_markup import (
     PageTable,
     element,
-    figure,
+    figure_cell,
     markup,
     paragraph,
     shown_name,
@@ -75,7 +75,11 @@ def _tables(told: ReportedArm, number: int, several: bool) -> list[Element]:
     header = ("joint", "position", "velocity", "torque", "limit")
     values = (motion.values[name][0] for name in ("q", "qd", "tau"))
     now = [
-        (shown_name(joint.name), *map(figure, map(float, row)), figure(joint.limits.effort))
+        (
+            shown_name(joint.name),
+            *map(figure_cell, map(float, row)),
+            figure_cell(joint.limits.effort),
+        )
         for joint, *row in zip(arm.joints, *values, strict=True)
     ]
     title = f"The chosen instant{of}, in SI units"
@@ -88,7 +92,7 @@ def _margin(margin: Margin) -> tuple[str, ...]:
         shown_name(margin.joint),
         f"{margin.quantity} [{margin.unit}]",
         str(margin.row + 1),
-        *map(figure, (margin.value, margin.limit, margin.margin)),
+        *map(figure_cell, (margin.value, margin.limit, margin.margin)),
         "" if margin.share is None else f"{100.0 * margin.share:.1f}",
     )
 
@@ -137,7 +141,7 @@ def _efforts(arms: Sequence[ReportedArm], name: str) -> list[float]:
 
 
 def _told(limits: Sequence[float]) -> str:
-    return f", limits {' and '.join(map(figure, limits))}" if limits else ""
+    return f", limits {' and '.join(map(figure_cell, limits))}" if limits else ""
 
 
 def _label(arms: Sequence[ReportedArm], number: int) -> str:

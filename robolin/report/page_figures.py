@@ -11,7 +11,7 @@ import numpy as np
 
 from robolin.arrays import Floats
 from robolin.pictures.kept_rows import kept_rows
-from robolin.report.page_markup import element, figure
+from robolin.report.page_markup import element, figure_cell
 from robolin.report.page_numbers import PageNumbers
 
 
@@ -56,6 +56,6 @@ def _extremes(label: str, values: Floats) -> str:
     low, high = int(np.nanargmin(fine)), int(np.nanargmax(fine))
     name = "" if label == "value" else f"{label} "
     if values[low] == values[high]:
-        return f"{name}{figure(float(values[low]))} throughout"
-    ends = [f"{figure(float(values[row]))} in row {row + 1}" for row in (low, high)]
+        return f"{name}{figure_cell(float(values[low]))} throughout"
+    ends = [f"{figure_cell(float(values[row]))} in row {row + 1}" for row in (low, high)]
     return f"{name}from {ends[0]} to {ends[1]}"

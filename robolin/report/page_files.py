@@ -14,29 +14,29 @@ _PROGRAMS = ("arm_view.js", "curves.js", "page.js")
 
 
 @cache
-def text_of(name: str) -> str:
+def page_file_text(name: str) -> str:
     """A file of the page as it is."""
     return (_FOLDER / name).read_text("utf-8")
 
 
 def filled(file: str, /, **values: str) -> str:
     """A piece of the page with its places filled by what is markup already."""
-    return Template(text_of(file)).substitute(values)
+    return Template(page_file_text(file)).substitute(values)
 
 
 def style() -> str:
     """All rules of how the page looks."""
-    return "\n".join(_dense(text_of(name)) for name in _STYLES)
+    return "\n".join(_dense(page_file_text(name)) for name in _STYLES)
 
 
 def drawing() -> str:
     """The library that draws curves, with its licence."""
-    return f"/*\n{text_of('uPlot-LICENSE.txt')}\n*/\n{text_of('uPlot.iife.min.js')}"
+    return f"/*\n{page_file_text('uPlot-LICENSE.txt')}\n*/\n{page_file_text('uPlot.iife.min.js')}"
 
 
 def program() -> str:
     """What moves the page."""
-    return '"use strict";\n' + "\n".join(_dense(text_of(name)) for name in _PROGRAMS)
+    return '"use strict";\n' + "\n".join(_dense(page_file_text(name)) for name in _PROGRAMS)
 
 
 def _dense(text: str) -> str:

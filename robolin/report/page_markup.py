@@ -36,7 +36,7 @@ def shown_name(name: str) -> str:
     return f"{text[:_HEAD]}…{printable(name[-_TAIL:])[-_TAIL:]} ({len(name)} characters)"
 
 
-def figure(value: float | None, digits: int = 6) -> str:
+def figure_cell(value: float | None, digits: int = 6) -> str:
     """A number as tables show it, nothing where there is none."""
     return "" if value is None else f"{value:.{digits}g}"
 

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from robolin.checking.compare import Comparison, compared
+from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.tolerance import Tolerances
 from robolin.files.stored import open_stored
 from robolin.report.contract_table import contract_table
@@ -17,7 +17,7 @@ from robolin.report.page_figures import PageFigures, curve_figure
 from robolin.report.page_markup import (
     PageTable,
     element,
-    figure,
+    figure_cell,
     markup,
     paragraph,
     shown_name,
@@ -55,7 +55,7 @@ def result_page(results: Sequence[ReportedResult], comparison: Comparison | None
 def compared_files(first: str, second: str) -> Comparison:
     """What differs between two stored results, number by number."""
     with open_stored(first) as stored, open_stored(second) as other:
-        return compared(other.result_stream(), stored, Tolerances({}))
+        return compare_with_stored(other.result_stream(), stored, Tolerances({}))
 
 
 def _summary(results: Sequence[ReportedResult]) -> str:
@@ -107,7 +107,7 @@ def _values(results: Sequence[ReportedResult]) -> str:
 
 
 def _number(result: ReportedResult, name: str) -> str:
-    return figure(float(result.columns[name][0]), 9) if name in result.columns else ""
+    return figure_cell(float(result.columns[name][0]), 9) if name in result.columns else ""
 
 
 def _unit(results: Sequence[ReportedResult], name: str) -> str:

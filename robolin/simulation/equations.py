@@ -14,7 +14,7 @@ from robolin.choices import STATE_FORMS, StateForm
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.evaluation.quick_calls import quick_call
-from robolin.geometry.configuration import coordinates_of, embedded, embedded_rates, grouped
+from robolin.geometry.configuration import coordinates_of, embedded, embedded_rates, has_groups
 from robolin.input_checks import Array
 from robolin.simulation.drive import Drive
 from robolin.simulation.torques import Torque
@@ -137,7 +137,7 @@ class Equations:
     ) -> None:
         self.arm, self.how, self._batch = arm, how, batch
         self.velocities, self.torque, self.accelerations = velocities, torque, accelerations
-        self._curved = grouped(arm)
+        self._curved = has_groups(arm)
         self._size = 0
 
     def start(self, q: Array, qd: Array) -> Array:

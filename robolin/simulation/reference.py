@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm
 from robolin.arrays import JointValues
 from robolin.errors import RobolinError
-from robolin.geometry.configuration import advanced, difference, grouped
+from robolin.geometry.configuration import advanced, difference, has_groups
 from robolin.input_checks import Array, array_of, seconds_of
 
 
@@ -36,7 +36,7 @@ class ReferenceMotion:
             name: (1.0 - share) * array[after - 1] + share * array[after]
             for name, array in self.arrays.items()
         }
-        if grouped(self.arm):
+        if has_groups(self.arm):
             before, later = self.arrays["q"][after - 1], self.arrays["q"][after]
             found["q"] = advanced(self.arm, before, share * difference(self.arm, before, later))
         return found

@@ -40,7 +40,7 @@ from robolin.simulation.prescribed_motion import (
     prescription,
 )
 from robolin.simulation.schedule import Schedule, scheduled
-from robolin.simulation.simulated_motion import Simulation, stacked
+from robolin.simulation.simulated_motion import Simulation, stacked_motions
 from robolin.simulation.torques import (
     AnyTorque,
     Holding,
@@ -153,7 +153,7 @@ def simulate(
     wish = prescription(prescribe, qdd)
     options = (*constraint, engine, jobs, baumgarte, disturbance, wish)
     task = SimulationTask(arm, schedule, hold, control, state, limits, *options)
-    return run(task, q, qd, tau)
+    return run_simulation(task, q, qd, tau)
 
 
 def with_samples_met(task: SimulationTask) -> SimulationTask:
@@ -164,7 +164,9 @@ def with_samples_met(task: SimulationTask) -> SimulationTask:
     return replace(task, schedule=fitting_schedule(task.schedule, law.dt))
 
 
-def run(task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque) -> Simulation:
+def run_simulation(
+    task: SimulationTask, q: JointValues, qd: JointValues, tau: AnyTorque
+) -> Simulation:
     """The motion that a task asks for, from these states."""
     _require_one_drive(task, tau)
     require_own_gains(task.arm, task.control)
@@ -229,7 +231,7 @@ def _one_by_one(task: SimulationTask, q: Array, qd: Array, tau: AnyTorque) -> Si
     for place in np.ndindex(*batch):
         own = np.broadcast_to(tau, q.shape)[place] if isinstance(tau, np.ndarray) else tau
         motions.append(_motion(task, q[place], qd[place], own))
-    return stacked(motions, batch)
+    return stacked_motions(motions, batch)
 
 
 def _motion(task: SimulationTask, q: Array, qd: Array, tau: AnyTorque) -> Simulation:

@@ -65,7 +65,7 @@ class Simulation(Shown):
         return drift
 
 
-def stacked(motions: Sequence[Simulation], batch: tuple[int, ...]) -> Simulation:
+def stacked_motions(motions: Sequence[Simulation], batch: tuple[int, ...]) -> Simulation:
     """Motions over the same times, in the order of the batch, as one."""
     first, arrays = motions[0], {}
     for field in fields(Simulation):

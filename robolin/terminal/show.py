@@ -15,7 +15,7 @@ from robolin.terminal.table import render_table
 from robolin.terminal.top_rows import top_rows
 
 
-def write(
+def write_shown(
     answer: Result | ResultStream,
     *,
     path: str | None,

@@ -19,7 +19,7 @@ from robolin.files.formats import (
     RECORDINGS,
     extensions,
     recording_opener,
-    require_known,
+    require_known_format,
     trajectory_formats,
 )
 from robolin.files.places import local_copy
@@ -86,7 +86,7 @@ def _stored_table(
             here = stack.enter_context(local_copy(StorePath(path)))
             stream = stack.enter_context(open(here, "rb"))
             yield _table(form, TableSource(stream, str(here), file, True, joints, known))
-    objects.require_same(path, version)
+    objects.require_same_version(path, version)
 
 
 def is_text(path: str) -> bool:
@@ -120,7 +120,7 @@ def _format(path: str) -> str:
     )
     if is_stored(path):
         hint = f"use one of {extensions(known, ', ')}; copy a bag or a dataset to a disk first"
-    return require_known(name, known, "trajectory format", hint, where=path)
+    return require_known_format(name, known, "trajectory format", hint, where=path)
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
     with ExitStack() as stack:
         try:
             packed = bool(compression(path))
-            stored = stack.enter_context(objects.opened(path)) if is_stored(path) else None
+            stored = stack.enter_context(objects.open_object(path)) if is_stored(path) else None
             if packed:
                 stream = stack.enter_context(opened_compressed(path, stored))
             else:

@@ -26,7 +26,7 @@ from robolin.trajectory.opened_table import opened_table, read_errors
 from robolin.trajectory.orientation import angles
 from robolin.trajectory.row_choice import ALL_ROWS, RowChoice
 from robolin.trajectory.time_units import rising_seconds
-from robolin.trajectory.trajectory import Chunk, Trajectory, joined, pieces
+from robolin.trajectory.trajectory import Chunk, Trajectory, joined_chunks, pieces
 
 # how many rows are read at once: many, unless they are wide
 MOST_ROWS, FEWEST_ROWS, NUMBERS_AT_ONCE = 16384, 64, 1 << 19
@@ -137,7 +137,7 @@ class TrajectoryStream:
 
     def _with_derivatives(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
         """The same with velocities and accelerations, for which all rows are read first."""
-        whole = joined(list(self._read(read, most, gaps)))
+        whole = joined_chunks(list(self._read(read, most, gaps)))
         seconds = rising_seconds(whole.time, self.time_unit, self.file)
         yield from pieces(self._derived(whole, seconds, gaps), lambda: most)
 

@@ -88,7 +88,7 @@ def _piece(chunk: Chunk, first: int, stop: int) -> Chunk:
     )
 
 
-def joined(chunks: Sequence[Chunk]) -> Chunk:
+def joined_chunks(chunks: Sequence[Chunk]) -> Chunk:
     """Consecutive chunks as one."""
     starts = np.cumsum([0, *(chunk.rows for chunk in chunks)])
 

@@ -33,7 +33,7 @@ def default_samples(arm: Arm) -> int:
     return 20 if len(arm.links) <= 12 else 12 if len(arm.links) <= 30 else 6
 
 
-def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
+def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
     """q, q̇, q̈ and small changes of them and of τ, each of shape (samples, n).
 
     The first states are the middle of the limits, a badly conditioned one, one far away if the arm

@@ -21,7 +21,7 @@ from robolin.verification.engines import engines
 from robolin.verification.identities import identities
 from robolin.verification.loop_checks import closed_loops
 from robolin.verification.peers import PeerComparison, compared_with, require_peer
-from robolin.verification.states import ILL_CONDITIONED, default_samples, sampled_states
+from robolin.verification.states import ILL_CONDITIONED, checked_states, default_samples
 from robolin.verification.subject import Subject
 
 
@@ -107,7 +107,7 @@ def verify(
         raise UsageError(f"seed is {seed}", hint="0, 1, 2, …")
     if against is not None:
         require_peer(against)
-    drawn = Subject(arm, sampled_states(arm, samples or default_samples(arm), seed))
+    drawn = Subject(arm, checked_states(arm, samples or default_samples(arm), seed))
     on, defects = _sound(drawn)
     checks = [check for family in _FAMILIES for check in family(on)]
     comparison = None

@@ -18,7 +18,7 @@ import pytest
 import robolin
 from robolin.analysis.nominal_motion import nominal_motion
 from robolin.arm import Arm, Inertia
-from robolin.description.building.merge import merged
+from robolin.description.building.merge import merged_inertia
 from robolin.geometry.configuration import advanced, difference
 from robolin.geometry.rotations import apply
 from tests.analysis.motions import Motion, Swing, moved, pushed, rebuilt, simulated, swing
@@ -148,7 +148,7 @@ def test_payload() -> None:
 
     def loaded(s: float) -> Swing:
         point = Inertia(s * mass, apply(frame.pose, place))
-        heavier = replace(tip, inertia=merged([tip.inertia, point]))
+        heavier = replace(tip, inertia=merged_inertia([tip.inertia, point]))
         links = tuple(heavier if link is tip else link for link in arm.links_tip_to_base)
         return replace(start, arm=replace(arm, links_tip_to_base=links))
 

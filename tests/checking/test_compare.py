@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robolin.checking.compare import Comparison, compared
+from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.distinguishing_digits import percent
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.files.formats import FORMATS
@@ -33,7 +33,9 @@ def beside(
     path = folder / "stored.npz"
     FORMATS["npz"].write(stored if isinstance(stored, ResultStream) else whole(stored), path)
     with open_stored(path) as file:
-        return compared(now if isinstance(now, ResultStream) else whole(now), file, close)
+        return compare_with_stored(
+            now if isinstance(now, ResultStream) else whole(now), file, close
+        )
 
 
 def in_pieces(result: Result, size: int) -> ResultStream:

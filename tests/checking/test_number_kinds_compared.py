@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from robolin.checking.compare import compared
-from robolin.checking.outcome import Outcome, compared_lines, document
+from robolin.checking.compare import compare_with_stored
+from robolin.checking.outcome import Outcome, compared_lines, outcomes_document
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.files.formats import FORMATS
 from robolin.files.stored import open_stored
@@ -24,7 +24,7 @@ def comparison(tmp_path, stored, found, rtol=0.0, form="npz"):
     path = tmp_path / f"r.{form}"
     FORMATS[form].write(whole(stored), path)
     with open_stored(path) as file:
-        return compared(whole(found), file, Tolerances({ALL: Tolerance(rtol)}))
+        return compare_with_stored(whole(found), file, Tolerances({ALL: Tolerance(rtol)}))
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -40,7 +40,7 @@ def test_a_complex_difference_is_told(tmp_path):
     found = comparison(tmp_path, result(3 + 4j), result(3 + 4.5j))
     assert len(found.entries) == 1
     assert compared_lines(found) == ["poles/1: 3+4j → 3+4.5j 1/s, 10 %, allowed nothing"]
-    case = document([Outcome("a", "a", "differs", comparison=found)])["cases"][0]
+    case = outcomes_document([Outcome("a", "a", "differs", comparison=found)])["cases"][0]
     assert case["differences"][0]["found"] == {"re": 3.0, "im": 4.5}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from robolin.answering.feedback_arm import differences
+from robolin.answering.feedback_arm import differences_from
 from tests.cli.command import ROOT, answered
 from tests.cli.command import robolin as command_line
 
@@ -148,8 +148,8 @@ def test_gravity_that_a_file_leaves_out_is_no_difference(tmp_path: Path) -> None
         arms.append(robolin.load(path))
     silent, standard, weightless = arms
     found = robolin.answer(silent, Question("mass-matrix"))
-    assert differences(standard, found) == []
-    assert "arm gravity: (0, 0, -9.81) there, (0, 0, 0) here" in differences(weightless, found)
+    assert differences_from(standard, found) == []
+    assert "arm gravity: (0, 0, -9.81) there, (0, 0, 0) here" in differences_from(weightless, found)
 
 
 def test_gains_that_never_count_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from robolin.arm import Group, Inertia, Limits, Mimic, Pose, Wrench
 from robolin.description.building.build_arm import build
-from robolin.description.building.merge import inertia_about, merged, placed, turn_about
+from robolin.description.building.merge import inertia_about, merged_inertia, placed, turn_about
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.joint_axis import unit
 from robolin.errors import RobolinError
@@ -62,7 +62,7 @@ def test_merging_is_the_definition_of_inertia(seed):
     rng = random.Random(seed)
     parts = [(cloud(rng), random_pose(rng)) for _ in range(4)]
     whole = inertia_of([p for points, pose in parts for p in moved(points, matrix(pose))])
-    found = merged(placed(inertia_of(points), pose) for points, pose in parts)
+    found = merged_inertia(placed(inertia_of(points), pose) for points, pose in parts)
     np.testing.assert_allclose(numbers(found), numbers(whole), rtol=0, atol=ROUNDING * whole.mass)
 
 
@@ -70,15 +70,15 @@ def test_a_massless_body_changes_no_bit():
     """Merging something that weighs nothing leaves every figure as it was, wherever it sits."""
     body = Inertia(0.1, (0.1, 0.7, 0.3), (0.1, 0.01, 0.02, 0.3, 0.03, 0.37))
     nothing = Inertia(0.0, (5.0, 6.0, 7.0))
-    assert merged([nothing, body, nothing]) is body
-    assert merged([nothing]) == Inertia()
+    assert merged_inertia([nothing, body, nothing]) is body
+    assert merged_inertia([nothing]) == Inertia()
 
 
 def test_turning_inertia_without_mass_does_not_move_the_centre():
     """A part with a moment of inertia but no mass adds it and leaves mass and centre alone."""
     body = Inertia(0.1, (0.1, 0.7, 0.3), (0.1, 0.0, 0.0, 0.3, 0.0, 0.37))
     spin = Inertia(0.0, (5.0, 6.0, 7.0), (1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    assert merged([spin, body]) == Inertia(0.1, body.com, (1.1, 0.0, 0.0, 0.3, 0.0, 0.37))
+    assert merged_inertia([spin, body]) == Inertia(0.1, body.com, (1.1, 0.0, 0.0, 0.3, 0.0, 0.37))
 
 
 def test_inertia_about_an_axis_is_the_sum_over_points():
@@ -173,8 +173,8 @@ def test_a_locked_joint_is_the_same_arm_at_that_pose(seed):
     # what the lock put on the base no longer counts among the moving links: compare the rest
     gone = {f.name for f in locked.frames.values() if f.link == locked.base}
     kept = [e for e in description.links if e.name not in gone]
-    whole = merged(placed(e.inertia, pose_of(before[e.name])) for e in kept)
-    moving = merged(placed(k.inertia, pose_of(after[k.name])) for k in locked.links)
+    whole = merged_inertia(placed(e.inertia, pose_of(before[e.name])) for e in kept)
+    moving = merged_inertia(placed(k.inertia, pose_of(after[k.name])) for k in locked.links)
     np.testing.assert_allclose(numbers(moving), numbers(whole), rtol=0, atol=ROUNDING * 100)
 
 

@@ -18,7 +18,7 @@ from robolin.description.reading_ids import READING_IDS
 from robolin.description.validate.inertia_checks import (
     decimal_point_repairs,
     positive,
-    possible,
+    possible_inertia,
     principal_moments,
     radius_of_gyration,
     triangle_shortfall,
@@ -71,7 +71,7 @@ def test_every_cloud_of_points_is_possible(seed):
     for flat in range(3):
         points = [(m, tuple(x if i >= flat else 0.0 for i, x in enumerate(p)))
                   for m, p in cloud(rng)]  # fmt: skip
-        assert possible(inertia_of(points).rotary)
+        assert possible_inertia(inertia_of(points).rotary)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -81,7 +81,7 @@ def test_six_printed_figures_are_enough(seed):
     points = [(m, (x, y, 0.0)) for m, (x, y, _) in cloud(rng)]
     R = np.linalg.qr(np.reshape([rng.gauss(0, 1) for _ in range(9)], (3, 3)))[0]
     turned = inertia_of([(m, tuple(R @ p)) for m, p in points])
-    assert possible(tuple(float(f"{entry:.7g}") for entry in turned.rotary))
+    assert possible_inertia(tuple(float(f"{entry:.7g}") for entry in turned.rotary))
 
 
 def test_shortfall_is_what_is_missing():

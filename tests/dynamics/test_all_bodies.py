@@ -14,7 +14,7 @@ import robolin
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.dynamics.forward.forward_constraint_forces import forward_by_reduction
-from robolin.engine.counting import count
+from robolin.engine.counting import count_operations
 from robolin.engine.direct import DirectChain
 from robolin.engine.generic_chain import generic_chain
 from robolin.engine.parameters import parameters_of
@@ -76,7 +76,11 @@ def test_costs_are_lines_in_n(name: str) -> None:
     """Every link costs the same: the matrices have as many entries as there are links."""
     algorithm = ALGORITHMS[name]
     totals = [
-        sum(count(generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives).total.values())
+        sum(
+            count_operations(
+                generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives
+            ).total.values()
+        )
         for n in (4, 5, 6)
     ]
     assert np.diff(totals, 2) == 0

@@ -11,7 +11,7 @@ import pytest
 import robolin
 from robolin.arm import Frame, Loop, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.counting import count
+from robolin.engine.counting import count_operations
 from robolin.engine.parameters import parameters_of
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.loops.loop_dynamics import Mechanism, loop_solution
@@ -71,7 +71,9 @@ def test_costs_are_counted(name: str) -> None:
     """Counters run the same lines: every closed algorithm multiplies, and more for more joints."""
     algorithm = ALGORITHMS[name]
     few, many = (
-        count(parameters_of(at.arm), algorithm.run, algorithm.needs, algorithm.gives).total
+        count_operations(
+            parameters_of(at.arm), algorithm.run, algorithm.needs, algorithm.gives
+        ).total
         for at in (sample()[0], closed(0, 9, ("point", 1, 0)))
     )
     assert 0 < few["multiplication"] < many["multiplication"]
@@ -125,7 +127,9 @@ def test_recursions_cost_a_line_in_n() -> None:
         arm = random_arm(0, joints, prismatic=False)
         arm = looped(arm, np.full(joints, 0.3), (("point", 1, 0),), 0)
         algorithm = ALGORITHMS[name]
-        counted = count(parameters_of(arm), algorithm.run, algorithm.needs, algorithm.gives)
+        counted = count_operations(
+            parameters_of(arm), algorithm.run, algorithm.needs, algorithm.gives
+        )
         return sum(counted.total.values())
 
     line = np.diff([total("forward-closed-recursive", n) for n in (5, 6, 7)], 2)

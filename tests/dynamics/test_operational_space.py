@@ -15,7 +15,7 @@ import pytest
 import robolin
 from robolin.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.counting import count
+from robolin.engine.counting import count_operations
 from robolin.engine.generic_chain import generic_chain
 from robolin.engine.parameters import parameters_of
 from robolin.kinematics.frames import at_frame
@@ -155,7 +155,9 @@ def test_the_cost_is_linear_in_the_number_of_joints() -> None:
     for name in ("operational-space", "operational-space-inverse", "jacobian"):
         algorithm, totals = ALGORITHMS[name], {}
         for n in (10, 20, 40, 80):
-            cost = count(generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives)
+            cost = count_operations(
+                generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives
+            )
             totals[n] = cost.total.total()
         slope = (totals[20] - totals[10]) / 10
         assert [totals[n] for n in (40, 80)] == [totals[10] + slope * (n - 10) for n in (40, 80)]

@@ -14,7 +14,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.counting import count
+from robolin.engine.counting import count_operations
 from robolin.engine.generic_chain import generic_chain
 from robolin.verification.steps import complex_step
 from tests.dynamics.running import gap, run_on
@@ -126,7 +126,7 @@ def test_costs_are_lines_in_n() -> None:
     """Every link costs the same: forward dynamics is O(n), a line, with joints that are driven."""
     algorithm, costs = ALGORITHMS["forward-prescribed"], []
     for n in (3, 4, 5):
-        cost = count(generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives)
+        cost = count_operations(generic_chain(n), algorithm.run, algorithm.needs, algorithm.gives)
         costs.append(sum(cost.algorithm.values()))
     assert costs[2] - costs[1] == costs[1] - costs[0] > 0
 

@@ -12,7 +12,7 @@ import pytest
 from robolin.algebra.parts import counted_as
 from robolin.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.analysis.operation_counts import COSTS_BY_VERB, operation_counts, value_at
-from robolin.engine.counting import Cost, count
+from robolin.engine.counting import Cost, count_operations
 from robolin.engine.generic_chain import generic_chain
 
 Formula = Callable[[int], Fraction | int]
@@ -52,7 +52,7 @@ EVERY = [(verb, candidate.title) for verb in COSTS_BY_VERB for candidate in COST
 
 def cost_of(verb: str, title: str, n: int) -> Cost:
     [candidate] = [each for each in COSTS_BY_VERB[verb] if each.title == title]
-    return count(generic_chain(n), candidate.run, candidate.needs, candidate.gives)
+    return count_operations(generic_chain(n), candidate.run, candidate.needs, candidate.gives)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 12])
@@ -146,14 +146,14 @@ def dear(chain: Any) -> None:
 
 def test_a_hand_count_agrees() -> None:
     """What is needed counts once; structure, signs and what nobody reads do not count."""
-    assert count(generic_chain(4), hand_made, ("q",)) == Cost(
+    assert count_operations(generic_chain(4), hand_made, ("q",)) == Cost(
         Counter(multiplication=4 * 2, addition=4 * 1), Counter()
     )
 
 
 def test_functions_divisions_and_stages_are_counted_apart() -> None:
     """Sines, roots and quotients have their own columns, and kinematics its own account."""
-    assert count(generic_chain(3), dear, ("q",)) == Cost(
+    assert count_operations(generic_chain(3), dear, ("q",)) == Cost(
         Counter(function=3 * 3, root=3, division=3, addition=3),
         Counter(multiplication=3, addition=3),
     )

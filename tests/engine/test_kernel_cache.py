@@ -465,18 +465,18 @@ def test_a_write_that_fails_leaves_nothing(watch: Watch, monkeypatch: pytest.Mon
 def test_a_reader_never_sees_half_a_kernel(watch: Watch) -> None:
     """While a kernel is written over and over, it is always there and always whole."""
     contents = [bytes([i]) * 300_000 for i in range(2)]
-    kernel_cache.write(KEY, contents[0])
+    kernel_cache.write_kernel(KEY, contents[0])
     stop = threading.Event()
 
     def writing() -> None:
         while not stop.is_set():
             for content in contents:
-                kernel_cache.write(KEY, content)
+                kernel_cache.write_kernel(KEY, content)
 
     writer = threading.Thread(target=writing)
     writer.start()
     try:
-        assert all(kernel_cache.read(KEY) in contents for _ in range(200))
+        assert all(kernel_cache.read_kernel(KEY) in contents for _ in range(200))
     finally:
         stop.set()
         writer.join()
@@ -518,20 +518,20 @@ def test_two_processes_may_compile_the_same_kernel(
     assert told[0][0] == told[1][0]
     [path] = tmp_path.iterdir()
     monkeypatch.setenv("ROBOLIN_CACHE", str(tmp_path))
-    assert kernel_cache.read(path.stem) == path.read_bytes()[32:]
+    assert kernel_cache.read_kernel(path.stem) == path.read_bytes()[32:]
 
 
 # size
 
 
 def test_what_was_left_half_written_goes_when_nobody_can_be_writing_it(watch: Watch) -> None:
-    kernel_cache.write("a" * 64, b"x")
+    kernel_cache.write_kernel("a" * 64, b"x")
     left, current = (watch.folder / f".{name}.part" for name in ("left", "current"))
     for path in (left, current):
         path.write_bytes(b"half")
     long_ago = current.stat().st_mtime - 2 * kernel_cache.ABANDONED
     os.utime(left, (long_ago, long_ago))
-    kernel_cache.write("b" * 64, b"x")
+    kernel_cache.write_kernel("b" * 64, b"x")
 
     assert not left.exists()
     assert current.exists()
@@ -541,10 +541,10 @@ def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -
     """When there is no more room, the kernels that were not used for longest go."""
     monkeypatch.setattr(kernel_cache, "LARGEST_FOLDER", 350)
     for age, name in enumerate("abc"):
-        kernel_cache.write(name * 64, b"x" * 68)
+        kernel_cache.write_kernel(name * 64, b"x" * 68)
         os.utime(watch.folder / f"{name * 64}.kernel", (1e9 + age, 1e9 + age))
-    assert kernel_cache.read("a" * 64) is not None
-    kernel_cache.write("d" * 64, b"x" * 68)
+    assert kernel_cache.read_kernel("a" * 64) is not None
+    kernel_cache.write_kernel("d" * 64, b"x" * 68)
 
     assert [path.name[0] for path in watch.files()] == ["a", "c", "d"]
     assert sum(path.stat().st_size for path in watch.files()) <= 350

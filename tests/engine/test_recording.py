@@ -13,7 +13,7 @@ from robolin.arm import Arm, Inertia
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import parameters_of
 from robolin.engine.recorded_numbers import Recording, all_behind
-from robolin.engine.recorded_program import record
+from robolin.engine.recorded_program import record_program
 from robolin.engine.run import run_on
 from robolin.errors import RobolinError
 from tests.engine.recorded_values import carried_out
@@ -97,7 +97,7 @@ def test_recording_changes_no_bit(arm: Arm) -> None:
     for name, algorithm in ALGORITHMS.items():
         if not _holds_on(name, arm):
             continue
-        program = record(parameters, algorithm.run, algorithm.needs, algorithm.gives)
+        program = record_program(parameters, algorithm.run, algorithm.needs, algorithm.gives)
         state = {each: rng.uniform(-2.0, 2.0, arm.n) for each in algorithm.needs}
         expected = run_on(parameters, algorithm.run, algorithm.gives, state).arrays
         if not all(np.isfinite(values).all() for values in expected.values()):
@@ -115,4 +115,4 @@ def test_a_joint_that_never_has_inertia_is_found_at_once() -> None:
     light = tuple(replace(link, inertia=Inertia()) for link in arm.links_tip_to_base)
     bare = parameters_of(replace(arm, links_tip_to_base=light))
     with pytest.raises(RobolinError, match="moves nothing that has inertia"):
-        record(bare, algorithm.run, algorithm.needs, algorithm.gives)
+        record_program(bare, algorithm.run, algorithm.needs, algorithm.gives)

@@ -10,7 +10,7 @@ import pytest
 import robolin
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
-from robolin.generating.questions import QUESTIONS, chosen
+from robolin.generating.questions import QUESTIONS, chosen_question
 from tests.robots import random_arm, with_follower
 
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
@@ -48,7 +48,7 @@ def test_every_verb_is_a_function() -> None:
     arm, frame, made = robolin.load("cart-pole"), "pendulum", []
     for verb in QUESTIONS:
         try:
-            question = chosen(arm, verb, frame=frame)
+            question = chosen_question(arm, verb, frame=frame)
             function = robolin.casadi_function(arm, verb, frame=frame)
         except RobolinError:
             continue

@@ -14,7 +14,7 @@ import robolin
 from robolin.arm import Arm
 from robolin.errors import RobolinError
 from robolin.generating.c_test_file import LARGEST_ERROR
-from robolin.generating.questions import QUESTIONS, chosen
+from robolin.generating.questions import QUESTIONS, chosen_question
 from tests.generating.compilers import CORTEX_M7, GCC, RUNNING
 from tests.robots import random_arm, with_follower, with_wrench
 
@@ -26,7 +26,7 @@ def verbs_of(arm: Arm) -> list[str]:
     found = []
     for verb in QUESTIONS:
         try:
-            chosen(arm, verb, frame=arm.links[-1].name)
+            chosen_question(arm, verb, frame=arm.links[-1].name)
             found.append(verb)
         except RobolinError:
             pass

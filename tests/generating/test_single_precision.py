@@ -18,7 +18,7 @@ from robolin.generating import worked_in_floats as floats
 from robolin.generating.c_statements import literal
 from robolin.generating.drawn_states import answered_states, drawn_states
 from robolin.generating.own_functions import DOUBLE, FLOAT
-from robolin.generating.questions import QUESTIONS, Chosen, chosen
+from robolin.generating.questions import QUESTIONS, Chosen, chosen_question
 from robolin.generating.single_precision import MEASURED_STATES, loss_in_floats
 from tests.generating.compilers import GCC
 from tests.robots import named, random_arm, with_follower, with_wrench
@@ -29,7 +29,7 @@ def questions_to(arm: Arm) -> list[Chosen]:
     found = []
     for verb in QUESTIONS:
         try:
-            found.append(chosen(arm, verb, frame=arm.links[-1].name))
+            found.append(chosen_question(arm, verb, frame=arm.links[-1].name))
         except RobolinError:
             continue
     return found
@@ -65,7 +65,7 @@ def test_the_link_that_carries_the_inertial_frame_changes_no_result(arm: Arm) ->
 
 def test_a_light_wrist_keeps_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is a few units of a float's last place; from the base's frame it was a thousand."""
-    question = chosen(robolin.load("j2s6s200"), "forward")
+    question = chosen_question(robolin.load("j2s6s200"), "forward")
     states = answered_states(question, "auto", 300, FLOAT)
     # 2.2e-6 and 2.4e-4 are seen
     assert loss_in_floats(question, *states) < 1e-5
@@ -80,7 +80,7 @@ def test_what_is_measured_is_what_c_gives(tmp_path: Path) -> None:
     robolin.generate(arm, ["diagonalize"], folder, real="float", layout="loops", prefix="arm")
     GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O0"))
     call = ctypes.CDLL(str(folder / "lib.so")).arm_diagonalize
-    question = chosen(arm, "diagonalize")
+    question = chosen_question(arm, "diagonalize")
     given, _ = answered_states(question, "auto", 50, FLOAT)
     expected = floats.worked_in_floats(question, given)
     for row in range(50):
@@ -96,7 +96,7 @@ def test_the_header_says_what_is_lost(tmp_path: Path) -> None:
     arm = robolin.load("two-link")
     robolin.generate(arm, ["forward"], tmp_path / "made", real="float")
     header = (tmp_path / "made" / "two_link.h").read_text()
-    question = chosen(arm, "forward")
+    question = chosen_question(arm, "forward")
     loss = loss_in_floats(question, *answered_states(question, "auto", MEASURED_STATES, FLOAT))
     (stated,) = re.findall(r"#define TWO_LINK_FORWARD_ERROR (\S+)\n", header)
     assert stated == repr(float(f"{loss:.1e}"))
@@ -107,7 +107,7 @@ def test_the_header_says_what_is_lost(tmp_path: Path) -> None:
 def test_what_does_not_exist_is_told_in_floats() -> None:
     """A wrist in line, exactly: rounding hides few of such states, and refuses few others."""
     arm = robolin.load("ur5")
-    question = chosen(arm, "operational-space", frame=arm.links[-1].name)
+    question = chosen_question(arm, "operational-space", frame=arm.links[-1].name)
     given = drawn_states(arm, question.algorithm.needs, 200, FLOAT)
     q = given["q"].copy()
     q[:, 4] = 0.0

@@ -15,7 +15,7 @@ from robolin.geometry.configuration import (
     difference,
     embedded,
     embedded_rates,
-    grouped,
+    has_groups,
     kinematic_block,
 )
 from robolin.geometry.quaternions import matrix_of, quaternion_from_rpy, rpy_from_quaternion
@@ -141,7 +141,7 @@ def test_ordinary_arms_have_plain_sums() -> None:
     """Without groups, q is its own embedding, steps are sums and the block is zero."""
     arm = robolin.load("ur5")
     q, qd = np.random.default_rng(3).normal(size=(2, 4, arm.n))
-    assert not grouped(arm)
+    assert not has_groups(arm)
     assert np.array_equal(embedded(arm, q), q)
     assert np.array_equal(coordinates_of(arm, q), q)
     assert np.array_equal(embedded_rates(arm, q, qd), qd)
@@ -157,7 +157,7 @@ def test_the_kinematic_block(arm: Arm) -> None:
 
     A second-order difference of steps of 1e-4 errs by about as much: 1e-3 of the largest entry.
     """
-    assert grouped(arm)
+    assert has_groups(arm)
     s, h = random_states(arm, 5), 1e-4
     start = advanced(arm, s.q, h * s.dq)
     ends = (advanced(arm, start, h * s.qd), advanced(arm, s.q, h * s.qd))

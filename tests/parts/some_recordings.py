@@ -8,7 +8,7 @@ import numpy as np
 
 from robolin.answering.inquiry import Inquiry, inquiry_of
 from robolin.arm import Arm
-from robolin.parts.parts_plan import Division, PartsPlan, planned
+from robolin.parts.parts_plan import Division, PartsPlan, planned_parts
 from robolin.parts.recordings import NamedRecording, recordings
 
 COLUMNS = [
@@ -48,4 +48,4 @@ def plan_of(
 ) -> tuple[PartsPlan, Inquiry, Arm]:
     found = all_of(folder)
     inquiry, arm = question(found, **options)
-    return planned(inquiry, arm, found, Division(part_rows, "npz")), inquiry, arm
+    return planned_parts(inquiry, arm, found, Division(part_rows, "npz")), inquiry, arm

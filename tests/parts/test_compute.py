@@ -15,10 +15,10 @@ from robolin.files.formats import FORMATS
 from robolin.files.stored import read_result
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings
-from robolin.parts.merged_parts import merged
+from robolin.parts.merged_parts import merged_parts
 from robolin.parts.part_job import compute_part, part_jobs
 from robolin.parts.parts_folder import Shard, part_states, plan_in, shard, waits_for
-from robolin.parts.parts_plan import Division, planned
+from robolin.parts.parts_plan import Division, planned_parts
 from tests.parts.some_recordings import ROWS, SIZES, all_of, plan_of, write_recordings
 
 QUIET = Settings()
@@ -100,7 +100,7 @@ def test_a_run_that_goes_on_computes_what_is_left(
 def test_numbers_that_were_changed_show_in_a_thorough_look(folder: Path, tmp_path: Path) -> None:
     """A CSV part that lost its last rows is damaged."""
     _, inquiry, arm = plan_of(folder, None)
-    plan = planned(inquiry, arm, all_of(folder), Division(None, "csv"))
+    plan = planned_parts(inquiry, arm, all_of(folder), Division(None, "csv"))
     out = tmp_path / "out"
     compute_parts(plan, inquiry, arm, out)
     assert {*_states(out)} == {"done"}
@@ -115,7 +115,7 @@ def test_parts_add_up_to_the_result_without_them(folder: Path, tmp_path: Path) -
         plan, inquiry, arm = plan_of(folder, part_rows)
         out = tmp_path / f"parts_{part_rows}"
         compute_parts(plan, inquiry, arm, out)
-        FORMATS["npz"].write(merged(out), tmp_path / f"{part_rows}.npz")
+        FORMATS["npz"].write(merged_parts(out), tmp_path / f"{part_rows}.npz")
     whole = answered_recordings(inquiry, arm, all_of(folder), QUIET)
     FORMATS["npz"].write(whole, tmp_path / "whole.npz")
     assert (tmp_path / "40.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
@@ -134,7 +134,7 @@ def test_what_is_not_all_there_is_not_merged(folder: Path, tmp_path: Path) -> No
     plan, inquiry, arm = plan_of(folder)
     compute_parts(plan, inquiry, arm, tmp_path / "out", shard=Shard(1, 2))
     with pytest.raises(RobolinError, match=r"part-00001\.npz: the part is missing"):
-        merged(tmp_path / "out")
+        merged_parts(tmp_path / "out")
     assert not (tmp_path / "out" / "_robolin.json").exists()
 
 

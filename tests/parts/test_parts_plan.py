@@ -13,8 +13,8 @@ import pytest
 from robolin.answering.posed_question import QUIETLY
 from robolin.errors import RobolinError, UsageError
 from robolin.parts.part_job import part_jobs
-from robolin.parts.parts_plan import Division, planned
-from robolin.parts.plan_file import read_plan, require_same, write_plan
+from robolin.parts.parts_plan import Division, planned_parts
+from robolin.parts.plan_file import read_plan, require_same_plan, write_plan
 from tests.parts.some_recordings import ROWS, SIZES, all_of, plan_of, question, write_recordings
 
 
@@ -85,7 +85,7 @@ def test_what_tells_plans_apart_is_said(folder: Path) -> None:
         (replace(plan, sources=plan.sources[:-1]), r"c\.npz"),
     ):
         with pytest.raises(RobolinError, match=words):
-            require_same(folder, plan, other)
+            require_same_plan(folder, plan, other)
 
 
 def test_what_was_looked_at_is_not_read_again(
@@ -101,7 +101,7 @@ def test_what_was_looked_at_is_not_read_again(
 
     monkeypatch.setattr("robolin.parts.parts_plan.surveyed", look)
     os.utime(folder / "c.npz", (1, 1))
-    again = planned(inquiry, arm, all_of(folder), Division(40, "npz"), plan.sources)
+    again = planned_parts(inquiry, arm, all_of(folder), Division(40, "npz"), plan.sources)
     assert looked == ["c.npz"]
     assert again.id == plan.id
 
@@ -125,7 +125,7 @@ def test_what_answers_for_all_rows_is_not_divided(folder: Path) -> None:
     options = {"time-varying": True, "dt": "0.0078125", "trajectory": found[0].path}
     inquiry = inquiry_of("lqr", "two-link", options)
     with pytest.raises(UsageError, match="time-varying"):
-        planned(inquiry, inquiry.source.arm(), found, Division(10))
+        planned_parts(inquiry, inquiry.source.arm(), found, Division(10))
 
 
 def test_names_that_would_meet_are_refused(folder: Path) -> None:
@@ -133,7 +133,7 @@ def test_names_that_would_meet_are_refused(folder: Path) -> None:
     shutil.copy(folder / "c.npz", folder / "run_1" / "a.npz")
     found = all_of(folder)
     with pytest.raises(UsageError, match=r"a\.npz"):
-        planned(*question(found), found, Division(None, "npz"))
+        planned_parts(*question(found), found, Division(None, "npz"))
 
 
 def test_every_recording_that_cannot_be_read_is_named(folder: Path) -> None:

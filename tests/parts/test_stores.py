@@ -71,7 +71,7 @@ def _as_parquet(path: Path) -> None:
 
 
 def _parts() -> dict[str, bytes]:
-    return {url: content(StorePath(url)) or b"" for url in objects.listed(f"{OUT}/part-")}
+    return {url: content(StorePath(url)) or b"" for url in objects.list_objects(f"{OUT}/part-")}
 
 
 def test_parts_in_a_bucket(logs: Path, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_recording_that_is_replaced_is_named(logs: Path) -> None:
     with pytest.raises(FileError, match="changed while"):
         objects.bytes_between(url, version, 0, 10)
     with pytest.raises(RobolinError, match="changed while"):
-        objects.require_same(url, version)
+        objects.require_same_version(url, version)
 
 
 def test_what_a_store_cannot_do_is_told(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

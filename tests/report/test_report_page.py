@@ -11,7 +11,7 @@ import pytest
 
 import robolin
 from robolin.answering.given_states import States
-from robolin.report.page_files import text_of
+from robolin.report.page_files import page_file_text
 from robolin.report.report_page import report_page
 from robolin.report.reported_result import ReportedResult
 from robolin.report.result_page import result_page
@@ -174,12 +174,12 @@ def test_hostile_names_change_nothing_of_the_page() -> None:
 
 def test_the_library_is_the_published_one() -> None:
     """uPlot is the file that its authors published, with its licence."""
-    digest = hashlib.sha256(text_of("uPlot.iife.min.js").encode()).hexdigest()
-    listed = dict(reversed(line.split()) for line in text_of("uPlot.sha256").splitlines())
+    digest = hashlib.sha256(page_file_text("uPlot.iife.min.js").encode()).hexdigest()
+    listed = dict(reversed(line.split()) for line in page_file_text("uPlot.sha256").splitlines())
     assert listed["uPlot.iife.min.js"] == digest
     for name, value in listed.items():
-        assert hashlib.sha256(text_of(name).encode()).hexdigest() == value
-    assert "MIT License" in text_of("uPlot-LICENSE.txt")
+        assert hashlib.sha256(page_file_text(name).encode()).hexdigest() == value
+    assert "MIT License" in page_file_text("uPlot-LICENSE.txt")
 
 
 def test_the_arm_is_drawn_without_a_program(page: str) -> None:

@@ -15,7 +15,7 @@ from robolin.engine import run
 from robolin.engine.parameters import parameters_of
 from robolin.verification.checks import Check, RightDigits
 from robolin.verification.digits import digits_of
-from robolin.verification.states import sampled_states
+from robolin.verification.states import checked_states
 from robolin.verification.subject import Subject
 from tests.robots import random_arm
 
@@ -23,7 +23,7 @@ STATES = 6
 
 
 def subject(arm: Arm, states: int = STATES) -> Subject:
-    return Subject(arm, sampled_states(arm, states, 0))
+    return Subject(arm, checked_states(arm, states, 0))
 
 
 def told(on: Subject, name: str) -> dict[str, RightDigits]:

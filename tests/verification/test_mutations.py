@@ -25,7 +25,7 @@ from robolin.verification.derivatives import derivatives
 from robolin.verification.digits import digits
 from robolin.verification.engines import engines
 from robolin.verification.identities import identities
-from robolin.verification.states import sampled_states
+from robolin.verification.states import checked_states
 from robolin.verification.subject import Subject
 from tests.loops.closed_arms import closed
 from tests.robots import random_arm, with_wrench
@@ -39,7 +39,7 @@ Family = Callable[[Subject], Iterable[Check]]
 
 
 def subject(arm: Arm = ARM) -> Subject:
-    return Subject(arm, sampled_states(arm, 3, 0))
+    return Subject(arm, checked_states(arm, 3, 0))
 
 
 def failing(*families: Family, arm: Arm = ARM) -> Iterator[str]:
@@ -135,7 +135,7 @@ def test_a_slightly_wrong_closure_fails(
     monkeypatch.setattr(loop_checks, "digits_of", lambda *_: ())
     arm = closed(1, 7, ("rigid", 1, 0)).arm
     mutate(monkeypatch, name, array, lambda value: value * SLIGHTLY)
-    found = list(loop_checks.closed_loops(Subject(arm, sampled_states(arm, 4, 0))))
+    found = list(loop_checks.closed_loops(Subject(arm, checked_states(arm, 4, 0))))
     assert any(check.verdict == "failed" for check in found)
 
 

@@ -9,14 +9,14 @@ import pytest
 
 import robolin
 from robolin.arm import Limits
-from robolin.verification.states import FAR_PLACED, ILL_CONDITIONED, SPEED, sampled_states
+from robolin.verification.states import FAR_PLACED, ILL_CONDITIONED, SPEED, checked_states
 from tests.robots import random_arm
 
 
 def test_states_are_inside_the_limits() -> None:
     """Positions and velocities keep to what the description allows, its ends included."""
     arm = robolin.load("panda")
-    states = sampled_states(arm, 50, 0)
+    states = checked_states(arm, 50, 0)
     lower = np.array([joint.limits.lower for joint in arm.joints])
     upper = np.array([joint.limits.upper for joint in arm.joints])
     fastest = np.array([joint.limits.velocity for joint in arm.joints])
@@ -31,7 +31,7 @@ def test_states_are_inside_the_limits() -> None:
 def test_more_samples_add_states() -> None:
     """The first states stay what they are, so that a worst state can be looked at again."""
     arm = random_arm(4, 3)
-    few, many = (sampled_states(arm, count, 7) for count in (4, 9))
+    few, many = (checked_states(arm, count, 7) for count in (4, 9))
     for name, values in few.items():
         assert np.array_equal(values, many[name][:4]), name
 
@@ -44,7 +44,7 @@ def test_limits_that_say_nothing_are_not_taken_at_their_word() -> None:
         replace(link, joint=replace(link.joint, limits=limits))
         for link, limits in zip(arm.links_tip_to_base, odd, strict=True)
     )
-    states = sampled_states(replace(arm, links_tip_to_base=links), 40, 0)
+    states = checked_states(replace(arm, links_tip_to_base=links), 40, 0)
     assert (np.ptp(states["q"], axis=0) > 4.0).all()
     assert (np.ptp(states["qd"], axis=0) > 2.0).all()
 
@@ -53,8 +53,8 @@ def test_limits_that_say_nothing_are_not_taken_at_their_word() -> None:
 def test_a_badly_conditioned_state_is_always_among_them(samples: int) -> None:
     """Its mass matrix is harder to divide by than those of nineteen states out of twenty."""
     arm = robolin.load("panda")
-    q = sampled_states(arm, samples, 0)["q"]
-    drawn = sampled_states(arm, 200, 1)["q"][5:]
+    q = checked_states(arm, samples, 0)["q"]
+    drawn = checked_states(arm, 200, 1)["q"][5:]
     hard, others = (np.linalg.cond(robolin.mass_matrix(arm, x)) for x in (q[1], drawn))
     assert hard > np.quantile(others, 0.95)
     assert hard < ILL_CONDITIONED
@@ -65,7 +65,7 @@ def test_a_badly_conditioned_state_is_always_among_them(samples: int) -> None:
 )
 def test_a_far_state_is_always_among_them(arm: robolin.Arm) -> None:
     """Whatever slides or floats without a limit is looked at a hundred metres away."""
-    q = sampled_states(arm, 3, 0)["q"]
+    q = checked_states(arm, 3, 0)["q"]
     slides = np.array([not joint.turns for joint in arm.joints])
     assert (q[2, slides] == FAR_PLACED).all()
     assert (np.abs(q[:2]) < 10.0).all()
@@ -73,9 +73,9 @@ def test_a_far_state_is_always_among_them(arm: robolin.Arm) -> None:
 
 def test_limits_keep_a_state_near() -> None:
     """A finger that opens 4 cm is looked at within them; a rail of 30 m at its end."""
-    assert np.abs(sampled_states(robolin.load("panda-fingers"), 20, 0)["q"]).max() < 4.0
+    assert np.abs(checked_states(robolin.load("panda-fingers"), 20, 0)["q"]).max() < 4.0
     cart = robolin.load("cart-pole")
     pole, slider = cart.links_tip_to_base
     rail = replace(slider.joint, limits=Limits(-30.0, 30.0))
     arm = replace(cart, links_tip_to_base=(pole, replace(slider, joint=rail)))
-    assert sampled_states(arm, 3, 0)["q"][2, 0] == 30.0
+    assert checked_states(arm, 3, 0)["q"][2, 0] == 30.0

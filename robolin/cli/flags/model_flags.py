@@ -124,7 +124,7 @@ def _model(arm: str, **_: Any) -> ArmSource:
 
 
 MODEL_PARAMS: list[click.Parameter] = [ARM_ARGUMENT, *_FLAGS]
-model_options = bundled("model", MODEL_PARAMS, _model)
+model_option_flags = bundled("model", MODEL_PARAMS, _model)
 
 # where joints may be counted instead of named, and their order does not matter
 _STRUCTURE = [param for param in _FLAGS if param.name != "joints"]

@@ -103,7 +103,7 @@ class Output:
     def _write_summary(self, result: Result | ResultStream) -> None:
         """Show the extremes of the result; it is written itself only if there is a file for it."""
         from robolin.cli.reports.report import Report
-        from robolin.cli.reports.summary_report import document, parts
+        from robolin.cli.reports.summary_report import parts, summary_document
         from robolin.results.result import ResultStream
         from robolin.results.summary import Summary
 
@@ -115,28 +115,28 @@ class Output:
             for _part in passed.parts:
                 pass
         report = Report(None, "json" if self.form == "json" else "table", self.color)
-        report.write(parts(summary, self.precision), document(summary))
+        report.write(parts(summary, self.precision), summary_document(summary))
 
     def _write_quick_look(self, result: Result | ResultStream) -> None:
         """Draw the result with block characters; it is written only if there is a file for it."""
         import shutil
 
-        from robolin.answering.answer import gathered
+        from robolin.answering.answer import gathered_result
         from robolin.cli.reports.report import Report
         from robolin.pictures.result_panels import panels_of
         from robolin.results.result import Result
         from robolin.terminal.quick_look import quick_look
 
-        whole = result if isinstance(result, Result) else gathered(result)
+        whole = result if isinstance(result, Result) else gathered_result(result)
         if self.path is not None:
             self._write(whole)
         width = shutil.get_terminal_size().columns
         Report().write_text(quick_look(panels_of(whole), width))
 
     def _write(self, result: Result | ResultStream) -> None:
-        from robolin.terminal.show import write
+        from robolin.terminal.show import write_shown
 
-        write(
+        write_shown(
             result,
             path=self.path,
             fmt=self.form,

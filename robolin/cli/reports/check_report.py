@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from robolin.checking.annotations import github, junit
 from robolin.checking.outcome import (
     Outcome,
-    counted,
-    document,
+    counted_outcomes,
     outcome_lines,
+    outcomes_document,
     reasons,
     shown_entries,
 )
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NUMBERS = frozenset({"row", "stored", "now", "old", "new", "change", "allowed", "rows"})
 
 
-def write(report: Report, outcomes: Sequence[Outcome], everything: bool) -> None:
+def write_check_report(report: Report, outcomes: Sequence[Outcome], everything: bool) -> None:
     """Write the outcomes in the form asked for."""
     if report.form == "github":
         report.write_text(github(outcomes, everything))
@@ -31,14 +31,14 @@ def write(report: Report, outcomes: Sequence[Outcome], everything: bool) -> None
         report.write_text(junit(outcomes, everything))
     else:
         parts = list(_parts(outcomes, everything)) if report.form == "table" else []
-        report.write(parts, document(outcomes, everything))
+        report.write(parts, outcomes_document(outcomes, everything))
 
 
 def _parts(outcomes: Sequence[Outcome], everything: bool) -> Iterator[ReportPart]:
     for outcome in outcomes:
         if outcome.status != "same" or everything or list(_asides(outcome)):
             yield from _details(outcome, everything)
-    yield TextLines([*_one_line_each(outcomes), counted(outcomes)])
+    yield TextLines([*_one_line_each(outcomes), counted_outcomes(outcomes)])
 
 
 def _asides(outcome: Outcome) -> Iterator[str]:

@@ -71,7 +71,7 @@ def _sines_and_cosines(cost: Mapping[str, int]) -> str:
     return "1 sine and cosine" if _pairs(cost) == 1 else f"{_pairs(cost)} sines and cosines"
 
 
-def document(
+def count_document(
     verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]
 ) -> dict[str, Any]:
     """The same as it is written to JSON."""

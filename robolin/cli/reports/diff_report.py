@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TORQUES = ("joint", "row", "old", "new", "unit", "change", "of the peak")
 
 
-def write(
+def write_diff_report(
     report: Report,
     arms: tuple[str, str],
     changes: Sequence[Change],

@@ -107,7 +107,7 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def document(found: JointLimits) -> dict[str, Any]:
+def limits_document(found: JointLimits) -> dict[str, Any]:
     """Everything, for machines; rows are counted from 1, as in messages."""
     return {
         "rows": found.rows,

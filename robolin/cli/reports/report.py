@@ -64,7 +64,7 @@ class Report:
     def write(self, parts: Sequence[ReportPart], document: Any) -> None:
         """Show the parts, or the document behind them as JSON."""
         if self.path is not None:
-            text = _json(document) if self.form == "json" else plain(parts)
+            text = _json(document) if self.form == "json" else plain_text(parts)
             _write_file(self.path, text)
             return
         stream = standard_output()
@@ -74,7 +74,7 @@ class Report:
         elif terminal or self.color == "always":
             text = drawn_report(parts, _width(terminal), self._colored(terminal))
         else:
-            text = plain(parts)
+            text = plain_text(parts)
         _write_text(text, terminal)
 
     def write_text(self, text: str) -> None:
@@ -158,7 +158,7 @@ def require_no_robot(path: str) -> None:
         raise UsageError("it is a robot file", where=path, hint="write to another file")
 
 
-def plain(parts: Sequence[ReportPart]) -> str:
+def plain_text(parts: Sequence[ReportPart]) -> str:
     """The parts as text that any pipe can take: nothing cut, nothing wrapped."""
     blocks = []
     for part in parts:

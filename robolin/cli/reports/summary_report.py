@@ -35,6 +35,6 @@ def _cells(found: Extreme | None, precision: int) -> tuple[str, str]:
     return f"{found.value:.{precision}g}", f"{found.entry}{row}"
 
 
-def document(found: Summary) -> dict[str, Any]:
+def summary_document(found: Summary) -> dict[str, Any]:
     """The same for machines; rows are counted from 1."""
     return {"rows": found.rows, "arrays": [asdict(array) for array in found.arrays]}

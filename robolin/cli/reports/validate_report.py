@@ -35,13 +35,13 @@ class Validated:
         return {level: levels[level] for level in _LEVELS}
 
 
-def write(report: Report, files: Sequence[Validated]) -> None:
+def write_validate_report(report: Report, files: Sequence[Validated]) -> None:
     """Write what was found in the form that is asked for."""
-    texts = {"github": github, "junit": junit, "sarif": sarif}
+    texts = {"github": github_findings, "junit": junit_findings, "sarif": sarif}
     if report.form in texts:
         report.write_text(texts[report.form](files))
     else:
-        report.write([TextLines(list(_lines(files)))], document(files))
+        report.write([TextLines(list(_lines(files)))], validate_document(files))
 
 
 def _lines(files: Sequence[Validated]) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _summary(file: Validated) -> str:
     return ", ".join([*told, *([f"{len(file.ignored)} ignored"] if file.ignored else [])])
 
 
-def document(files: Sequence[Validated]) -> dict[str, Any]:
+def validate_document(files: Sequence[Validated]) -> dict[str, Any]:
     """One file by itself, or several in a list with the counts of all together."""
     if len(files) == 1:
         return _document(files[0])
@@ -91,7 +91,7 @@ def _plain(found: Finding) -> dict[str, Any]:
     }
 
 
-def github(files: Sequence[Validated]) -> str:
+def github_findings(files: Sequence[Validated]) -> str:
     """One workflow command for each finding, and a line for each file."""
     lines = []
     for file in files:
@@ -105,7 +105,7 @@ def github(files: Sequence[Validated]) -> str:
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def junit(files: Sequence[Validated]) -> str:
+def junit_findings(files: Sequence[Validated]) -> str:
     """A JUnit document with one test case for each file; notes are no failures."""
     failed = [file for file in files if file.counts["error"] or file.counts["warning"]]
     lines = [

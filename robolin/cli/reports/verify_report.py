@@ -168,7 +168,7 @@ def _number(value: float | None) -> str:
     return f"{value:.1e}" if value else "0"
 
 
-def document(found: Verification) -> dict[str, Any]:
+def verify_document(found: Verification) -> dict[str, Any]:
     """Everything, for machines."""
     comparison = found.comparison
     return {

@@ -13,7 +13,7 @@ import click
 from robolin.answering.inquiry import ArmSource
 from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
-from robolin.cli.flags.model_flags import model_options
+from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.messages import say
 from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
 
@@ -42,7 +42,7 @@ ROWS = flag(
 @click.command(
     "bench", cls=VerbCommand, params=[ROWS], short_help="States per second of every verb."
 )
-@model_options
+@model_option_flags
 @report_options
 def command(model: ArmSource, report: Report, rows: int | None) -> None:
     """States per second of every verb, on this machine.

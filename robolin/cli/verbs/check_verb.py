@@ -175,7 +175,7 @@ def command(options: CheckOptions) -> None:
     """
     from robolin.checking.check_results import checked_side_by_side
     from robolin.checking.outcome import gravest_exit_code
-    from robolin.cli.reports.check_report import write
+    from robolin.cli.reports.check_report import write_check_report
 
     options.require_sense()
     reports = options.reports()
@@ -183,7 +183,7 @@ def command(options: CheckOptions) -> None:
     _require_inputs_kept(options)
     outcomes = checked_side_by_side(checks, options.jobs or os.cpu_count() or 1)
     for report in reports:
-        write(report, outcomes, options.everything)
+        write_check_report(report, outcomes, options.everything)
     click.get_current_context().exit(gravest_exit_code(outcomes))
 
 

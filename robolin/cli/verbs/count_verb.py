@@ -57,7 +57,7 @@ def command(
       robolin count inverse panda --fold
     """
     from robolin.analysis.operation_counts import operation_counts
-    from robolin.cli.reports.count_report import document, parts
+    from robolin.cli.reports.count_report import count_document, parts
     from robolin.engine.generic_chain import generic_chain
     from robolin.engine.parameters import parameters_of
 
@@ -73,7 +73,9 @@ def command(
         tree = ", its loops left open" if arm.loops else ""
         whose = f"'{arm.name}', {counted(arm.n, 'joint')}{tree}"
         rows = list(operation_counts(verb, parameters, fold))
-    report.write(parts(verb, whose, parameters, rows), document(verb, whose, parameters, rows))
+    report.write(
+        parts(verb, whose, parameters, rows), count_document(verb, whose, parameters, rows)
+    )
 
 
 def _require_sense(verb: str, model: ArmSource | None, joints: int | None, fold: bool) -> None:

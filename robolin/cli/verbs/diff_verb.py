@@ -78,7 +78,7 @@ def command(
     """
     from robolin.answering.recording_rules import require_files
     from robolin.checking.model_changes import model_changes
-    from robolin.cli.reports.diff_report import write
+    from robolin.cli.reports.diff_report import write_diff_report
     from robolin.cli.reports.report import reports_to
     from robolin.description.load import figures
 
@@ -93,7 +93,7 @@ def command(
     require_files(said, ("--torques",), torques is not None)
     found = None if torques is None else _torques(arms, file_name(torques), said)
     for report in reports:
-        write(report, (old, new), changes, found)
+        write_diff_report(report, (old, new), changes, found)
     if changes or any(each.change for each in found or ()):
         ctx.exit(FOUND_SOMETHING)
 

@@ -11,7 +11,7 @@ from robolin.answering.inquiry import ArmSource
 from robolin.choices import EXTRAS, LAYOUTS, REALS
 from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, flag
 from robolin.cli.flags.method_flag import FORWARD_METHOD_FLAG
-from robolin.cli.flags.model_flags import file_name, model_options
+from robolin.cli.flags.model_flags import file_name, model_option_flags
 from robolin.wording import printable
 
 _FLAGS: list[click.Parameter] = [
@@ -98,7 +98,7 @@ def _wanted(
 
 
 @click.command("generate", cls=VerbCommand)
-@model_options
+@model_option_flags
 @bundled("wanted", _FLAGS, _wanted)
 def command(model: ArmSource, wanted: ProgramChoices) -> None:
     """A program in C that computes what verbs answer.

@@ -9,7 +9,7 @@ import click
 
 from robolin.answering.inquiry import ArmSource
 from robolin.cli.flags.flag import VerbCommand
-from robolin.cli.flags.model_flags import model_options
+from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
 from robolin.terminal.numbers import ROUNDED_ZERO, is_rounding
 from robolin.wording import counted
@@ -19,7 +19,7 @@ _FIGURES = ("lower", "upper", "velocity", "effort", "damping", "friction", "arma
 
 
 @click.command("inspect", cls=VerbCommand)
-@model_options
+@model_option_flags
 @report_options
 def command(model: ArmSource, report: Report) -> None:
     """An arm laid open: tree, joints, masses, inertias and the contract.

@@ -31,11 +31,11 @@ def command(folder: str, **_: object) -> None:
       robolin merge out/ -o all.parquet
     """
     from robolin.files.places import place_named
-    from robolin.parts.merged_parts import merged
+    from robolin.parts.merged_parts import merged_parts
     from robolin.parts.parts_folder import plan_in
 
     place = place_named(file_name(folder))
     out = output_of(click.get_current_context())
     plan = plan_in(place)
     out.require_target(str(place / part.name) for part in plan.parts)
-    out.write(merged(place))
+    out.write(merged_parts(place))

@@ -126,7 +126,7 @@ def command(options: ValidateOptions) -> None:
       robolin validate 'robots/**/*.urdf' --ignore massless-link --format github -o found.sarif
     """
     from robolin.cli.reports.report import reports_to
-    from robolin.cli.reports.validate_report import write
+    from robolin.cli.reports.validate_report import write_validate_report
 
     reports = reports_to(options.path, options.form, options.color, VALIDATE_EXTENSIONS)
     settings = options.settings()
@@ -135,7 +135,7 @@ def command(options: ValidateOptions) -> None:
     reading = read_with(sources, options.xacro_arg, options.package)
     files = [_validated(*each, settings) for each in reading]
     for report in reports:
-        write(report, files)
+        write_validate_report(report, files)
     if options.write_baseline is not None:
         _store(files, settings, file_name(options.write_baseline))
         return

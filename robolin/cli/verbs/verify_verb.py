@@ -6,7 +6,7 @@ import click
 
 from robolin.answering.inquiry import ArmSource
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
-from robolin.cli.flags.model_flags import model_options
+from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.reports.report import Report, report_options
 from robolin.errors import FOUND_SOMETHING
 
@@ -39,7 +39,7 @@ _FLAGS = [
 
 
 @click.command("verify", cls=VerbCommand, params=_FLAGS)
-@model_options
+@model_option_flags
 @report_options
 def command(
     model: ArmSource, report: Report, samples: int | None, seed: int, against: str | None
@@ -56,10 +56,10 @@ def command(
       robolin verify panda
       robolin verify arm.urdf --samples 100 --against pinocchio --format json
     """
-    from robolin.cli.reports.verify_report import document, parts
+    from robolin.cli.reports.verify_report import parts, verify_document
     from robolin.verification.verify import verify
 
     found = verify(model.arm(), samples=samples, seed=seed, against=against)
-    report.write(parts(found), document(found))
+    report.write(parts(found), verify_document(found))
     if not found.passed:
         click.get_current_context().exit(FOUND_SOMETHING)

@@ -34,7 +34,7 @@ from robolin.description.building.freedoms import (
     joints_of_freedoms,
 )
 from robolin.description.building.loop_frames import loop_problems, loops_of
-from robolin.description.building.merge import NO_BODY, merged, placed, standing
+from robolin.description.building.merge import NO_BODY, merged_inertia, placed, standing
 from robolin.description.building.option_checks import value_problems
 from robolin.description.building.options import ModelOptions
 from robolin.description.building.selection import (
@@ -49,7 +49,7 @@ from robolin.description.joint_axis import unit, without_direction
 from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry
 from robolin.description.tree import Tree, tree_of
 from robolin.errors import RobolinError, raise_all
-from robolin.geometry.rotations import apply, compose, inverse
+from robolin.geometry.rotations import apply, compose, inverse_rotation
 
 DEFAULTS = ModelOptions()
 
@@ -153,7 +153,7 @@ def _frames(tree: Tree, selection: Selection) -> dict[str, Frame]:
 
 def _seen_from(base: str, frames: Mapping[str, Frame]) -> dict[str, Frame]:
     """The frames with those on the floating body placed from the link chosen as its base."""
-    body, back = frames[base].link, inverse(frames[base].pose)
+    body, back = frames[base].link, inverse_rotation(frames[base].pose)
     moved = {
         name: Frame(name, body, compose(back, frame.pose)) if frame.link == body else frame
         for name, frame in frames.items()
@@ -224,7 +224,7 @@ def _bodies(
 
 def _body(joint: JointEntry, parts: list[Inertia]) -> Inertia:
     try:
-        return merged(parts)
+        return merged_inertia(parts)
     except ZeroDivisionError as error:
         message = f"the masses that joint '{joint.name}' carries add up to zero"
         hint = "a mass below zero cancels the others; check the masses merged into this link"

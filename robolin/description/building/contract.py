@@ -42,7 +42,7 @@ def contract_of(
         "fixed": _fixed(tree),
         "damping": _damping(joints, arm.damping),
         "friction": _friction(joints, arm.friction_velocity),
-        "armature": grouped({joint.name: joint.armature for joint in joints}) or "none",
+        "armature": grouped_by_value({joint.name: joint.armature for joint in joints}) or "none",
         "payload": "; ".join(map(_payload, options.payload)) or "none",
         "wrench": "; ".join(_wrench(wrench, arm) for wrench in arm.wrenches) or "none",
         **_loops(tree, options, arm),
@@ -54,12 +54,12 @@ def contract_of(
     }
 
 
-def figure(value: float) -> str:
+def exact_figure(value: float) -> str:
     """A number in as few digits as bring it back exactly."""
     return repr(value + 0.0).removesuffix(".0")
 
 
-def grouped(values: Mapping[str, float]) -> str:
+def grouped_by_value(values: Mapping[str, float]) -> str:
     """The values that are not zero, joints of one value together; '' when all are zero."""
     groups: dict[float, list[str]] = {}
     for name, value in values.items():
@@ -70,16 +70,16 @@ def grouped(values: Mapping[str, float]) -> str:
 
 def _group(value: float, names: Sequence[str], count: int) -> str:
     if len(names) == 1:
-        return f"{names[0]} {figure(value)}"
+        return f"{names[0]} {exact_figure(value)}"
     if len(names) == count:
-        return f"{figure(value)} on all {count} joints"
+        return f"{exact_figure(value)} on all {count} joints"
     if len(names) > NAMED_AT_MOST:
-        return f"{figure(value)} on {len(names)} of {count} joints"
-    return f"{figure(value)} on {listed(names)}"
+        return f"{exact_figure(value)} on {len(names)} of {count} joints"
+    return f"{exact_figure(value)} on {listed(names)}"
 
 
 def _figures(values: Sequence[float]) -> str:
-    return ", ".join(map(figure, values))
+    return ", ".join(map(exact_figure, values))
 
 
 def _gravity(arm: Arm, floats: bool) -> str:
@@ -117,15 +117,15 @@ def _locked(tree: Tree, selection: Selection) -> str:
 
 
 def _standing(joint: JointEntry, position: float, mimic: Mapping[str, Mimic]) -> str:
-    text = f"{joint.name} {figure(position)} {'m' if joint.kind == 'prismatic' else 'rad'}"
+    text = f"{joint.name} {exact_figure(position)} {'m' if joint.kind == 'prismatic' else 'rad'}"
     return f"{text} (follows {mimic[joint.name].leader})" if joint.name in mimic else text
 
 
 def _rule(follower: str, rule: Mimic) -> str:
     factors = {1.0: "", -1.0: "-"}
-    text = f"{follower} = {factors.get(rule.ratio, f'{figure(rule.ratio)} · ')}{rule.leader}"
+    text = f"{follower} = {factors.get(rule.ratio, f'{exact_figure(rule.ratio)} · ')}{rule.leader}"
     if rule.offset:
-        text += f" {'+' if rule.offset > 0 else '-'} {figure(abs(rule.offset))}"
+        text += f" {'+' if rule.offset > 0 else '-'} {exact_figure(abs(rule.offset))}"
     return text
 
 
@@ -135,26 +135,26 @@ def _fixed(tree: Tree) -> str:
 
 
 def _damping(joints: Sequence[Joint], applied: bool) -> str:
-    values = grouped({joint.name: joint.damping for joint in joints})
+    values = grouped_by_value({joint.name: joint.damping for joint in joints})
     if not values:
         return "none in the description"
     return f"applied: {values}" if applied else f"ignored (asked for): {values}"
 
 
 def _friction(joints: Sequence[Joint], velocity: float | None) -> str:
-    values = grouped({joint.name: joint.friction for joint in joints})
+    values = grouped_by_value({joint.name: joint.friction for joint in joints})
     if not values:
         return "none in the description"
     if velocity is None:
         return (
             f"Coulomb friction in the description, not applied (no --friction-velocity): {values}"
         )
-    return f"applied, smoothed as μ tanh(q̇/{figure(velocity)}): {values}"
+    return f"applied, smoothed as μ tanh(q̇/{exact_figure(velocity)}): {values}"
 
 
 def _payload(payload: Payload) -> str:
     place = f" at {_figures(payload.position)} m" if any(payload.position) else ""
-    return f"{figure(payload.mass)} kg on link '{payload.frame}'{place}"
+    return f"{exact_figure(payload.mass)} kg on link '{payload.frame}'{place}"
 
 
 def _wrench(wrench: Wrench, arm: Arm) -> str:
@@ -230,7 +230,7 @@ def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) ->
         below = limits.lower is not None and position < limits.lower
         above = limits.upper is not None and position > limits.upper
         if tree.by_name[name].kind != "continuous" and (below or above):
-            yield f"joint '{name}' is locked at {figure(position)}, outside its limits"
+            yield f"joint '{name}' is locked at {exact_figure(position)}, outside its limits"
     for name in selection.off_chain:
         if name in tree.mimic and tree.mimic[name].leader in moving:
             leader = tree.mimic[name].leader

@@ -84,7 +84,7 @@ def _folder(path: Any) -> str:
     return _text("packages", folder)
 
 
-def require_known(names: Iterable[str]) -> None:
+def require_known_keywords(names: Iterable[str]) -> None:
     """Refuse keywords that `load` does not take, each with the one that was probably meant."""
     known = list(Keywords.__annotations__)
     raise_all(

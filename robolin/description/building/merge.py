@@ -45,7 +45,7 @@ def placed(inertia: Inertia, pose: Pose) -> Inertia:
     return Inertia(inertia.mass, apply(pose, inertia.com), rotary)
 
 
-def merged(bodies: Iterable[Inertia]) -> Inertia:
+def merged_inertia(bodies: Iterable[Inertia]) -> Inertia:
     """Several bodies in one frame as a single one, by the parallel-axis rule.
 
         m = Σ mᵢ,   m c = Σ mᵢ cᵢ,   I = Σ Iᵢ + mᵢ (|dᵢ|² 1 − dᵢ dᵢᵀ),   dᵢ = cᵢ − c

@@ -37,7 +37,7 @@ def followers(
     return rules
 
 
-def closures(
+def equality_closures(
     model: Mapping[str, Any], files: ModelFiles, found: list[Finding]
 ) -> Iterator[LoopEntry]:
     """Points of two bodies held together; whatever else closes a loop is refused by name."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Pose, Vector3
 from robolin.description.finding_limits import limited
 from robolin.description.mjcf import compile_in_own_process
-from robolin.description.mjcf.mjcf_equalities import closures, followers
+from robolin.description.mjcf.mjcf_equalities import equality_closures, followers
 from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
 from robolin.description.mjcf.mjcf_numbers import not_finite
 from robolin.description.model import (
@@ -177,7 +177,7 @@ def _description(
         source=files.shown,
         digest=files.digest,
         gravity=(x, y, z),
-        loops=tuple(closures(model, files, found)),
+        loops=tuple(equality_closures(model, files, found)),
         notes=("compiled by MuJoCo from MJCF",),
         places={"robot": place},
     ), findings

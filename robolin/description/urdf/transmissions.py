@@ -29,7 +29,7 @@ def reductions(transmissions: Sequence[Element]) -> tuple[str, ...]:
     return (f"mechanicalReduction noted, not applied: {'; '.join(told[:VALUES_AT_MOST])}{more}",)
 
 
-def listed(transmissions: Sequence[Element]) -> tuple[str, ...]:
+def listed_transmissions(transmissions: Sequence[Element]) -> tuple[str, ...]:
     """All transmissions as one entry among what was read over, with their interfaces."""
     if not transmissions:
         return ()

@@ -144,7 +144,7 @@ def name_of(element: Element, owner: str, notes: Notes, attribute: str = "name")
     return ""
 
 
-def number(
+def number_attribute(
     element: Element, attribute: str, owner: str, notes: Notes, *, required: bool = False
 ) -> float | None:
     """One finite number; None where the attribute is absent or unreadable."""

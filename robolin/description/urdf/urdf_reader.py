@@ -25,7 +25,7 @@ from robolin.description.model import (
     Reading,
 )
 from robolin.description.structure import check_structure
-from robolin.description.urdf.transmissions import listed, reductions
+from robolin.description.urdf.transmissions import listed_transmissions, reductions
 from robolin.description.urdf.urdf_fields import (
     XACRO_HINT,
     Notes,
@@ -33,7 +33,7 @@ from robolin.description.urdf.urdf_fields import (
     children,
     name_of,
     note_unknown,
-    number,
+    number_attribute,
     shown,
     sorted_counts,
     vector,
@@ -102,7 +102,7 @@ def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
         root=root or "",
         source=notes.source,
         digest=digest,
-        ignored=(*sorted_counts(notes.ignored), *listed(transmissions)),
+        ignored=(*sorted_counts(notes.ignored), *listed_transmissions(transmissions)),
         notes=reductions(transmissions),
         places={"robot": notes.at(robot)},
     )
@@ -164,7 +164,7 @@ def _inertia(inertial: Element, owner: str, notes: Notes) -> Inertia:
     parts = children(inertial, f"inertial of {owner}", ("origin", "mass", "inertia"), notes)
     mass = None
     if "mass" in parts:
-        mass = number(parts["mass"], "value", owner, notes, required=True)
+        mass = number_attribute(parts["mass"], "value", owner, notes, required=True)
         check_attributes(parts["mass"], owner, ("value",), notes)
     else:
         hint = 'write <mass value="…"/>, or remove <inertial> if the link weighs nothing'
@@ -181,7 +181,9 @@ def _rotary(element: Element, owner: str, notes: Notes) -> Rotary:
         message = f"{owner}: inertia has no {', '.join(missing)}"
         hint = "all six are needed; write 0 for a product of inertia that vanishes"
         notes.error("missing-attribute", element, message, hint)
-    xx, xy, xz, yy, yz, zz = (number(element, name, owner, notes) or 0.0 for name in PRODUCTS)
+    xx, xy, xz, yy, yz, zz = (
+        number_attribute(element, name, owner, notes) or 0.0 for name in PRODUCTS
+    )
     return xx, xy, xz, yy, yz, zz
 
 
@@ -268,14 +270,16 @@ def _limits(element: Element | None, owner: str, notes: Notes) -> Limits:
         return Limits()
     names = ("lower", "upper", "velocity", "effort")
     check_attributes(element, owner, names, notes)
-    return Limits(*(number(element, name, owner, notes) for name in names))
+    return Limits(*(number_attribute(element, name, owner, notes) for name in names))
 
 
 def _dynamics(element: Element | None, owner: str, notes: Notes) -> tuple[float, float]:
     if element is None:
         return 0.0, 0.0
     check_attributes(element, owner, ("damping", "friction"), notes)
-    damping, friction = (number(element, name, owner, notes) for name in ("damping", "friction"))
+    damping, friction = (
+        number_attribute(element, name, owner, notes) for name in ("damping", "friction")
+    )
     return damping or 0.0, friction or 0.0
 
 
@@ -284,6 +288,6 @@ def _mimic(element: Element | None, owner: str, notes: Notes) -> Mimic | None:
         return None
     check_attributes(element, owner, ("joint", "multiplier", "offset"), notes)
     leader = name_of(element, f"<mimic> of {owner}", notes, "joint")
-    ratio = number(element, "multiplier", owner, notes)
-    offset = number(element, "offset", owner, notes)
+    ratio = number_attribute(element, "multiplier", owner, notes)
+    offset = number_attribute(element, "offset", owner, notes)
     return Mimic(leader, 1.0 if ratio is None else ratio, offset or 0.0)

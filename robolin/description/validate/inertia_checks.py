@@ -67,7 +67,7 @@ def triangle_shortfall(moments: tuple[float, float, float]) -> float:
     return c - a - b if c - a - b > INERTIA_TOLERANCE * c else 0.0
 
 
-def possible(rotary: Rotary) -> bool:
+def possible_inertia(rotary: Rotary) -> bool:
     """Whether some body has this inertia."""
     moments = principal_moments(rotary)
     return positive(moments) and triangle_shortfall(moments) == 0.0
@@ -97,5 +97,5 @@ def _shifts(rotary: Rotary, places: int) -> Iterator[str]:
             continue
         shifted = float(figures.scaleb(places))
         xx, xy, xz, yy, yz, zz = (shifted if j == i else rotary[j] for j in range(6))
-        if possible((xx, xy, xz, yy, yz, zz)):
+        if possible_inertia((xx, xy, xz, yy, yz, zz)):
             yield f"{ENTRIES[i]} {entry:g} is meant as {shifted:g}"

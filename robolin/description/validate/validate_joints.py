@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import hypot
 
-from robolin.description.building.contract import figure
+from robolin.description.building.contract import exact_figure
 from robolin.description.model import Finding, JointEntry
 from robolin.description.validate.validation_ids import finding
 
@@ -35,11 +35,13 @@ def _limit_findings(joint: JointEntry) -> Iterator[Finding]:
     place = joint.at("limit")
     if lower is not None and upper is not None and joint.kind != "continuous":
         if lower > upper:
-            message = f"joint '{joint.name}': the lower limit {figure(lower)} is above the upper "
-            hint = f"swap them, or check the sign of {figure(lower)}"
-            yield finding("limits-inverted", place, message + figure(upper), hint)
+            message = (
+                f"joint '{joint.name}': the lower limit {exact_figure(lower)} is above the upper "
+            )
+            hint = f"swap them, or check the sign of {exact_figure(lower)}"
+            yield finding("limits-inverted", place, message + exact_figure(upper), hint)
         elif lower == upper:
-            message = f"joint '{joint.name}': both limits are {figure(lower)}"
+            message = f"joint '{joint.name}': both limits are {exact_figure(lower)}"
             hint = "give its range, or make it a fixed joint; no verb applies the limits"
             yield finding("limits-zero-range", place, message, hint)
     for part, limit in (("effort", joint.limits.effort), ("velocity", joint.limits.velocity)):
@@ -54,5 +56,7 @@ def _loss_findings(joint: JointEntry) -> Iterator[Finding]:
     for part, value in losses.items():
         if value < 0.0:
             place = joint.places.get(part, joint.at("dynamics"))
-            message = f"joint '{joint.name}': {part} {figure(value)} is below zero"
-            yield finding(f"negative-{part}", place, message, f"did you mean {figure(-value)}?")
+            message = f"joint '{joint.name}': {part} {exact_figure(value)} is below zero"
+            yield finding(
+                f"negative-{part}", place, message, f"did you mean {exact_figure(-value)}?"
+            )

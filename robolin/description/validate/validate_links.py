@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from robolin.arm import Inertia
-from robolin.description.building.contract import figure
+from robolin.description.building.contract import exact_figure
 from robolin.description.model import Finding, LinkEntry, Place
 from robolin.description.validate.inertia_checks import (
     decimal_point_repairs,
@@ -40,14 +40,14 @@ def link_findings(link: LinkEntry, size: float | None) -> Iterator[Finding]:
 
 def _mass_findings(name: str, body: Inertia, place: Place) -> Iterator[Finding]:
     if body.mass < 0.0:
-        message = f"link '{name}': the mass {figure(body.mass)} kg is below zero"
-        yield finding("negative-mass", place, message, f"did you mean {figure(-body.mass)}?")
+        message = f"link '{name}': the mass {exact_figure(body.mass)} kg is below zero"
+        yield finding("negative-mass", place, message, f"did you mean {exact_figure(-body.mass)}?")
     elif body.mass == 0.0 and any(body.rotary):
         message = f"link '{name}' has a moment of inertia but no mass"
         hint = "give its mass, or set the inertia to zero if it is only a frame"
         yield finding("inertia-without-mass", place, message, hint)
     elif body.mass and not any(body.rotary):
-        message = f"link '{name}': {figure(body.mass)} kg without a moment of inertia"
+        message = f"link '{name}': {exact_figure(body.mass)} kg without a moment of inertia"
         hint = "fine for a point mass; otherwise give the inertia about the centre of mass"
         yield finding("mass-without-inertia", place, message, hint)
 

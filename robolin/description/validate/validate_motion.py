@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from math import hypot
 
 from robolin.arm import Arm, Inertia, Link, Vector3
-from robolin.description.building.merge import inertia_about, merged, placed
+from robolin.description.building.merge import inertia_about, merged_inertia, placed
 from robolin.description.model import Description, Finding, JointEntry
 from robolin.description.validate.validation_ids import finding
 
@@ -83,7 +83,7 @@ def _carried(arm: Arm) -> list[Inertia]:
 def _sum(parts: list[Inertia]) -> Inertia:
     """The parts as one body; masses that cancel are reported as negative, here they are none."""
     try:
-        return merged(parts)
+        return merged_inertia(parts)
     except ZeroDivisionError:
         return Inertia()
 

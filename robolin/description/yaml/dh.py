@@ -30,10 +30,10 @@ from typing import cast
 
 from robolin.arm import DhConvention, DhRow, Matrix3, Pose, Vector3
 from robolin.description.model import EntryKind, JointEntry, LinkEntry
-from robolin.description.yaml.yaml_fields import Fields, fields_of, named
+from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number
 from robolin.description.yaml.yaml_joint import MOTION_KEYS, Written, pose_of, with_motion
 from robolin.description.yaml.yaml_nodes import shown
-from robolin.geometry.rotations import compose, rotate, transpose
+from robolin.geometry.rotations import compose, rotate_point, transpose
 from robolin.wording import did_you_mean
 
 DH_KEYS = ("convention", "base", "rows", "tool")
@@ -78,7 +78,7 @@ def read_table(table: Fields, listed: Collection[str], written: Written) -> None
     standard = table.choice("convention", CONVENTIONS, "unknown-convention") == "standard"
     link = table.text("base") or "base"
     for number, node in enumerate(table.items("rows"), start=1):
-        row = fields_of(node, named(node, "joint", number), ROW_KEYS, table.findings)
+        row = fields_of(node, name_or_number(node, "joint", number), ROW_KEYS, table.findings)
         if row is not None:
             joint = _joint(row, link, f"link{number}", listed)
             _add_row(row, joint, standard, written)
@@ -121,7 +121,7 @@ def _add_row(row: Fields, joint: JointEntry, standard: bool, written: Written) -
         written.joints += [with_motion(joint, row, written), fixed]
         return
     pose = at_zero.standard if standard else at_zero.modified
-    axis = rotate(transpose(pose.rotation), Z) if standard else Z
+    axis = rotate_point(transpose(pose.rotation), Z) if standard else Z
     written.joints.append(with_motion(replace(joint, pose=pose, axis=axis), row, written))
 
 

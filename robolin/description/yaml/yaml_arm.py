@@ -39,7 +39,7 @@ from robolin.description.model import (
 )
 from robolin.description.structure import check_structure
 from robolin.description.yaml.dh import DH_KEYS, read_table
-from robolin.description.yaml.yaml_fields import Fields, fields_of, named
+from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number
 from robolin.description.yaml.yaml_joint import (
     JOINT_KINDS,
     MOTION_KEYS,
@@ -114,7 +114,7 @@ def _read_joints(arm: Fields, listed: Collection[str]) -> Written:
     elif not arm.has("dh"):
         arm.need("joints", hint="list the joints from base to tip, or give a 'dh' table")
     for number, node in enumerate(arm.items("joints"), start=1):
-        joint = fields_of(node, named(node, "joint", number), JOINT_KEYS, arm.findings)
+        joint = fields_of(node, name_or_number(node, "joint", number), JOINT_KEYS, arm.findings)
         if joint is not None:
             written.joints.append(with_motion(_joint(joint), joint, written))
     if table := arm.fields("dh", DH_KEYS):
@@ -157,7 +157,7 @@ def _read_links(arm: Fields) -> list[LinkEntry]:
     arm.need("links", hint="list every link that has mass")
     links = []
     for number, node in enumerate(arm.items("links"), start=1):
-        link = fields_of(node, named(node, "link", number), LINK_KEYS, arm.findings)
+        link = fields_of(node, name_or_number(node, "link", number), LINK_KEYS, arm.findings)
         if link is not None:
             link.need("name")
             links.append(_link(link))

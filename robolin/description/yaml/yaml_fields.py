@@ -169,7 +169,7 @@ def fields_of(
     return fields
 
 
-def named(node: Node, kind: str, number: int) -> str:
+def name_or_number(node: Node, kind: str, number: int) -> str:
     """What to call an item of a list in messages: by its name, else by its number from 1."""
     name = node.get("name") if node.kind == "mapping" else None
     if name and name.kind == "scalar" and not name.empty:

@@ -14,7 +14,7 @@ from typing import cast, get_args
 
 from robolin.arm import HERE, NO_TURN, LoopKind, Pose
 from robolin.description.model import Finding, LinkEntry, LoopEnd, LoopEntry
-from robolin.description.yaml.yaml_fields import Fields, fields_of, named
+from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number
 from robolin.geometry.rotations import rotation_from_rpy
 from robolin.wording import did_you_mean
 
@@ -27,7 +27,7 @@ def read_loops(arm: Fields) -> tuple[LoopEntry, ...]:
     """The closures as written; whether their links exist is for `check_loops`."""
     loops = []
     for number, node in enumerate(arm.items("loops"), start=1):
-        fields = fields_of(node, named(node, "loop", number), LOOP_KEYS, arm.findings)
+        fields = fields_of(node, name_or_number(node, "loop", number), LOOP_KEYS, arm.findings)
         if fields is not None:
             loops.append(_loop(fields))
     return tuple(loops)

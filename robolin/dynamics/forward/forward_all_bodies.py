@@ -24,7 +24,7 @@ from robolin.algebra.inertias import (
     rigid_times,
 )
 from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.symmetric_systems import SystemFactors, factored, solved
+from robolin.algebra.symmetric_systems import SystemFactors, factored, solved_symmetric
 from robolin.algebra.vectors import add, dot, force_cross, scale, sub
 from robolin.dynamics.forward.constraint_forces import transmitted
 from robolin.dynamics.links.joint_friction import friction_loss
@@ -90,14 +90,14 @@ def eliminated(chain: Chain, links: Links, moving: Velocities) -> Eliminated:
         drive = scale(E[0], tau[k] - friction_loss(chain, k, qd[k]))
         r = sub(drive, add(with_outside(f0, k, force_cross(V, rigid_times(M, V))), g[k]))
         body = _factored(chain, k, _stiffened(felt, E, W))
-        a, K = solved(body, r), [solved(body, e) for e in E]
+        a, K = solved_symmetric(body, r), [solved_symmetric(body, e) for e in E]
 
         # the joint
         X = [_held(e, column, E, W) for e, column in zip(E, K, strict=True)]
         joint = _factored(chain, k, [tuple(dot(t, x) for x in K[1:]) for t in E[1:]])
-        columns = [solved(joint, tuple(x[i] for x in X[1:])) for i in range(6)]
+        columns = [solved_symmetric(joint, tuple(x[i] for x in X[1:])) for i in range(6)]
         Y = [tuple(column[i] for column in columns) for i in range(5)]
-        beta = tuple(-b for b in solved(joint, tuple(dot(t, a) for t in E[1:])))
+        beta = tuple(-b for b in solved_symmetric(joint, tuple(dot(t, a) for t in E[1:])))
 
         # what both leave at the link inboard
         c, stiff = scale(moving.Hd[k], qd[k]), _stiffness(E, W, X, Y)

@@ -19,10 +19,10 @@ from robolin.algebra.small_matrices import (
     Matrix,
     divided,
     flat,
+    matrix_rows,
+    matrix_times,
     minus,
     plus,
-    rows_of,
-    times,
     times_vector,
     transposed,
 )
@@ -57,18 +57,22 @@ def forward_constraint_forces(chain: Chain) -> None:
     x, Y, own, give = chain.slots(6), chain.slots(36), chain.slots(6), chain.slots(36)
     pull, passed = chain.sums(6), chain.sums(36)
     for k in chain.tip_to_base():
-        E, N, row = rows_of(bodies.E[k], 6), rows_of(bodies.N[k], 6), block_row(chain, bodies, k)
+        E, N, row = (
+            matrix_rows(bodies.E[k], 6),
+            matrix_rows(bodies.N[k], 6),
+            block_row(chain, bodies, k),
+        )
 
         # what the joint outboard does to link k, now that it follows from φ(k)
-        moved, more = times_vector(N, pull[k]), times(N, rows_of(passed[k], 6))
+        moved, more = times_vector(N, pull[k]), matrix_times(N, matrix_rows(passed[k], 6))
         own[k] = sub(bodies.free[k], moved)
-        give[k] = flat(plus(times(N, transposed(E)), more))
-        D = plus(row.D, _weighed(chain, k, times(E, more)))
+        give[k] = flat(plus(matrix_times(N, transposed(E)), more))
+        D = plus(row.D, _weighed(chain, k, matrix_times(E, more)))
         r = add(row.r, flat(_weighed(chain, k, [(y,) for y in times_vector(E, moved)])))
         found = divided(D, [(*u, y) for u, y in zip(row.U, r, strict=True)])
         x[k], Y[k] = tuple(line[6] for line in found), flat([line[:6] for line in found])
         pull.hand_inboard(k, times_vector(transposed(E), x[k]))
-        passed.hand_inboard(k, flat(times(transposed(E), rows_of(Y[k], 6))))
+        passed.hand_inboard(k, flat(matrix_times(transposed(E), matrix_rows(Y[k], 6))))
     _go_back(chain, bodies, (x, Y, own, give))
 
 
@@ -79,8 +83,8 @@ def _go_back(chain: Chain, bodies: Bodies, known: tuple[Slots, Slots, Slots, Slo
     phi[chain.base], a[chain.base] = (0.0,) * 6, base_acceleration(chain)
     for k in chain.base_to_tip():
         up = chain.inboard(k)
-        phi[k] = sub(x[k], times_vector(rows_of(Y[k], 6), phi[up]))
-        a[k] = add(own[k], times_vector(rows_of(give[k], 6), phi[k]))
+        phi[k] = sub(x[k], times_vector(matrix_rows(Y[k], 6), phi[up]))
+        a[k] = add(own[k], times_vector(matrix_rows(give[k], 6), phi[k]))
         drive = bodies.E[k][:6]
         chain.out("qdd", (k,), dot(drive, sub(a[k], add(a[up], bodies.c[k]))))
 
@@ -97,10 +101,12 @@ def forward_by_reduction(chain: Chain) -> int:
     phi = dict(zip(links, found, strict=True))
     a = {chain.base: base_acceleration(chain)}
     for k in chain.base_to_tip():
-        force = times_vector(transposed(rows_of(bodies.E[k], 6)), phi[k])
+        force = times_vector(transposed(matrix_rows(bodies.E[k], 6)), phi[k])
         if k > 1:
-            force = sub(force, times_vector(transposed(rows_of(bodies.E[k - 1], 6)), phi[k - 1]))
-        a[k] = add(bodies.free[k], times_vector(rows_of(bodies.N[k], 6), force))
+            force = sub(
+                force, times_vector(transposed(matrix_rows(bodies.E[k - 1], 6)), phi[k - 1])
+            )
+        a[k] = add(bodies.free[k], times_vector(matrix_rows(bodies.N[k], 6), force))
         inboard = add(a[chain.inboard(k)], bodies.c[k])
         chain.out("qdd", (k,), dot(bodies.E[k][:6], sub(a[k], inboard)))
     return steps
@@ -110,18 +116,18 @@ def block_row(
     chain: Chain, bodies: Bodies, k: LinkNumber, outboard: LinkNumber | None = None
 ) -> BlockRow:
     """W E* (a(k) - a(k+1) - c) + e₀ (φ₀ - τ) = 0 with W = diag(rotor, 1, …, 1), in terms of φ."""
-    up, E = chain.inboard(k), rows_of(bodies.E[k], 6)
-    here, there = rows_of(bodies.N[k], 6), rows_of(bodies.N[up], 6)
+    up, E = chain.inboard(k), matrix_rows(bodies.E[k], 6)
+    here, there = matrix_rows(bodies.N[k], 6), matrix_rows(bodies.N[up], 6)
     effort = chain.given("tau")[k] - friction_loss(chain, k, chain.given("qd")[k])
-    D = _weighed(chain, k, times(E, times(plus(here, there), transposed(E))))
+    D = _weighed(chain, k, matrix_times(E, matrix_times(plus(here, there), transposed(E))))
     D[0] = (D[0][0] + 1.0, *D[0][1:])
-    U = times(E, times(there, transposed(rows_of(bodies.E[up], 6))))
-    L = rows_of(ZERO36, 6)
+    U = matrix_times(E, matrix_times(there, transposed(matrix_rows(bodies.E[up], 6))))
+    L = matrix_rows(ZERO36, 6)
     if outboard is not None:
-        L = times(E, times(here, transposed(rows_of(bodies.E[outboard], 6))))
+        L = matrix_times(E, matrix_times(here, transposed(matrix_rows(bodies.E[outboard], 6))))
     wanted = add(bodies.c[k], sub(bodies.free[up], bodies.free[k]))
     r = flat(_weighed(chain, k, [(y,) for y in times_vector(E, wanted)]))
-    zero = rows_of(ZERO36, 6)
+    zero = matrix_rows(ZERO36, 6)
     return BlockRow(
         minus(zero, _weighed(chain, k, L)),
         D,

@@ -14,12 +14,12 @@ from robolin.algebra.vectors import ZERO6, add, dot, motion_cross, scale
 from robolin.algebra.velocity_polynomials import (
     COUNT,
     PolynomialColumns,
-    columns_of,
     gyroscopic_force,
+    polynomial_at,
+    polynomial_columns,
     shifted,
     stored,
     unit_cross,
-    value_at,
 )
 from robolin.dynamics.links.joint_friction import friction_loss
 from robolin.dynamics.links.link_motion import base_acceleration
@@ -50,7 +50,7 @@ def forward_two_sweeps(chain: Chain) -> None:
 
         # the torque left over, now that the velocity is known, accelerates the hinge
         carried = add(lam[up], c)
-        qdd = art.Dinv[k] * value_at(left[k], V[k]) - dot(art.G[k], carried)
+        qdd = art.Dinv[k] * polynomial_at(left[k], V[k]) - dot(art.G[k], carried)
         lam[k] = add(carried, scale(H, qdd))
         chain.out("qdd", (k,), qdd)
 
@@ -63,7 +63,7 @@ def left_over(chain: Chain, links: Links, art: Articulated) -> Slots:
         H = links.H[k]
         own = gyroscopic_force(links.M[k])
         own[0] = with_outside(f0, k, own[0])
-        z = [add(a, b) for a, b in zip(columns_of(handed[k]), own, strict=True)]
+        z = [add(a, b) for a, b in zip(polynomial_columns(handed[k]), own, strict=True)]
 
         # the torque that is left once everything outboard has taken its share
         felt = tuple(dot(H, column) for column in z)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain
 from robolin.dynamics.forward.conventional import factored_mass_matrix
-from robolin.dynamics.inverse.perturb_inverse import torque_changes
+from robolin.dynamics.inverse.perturb_inverse import perturbed_torques
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.mass_matrix.elimination import gathered, solve_difference
 
@@ -14,7 +14,7 @@ def perturb_forward_conventional(chain: Chain) -> None:
     # the change that is applied, and the one that it takes not to accelerate otherwise
     links = place_links(chain)
     applied, needed = gathered(chain, chain.given("dtau")), chain.column()
-    torque_changes(chain, links, chain.zeros(), needed)
+    perturbed_torques(chain, links, chain.zeros(), needed)
 
     # what is left over accelerates
     factors = factored_mass_matrix(chain, links)

@@ -14,10 +14,10 @@ from robolin.dynamics.links.nominal_terms import nominal_terms
 
 def perturb_inverse(chain: Chain) -> None:
     """δτ from q, q̇, q̈ and small changes of them."""
-    torque_changes(chain, place_links(chain), chain.given("dqdd"), chain.result("dtau"))
+    perturbed_torques(chain, place_links(chain), chain.given("dqdd"), chain.result("dtau"))
 
 
-def torque_changes(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> None:
+def perturbed_torques(chain: Chain, links: Links, dqdd: Scalars, dtau: Sink) -> None:
     """δτ = 𝓜 δq̈ + A_D δq̇ + B_D δq without forming a matrix.
 
     base to tip   z(k) = z(k+1) + H* δq̈ + 2 Ḣ* δq̇ + Ḧ* δq       v(k) = v(k+1) + H* δq̇ + Ḣ* δq

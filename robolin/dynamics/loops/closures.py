@@ -66,10 +66,10 @@ def closure_columns(chain: Chain, links: Links, ends: list[Ends]) -> Slots:
     # joints inboard of the first frame move it away, those of the second go after it
     for closure, first, second in ends:
         for k in chain.path_of(first.link):
-            L[k] = added(L[k], closure, at_point(links.H[k], first.r))
+            L[k] = added_to_rows(L[k], closure, at_point(links.H[k], first.r))
         for k in chain.path_of(second.link):
             away = tuple(-x for x in at_point(links.H[k], second.r))
-            L[k] = added(L[k], closure, away)
+            L[k] = added_to_rows(L[k], closure, away)
     return L
 
 
@@ -145,7 +145,7 @@ def in_rows(closure: Closure, X: Vector) -> Vector:
     return X[3:] + X[:3] if closure.rigid else X[3:]
 
 
-def added(rows: Vector, closure: Closure, X: Vector) -> Vector:
+def added_to_rows(rows: Vector, closure: Closure, X: Vector) -> Vector:
     """All rows, X added to those of one closure."""
     own = in_rows(closure, X)
     first, stop = closure.row, closure.row + len(own)

@@ -28,11 +28,11 @@ from robolin.dynamics.loops.closures import (
 )
 from robolin.dynamics.loops.independent_rows import (
     Basis,
+    added_up,
     forces,
     independent_rows,
     least_solution,
     summed,
-    total,
 )
 from robolin.dynamics.mass_matrix.elimination import eliminate_with, gathered, solve
 from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
@@ -149,11 +149,11 @@ def require_agreement(chain: Chain, L: Slots, qdd: Scalars, c: Vector, driven: S
     driven: the square of what drives the arm, which its rounding follows
     """
     moved = summed(chain, len(c), lambda j: scale(L[j], qdd[j]))
-    size = summed(chain, 1, lambda j: (total(_squares(scale(L[j], qdd[j]))),))[0]
-    allowed = AGREE_FOR_SURE_WITHIN**2 * (size + total(_squares(c))) + ROUNDING_OF_TORQUES**2 * (
+    size = summed(chain, 1, lambda j: (added_up(_squares(scale(L[j], qdd[j]))),))[0]
+    allowed = AGREE_FOR_SURE_WITHIN**2 * (size + added_up(_squares(c))) + ROUNDING_OF_TORQUES**2 * (
         1.0 + driven
     )
-    chain.regular("qdd", allowed - total(_squares(sub(moved, c))), 0.0)
+    chain.regular("qdd", allowed - added_up(_squares(sub(moved, c))), 0.0)
 
 
 def _squares(values: Vector) -> Vector:

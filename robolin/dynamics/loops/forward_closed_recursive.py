@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain, Scalars
 from robolin.algebra.scalar import Vector
-from robolin.algebra.symmetric_systems import factored, solved
+from robolin.algebra.symmetric_systems import factored, solved_symmetric
 from robolin.algebra.vectors import dot, scale
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
 from robolin.dynamics.links.link_motion import coasting
@@ -25,11 +25,11 @@ from robolin.dynamics.loops.closures import (
 from robolin.dynamics.loops.forward_closed import require_agreement
 from robolin.dynamics.loops.independent_rows import (
     Basis,
+    added_up,
     forces,
     independent_rows,
     least_solution,
     summed,
-    total,
 )
 from robolin.dynamics.mass_matrix.apply_inverse_mass import apply_inverse_mass
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated, articulated_bodies
@@ -60,8 +60,8 @@ def forward_closed_recursive(chain: Chain) -> None:
     along = _along(chain, basis, free, count)
     wanted = tuple(a - b for a, b in zip(least_solution(basis, c), along, strict=True))
     S = _compliance(chain, basis, answers)
-    least = total(tuple(S[s][s] for s in range(count))) * SMALL_COMPLIANCE
-    mu = solved(factored(S, lambda _, pivot: chain.regular("qdd", pivot, least)), wanted)
+    least = added_up(tuple(S[s][s] for s in range(count))) * SMALL_COMPLIANCE
+    mu = solved_symmetric(factored(S, lambda _, pivot: chain.regular("qdd", pivot, least)), wanted)
     qdd, out = chain.scalars(), chain.result("qdd")
     for j in chain.coordinates():
         qdd[j] = free[j] + dot(tuple(answer[j] for answer in answers), mu)
@@ -85,7 +85,7 @@ def _compliance(chain: Chain, basis: Basis, answers: list[Scalars]) -> list[Vect
     count = len(answers)
     rows = [_along(chain, basis, answer, count) for answer in answers]
     return [
-        (*row[:s], row[s] + (1.0 - total(basis.picks[s])), *row[s + 1 :])
+        (*row[:s], row[s] + (1.0 - added_up(basis.picks[s])), *row[s + 1 :])
         for s, row in enumerate(rows)
     ]
 

@@ -38,7 +38,7 @@ class Basis(NamedTuple):
     @property
     def kept(self) -> Vector:
         """1 for every row that was taken."""
-        return tuple(total(marks) for marks in zip(*self.picks, strict=True))
+        return tuple(added_up(marks) for marks in zip(*self.picks, strict=True))
 
 
 def independent_rows(chain: Chain, L: Slots, count: int) -> Basis:
@@ -71,7 +71,7 @@ def _take(chain: Chain, L: Slots, rest: Slots, basis: Basis, pick: Vector) -> No
     for j in chain.coordinates():
         row[j] = row[j] - dot(again, Q[j][:s]) if s else row[j]
     square = summed(chain, 1, lambda j: (row[j] * row[j],))[0]
-    shorten = 1.0 / sqrt(square + (1.0 - total(pick)))
+    shorten = 1.0 / sqrt(square + (1.0 - added_up(pick)))
     for j in chain.coordinates():
         Q[j] = (*Q[j][:s], row[j] * shorten, *Q[j][s + 1 :])
     along = summed(chain, count, lambda j: scale(rest[j], Q[j][s]))
@@ -108,7 +108,7 @@ def least_solution(basis: Basis, rows: Vector) -> Vector:
     """y with R y = rows where they are kept: Q* y is the shortest x with L x = rows."""
     y: list[Scalar] = []
     for pick, R in zip(basis.picks, basis.R, strict=True):
-        known = total(tuple(a * b for a, b in zip(R, y, strict=False)))
+        known = added_up(tuple(a * b for a, b in zip(R, y, strict=False)))
         y.append((dot(pick, rows) - known) / _pivot(pick, R))
     return tuple(y)
 
@@ -118,7 +118,7 @@ def forces(basis: Basis, along: Vector) -> Vector:
     lam: Vector = (0.0,) * len(along)
     taken: list[Scalar] = [0.0] * len(along)
     for s in reversed(range(len(along))):
-        known = total(tuple(basis.R[t][s] * taken[t] for t in range(s + 1, len(along))))
+        known = added_up(tuple(basis.R[t][s] * taken[t] for t in range(s + 1, len(along))))
         taken[s] = (along[s] - known) / _pivot(basis.picks[s], basis.R[s])
         lam = add(lam, scale(basis.picks[s], taken[s]))
     return lam
@@ -126,7 +126,7 @@ def forces(basis: Basis, along: Vector) -> Vector:
 
 def _pivot(pick: Vector, R: Vector) -> Scalar:
     """What to divide by: the row's part along its own direction, or 1 where there is no row."""
-    return R[-1] + (1.0 - total(pick))
+    return R[-1] + (1.0 - added_up(pick))
 
 
 def summed(chain: Chain, size: int, term: Callable[[LinkNumber], Vector]) -> Vector:
@@ -137,7 +137,7 @@ def summed(chain: Chain, size: int, term: Callable[[LinkNumber], Vector]) -> Vec
     return so_far.value
 
 
-def total(values: Vector) -> Scalar:
+def added_up(values: Vector) -> Scalar:
     so_far: Scalar = 0.0
     for value in values:
         so_far = so_far + value

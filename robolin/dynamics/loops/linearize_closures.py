@@ -9,7 +9,7 @@ from robolin.dynamics.frames.frame_derivatives import classical_changes, spatial
 from robolin.dynamics.frames.frame_motion import motion_at_tip, weightless_motion
 from robolin.dynamics.frames.tip_frame import TipFrame, at_point
 from robolin.dynamics.links.link_poses import Links, place_links
-from robolin.dynamics.loops.closures import Ends, added, closure_ends, in_rows, row_count
+from robolin.dynamics.loops.closures import Ends, added_to_rows, closure_ends, in_rows, row_count
 
 RESULTS = ("dclosure_velocity_dq", "dclosure_acceleration_dqd", "dclosure_acceleration_dq")
 
@@ -49,7 +49,7 @@ def _motion_changes(chain: Chain, links: Links, ends: list[Ends]) -> None:
                 changes = spatial_changes(chain, links, moving, frame, k)
                 seen = classical_changes(J, V, a, changes)
                 for total, X in zip(totals, seen, strict=True):
-                    total[k] = added(total[k], closure, _signed(X, sign))
+                    total[k] = added_to_rows(total[k], closure, _signed(X, sign))
     for name, total in zip(RESULTS, totals, strict=True):
         for k in chain.tip_to_base():
             for row, entry in enumerate(total[k]):

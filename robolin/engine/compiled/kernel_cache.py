@@ -45,7 +45,7 @@ def key_file() -> Path | None:
     return place and place / "kernels.key"
 
 
-def read(key: str) -> bytes | None:
+def read_kernel(key: str) -> bytes | None:
     """The kernel stored under this key, or None if there is none to be trusted."""
     place, secret = folder(), _secret()
     if place is None or secret is None:
@@ -66,7 +66,7 @@ def read(key: str) -> bytes | None:
     return content
 
 
-def write(key: str, content: bytes) -> None:
+def write_kernel(key: str, content: bytes) -> None:
     """Store a kernel; a folder that cannot be written is mentioned once and otherwise ignored."""
     place = folder()
     try:

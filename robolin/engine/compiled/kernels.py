@@ -81,7 +81,7 @@ def at_hand(recipe: Recipe) -> bool:
     if loaded(recipe.name, recipe.variant, recipe.width):
         return True
     with _lock:
-        return kernel_cache.read(_key(recipe)) is not None
+        return kernel_cache.read_kernel(_key(recipe)) is not None
 
 
 def loaded(name: str, variant: Variant, width: int) -> bool:
@@ -91,10 +91,10 @@ def loaded(name: str, variant: Variant, width: int) -> bool:
 
 def _load_or_compile(recipe: Recipe) -> Kernel:
     key = _key(recipe)
-    stored = kernel_cache.read(key)
+    stored = kernel_cache.read_kernel(key)
     if stored is None:
         stored = _compiled(recipe)
-        kernel_cache.write(key, stored)
+        kernel_cache.write_kernel(key, stored)
     return _linked(stored, recipe.width)
 
 
@@ -129,10 +129,10 @@ def kept_function(text: str, name: str) -> tuple[int, Any]:
     with _lock:
         parts = {"text": text, **_machine_facts()}
         key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-        code = kernel_cache.read(key)
+        code = kernel_cache.read_kernel(key)
         if code is None:
             code = object_code(text)
-            kernel_cache.write(key, code)
+            kernel_cache.write_kernel(key, code)
         engine = _engine_of(code)
         return engine.get_function_address(name), engine
 

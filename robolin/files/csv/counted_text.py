@@ -14,7 +14,7 @@ import numpy as np
 from robolin.arrays import Integers
 from robolin.files.csv.chosen_lines import cells_decide, row_begins
 from robolin.files.csv.csv_records import lines_of, records
-from robolin.files.csv.line_reader import LineReader, Lines, count
+from robolin.files.csv.line_reader import LineReader, Lines, count_bytes
 from robolin.files.table_file import RowMark
 
 _AT_ONCE = 1 << 22
@@ -111,7 +111,7 @@ class _Counting:
         blanks = b"\n\n" in data or b"\r" in data or data[:1] == b"\n"
         found = -1
         if not blanks:
-            found = count(data, b"\n") + (data[-1:] not in (b"", b"\n"))
+            found = count_bytes(data, b"\n") + (data[-1:] not in (b"", b"\n"))
         if blanks or self._next < self.rows + found:
             begins = row_begins(data)
             found = len(begins)

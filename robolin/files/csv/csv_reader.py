@@ -15,13 +15,13 @@ from robolin.files.csv.csv_looks import all_whole, same_texts, unit_of_all
 from robolin.files.csv.csv_records import (
     EXACT_INTEGERS,
     CsvTable,
+    cell_number,
     lines_of,
-    number,
     records,
-    table,
+    records_table,
     whole_number,
 )
-from robolin.files.csv.line_reader import LineReader, Lines, count, rows_at_most
+from robolin.files.csv.line_reader import LineReader, Lines, count_bytes, rows_at_most
 from robolin.files.csv.polars_numbers import polars_numbers
 from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import (
@@ -215,7 +215,7 @@ class CsvText:
         texts = lines_of(lines.data, self._file, lines.first)
         found_records = list(records(texts, self._file, lines.first))
         cut = lines.last and not lines.data.endswith((b"\n", b"\r"))
-        read = table(found_records, self.names, request, self._file, cut=cut)
+        read = records_table(found_records, self.names, request, self._file, cut=cut)
         self._require_none(read, lines.last)
         place = _place(read.lines, self._file, rows)
         return TableBlock(read.values, place, lines.reached, read.whole)
@@ -236,7 +236,7 @@ class CsvText:
         passed = sum(1 for _ in islice(found, max(request.first - rows, 0)))
         rows += passed
         while some := list(islice(found, self._at_once(request, rows))):
-            read = table(some, self.names, request, self._file)
+            read = records_table(some, self.names, request, self._file)
             self._require_none(read, last)
             yield TableBlock(read.values, _place(read.lines, self._file, rows), reached, read.whole)
             rows += len(some)
@@ -262,13 +262,13 @@ def _header(head: bytes, start: bytes, file: str) -> list[str]:
         raise RobolinError(
             "the file is empty", where=file, hint="the first line has to name the columns"
         )
-    if count(head, b",") >= MOST_COLUMNS:
+    if count_bytes(head, b",") >= MOST_COLUMNS:
         message = f"the first line names more than {MOST_COLUMNS} columns"
         raise RobolinError(message, where=f"{file}:1", hint="a table has a column per number")
     lines = list(lines_of(head, file))
     found = next(records(lines, file), (1, []))[1] if head.strip() else []
     names = [name.strip() for name in found]
-    if not names or all(number(name) is not None for name in names):
+    if not names or all(cell_number(name) is not None for name in names):
         raise RobolinError(
             "the header with the column names is missing",
             where=f"{file}:1",

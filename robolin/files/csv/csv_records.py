@@ -68,7 +68,7 @@ def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]
         ) from error
 
 
-def table(
+def records_table(
     found: Sequence[Record],
     names: Sequence[str],
     request: ReadRequest,
@@ -108,7 +108,7 @@ def _row_problems(
     for place, i in enumerate(request.indices):
         if short and i >= len(cells) - 1:
             continue
-        value = number(cells[i])
+        value = cell_number(cells[i])
         if i in request.moments:
             moment = moments_of([cells[i]], request.moments[i])
             if moment is None:
@@ -146,7 +146,7 @@ def _cut_off(
     return []
 
 
-def number(cell: str) -> float | None:
+def cell_number(cell: str) -> float | None:
     """The finite number a cell holds, or None."""
     try:
         value = float(cell)

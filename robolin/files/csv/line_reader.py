@@ -18,7 +18,7 @@ _READ_AT_ONCE = 1 << 20
 _MARK = b"\xef\xbb\xbf"
 
 
-def count(data: bytes, byte: bytes) -> int:
+def count_bytes(data: bytes, byte: bytes) -> int:
     """How often a byte occurs; several times as fast as `bytes.count`."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))
 
@@ -28,7 +28,7 @@ def rows_at_most(path: str) -> int:
     ends, last = 0, b""
     with open(path, "rb", buffering=0) as stream:
         while piece := stream.read(_READ_AT_ONCE):
-            ends += count(piece, b"\n")
+            ends += count_bytes(piece, b"\n")
             if b"\r" in piece:
                 ends += piece.count(b"\r") - piece.count(b"\r\n")
             last = piece[-1:]
@@ -95,7 +95,7 @@ class LineReader:
             rest = piece[cut:]
             data = b"".join([*held, memoryview(piece)[:cut]])
             yield Lines(data, first, self._position - len(rest), last)
-            first += count(data, b"\n")
+            first += count_bytes(data, b"\n")
 
     def _require_short(self, length: int, first: int) -> None:
         if length > LONGEST_LINE:

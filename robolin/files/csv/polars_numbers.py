@@ -8,7 +8,7 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers
 from robolin.files.csv.csv_records import EXACT_INTEGERS
-from robolin.files.csv.line_reader import count
+from robolin.files.csv.line_reader import count_bytes
 from robolin.files.moments import moments_of
 from robolin.files.polars_memory import memory_suffices_for_polars
 from robolin.files.table_file import ReadRequest
@@ -74,7 +74,7 @@ def _rectangular(body: bytes, rows: int, width: int) -> bool:
     if len(ends) != rows:
         return False
     if width == 1:
-        return not count(body, b",")
+        return not count_bytes(body, b",")
     commas = np.flatnonzero(text == ord(","))
     if len(commas) != rows * (width - 1):
         return False

@@ -29,7 +29,7 @@ from robolin.files.table_file import (
     TableSource,
     counted_place,
     raise_first,
-    require_finite,
+    require_finite_cells,
     require_plausible,
 )
 
@@ -80,7 +80,7 @@ def parquet_table(source: TableSource) -> TableFile:
             block = TableBlock(values, counted_place(file, first), first + len(values), whole)
             if not request.gaps:
                 empty = frame.select(polars.all().is_null()).to_numpy()
-                require_finite(block, chosen, file, empty)
+                require_finite_cells(block, chosen, file, empty)
             first += len(values)
             yield block
         if first != wanted.stop:

@@ -19,7 +19,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from robolin.background import SHORT_ANSWER, after_short_answer, close, in_background, prefetch
+from robolin.background import (
+    SHORT_ANSWER,
+    after_short_answer,
+    close_generator,
+    in_background,
+    prefetch,
+)
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.polars_memory import require_polars_memory
@@ -63,7 +69,7 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
     goes_on = after_short_answer(attrgetter("size"))
     parts = prefetch(digests.passing(result.parts), goes_on)
     with ExitStack() as leaving:
-        leaving.callback(close, parts)
+        leaving.callback(close_generator, parts)
         begun, all_there = _beginning(parts)
         schema = _framed(begun[0]).schema
         said: list[str] = []

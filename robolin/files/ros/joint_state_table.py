@@ -11,7 +11,7 @@ from robolin.arrays import Floats, Integers, Numbers
 from robolin.errors import RobolinError
 from robolin.files.ros.joint_states import MessageLayout, as_table, layout_of
 from robolin.files.ros.topic import Topic
-from robolin.files.table_file import ReadRequest, TableBlock, TableFile, require_finite
+from robolin.files.table_file import ReadRequest, TableBlock, TableFile, require_finite_cells
 from robolin.quantities import column_name
 from robolin.wording import quoted
 
@@ -84,7 +84,7 @@ class _JointStates:
             block = TableBlock(table[:, request.indices], self._place(numbers), before, whole)
             if not request.gaps:
                 chosen = [self.names[i] for i in request.indices]
-                require_finite(block, chosen, self._topic.file, None)
+                require_finite_cells(block, chosen, self._topic.file, None)
             yield block
 
     def _place(self, numbers: Sequence[int]) -> Callable[[int], str]:

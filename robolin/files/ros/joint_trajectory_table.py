@@ -18,7 +18,7 @@ from robolin.files.table_file import (
     TableBlock,
     TableFile,
     counted_place,
-    require_finite,
+    require_finite_cells,
 )
 from robolin.quantities import column_name
 
@@ -43,7 +43,9 @@ class _Points:
             place = counted_place(self.file, first)
             block = TableBlock(some, place, first + len(some), {0: self.time[rows]})
             if not request.gaps:
-                require_finite(block, [self.names[i] for i in request.indices], self.file, None)
+                require_finite_cells(
+                    block, [self.names[i] for i in request.indices], self.file, None
+                )
             yield block
 
 

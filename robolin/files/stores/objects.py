@@ -52,7 +52,7 @@ def present(url: str) -> ObjectVersion:
     return version
 
 
-def listed(url: str) -> list[str]:
+def list_objects(url: str) -> list[str]:
     """All objects whose names begin so, in the order of their names."""
     if parts_of(url)[0] == "hf":
         from robolin.files.stores.hub import listed_in_hub
@@ -90,12 +90,12 @@ def put(url: str, data: bytes | Path) -> None:
 
 def fetched(url: str, path: Path) -> None:
     """Have all bytes of an object in a file."""
-    with opened(url) as stream, open(path, "wb") as target:
+    with open_object(url) as stream, open(path, "wb") as target:
         while piece := stream.read(_READ_AT_ONCE):
             target.write(piece)
 
 
-def opened(url: str, version: ObjectVersion | None = None) -> BinaryIO:
+def open_object(url: str, version: ObjectVersion | None = None) -> BinaryIO:
     """The bytes of an object as a stream; one that is replaced meanwhile is an error."""
     version = version or present(url)
     return io.BufferedReader(_Pieces(url, version), _READ_AT_ONCE)
@@ -143,7 +143,7 @@ def bytes_between(url: str, version: ObjectVersion, start: int, stop: int) -> by
         return bytes(_obstore(url).get(store, key, options=wanted).bytes())
 
 
-def require_same(url: str, version: ObjectVersion) -> None:
+def require_same_version(url: str, version: ObjectVersion) -> None:
     """Refuse an object that was replaced since it was found."""
     if found(url) != version:
         raise RobolinError("it was changed while it was read", where=url, hint="ask again")
