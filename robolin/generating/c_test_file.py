@@ -56,7 +56,7 @@ static void compare(const char *what, int state, const float *found,
         most = size > most ? size : most;
         error = distance <= error ? error : distance;
     }
-    error = most > 0.0 ? error / most : error;
+    error = most > 1e-12 ? error / most : error;
     largest = error <= largest ? largest : error;
     if (!(error <= tolerance)) {
         printf("%s of state %d is off by %g of its largest entry\\n", what, state, error);

@@ -17,6 +17,9 @@ from robolin.generating.worked_in_floats import Named, on_lightest_end, worked_i
 # states at which the loss is measured
 MEASURED = 1000
 
+# a result without a larger entry is zero but for the rounding of doubles
+NOTHING = 1e-12
+
 
 def loss_in_floats(question: Chosen, given: Named, expected: Named) -> float:
     """The largest error of a program in floats at these states, beside a result's largest entry."""
@@ -25,11 +28,11 @@ def loss_in_floats(question: Chosen, given: Named, expected: Named) -> float:
 
 
 def largest_error_of(found: Floats, expected: Floats) -> float:
-    """The largest error of a state beside the state's largest entry."""
+    """The largest error of a state beside the state's largest entry, or alone if there is none."""
     rows = len(expected)
     errors = np.abs(found - expected).reshape(rows, -1).max(axis=1, initial=0.0)
     most = np.abs(expected).reshape(rows, -1).max(axis=1, initial=0.0)
-    return float((errors / np.where(most > 0.0, most, 1.0)).max())
+    return float((errors / np.where(most > NOTHING, most, 1.0)).max())
 
 
 @dataclass(frozen=True)

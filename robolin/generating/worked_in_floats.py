@@ -67,7 +67,11 @@ class FloatChain(DirectChain):
 
 
 def worked_in_floats(question: Chosen, given: Named) -> dict[str, Floats]:
-    """What a program in floats gives for states (B, n), but for how its constants are rounded."""
+    """What a program in floats gives for states (B, n), NaN where it says that there is nothing.
+
+    Without loops a program's constants are worked out in double and rounded then; with loops it
+    has these very bits.
+    """
     parameters, algorithm = on_lightest_end(question.parameters), question.algorithm
     columns: dict[str, Any] = {
         name: list(Singles.of(np.ascontiguousarray(values.T))) for name, values in given.items()
@@ -80,7 +84,11 @@ def worked_in_floats(question: Chosen, given: Named) -> dict[str, Floats]:
         name: sizes(shape, n, parameters.n, parameters.closure_rows)
         for name, shape in algorithm.gives.items()
     }
-    return {
+    found = {
         name: gathered(chain.results.get(name, {}), (count,), shape)
         for name, shape in shapes.items()
     }
+    for shortfall in chain.shortfalls:
+        for values in found.values():
+            values[shortfall.rows] = np.nan
+    return found

@@ -17,6 +17,7 @@ import robolin
 from robolin.arm import Arm
 from robolin.description.bundled import bundled_names
 from robolin.errors import RobolinError
+from robolin.generating.generate import Real
 from robolin.generating.questions import QUESTIONS
 from tests.generating.compilers import RUNNING
 
@@ -28,13 +29,13 @@ def asked_of(name: str) -> list[tuple[str, Arm]]:
     return [(name, arm), *opened]
 
 
-def answered(arm: Arm) -> list[str]:
+def answered(arm: Arm, real: Real) -> list[str]:
     """The verbs that have an answer on the arm, and at the states that are drawn for it."""
     found = []
     for verb in QUESTIONS:
         with tempfile.TemporaryDirectory() as place, suppress(RobolinError):
             folder, frame = f"{place}/made", arm.links[-1].name
-            robolin.generate(arm, [verb], folder, layout="loops", frame=frame, states=1)
+            robolin.generate(arm, [verb], folder, real=real, layout="loops", frame=frame, states=1)
             found.append(verb)
     return found
 
@@ -63,7 +64,7 @@ def main() -> None:
     given = parser.parse_args()
     for name in given.arms.split(","):
         for what, arm in asked_of(name):
-            verbs = given.verbs.split(",") if given.verbs else answered(arm)
+            verbs = given.verbs.split(",") if given.verbs else answered(arm, given.real)
             for layout in given.layouts.split(","):
                 for label, said in compared(arm, verbs, layout, given):
                     print(f"{what}, {layout}, {label}, {len(verbs)} verbs: {said}", flush=True)

@@ -78,7 +78,7 @@ def test_what_is_measured_is_what_c_gives(tmp_path: Path) -> None:
     """With loops, not a bit differs between the numbers worked out here and the program's."""
     arm, folder = robolin.load("cart-pole", friction_velocity=0.1), tmp_path / "made"
     robolin.generate(arm, ["diagonalize"], folder, real="float", layout="loops", prefix="arm")
-    GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O1"))
+    GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O0"))
     call = ctypes.CDLL(str(folder / "lib.so")).arm_diagonalize
     question = chosen(arm, "diagonalize")
     given, _ = answered_states(question, "auto", 50, FLOAT)
@@ -130,3 +130,11 @@ def test_constants_are_numbers_that_floats_have() -> None:
     assert literal(1.0 / 3.0, DOUBLE) == "0.3333333333333333"
     with pytest.raises(RobolinError, match="too large for a float"):
         literal(1e39, FLOAT)
+
+
+def test_what_floats_cannot_tell_is_refused(tmp_path: Path) -> None:
+    """Which equations of a planar loop repeat others is a question of more digits than seven."""
+    arm = robolin.load("four-bar")
+    with pytest.raises(RobolinError, match="in single precision too few states have an answer"):
+        robolin.generate(arm, ["forward-closed"], tmp_path / "made", real="float")
+    assert not (tmp_path / "made").exists()
