@@ -24,6 +24,7 @@ from benchmarks import (
     machine,
     motion_models,
     peak,
+    reports,
     scaling,
     sharing,
     simulation,
@@ -48,6 +49,7 @@ PARTS: Mapping[str, Callable[[Effort], dict[str, Any]]] = {
     "end-to-end": end_to_end.measured,
     "models": motion_models.measured,
     "checking": checking.measured,
+    "reports": reports.measured,
 }
 
 
@@ -68,9 +70,9 @@ def main(
     """Measure robolin beside its peers.
 
     PART is verbs, sharing, scaling, crossing, peak, compile, latency, generated, simulation,
-    loops, end-to-end, models, checking or all, the default.  Each part prints its tables.  The
-    figures of the parts that ran replace their last ones in the JSON file; tables and picture in
-    the docs follow from it.
+    loops, end-to-end, models, checking, reports or all, the default.  Each part prints its
+    tables.  The figures of the parts that ran replace their last ones in the JSON file; tables
+    and picture in the docs follow from it.
 
     \b
     Example:

@@ -370,6 +370,21 @@ def models(figures: Figures) -> Lines:
     return rows_of(("stored of every row", "rows", *times, "peak memory"), cells)
 
 
+def reports(figures: Figures) -> Lines:
+    """A page about a long motion: written, weighed and opened."""
+    found = figures["reports"]
+    cells = [
+        ("written", with_spread(found["seconds"], " s")),
+        ("processor seconds", with_spread(found["processor seconds"])),
+        ("peak memory", megabytes(found["peak bytes"])),
+        ("size", f"{found['page bytes'] / 1e3:,.0f} kB"),
+        ("of 150 kB and 5.3 bytes per number", f"{found['of budget']:.0%}"),
+        ("interactive after opening", with_spread(found.get("interactive"), " s")),
+        ("an instant shown after the slider moved", with_spread(found.get("instant"), " s")),
+    ]
+    return rows_of((f"{found['rows']:,} rows of a Panda", "report"), cells)
+
+
 # the name of a table on the page -> the part it needs and what makes it
 TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "machine": ("machine", machine),
@@ -392,4 +407,5 @@ TABLES: Mapping[str, tuple[str, Callable[[Figures], Lines]]] = {
     "steps": ("end-to-end", steps),
     "models": ("models", models),
     "checking": ("checking", checking),
+    "reports": ("reports", reports),
 }

@@ -17,6 +17,7 @@ from robolin.arrays import Floats
 from robolin.geometry.rotations import apply, compose, rotation_about
 from robolin.report.equivalent_box import equivalent_box
 from robolin.report.page_markup import shown_name
+from robolin.report.page_numbers import PageNumbers
 
 
 def link_poses(arm: Arm, q: Floats) -> list[Pose]:
@@ -30,9 +31,10 @@ def link_poses(arm: Arm, q: Floats) -> list[Pose]:
     return poses
 
 
-def shape(arm: Arm) -> dict[str, Any]:
+def shape(arm: Arm, numbers: PageNumbers) -> dict[str, Any]:
     """What a page needs to draw the arm in any pose."""
     return {
+        "packed": {name: numbers.add(values) for name, values in _packed(arm).items()},
         "base": [short(end) for end in _bones(arm, arm.base)],
         "size": _size(arm),
         "view": short(upright(arm).ravel()),
@@ -129,14 +131,25 @@ def _link(arm: Arm, index: int) -> dict[str, Any]:
         "ratio": mimic.ratio if mimic else 1.0,
         "offset": mimic.offset if mimic else 0.0,
         "turns": joint.turns,
-        "rotation": short(joint.pose.rotation),
-        "translation": short(joint.pose.translation),
-        "axis": short(joint.axis),
         "bones": [short(end) for end in bones(arm, index)],
         "mass": body.mass,
-        "com": short(body.com),
-        "box": None if box is None else {"half": short(box.half), "axes": short(box.axes.ravel())},
+        "box": box is not None,
     }
+
+
+def _packed(arm: Arm) -> dict[str, Floats]:
+    """What is as long for every link as for any other, a row for each."""
+    links = arm.links
+    boxes = [equivalent_box(link.inertia) for link in links]
+    found = {
+        "rotation": [link.joint.pose.rotation for link in links],
+        "translation": [link.joint.pose.translation for link in links],
+        "axis": [link.joint.axis for link in links],
+        "com": [link.inertia.com for link in links],
+        "half": [(0.0,) * 3 if box is None else tuple(box.half) for box in boxes],
+        "sides": [(0.0,) * 9 if box is None else tuple(box.axes.ravel()) for box in boxes],
+    }
+    return {name: np.array(rows, np.float64) for name, rows in found.items()}
 
 
 def _end(arm: Arm, end: Frame) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from robolin.report.page_markup import (
 from robolin.report.reported_arm import ReportedArm
 from robolin.report.reported_motion import ReportedMotion
 
-_MARGIN = ("joint", "quantity", "row", "value", "limit", "margin", "unit", "margin %")
+_MARGIN = ("joint", "quantity", "row", "value", "limit", "margin", "margin %")
 
 
 def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
@@ -69,7 +69,7 @@ def _tables(told: ReportedArm, number: int, several: bool) -> list[Element]:
             f"{worst} beyond a limit, where margins are negative" if worst else "within all limits"
         )
         shown.append(paragraph(f"{verdict.capitalize()}.", "bad" if worst else "good"))
-        numbers = frozenset(_MARGIN[2:6]) | {"margin %"}
+        numbers = frozenset(_MARGIN[2:])
         title = f"Where each joint{of} is nearest to its limits"
         shown.append(table(PageTable(title, _MARGIN, rows, numbers, "margins")))
     header = ("joint", "position", "velocity", "torque", "limit")
@@ -86,10 +86,9 @@ def _tables(told: ReportedArm, number: int, several: bool) -> list[Element]:
 def _margin(margin: Margin) -> tuple[str, ...]:
     return (
         shown_name(margin.joint),
-        margin.quantity,
+        f"{margin.quantity} [{margin.unit}]",
         str(margin.row + 1),
         *map(figure, (margin.value, margin.limit, margin.margin)),
-        margin.unit,
         "" if margin.share is None else f"{100.0 * margin.share:.1f}",
     )
 

@@ -89,8 +89,8 @@ def _heading(name: str, mark: Mapping[str, str]) -> Element:
 
 
 def _cells(row: Sequence[str], marks: Sequence[Mapping[str, str]]) -> Iterable[Element]:
-    """The cells of a row, of which the first names it."""
-    yield element("th", row[0], scope="row")
+    """The cells of a row, of which the first names it, as browsers tell by its place."""
+    yield element("th", row[0])
     for text, mark in zip(row[1:], marks[1:], strict=True):
         yield element("td", text, **mark)
 

@@ -134,7 +134,7 @@ def _arm(told: ReportedArm, rows: Any, numbers: PageNumbers) -> dict[str, Any]:
         values = [told.motion.values[name][rows] for name in ("q", "qd", "tau")]
     return {
         "name": shown_name(told.name),
-        "shape": shape(told.arm),
+        "shape": shape(told.arm, numbers),
         "joints": told.arm.n,
         "values": [numbers.add(each) for each in values],
     }

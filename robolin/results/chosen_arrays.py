@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from robolin.errors import UsageError
 from robolin.results.result import Result, ResultStream
+from robolin.results.swept_verbs import is_swept
 
 
 def only_arrays(answer: Result | ResultStream, names: Sequence[str]) -> Result | ResultStream:
@@ -22,4 +23,6 @@ def _chosen(result: Result, names: Sequence[str]) -> Result:
         if name not in known:
             hint = f"arrays here are {', '.join(known)}"
             raise UsageError(f"there is no array '{name}'", where="--only", hint=hint)
-    return replace(result, arrays=tuple(a for a in result.arrays if a.name in names))
+    axis = result.arrays[:1] if is_swept(result.verb) else ()
+    chosen = (a for a in result.arrays[len(axis) :] if a.name in names)
+    return replace(result, arrays=(*axis, *chosen))

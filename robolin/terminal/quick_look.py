@@ -15,6 +15,7 @@ _HEIGHT = 8
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _SHADES = " ░▒▓█"
 _NAME = 24
+_ROUNDING = 1e-12
 
 
 def quick_look(panels: tuple[Panel, ...], width: int) -> str:
@@ -66,7 +67,8 @@ def _curve(panel: CurvePanel, curve: Curve, width: int) -> list[str]:
 
 def _filled(x: Numbers, y: Numbers, low: float, high: float, columns: int) -> list[str]:
     """Lines of blocks: in every column, all between the extremes of its stretch."""
-    span = (high - low) or 1.0
+    # what changes by rounding alone is a line
+    span = high - low if high - low > _ROUNDING * max(abs(low), abs(high)) else 1.0
     reach = float(x[-1] - x[0]) or 1.0
     at = np.minimum(((x - x[0]) / reach * columns).astype(int), columns - 1)
     cells = [[" "] * columns for _ in range(_HEIGHT)]

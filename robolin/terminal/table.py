@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.files.moments import moment_texts
 from robolin.quantities import QUANTITIES, entry_units, slides_in, told_by_labels
 from robolin.results.result import Array, Result
+from robolin.results.swept_verbs import is_swept
 from robolin.shown import phrase
 from robolin.terminal.column_blocks import wrapped
 from robolin.terminal.console import console_of, drawn_on
@@ -77,7 +78,9 @@ def _fitting(grids: Iterable[Grid], width: int | None) -> tuple[list[Grid], list
 
 def grids_of(result: Result, precision: int, total: int) -> Iterator[Grid]:
     """Every array as the tables that show it; of many rows, the first."""
-    for labels, group in groupby(result.arrays, key=lambda array: array.labels):
+    # the values of a sweep are what its rows are called
+    shown = result.arrays[1:] if is_swept(result.verb) else result.arrays
+    for labels, group in groupby(shown, key=lambda array: array.labels):
         arrays, rank = list(group), len(labels)
         if rank == 1 and result.batch is None and told_by_labels(arrays[0].name):
             yield from (_with_units(array, result, precision) for array in arrays)
@@ -89,7 +92,7 @@ def grids_of(result: Result, precision: int, total: int) -> Iterator[Grid]:
             yield from (replace(_vector_rows(a, result, precision), note=note) for a in arrays)
         else:
             for array in arrays:
-                yield from _matrices(array, precision, total)
+                yield from _matrices(array, result, precision, total)
 
 
 def _side_by_side(
@@ -132,16 +135,18 @@ def _vector_rows(array: Array, result: Result, precision: int) -> Grid:
     )
 
 
-def _matrices(array: Array, precision: int, total: int) -> Iterator[Grid]:
+def _matrices(array: Array, result: Result, precision: int, total: int) -> Iterator[Grid]:
     # beside the names of the rows
     kind = array.axis_kind(0)
     title = f"{_titled(array)}{_derived(array)}"
     if array.batch is None:
         yield from _slices(title, array.values, array.labels, precision, kind)
         return
-    shown = min(array.batch, _MATRIX_ROWS)
+    shown = min(array.batch, SHOWN if is_swept(result.verb) else _MATRIX_ROWS)
     for row in range(shown):
         heading = f"{title}, row {row + 1} of {total}"
+        if is_swept(result.verb):
+            heading += f": {_row_corner(result)} {_row_names(result)[row]}"
         yield from _slices(heading, array.values[row], array.labels, precision, kind)
 
 
@@ -195,6 +200,8 @@ def _titled(array: Array) -> str:
 
 def _row_names(result: Result) -> tuple[str, ...]:
     count = min(result.batch or 0, SHOWN)
+    if is_swept(result.verb):
+        return tuple(f"{value:.15g}" for value in result.arrays[0].values[:count].tolist())
     if result.time is None:
         return tuple(str(row + 1) for row in range(count))
     if result.time.dtype.kind == "M":
@@ -204,6 +211,8 @@ def _row_names(result: Result) -> tuple[str, ...]:
 
 
 def _row_corner(result: Result) -> str:
+    if is_swept(result.verb):
+        return _titled(result.arrays[0])
     if result.time is None:
         return "row"
     return "time" if result.time.dtype.kind == "M" else "time [s]"

@@ -180,6 +180,16 @@ def test_a_file_that_changed_is_not_swept(tmp_path: Path) -> None:
         library.sweep(arm, "inverse", payload="tip:0,1")
 
 
+def test_rows_are_called_by_their_values() -> None:
+    """Tables and quick looks of a sweep have its values where others count rows."""
+    asked = ("sweep", "inverse", "two-link", "--payload", "tip:0.5,1.5", "--only", "tau")
+    lines = answered(*asked, "--format", "table").out.splitlines()
+    top = lines.index("tau [N·m]")
+    assert lines[top + 1].split() == ["payload", "[kg]", "shoulder", "elbow"]
+    assert [line.split()[0] for line in lines[top + 3 :]] == ["0.5", "1.5"]
+    assert "0.5 to 1.5, payload [kg]" in answered(*asked, "--plot").out
+
+
 def test_a_sweep_is_drawn_over_its_values(tmp_path: Path) -> None:
     """The picture of a sweep has the swept values along its axis."""
     pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")

@@ -47,6 +47,8 @@ ASKED = (
     ("response", "--frequencies", "0.1,1,10"),
     ("response", "--duration", "0.1", "--rows", "3"),
     ("simulate", "--duration", "0.002", "--every", "1"),
+    ("sweep", "inverse", "--payload", "link1:0.5,1.25,2.125"),
+    ("sweep", "mass-matrix", "--payload", "link1:0.5,1.25,2.125"),
 )
 # what gives reports of its own
 REPORTED = (
@@ -60,7 +62,7 @@ SLOWER = (("verify", "--samples", "1"), ("models",))
 # they write files, or what has no columns
 NO_TABLES = {
     *("new", "generate", "completion", "record", "check", "bench"),
-    *("plot", "sweep", "report", "status", "merge", "plan"),
+    *("plot", "report", "status", "merge", "plan"),
 }
 NUMBER = re.compile(r"-?\d+\.\d+(e[+-]\d+)?")
 

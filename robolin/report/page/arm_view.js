@@ -32,6 +32,15 @@ function turnedAbout(axis, angle) {
   ];
 }
 
+// Give every link its numbers, of which each kind is packed for all of them.
+function unpackLinks(shape, numbers) {
+  for (const [name, place] of Object.entries(shape.packed)) {
+    const all = numbers(place), size = all.length / shape.links.length;
+    shape.links.forEach((link, i) => { link[name] = Array.from(all.subarray(i * size, (i + 1) * size)); });
+  }
+  return shape;
+}
+
 const HOME = { rotation: [1, 0, 0, 0, 1, 0, 0, 0, 1], origin: [0, 0, 0] };
 
 // Where every link is when joints are at q.
@@ -57,7 +66,7 @@ function linkPoses(shape, q) {
 const BOX_FACES = [[0, 1, 3, 2], [4, 5, 7, 6], [0, 1, 5, 4], [2, 3, 7, 6], [0, 2, 6, 4], [1, 3, 7, 5]];
 
 function boxCorners(link, pose) {
-  const { half, axes } = link.box, corners = [];
+  const { half, sides: axes } = link, corners = [];
   for (let i = 0; i < 8; i++) {
     const s = [i & 4 ? half[0] : -half[0], i & 2 ? half[1] : -half[1], i & 1 ? half[2] : -half[2]];
     const at = [0, 1, 2].map((r) =>
@@ -166,8 +175,7 @@ class ArmView {
     this.poses = poses;
     // the view stays where the first pose put it, so that the arm moves and not the picture
     if (!this.centre) {
-      const ends = [[0, 0, 0], ...poses.flatMap((pose, i) =>
-        [pose.origin, ...this.shape.links[i].bones.map((end) => apply(pose, end))])];
+      const ends = [[0, 0, 0], ...poses.flatMap((pose, i) => this.outline(this.shape.links[i], pose))];
       this.centre = [0, 1, 2].map((i) =>
         (Math.min(...ends.map((p) => p[i])) + Math.max(...ends.map((p) => p[i]))) / 2);
       this.radius = Math.max(...ends.map((p) => Math.hypot(...p.map((x, i) => x - this.centre[i]))));
@@ -192,6 +200,13 @@ class ArmView {
     const tip = poses[poses.length - 1].origin;
     canvas.setAttribute("aria-label",
       `${this.name}: last link at x ${tip[0].toFixed(3)}, y ${tip[1].toFixed(3)}, z ${tip[2].toFixed(3)} m`);
+  }
+
+  // what has to fit into the picture: of boxes those that are not far larger than links are
+  outline(link, pose) {
+    const ends = [pose.origin, ...[link.com, ...link.bones].map((end) => apply(pose, end))];
+    const fits = link.box && Math.max(...link.half) < 0.3 * this.shape.size;
+    return fits ? [...ends, ...boxCorners(link, pose)] : ends;
   }
 
   line(context, a, b, width, color) {

@@ -150,7 +150,7 @@ class Model {
 const times = data.frames ? numbers(data.frames.times) : new Float32Array([0]);
 const views = [...document.querySelectorAll(".arm")].map((figure) => {
   const arm = data.arms[Number(figure.dataset.arm)];
-  return { view: new ArmView(figure, arm.shape, arm.name), arm };
+  return { view: new ArmView(figure, unpackLinks(arm.shape, numbers), arm.name), arm };
 });
 const models = [...document.querySelectorAll("[data-model]")].map(
   (box) => new Model(box, data.models[Number(box.dataset.model)]));
