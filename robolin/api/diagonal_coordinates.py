@@ -84,7 +84,8 @@ def diagonalize(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
         loop_method: no effect here; it is for the forward dynamics of closed loops
@@ -126,7 +127,8 @@ def diagonalize_unnormalized(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
         loop_method: no effect here; it is for the forward dynamics of closed loops
@@ -168,7 +170,8 @@ def undiagonalize(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         nu: velocities ν (..., n) in m·√kg/s
         epsilon: torques ε (..., n) in m·√kg/s²
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
         loop_method: no effect here; it is for the forward dynamics of closed loops
@@ -212,7 +215,8 @@ def undiagonalize_unnormalized(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         xi: velocities ξ (..., n) in rad/s or m/s
         kappa: torques κ (..., n) in N·m or N
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
         loop_method: no effect here; it is for the forward dynamics of closed loops

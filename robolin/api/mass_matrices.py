@@ -130,7 +130,8 @@ def mass_matrix_factor(
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
         loop_method: no effect here; it is for the forward dynamics of closed loops

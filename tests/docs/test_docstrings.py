@@ -16,11 +16,13 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.dynamics.catalogue import ALGORITHMS, ways
 from tools.markdown import ROOT
 
 NAMES = [name for name in robolin.__all__ if name != "__version__"]
 FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(robolin, name))]
 CLASSES = [name for name in NAMES if inspect.isclass(getattr(robolin, name))]
+QUESTIONS = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
 
 # they need no arrays, or take one state of a file
 WITHOUT_SHAPES = {
@@ -63,6 +65,19 @@ def test_functions_tell_what_they_take_and_give(name: str) -> None:
     assert sections["Returns"].strip()
     assert "Error: " in sections["Raises"]
     assert ">>> " in sections["Example"]
+
+
+ONE_ALGORITHM = "there is one algorithm for this, so no other word changes anything"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in FUNCTIONS if name.replace("_", "-") in QUESTIONS]
+)
+def test_methods_are_told_where_there_is_a_choice(name: str) -> None:
+    """That no method but one answers is said of exactly the questions of which it is true."""
+    told = ONE_ALGORITHM in _sections(name)["Args"]
+    if "method" in inspect.signature(getattr(robolin, name)).parameters:
+        assert told == (len(ways(name.replace("_", "-"))) == 1)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -12,9 +12,9 @@ from robolin.evaluation.methods import CONVENTIONAL_UP_TO
 from tools.markdown import DOCS, ROOT, pages
 
 ALGEBRAIC = [
-    f"{room}/{module.name}"
+    module.relative_to(ROOT / "robolin").as_posix()
     for room in ("algebra", "dynamics")
-    for module in sorted((ROOT / "robolin" / room).glob("*.py"))
+    for module in sorted((ROOT / "robolin" / room).rglob("*.py"))
     if module.name != "__init__.py"
 ]
 RESULTS = sorted({name for algorithm in ALGORITHMS.values() for name in algorithm.gives})
