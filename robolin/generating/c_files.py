@@ -33,9 +33,9 @@ the joints below, matrices row by row; results must not overlap arguments.  It r
 and whatever it returns other than 0, all results are NaN.
 
 {bits}
-Flags that allow other arithmetic change the last digits: -ffast-math, -Ofast, and
--ffp-contract=fast, which GCC takes for granted unless -std=c99 is given.
-Give -std=c99 -ffp-contract=off.
+Flags that allow other arithmetic change the last digits: -ffast-math, -Ofast, -mfpmath=387, which
+is what 32-bit x86 does unless told otherwise (-msse2 -mfpmath=sse), and -ffp-contract=fast, which
+GCC takes for granted unless -std=c99 is given.  Give -std=c99 -ffp-contract=off.
 """
 _SAME_BITS = "Results are the same bits as robolin's own, on every machine with IEEE 754 doubles."
 _IN_FLOAT = """\

@@ -202,7 +202,8 @@ def test_the_header_says_what_it_stands_on(arm: Arm, tmp_path: Path) -> None:
     """Version, digest, joints, units, contract and the flags that change bits are all there."""
     robolin.generate(arm, ["inverse"], tmp_path / "made")
     header = (tmp_path / "made" / "two_link.h").read_text()
-    for text in (robolin.__version__, arm.digest, "shoulder  rad", "-ffp-contract", "gravity: "):
+    flags = ("-ffp-contract", "-mfpmath")
+    for text in (robolin.__version__, arm.digest, "shoulder  rad", "gravity: ", *flags):
         assert text in header, text
     library = loaded(tmp_path / "made", "two_link")
     lines = (ctypes.c_char_p * len(arm.contract)).in_dll(library, "two_link_contract")

@@ -115,7 +115,10 @@ def _figures(
     import robolin
 
     function = getattr(robolin, verb.replace("-", "_"))
-    given = [states[name] for name in signature(function).parameters if name in states]
+    taken = signature(function).parameters.values()
+    # what has to be named is a wish that changes the question
+    asked = (each.name for each in taken if each.kind is not each.KEYWORD_ONLY)
+    given = [states[name] for name in asked if name in states]
     figures: dict[str, float] = {}
     for who, jobs in (("one_core", 1), ("all_cores", cores)):
         seconds = _seconds(partial(function, arm, *given, engine="compiled", jobs=jobs)) / rows
