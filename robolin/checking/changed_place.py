@@ -10,8 +10,11 @@ from robolin.description.load import read
 from robolin.description.model import Description, JointEntry, LinkEntry, LoopEntry, Place
 from robolin.errors import RobolinError
 
-# the part of a joint that a figure of it is written in
-_PARTS = {"damping": "dynamics", "friction": "dynamics", "armature": "dynamics"}
+# the part of a joint that a figure of it is written in, where it has no place of its own
+_PARTS = {
+    **dict.fromkeys(("damping", "friction", "armature"), "dynamics"),
+    "rotation": "origin",
+}
 
 
 def changed_place(arm: str, changes: Sequence[Change]) -> Place | None:
@@ -41,10 +44,11 @@ def _places(description: Description, changes: Sequence[Change]) -> Iterator[Pla
 
 
 def _place(entry: LinkEntry | JointEntry | LoopEntry, quantity: str) -> Place:
+    first = quantity.partition(" ")[0]
     if isinstance(entry, LinkEntry):
-        told_of_itself = quantity in ("added", "renamed")
-        return entry.place if told_of_itself else entry.inertia_place or entry.place
+        return entry.place if quantity in ("added", "renamed") else entry.at(first)
     if isinstance(entry, JointEntry):
-        first, last = quantity.partition(" ")[0], quantity.rpartition(" ")[2]
-        return entry.at("limit" if last == "limit" else _PARTS.get(first, first))
+        if quantity.endswith(" limit"):
+            return entry.at("limit")
+        return entry.at(first if first in entry.places else _PARTS.get(first, first))
     return entry.place

@@ -75,6 +75,11 @@ class LinkEntry:
     place: Place
     inertia: Inertia | None = None
     inertia_place: Place | None = None
+    places: Mapping[str, Place] = field(default_factory=dict)
+
+    def at(self, part: str) -> Place:
+        """Where a part of the body ('mass', 'com', 'inertia') stands."""
+        return self.places.get(part, self.inertia_place or self.place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,7 @@ MEANT: dict[Any, str] = {
     "prefix": "the arm's name",
     "Q": "1",
     "R": "1",
+    **dict.fromkeys((("forward", "qdd"), ("simulate", "qdd")), "0"),
     ("record", "rtol"): "0",
     ("record", "atol"): "0",
     ("check", "rtol"): "as stored, else 0",

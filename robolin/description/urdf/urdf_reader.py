@@ -47,6 +47,8 @@ KINDS: dict[str, Kind] = {**{kind: kind for kind in get_args(Kind)}, "ball": "sp
 USELESS = {"fixed": ("axis", "limit", "dynamics", "mimic"), "floating": ("axis",)}
 USELESS["spherical"] = USELESS["floating"]
 USELESS["cylindrical"] = ("limit",)
+# what a link's <inertial> says of the body by another name
+BODY_PARTS = {"origin": "com"}
 JOINT_PARTS = ("parent", "child", "origin", "axis", "axis2", "limit", "dynamics", "mimic")
 WORLD = "world"
 DEFAULT_AXIS: Vector3 = (1.0, 0.0, 0.0)
@@ -148,7 +150,9 @@ def _link(element: Element, notes: Notes) -> LinkEntry:
     inertial = children(element, owner, ("inertial",), notes).get("inertial")
     if inertial is None:
         return LinkEntry(name, notes.at(element))
-    return LinkEntry(name, notes.at(element), _inertia(inertial, owner, notes), notes.at(inertial))
+    body, place = _inertia(inertial, owner, notes), notes.at(inertial)
+    places = {BODY_PARTS.get(part.tag, part.tag): notes.at(part) for part in inertial.children}
+    return LinkEntry(name, notes.at(element), body, place, places)
 
 
 def _inertia(inertial: Element, owner: str, notes: Notes) -> Inertia:

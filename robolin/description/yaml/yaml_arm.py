@@ -180,7 +180,8 @@ def _link(fields: Fields) -> LinkEntry:
         moments.need("ixx", "iyy", "izz", hint="about the centre of mass, in link axes")
     xx, xy, xz, yy, yz, zz = (moments.number(key) if moments else 0.0 for key in MOMENT_KEYS)
     inertia = Inertia(fields.number("mass"), fields.vector("com"), (xx, xy, xz, yy, yz, zz))
-    return LinkEntry(name, place, inertia, fields.place("inertia" if moments else given[0]))
+    places = {key: fields.place(key) for key in given}
+    return LinkEntry(name, place, inertia, fields.place("inertia" if moments else given[0]), places)
 
 
 def _frames(links: Sequence[LinkEntry], joints: Sequence[JointEntry]) -> list[LinkEntry]:
