@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from robolin.arm import Frame
+from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluation.evaluate import LoopMethod
 from robolin.loops.any_arm import evaluate_rows
 from robolin.loops.assemble import assemble
 from robolin.verification.bodies import Moving, energy_rate, lost_and_borne, moving
