@@ -67,7 +67,7 @@ ALLOWED = {
             "analysis answering api arm arm_parts arrays checking control description errors "
             "files geometry loops pictures quantities results verification version wording"
         ),
-        "loops": "arm arrays choices engine errors evaluation input_checks kept_with",
+        "loops": "arm arrays choices dynamics engine errors evaluation input_checks kept_with",
         "simulation": (
             "arm arrays choices description errors evaluation geometry input_checks loops shown "
             "wording"

@@ -10,7 +10,7 @@ from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.shown import Shown
 
 
@@ -107,7 +107,7 @@ def diagonalize(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": tau}
-    return Diagonalized(**evaluate(arm, "diagonalize", values, **how))
+    return Diagonalized(**evaluate_any_arm(arm, "diagonalize", values, **how))
 
 
 def diagonalize_unnormalized(
@@ -150,7 +150,9 @@ def diagonalize_unnormalized(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": tau}
-    return DiagonalizedUnnormalized(**evaluate(arm, "diagonalize-unnormalized", values, **how))
+    return DiagonalizedUnnormalized(
+        **evaluate_any_arm(arm, "diagonalize-unnormalized", values, **how)
+    )
 
 
 def undiagonalize(
@@ -194,7 +196,7 @@ def undiagonalize(
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
     how = run_options(method, engine, jobs, loop_method)
-    result = evaluate(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **how)
+    result = evaluate_any_arm(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **how)
     return result["qd"], result["tau"]
 
 
@@ -239,5 +241,7 @@ def undiagonalize_unnormalized(
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
     how = run_options(method, engine, jobs, loop_method)
-    result = evaluate(arm, "undiagonalize-unnormalized", {"q": q, "xi": xi, "kappa": kappa}, **how)
+    result = evaluate_any_arm(
+        arm, "undiagonalize-unnormalized", {"q": q, "xi": xi, "kappa": kappa}, **how
+    )
     return result["qd"], result["tau"]

@@ -26,7 +26,7 @@ def derivatives(on: Subject) -> Iterator[Check]:
     for name, along in _TORQUE.items():
         true = complex_step(on.arm, "inverse", motion, along)["tau"]
         found = on.result("linearize-inverse", name)
-        terms = on.heft if along == "qdd" else on.motion_terms
+        terms = on.inertia_bound if along == "qdd" else on.motion_terms
         title = f"{name} = ∂tau/∂{along}"
         yield compared(FAMILY, title, found, true, SUM, terms)
 
@@ -50,7 +50,7 @@ def _of_results(on: Subject, name: str, array: str, source: str) -> Check:
     if reason := on.obstacle(name):
         return not_applicable(FAMILY, title, reason)
     true = complex_step(on.arm, source, on.given(source), "q")[of]
-    return compared(FAMILY, title, on.result(name, array), true, SUM, on.heft)
+    return compared(FAMILY, title, on.result(name, array), true, SUM, on.inertia_bound)
 
 
 def _of_accelerations(on: Subject) -> Iterator[Check]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from robolin.arm import Arm, Joint
 from robolin.verification.checks import Array
-from robolin.verification.running import run_on
+from robolin.verification.running import run_for_check
 
 # how far a joint goes, and how fast, where its limits do not say or say more
 TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
@@ -78,7 +78,9 @@ def _badly_conditioned(arm: Arm, low: Array, high: Array, seed: int) -> Array:
     """Of some poses inside the limits, the one whose mass matrix is hardest to divide by."""
     shares = np.random.default_rng([seed, 3]).random((POSES, arm.n))
     poses = low + (high - low) * shares
-    condition = np.linalg.cond(run_on(arm, "mass-matrix", {"q": poses}).arrays["mass_matrix"])
+    condition = np.linalg.cond(
+        run_for_check(arm, "mass-matrix", {"q": poses}).arrays["mass_matrix"]
+    )
     # where it cannot be divided by at all there are no digits to count
     return poses[int(np.argmax(np.where(condition <= ILL_CONDITIONED, condition, 0.0)))]
 
