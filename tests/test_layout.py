@@ -73,7 +73,7 @@ ALLOWED = {
             "wording"
         ),
         # the public functions
-        "api": "arm arrays errors evaluation input_checks kinematics loops shown wording",
+        "api": "arm arrays choices errors evaluation input_checks kinematics loops shown wording",
         "kinematics": (
             "algebra arm description dynamics errors geometry input_checks kept_with wording"
         ),
