@@ -87,7 +87,7 @@ def diagonalize(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Diagonalized`
@@ -129,7 +129,7 @@ def diagonalize_unnormalized(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `DiagonalizedUnnormalized`
@@ -171,7 +171,7 @@ def undiagonalize(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
@@ -215,7 +215,7 @@ def undiagonalize_unnormalized(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
