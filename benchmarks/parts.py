@@ -1,12 +1,14 @@
 """python -m benchmarks.parts: what a plan costs beside one plain run, and two workers beside one.
 
 A long recording is answered as one result, as parts by one process, and as parts by two that share
-them; every process has one thread.  Programs take turns, and are compared within each round.
+them.  Every process has one core of its own, as SLURM and Kubernetes give them: with more, polars
+uses them for one process as well.  Programs take turns, and are compared within each round.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -68,11 +70,11 @@ class Turn:
             for number in range(1, workers + 1)
         ]
         with ThreadPoolExecutor(workers) as pool:
-            runs = list(pool.map(self._run, shards))
+            runs = list(pool.map(self._run, shards, sorted(os.sched_getaffinity(0))))
         return max(run.seconds for run in runs), max(run.memory for run in runs)
 
-    def _run(self, words: Sequence[str]) -> Run:
-        return watched([*ROBOLIN, *words], self._folder)
+    def _run(self, words: Sequence[str], core: int = 0) -> Run:
+        return watched(["taskset", "-c", str(core), *ROBOLIN, *words], self._folder)
 
     def _forget(self) -> None:
         shutil.rmtree(self._out, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,13 +10,14 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from time import sleep
-from typing import Any, Literal
+from typing import Any
 
 from robolin.answering.answer import as_python_warnings
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import ArmSource, Inquiry
 from robolin.answering.posed_question import Notify, Settings
 from robolin.answering.question import Question
+from robolin.choices import OnBadRow
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.places import place_named
 from robolin.files.stores.store_path import is_stored
@@ -34,6 +36,7 @@ _TRIES = 20
 # counted: as long as new ones take to come up where others died
 _LOOK, _PATIENCE = 0.02, 30.0
 _LOCAL = "local:"
+_TALKATIVE = ("distributed", "tornado", "asyncio")
 
 
 def compute(
@@ -45,7 +48,7 @@ def compute(
     client: Any,
     part_rows: int | None = None,
     form: str | None = None,
-    on_bad_row: Literal["error", "nan"] | None = None,
+    on_bad_row: OnBadRow | None = None,
     resume: bool = True,
     notify: Notify = as_python_warnings,
 ) -> WorkDone:
@@ -107,6 +110,9 @@ def compute(
 def workers(where: str) -> Iterator[Work]:
     """The workers that --cluster names: local:N starts N processes, else a scheduler's address."""
     distributed = _distributed()
+    for name in _TALKATIVE:
+        # what is wrong is told by an error of ours
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     if where.startswith(_LOCAL):
         count = where.removeprefix(_LOCAL)
         if not count.isdecimal() or int(count) < 1:

@@ -14,8 +14,9 @@ import numpy as np
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
+from robolin.choices import LoopMethod
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import Engine, How, LoopMethod, evaluate
+from robolin.evaluation.evaluate import Engine, How, evaluate
 from robolin.evaluation.methods import Method
 from robolin.input_checks import array_of, require_arm, require_tree
 from robolin.shown import Shown

@@ -24,8 +24,9 @@ from robolin.analysis.link_parameters import sound_change
 from robolin.api.run_options import run_options
 from robolin.arm import Arm, DhRow, Joint, Link, Pose
 from robolin.arrays import Floats, JointValues
+from robolin.choices import LoopMethod
 from robolin.engine.parameters import axis_to_z
-from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
+from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
 from robolin.geometry.rotations import compose, inverse
 from robolin.input_checks import require_arm

@@ -16,8 +16,9 @@ from robolin.api.loop_results import (
 )
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
+from robolin.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, LoopMethod
+from robolin.evaluation.evaluate import How
 from robolin.input_checks import (
     array_of,
     batch_of,

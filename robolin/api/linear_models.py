@@ -13,7 +13,8 @@ from robolin.api.prescribed import prescribed_values
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.evaluation.evaluate import Engine, How, LoopMethod
+from robolin.choices import LoopMethod
+from robolin.evaluation.evaluate import Engine, How
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import Named
 from robolin.input_checks import point_values

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.evaluation.evaluate import Engine, LoopMethod
+from robolin.choices import LoopMethod
+from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
 from robolin.loops.any_arm import evaluate
 from robolin.shown import Shown

@@ -10,10 +10,11 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import JointValues
+from robolin.choices import Discretization
 from robolin.control.actuation import JointNames, actuated_places
 from robolin.control.model_outputs import OutputRows, output_rows
 from robolin.control.operating_point import HOLD, OperatingPoint, Running, operating_point
-from robolin.control.state_space import Discretization, StateSpace
+from robolin.control.state_space import StateSpace
 from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine

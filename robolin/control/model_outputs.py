@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.choices import REFERENCES
 from robolin.control.operating_point import OperatingPoint
 from robolin.errors import UsageError
 from robolin.input_checks import Array
@@ -31,7 +32,6 @@ FRAME_UNITS = {
     "velocity": ("rad/s", "m/s"),
     "acceleration": ("rad/s²", "m/s²"),
 }
-REFERENCES = ("world", "frame")
 MATRICES = ("of_q", "of_qd", "of_qdd", "of_tau")
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
 from robolin.algebra.axes import sizes
 from robolin.arm import Arm
 from robolin.arrays import JointValues
+from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import Arrays, run_on
 from robolin.engine.shortfall import no_inertia
@@ -40,9 +41,7 @@ from robolin.kept_with import kept_with
 from robolin.wording import listed
 
 Engine = Literal["auto", "python", "compiled"]
-LoopMethod = Literal["kkt", "schur", "null-space"]
-
-ENGINES = ("auto", "python", "compiled")
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 # what follows from q, q̇ and q̈ alone, whether or not loops are closed
 KINEMATIC = frozenset(name for name, each in ALGORITHMS.items() if each.kinematic)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
 
 from robolin.arm import ORIGIN, Arm
+from robolin.choices import EXTRAS, LAYOUTS, REALS, Extra, Layout, Real
 from robolin.engine.recorded_program import record
 from robolin.errors import UsageError
 from robolin.evaluation.methods import Method
@@ -25,14 +25,6 @@ from robolin.generating.ros2_files import plugin_description, plugin_source, req
 from robolin.generating.single_precision import measured_in_floats
 from robolin.generating.worked_in_floats import parameters_in
 from robolin.wording import listed, quoted
-
-Real = Literal["double", "float"]
-REALS = get_args(Real)
-Layout = Literal["auto", "unrolled", "loops"]
-LAYOUTS = get_args(Layout)
-
-Extra = Literal["mex", "ros2"]
-EXTRAS = get_args(Extra)
 
 # above so many joints, one statement after the other takes compilers too long
 UNROLLED_UP_TO = 12

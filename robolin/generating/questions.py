@@ -18,9 +18,14 @@ from robolin.kinematics.frames import at_frame
 from robolin.wording import did_you_mean, listed, quoted
 
 # what divides by every body's own inertia is there to be studied: forward has an answer wherever
-# they have one, and on flat bodies too
+# they have one, and on flat bodies too; what is given and answered under one name, as where joints
+# move as prescribed, has no place in a program whose arguments have names
 QUESTIONS = tuple(
-    dict.fromkeys(each.verb or name for name, each in ALGORITHMS.items() if not each.inverts_bodies)
+    dict.fromkeys(
+        each.verb or name
+        for name, each in ALGORITHMS.items()
+        if not each.inverts_bodies and not {*each.needs} & {*each.gives}
+    )
 )
 
 ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_frame)

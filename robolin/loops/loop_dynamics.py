@@ -17,7 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.evaluation.evaluate import How, LoopMethod
+from robolin.choices import LoopMethod
+from robolin.evaluation.evaluate import How
 from robolin.input_checks import Array
 from robolin.kept_with import kept_with
 from robolin.loops.closure_arrays import AS_USUAL, Closures, evaluate_flat, open_by, row_count

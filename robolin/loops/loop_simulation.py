@@ -13,8 +13,9 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import JointValues
+from robolin.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, LoopMethod, evaluate_rows
+from robolin.evaluation.evaluate import How, evaluate_rows
 from robolin.evaluation.quick_calls import quick_call
 from robolin.input_checks import Array
 from robolin.loops.any_arm import evaluate

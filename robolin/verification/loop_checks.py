@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from robolin.arm import Frame
-from robolin.evaluation.evaluate import LoopMethod
+from robolin.choices import LoopMethod
 from robolin.loops.any_arm import evaluate_rows
 from robolin.loops.assemble import assemble
 from robolin.verification.bodies import Moving, energy_rate, lost_and_borne, moving

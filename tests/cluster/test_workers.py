@@ -11,7 +11,7 @@ import pytest
 
 import robolin.cluster
 from robolin.answering.posed_question import QUIETLY
-from robolin.cluster import _from_anywhere, workers
+from robolin.cluster import _from_anywhere, _require_fit, _require_some, workers
 from robolin.errors import RobolinError
 from robolin.parts.compute import compute_parts
 from robolin.parts.part_job import part_jobs
@@ -66,3 +66,35 @@ def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path) -> 
             list(robolin.cluster.by_workers(client)([wrong]))
     for path in (tmp_path / "here").glob("part-*"):
         assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes()
+
+
+class _Workers:
+    """A client of a cluster of which only this is known: what its workers say, and how many."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self._told = told
+
+    def run(self, *_: object, **__: object) -> dict[str, Any]:
+        return self._told
+
+    def nthreads(self) -> dict[str, int]:
+        return {}
+
+
+def test_workers_that_die_while_they_are_asked_are_not_refused(folder: Path) -> None:
+    """Of a worker that is gone nothing is wrong; one of another version is named."""
+    plan, inquiry, arm = plan_of(folder)
+    job = part_jobs(plan, inquiry, arm, folder, QUIETLY)[0]
+    _require_fit(_Workers({"tcp://gone": OSError("closed")}), job)
+    with pytest.raises(RobolinError, match=r"worker tcp://old: it has robolin 0\.0\.0"):
+        _require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)
+    with pytest.raises(RobolinError, match="cannot use robolin"):
+        _require_fit(_Workers({"tcp://without": ImportError("robolin")}), job)
+
+
+def test_nobody_waits_for_workers_of_which_there_are_none() -> None:
+    """A cluster that has lost its workers is told, and how to go on."""
+    pytest.importorskip("distributed")
+    with pytest.raises(RobolinError, match="no worker is left") as told:
+        _require_some(_Workers({}))
+    assert "--resume" in told.value.hint

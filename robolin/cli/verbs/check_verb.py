@@ -15,15 +15,13 @@ from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag, count_flag
 from robolin.cli.reports.report import Report, reports_to
+from robolin.cli.reports.report_forms import CHECK_EXTENSIONS, CHECK_FORMS
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
     from robolin.checking.check_results import CheckSettings
     from robolin.checking.outcome import Outcome
     from robolin.checking.suite import Case
-
-_FORMS = ("table", "json", "github", "junit")
-_EXTENSIONS = {".txt": "table", ".json": "json", ".xml": "junit"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class CheckOptions:
         return CheckSettings(Inputs(self.model, root), close, settings, self.update)
 
     def reports(self) -> list[Report]:
-        return reports_to(self.path, self.form, self.color, _EXTENSIONS)
+        return reports_to(self.path, self.form, self.color, CHECK_EXTENSIONS)
 
     def require_sense(self) -> None:
         """Refuse flags that cannot go together."""
@@ -135,7 +133,7 @@ _PARAMS = [
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice(_FORMS),
+        type=click.Choice(CHECK_FORMS),
         help="Form of the report on standard output; with -o, beside the file.  [default: table]",
     ),
     flag(

@@ -12,6 +12,7 @@ import click
 from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, flag
 from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
 from robolin.cli.flags.output_flags import color_flag
+from robolin.cli.reports.report_forms import VALIDATE_EXTENSIONS, VALIDATE_FORMS
 from robolin.errors import FileError, UsageError
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ _FLAGS = [
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice(("table", "json", "github", "junit", "sarif")),
+        type=click.Choice(VALIDATE_FORMS),
         help="Form of the answer on standard output; with -o, beside the file.  [default: table]",
     ),
     color_flag("Colours on standard output."),
@@ -127,9 +128,9 @@ def command(options: ValidateOptions) -> None:
       robolin validate 'robots/**/*.urdf' --ignore massless-link --format github -o found.sarif
     """
     from robolin.cli.reports.report import reports_to
-    from robolin.cli.reports.validate_report import EXTENSIONS, write
+    from robolin.cli.reports.validate_report import write
 
-    reports = reports_to(options.path, options.form, options.color, EXTENSIONS)
+    reports = reports_to(options.path, options.form, options.color, VALIDATE_EXTENSIONS)
     settings = options.settings()
     sources = options.sources()
     _require_kept(options, settings, sources)

@@ -121,6 +121,8 @@ def _named(model: dict[str, Any]) -> dict[str, Any]:
 
 def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
     """What acts on the model and an arm has no place for."""
+    for text in dict.fromkeys(model["warned"]):
+        yield Finding("mjcf-warning", "warning", files.at("mujoco", ""), " ".join(text.split()))
     for what in model["left_out"]:
         yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), f"{what}: left out")
     for what in model["from_outside"]:

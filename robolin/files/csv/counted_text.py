@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
 
+from robolin.arrays import Integers
 from robolin.files.csv.chosen_lines import cells_decide, row_begins
 from robolin.files.csv.csv_records import lines_of, records
 from robolin.files.csv.line_reader import LineReader, Lines, count
 from robolin.files.table_file import RowMark
 
 _AT_ONCE = 1 << 22
-# pieces that stay in the processor's caches while they are digested and looked through
-_PLAINLY_AT_ONCE = 1 << 18
+# pieces that stay in the processor's caches while one thread digests them and another looks
+_PLAINLY_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -42,27 +44,34 @@ def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedT
     marks: list[RowMark] = []
     # lines that have ended so far, and where the last of them did
     ended, last, reached, following = 0, -1, 0, first
-    while piece := stream.read(_PLAINLY_AT_ONCE):
-        digest.update(piece)
-        if every is not None:
-            if b'"' in piece or b"\r" in piece:
-                return None
-            ends = np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n")) + reached
-            if len(ends):
-                if ends[0] == last + 1 or (np.diff(ends) == 1).any():
+    with ThreadPoolExecutor(1) as beside:
+        while piece := stream.read(_PLAINLY_AT_ONCE):
+            digested = beside.submit(digest.update, piece)
+            if every is not None:
+                ends = np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n")) + reached
+                if _is_odd(piece, ends, last):
                     return None
-                last = int(ends[-1])
-            # the row r begins behind the end of line r, the header being line 0
-            while following < ended + len(ends):
-                marks.append(RowMark(following, following + 2, int(ends[following - ended]) + 1))
-                following += every
-            ended += len(ends)
-        reached += len(piece)
+                last = int(ends[-1]) if len(ends) else last
+                # the row r begins behind the end of line r, the header being line 0
+                while following < ended + len(ends):
+                    at = int(ends[following - ended]) + 1
+                    marks.append(RowMark(following, following + 2, at))
+                    following += every
+                ended += len(ends)
+            reached += len(piece)
+            digested.result()
     if every is None:
         return CountedText(digest.hexdigest(), None)
     rows = max(0, ended - 1 + (last != reached - 1))
     begun = [mark for mark in marks if mark.row < rows]
     return CountedText(digest.hexdigest(), rows, (*begun, RowMark(rows, rows + 2, reached)))
+
+
+def _is_odd(piece: bytes, ends: Integers, last: int) -> bool:
+    """Whether lines need not be rows: there are quotes, returns, or nothing between two ends."""
+    if b'"' in piece or b"\r" in piece:
+        return True
+    return len(ends) > 0 and bool(ends[0] == last + 1 or (np.diff(ends) == 1).any())
 
 
 def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> CountedText:
