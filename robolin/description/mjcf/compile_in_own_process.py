@@ -25,7 +25,7 @@ def prepare() -> None:
     import_module("mujoco")
 
 
-def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def reply(request: Mapping[str, Any]) -> dict[str, Any]:
     """The figures of the model in a file, as MuJoCo compiles them."""
     mujoco: Any = import_module("mujoco")
     warned: list[str] = []
