@@ -89,7 +89,7 @@ def diagonalize(
             "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Diagonalized`
@@ -132,7 +132,7 @@ def diagonalize_unnormalized(
             "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `DiagonalizedUnnormalized`
@@ -177,7 +177,7 @@ def undiagonalize(
             "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
@@ -222,7 +222,7 @@ def undiagonalize_unnormalized(
             "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m

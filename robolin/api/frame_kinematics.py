@@ -266,7 +266,7 @@ def operational_space(
             "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         an `OperationalSpace`
