@@ -23,7 +23,7 @@ from robolin.engine.recorded_numbers import (
 from robolin.engine.recorded_program import RecordedProgram, RecordedResult, record_program
 from robolin.errors import RobolinError
 from robolin.evaluation.methods import Method
-from robolin.generating.questions import chosen_question
+from robolin.generating.questions import chosen_question, require_frame_of_use
 
 
 def casadi_function(
@@ -64,6 +64,7 @@ def casadi_function(
         DM([-9.08219, 6.19002])
     """
     question = chosen_question(arm, verb, method, frame, point)
+    require_frame_of_use([verb], frame, point)
     ca, algorithm = _casadi(), question.algorithm
     program = record_program(
         question.parameters, algorithm.run, algorithm.needs, algorithm.gives, arm.source

@@ -111,6 +111,19 @@ def _inverses(on: Subject) -> Iterator[Check]:
     yield compared(FAMILY, titles[0], product, one, on.divided)
     qdd = on.result(forward, "qdd")
     yield compared(FAMILY, titles[1], qdd, on.qdd, on.accelerations, on.acceleration_terms)
+    yield _prescribed(on)
+
+
+def _prescribed(on: Subject) -> Check:
+    """Some joints are told to move as they do: the others do too, and torques stay as they were."""
+    title, name = "forward-prescribed undoes inverse", "forward-prescribed"
+    if reason := on.obstacle(name):
+        return not_applicable(FAMILY, title, reason)
+    terms = {"qdd": (on.qdd, on.acceleration_terms), "tau": (on.value("tau"), on.motion_terms)}
+    return worst(
+        compared(FAMILY, title, on.result(name, array), true, on.accelerations, each)
+        for array, (true, each) in terms.items()
+    )
 
 
 def _diagonal(on: Subject) -> Iterator[Check]:

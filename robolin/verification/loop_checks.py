@@ -12,6 +12,7 @@ import numpy as np
 
 from robolin.arm import Frame
 from robolin.choices import LoopMethod
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.loops.any_arm import evaluate_any_arm_rows
 from robolin.loops.assemble import assemble
 from robolin.verification.bodies import Moving, energy_rate, lost_and_borne, moving
@@ -30,7 +31,6 @@ from robolin.verification.steps import complex_step, complex_step_along
 from robolin.verification.subject import SUM, Subject
 
 FAMILY = "loops"
-LOOP_ALGORITHMS = ("closures", "linearize-closures", "forward-closed", "closing-step")
 CHECKED_LOOP_METHODS: tuple[LoopMethod, ...] = ("kkt", "schur")
 CHECKED_STATE = ("q", "qd", "tau")
 
@@ -97,8 +97,10 @@ def _checks(closed: Subject) -> Iterator[Check]:
     yield from _closures(closed)
     yield from _motion(closed)
     yield from _linearization(closed)
-    yield from same_bits(closed, LOOP_ALGORITHMS, FAMILY, "closed: compiled kernels = plain Python")
-    yield from digits_of(closed, LOOP_ALGORITHMS)
+    names = [name for name, each in ALGORITHMS.items() if each.kind == "closed"]
+    names = [name for name in names if not (ALGORITHMS[name].independent and closed.followers)]
+    yield from same_bits(closed, names, FAMILY, "closed: compiled kernels = plain Python")
+    yield from digits_of(closed, names)
 
 
 def _closed(on: Subject) -> tuple[Subject, Array]:

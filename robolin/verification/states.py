@@ -34,7 +34,7 @@ def default_samples(arm: Arm) -> int:
 
 
 def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
-    """q, q̇, q̈ and small changes of them and of τ, each of shape (samples, n).
+    """q, q̇, q̈, small changes of them and of τ, and which q̈ are prescribed, all (samples, n).
 
     The first states are the middle of the limits, a badly conditioned one, one far away if the arm
     can go there, and the lower and upper ends of the limits; the others are drawn evenly.
@@ -59,6 +59,8 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
         "q": q,
         "qd": speed * (2.0 * drawn[:, 1] - 1.0),
         "qdd": 2.0 * normal[:, 0],
+        # every other joint moves as told, in the next state the others
+        "prescribed": 1.0 * ((np.arange(arm.n) + np.arange(samples)[:, None]) % 2 == 0),
         **{name: normal[:, i] for i, name in enumerate(SAMPLED_CHANGES, start=1)},
         "gain": 0.5 + np.random.default_rng([seed, 2]).random((samples, arm.n)),
     }
