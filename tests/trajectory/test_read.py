@@ -151,7 +151,7 @@ def test_large_files_give_the_same_numbers(tmp_path, monkeypatch):
     write_csv(whole(result_of(motion(500), None)), tmp_path / "m.csv")
     exact = read_trajectory(tmp_path / "m.csv", ARM, ["tau"]).tau
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
-    monkeypatch.setattr(csv_reader, "table", None)
+    monkeypatch.setattr(csv_reader, "records_table", None)
     assert same_bits(read_trajectory(tmp_path / "m.csv", ARM, ["tau"]).tau, exact)
 
 
