@@ -13,6 +13,8 @@ Integers = npt.NDArray[np.int64]
 # of float64, complex128 or int64
 Numbers = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
+# of whatever numbers a computation runs on, exact and dual ones among them, or a single one of them
+AnyArray = Any
 
 # what stands for a value per joint: numbers in the order of the joints, or by their names
 JointValues = npt.ArrayLike | Mapping[str, npt.ArrayLike] | Sequence[Mapping[str, npt.ArrayLike]]

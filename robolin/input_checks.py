@@ -10,12 +10,10 @@ from numpy.typing import ArrayLike
 
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
+from robolin.arrays import AnyArray, Floats, JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.labelled_values import in_joint_order, labelled
 from robolin.wording import counted
-
-Array = Any
 
 # what has no labels for sure
 _PLAIN = (int, float, np.number, str)
@@ -50,7 +48,7 @@ def require_loops(arm: Arm) -> None:
         raise RobolinError(f"the arm '{arm.name}' has no closed loops", hint=hint)
 
 
-def array_of(arm: Arm, name: str, value: JointValues) -> Array:
+def array_of(arm: Arm, name: str, value: JointValues) -> AnyArray:
     """The value as floats of shape (..., n), in the arm's order; a number stands for all joints.
 
     What comes with names, as dicts and tables do, is matched by them.
@@ -86,7 +84,7 @@ def _by_joint(arm: Arm, name: str, value: Any) -> Any:
     return np.stack(np.broadcast_arrays(*(_real_numbers(name, each) for each in columns)), -1)
 
 
-def _real_numbers(name: str, value: ArrayLike) -> Array:
+def _real_numbers(name: str, value: ArrayLike) -> AnyArray:
     """An array of real numbers; text, complex and missing values are not made into any."""
     try:
         given = np.asanyarray(value)
@@ -139,7 +137,7 @@ def point_values(
     return found
 
 
-def batch_of(arrays: Mapping[str, Array]) -> tuple[int, ...]:
+def batch_of(arrays: Mapping[str, AnyArray]) -> tuple[int, ...]:
     """The leading axes that all values share once broadcast."""
     shapes: set[tuple[int, ...]] = {array.shape[:-1] for array in arrays.values()}
     if len(shapes) == 1:
@@ -151,7 +149,7 @@ def batch_of(arrays: Mapping[str, Array]) -> tuple[int, ...]:
         raise RobolinError(f"these shapes do not go together: {told}") from error
 
 
-def kernel_rows(array: Array, batch: tuple[int, ...]) -> Array:
+def kernel_rows(array: AnyArray, batch: tuple[int, ...]) -> AnyArray:
     """An array a kernel can read row by row; the same values for all rows stay one row."""
     shape = array.shape[:-1]
     if shape == batch or not shape:
@@ -159,7 +157,7 @@ def kernel_rows(array: Array, batch: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(np.broadcast_to(array, (*batch, array.shape[-1])))
 
 
-def require_sound(arm: Arm, state: Mapping[str, Array]) -> None:
+def require_sound(arm: Arm, state: Mapping[str, AnyArray]) -> None:
     """Finite values of one state, and angles whose sine can be told."""
     for name, values in state.items():
         finite = np.isfinite(values)
@@ -171,7 +169,7 @@ def require_sound(arm: Arm, state: Mapping[str, Array]) -> None:
         _require_angles(arm, state["q"])
 
 
-def _require_angles(arm: Arm, q: Array) -> None:
+def _require_angles(arm: Arm, q: AnyArray) -> None:
     """Sines lose their meaning where neighbouring numbers are a noticeable turn apart."""
     for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         mimic = link.joint.mimic
@@ -183,7 +181,7 @@ def _require_angles(arm: Arm, q: Array) -> None:
             )
 
 
-def require_finite_results(results: Mapping[str, Array]) -> None:
+def require_finite_results(results: Mapping[str, AnyArray]) -> None:
     """Results of one state that fit in a double."""
     for name, values in results.items():
         if not np.isfinite(values).all():

@@ -36,7 +36,7 @@ ALLOWED = {
         "geometry": "arm arrays errors input_checks",
         "algebra": "",
         "dynamics": "algebra",
-        "engine": "algebra arm errors geometry",
+        "engine": "algebra arm arrays errors geometry",
         "evaluation": (
             "algebra arm arrays choices dynamics engine errors input_checks kept_with wording"
         ),
@@ -75,7 +75,7 @@ ALLOWED = {
         # the public functions
         "api": "arm arrays choices errors evaluation input_checks kinematics loops shown wording",
         "kinematics": (
-            "algebra arm description dynamics errors geometry input_checks kept_with wording"
+            "algebra arm arrays description dynamics errors geometry input_checks kept_with wording"
         ),
         "operator_algebra": "algebra arm arrays dynamics engine errors input_checks",
         "analysis": (
@@ -94,8 +94,8 @@ ALLOWED = {
             "algebra arm arrays choices description dynamics engine errors evaluation geometry "
             "input_checks loops shown"
         ),
-        "tables": "answering arm arrays errors files results",
-        "cluster": "answering errors files parts version",
+        "tables": "answering arm arrays choices errors files results",
+        "cluster": "answering choices errors files parts version",
     }.items()
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array
@@ -108,6 +108,11 @@ NUMPY_ON_DEMAND = {"algebra"}
 # tables that name functions of rooms they may not import, which are then found when asked for
 DISPATCH_TABLES = {"results/shown_by.py": {"pictures", "terminal"}}
 NAMED = re.compile(r"robolin(\.[a-z_]+)+(:[A-Za-z_]+)?")
+
+# what a question is called in Python, its algorithm is called too
+SAME_QUESTION = {"api", "analysis", "dynamics"}
+# of the modules that users import beside the package: `robolin.tables` and `robolin.cluster`
+BESIDE_THE_PACKAGE = {"compute"}
 
 # a table of all algorithms, none itself
 CATALOGUE = "dynamics/catalogue.py"
@@ -156,6 +161,20 @@ def _named(module: Path) -> tuple[tuple[int, str], ...]:
             if place.is_dir() or place.with_suffix(".py").is_file():
                 found.append((node.lineno, name))
     return tuple(found)
+
+
+def _public_names(module: Path) -> Iterator[str]:
+    """What a module defines for others, but for type variables and what it says of itself."""
+    for node in _tree(module).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names = [node.name]
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found = [each for target in targets for each in ast.walk(target)]
+            names = [each.id for each in found if isinstance(each, ast.Name)]
+        else:
+            continue
+        yield from (name for name in names if name[0] != "_" and name not in ("T", "TYPE_CHECKING"))
 
 
 def _trespasses(module: Path) -> Iterator[str]:
@@ -240,6 +259,17 @@ def test_no_two_classes_have_one_name() -> None:
     trees = (ast.parse(module.read_text("utf-8")).body for module in MODULES)
     names = [node.name for body in trees for node in body if isinstance(node, ast.ClassDef)]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
+def test_no_two_rooms_give_one_name_to_two_things() -> None:
+    """A constant, an alias or a function that is found by its name is the one that is meant."""
+    rooms: dict[str, set[str]] = {}
+    for module in MODULES:
+        for name in _public_names(module):
+            rooms.setdefault(name, set()).add(_room(module))
+    shared = {name: found for name, found in rooms.items() if len(found) > 1}
+    asked = {name for name, found in shared.items() if found <= SAME_QUESTION}
+    assert shared.keys() - asked == BESIDE_THE_PACKAGE, shared
 
 
 def test_modules_stay_readable() -> None:

@@ -14,9 +14,9 @@ from robolin.algebra.vectors import add, cross, dot, rotate, rotate_back, scale,
 ZERO_ARTICULATED: Vector = (0.0,) * 21
 
 # where entry (i, j) of a symmetric 6x6 matrix sits in its upper triangle
-PLACE = [[0] * 6 for _ in range(6)]
+ENTRY_PLACE = [[0] * 6 for _ in range(6)]
 for _place, (_i, _j) in enumerate((i, j) for i in range(6) for j in range(i, 6)):
-    PLACE[_i][_j] = PLACE[_j][_i] = _place
+    ENTRY_PLACE[_i][_j] = ENTRY_PLACE[_j][_i] = _place
 
 
 def symmetric_times(J: Vector, a: Vector) -> Vector:
@@ -142,7 +142,7 @@ def articulated_from(M: Vector) -> Vector:
 
 def articulated_times(P: Vector, X: Vector) -> Vector:
     """P X."""
-    return tuple(dot(tuple(P[place] for place in row), X) for row in PLACE)
+    return tuple(dot(tuple(P[place] for place in row), X) for row in ENTRY_PLACE)
 
 
 def rank_one(X: Vector, Y: Vector) -> Vector:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robolin.algebra.inertias import PLACE, articulated_from
+from robolin.algebra.inertias import ENTRY_PLACE, articulated_from
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import add, dot, scale
 
@@ -49,7 +49,7 @@ def shifted(columns: PolynomialColumns, d: Vector) -> list[Vector]:
     square = columns[7:]
     along = [_row(square, d, i) for i in range(6)]
     linear = [
-        add(column, add(row, scale(square[PLACE[i][i]], d[i])))
+        add(column, add(row, scale(square[ENTRY_PLACE[i][i]], d[i])))
         for i, (column, row) in enumerate(zip(columns[1:7], along, strict=True))
     ]
     constant = columns[0]
@@ -61,24 +61,24 @@ def shifted(columns: PolynomialColumns, d: Vector) -> list[Vector]:
 
 def _row(square: PolynomialColumns, d: Vector, i: int) -> Vector:
     """Σ b(i,j) d(j) over all j."""
-    total = scale(square[PLACE[i][0]], d[0])
+    total = scale(square[ENTRY_PLACE[i][0]], d[0])
     for j in range(1, 6):
-        total = add(total, scale(square[PLACE[i][j]], d[j]))
+        total = add(total, scale(square[ENTRY_PLACE[i][j]], d[j]))
     return total
 
 
 def _half_row(square: PolynomialColumns, d: Vector, i: int) -> Vector:
     """Σ b(i,j) d(j) over j ≥ i."""
-    total = scale(square[PLACE[i][i]], d[i])
+    total = scale(square[ENTRY_PLACE[i][i]], d[i])
     for j in range(i + 1, 6):
-        total = add(total, scale(square[PLACE[i][j]], d[j]))
+        total = add(total, scale(square[ENTRY_PLACE[i][j]], d[j]))
     return total
 
 
 def gyroscopic_force(M: Vector) -> list[Vector]:
     """S[V] M V of a rigid inertia: b(i,j) = S[e(i)] M e(j) + S[e(j)] M e(i), once for i = j."""
     full = articulated_from(M)
-    momenta = [tuple(full[place] for place in row) for row in PLACE]
+    momenta = [tuple(full[place] for place in row) for row in ENTRY_PLACE]
     square = [
         add(_turned(i, momenta[j]), _turned(j, momenta[i])) if i != j else _turned(i, momenta[i])
         for i, j in PRODUCT_PAIRS

@@ -20,9 +20,9 @@ import numpy as np
 
 from robolin.algebra.axes import REGRESSOR_COLUMNS
 from robolin.arm import ORIGIN, Arm, Inertia, Link, Vector3
+from robolin.arrays import AnyArray
 from robolin.errors import RobolinError, UsageError
 from robolin.geometry.rotations import apply
-from robolin.input_checks import Array
 from robolin.wording import did_you_mean
 
 OF_LINK = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -72,7 +72,7 @@ def natural_names(arm: Arm) -> tuple[str, ...]:
     return tuple(f"{p.owner}/{natural.get(p.name, p.name)}" for p in parameters(arm))
 
 
-def natural_map(arm: Arm) -> Array:
+def natural_map(arm: Arm) -> AnyArray:
     """∂(linear parameters)/∂(natural ones), of shape (p, p).
 
     mass       leaves the centre of mass and the inertia about it: s, J grow by c, K(c)
@@ -94,7 +94,7 @@ def changes(
     named: Mapping[str, float],
     payloads: Sequence[PayloadChange] = (),
     others: Sequence[str] = (),
-) -> Array:
+) -> AnyArray:
     """δπ of shape (p,) for small changes of natural parameters and for added point masses.
 
     others: names that are known elsewhere, and may have been meant
@@ -136,7 +136,7 @@ def linear_values(body: Inertia) -> list[float]:
     return [body.mass, *(body.mass * c).tolist(), *J.tolist()]
 
 
-def _natural_columns(body: Inertia) -> Array:
+def _natural_columns(body: Inertia) -> AnyArray:
     """How m, s and J change with m and c, of shape (10, 4)."""
     c = np.array(body.com)
     columns = np.zeros((10, 4))
@@ -147,7 +147,7 @@ def _natural_columns(body: Inertia) -> Array:
     return columns
 
 
-def _steiner(a: Array, b: Array) -> Array:
+def _steiner(a: AnyArray, b: AnyArray) -> AnyArray:
     """(a·b) 1 - ½ (a bᵀ + b aᵀ), its xx xy xz yy yz zz; K(c) for a = b = c."""
     outer = np.outer(a, b)
     return (np.dot(a, b) * np.eye(3) - 0.5 * (outer + outer.T))[_TRIANGLE]
@@ -174,7 +174,7 @@ def _mass_and_place(payload: PayloadChange) -> tuple[str, float, Vector3]:
     return str(link), sound_change(f"payload on '{link}'", mass), (x, y, z)
 
 
-def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int, Array]:
+def _payload(arm: Arm, frame: str, mass: float, position: Vector3) -> tuple[int, AnyArray]:
     """Where the link that carries the frame has its parameters, and by how much they grow."""
     if frame not in arm.frames:
         hint = did_you_mean(frame, arm.frames, f"links are {', '.join(arm.frames)}")

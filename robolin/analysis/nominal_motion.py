@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.choices import TORQUES, Torques
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.geometry.configuration import advanced, difference, kinematic_block
-from robolin.input_checks import Array, array_of, require_arm, seconds_of
+from robolin.input_checks import array_of, require_arm, seconds_of
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Nominal:
     q, qd, tau: shape (steps, 3, n), at the begin, the middle and the end of each step
     """
 
-    time: Array
-    step: Array
-    q: Array
-    qd: Array
-    tau: Array
+    time: AnyArray
+    step: AnyArray
+    q: AnyArray
+    qd: AnyArray
+    tau: AnyArray
 
     @property
     def rows(self) -> int:
@@ -40,7 +40,7 @@ class Nominal:
         q, qd, tau = self.q[steps], self.qd[steps], self.tau[steps]
         return Nominal(self.time, self.step[steps], q, qd, tau)
 
-    def at_stages(self, values: Array, torques: Torques) -> Array:
+    def at_stages(self, values: AnyArray, torques: Torques) -> AnyArray:
         """Values by row, (rows, n), at the stages of every step, (steps, 3, n)."""
         begin, end = values[:-1], values[1:] if torques == "continuous" else values[:-1]
         return np.stack([begin, 0.5 * (begin + end), end], axis=1)
@@ -91,7 +91,9 @@ def nominal_motion(
     return Nominal(moments, step, *(np.stack(each, axis=1) for each in stages))
 
 
-def _half_way(arm: Arm, h: Array, q0: Array, q1: Array, v0: Array, v1: Array) -> Array:
+def _half_way(
+    arm: Arm, h: AnyArray, q0: AnyArray, q1: AnyArray, v0: AnyArray, v1: AnyArray
+) -> AnyArray:
     """The configuration in the middle of a step, on the way ξ from q₀ to q₁ = q₀ ⊕ δ.
 
     ξ = ½ δ + h/8 (ξ̇₀ - ξ̇₁) with ξ̇₀ = q̇₀ and, for a body that turns,
@@ -105,7 +107,7 @@ def _half_way(arm: Arm, h: Array, q0: Array, q1: Array, v0: Array, v1: Array) ->
     return advanced(arm, q0, 0.5 * delta + 0.125 * h * (v0 - rate))
 
 
-def per_row(arm: Arm, name: str, value: JointValues, rows: int) -> Array:
+def per_row(arm: Arm, name: str, value: JointValues, rows: int) -> AnyArray:
     """Values of shape (rows, n); those of one row stand for all."""
     array = _finite(arm, name, value)
     if array.ndim > 2 or (array.ndim == 2 and len(array) != rows):
@@ -115,7 +117,7 @@ def per_row(arm: Arm, name: str, value: JointValues, rows: int) -> Array:
     return np.broadcast_to(array, (rows, arm.n))
 
 
-def first_row(arm: Arm, name: str, value: JointValues) -> Array:
+def first_row(arm: Arm, name: str, value: JointValues) -> AnyArray:
     """Values of shape (n,), for the beginning of a motion."""
     array = _finite(arm, name, value)
     if array.ndim > 1:
@@ -124,7 +126,7 @@ def first_row(arm: Arm, name: str, value: JointValues) -> Array:
     return array
 
 
-def _finite(arm: Arm, name: str, value: JointValues) -> Array:
+def _finite(arm: Arm, name: str, value: JointValues) -> AnyArray:
     array = array_of(arm, name, value)
     finite = np.isfinite(array)
     if not finite.all():
@@ -135,11 +137,11 @@ def _finite(arm: Arm, name: str, value: JointValues) -> Array:
     return array
 
 
-def _ends(values: Array) -> tuple[Array, Array]:
+def _ends(values: AnyArray) -> tuple[AnyArray, AnyArray]:
     return values[:-1], values[1:]
 
 
-def rising(time: ArrayLike, where: str = "") -> Array:
+def rising(time: ArrayLike, where: str = "") -> AnyArray:
     """The times of two rows and more, each later than the one before; `where` has them."""
     moments = seconds_of(time, where)
     if moments.ndim != 1 or len(moments) < 2:
@@ -169,7 +171,9 @@ def _require_known(arm: Arm, torques: str) -> None:
         )
 
 
-def torque_history(time: Array, given_time: Array | None, tau: Array, where: str = "") -> Array:
+def torque_history(
+    time: AnyArray, given_time: AnyArray | None, tau: AnyArray, where: str = ""
+) -> AnyArray:
     """Torques of another file, (rows, n), at the times of a motion; in between they are linear."""
     if given_time is None:
         if len(tau) != len(time):

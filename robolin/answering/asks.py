@@ -41,13 +41,13 @@ class Ask:
 
 
 SWITCH, TEXT, TEXTS, FILE = Ask("switch"), Ask(), Ask(repeats=True), Ask("file")
-METHOD, LOOP_METHOD = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHODS)
+METHOD_ASK, LOOP_METHOD_ASK = Ask("choice", COMMON_METHODS), Ask("choice", LOOP_METHODS)
 
 # what moves as told, and how loops are kept, wherever accelerations are the answer
-FORWARD_ASKS: Mapping[str, Ask] = {"prescribe": TEXT, "close": TEXT, "loop-method": LOOP_METHOD}
+FORWARD_ASKS: Mapping[str, Ask] = {"prescribe": TEXT, "close": TEXT, "loop-method": LOOP_METHOD_ASK}
 
 # what can be asked of every arm, whatever the verb
-MODEL: Mapping[str, Ask] = {
+MODEL_ASKS: Mapping[str, Ask] = {
     **dict.fromkeys(("gravity", "base", "tip", "friction-velocity", "joints"), TEXT),
     **dict.fromkeys(("lock", "payload", "wrench", "armature", "xacro-arg", "package"), TEXTS),
     **dict.fromkeys(("no-damping", "floating-base", "open-loops", "strict"), SWITCH),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     # one state as numbers, by joint or as typed, or states as an array of shape (rows, n)
     GivenValues = ArrayLike | Mapping[str, float] | str | None
 
-HOLD, NAN = "hold", "nan"
+HOLD_TORQUE, NAN = "hold", "nan"
 ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
 STATE_QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa")
 # stands in the options of a result for states that no option can say

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.asks import MODEL, SELECTION
+from robolin.answering.asks import MODEL_ASKS, SELECTION
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
 from robolin.answering.swept_option import SweptOption, require_one_swept
@@ -114,8 +114,10 @@ def arm_source(path: str, options: Mapping[str, Any], verb: Verb) -> ArmSource:
 
 def model_texts(options: Mapping[str, Any], verb: Verb) -> dict[str, Any]:
     """The options that make the arm, in the order they are recorded, as plain values."""
-    texts = {label: options[label] for label in MODEL if label in options}
-    plain = {label: plain_value(verb, label, MODEL[label], value) for label, value in texts.items()}
+    texts = {label: options[label] for label in MODEL_ASKS if label in options}
+    plain = {
+        label: plain_value(verb, label, MODEL_ASKS[label], value) for label, value in texts.items()
+    }
     return {label: value for label, value in plain.items() if value is not None}
 
 

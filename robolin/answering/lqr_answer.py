@@ -9,8 +9,8 @@ import numpy as np
 
 from robolin.answering.given_states import States
 from robolin.answering.model_arrays import (
-    INPUT,
-    STATE,
+    INPUT_AXIS,
+    STATE_AXIS,
     either,
     mode_array,
     model_lines,
@@ -57,8 +57,8 @@ def answer_lqr(posed: PosedQuestion) -> Result | ResultStream:
         work.lines.update(told)
         posed.settings.notify("summary", f"closed loop: {told['closed loop']}")
         weights = (
-            _square("Q", regulator.Q, model, STATE, model.states),
-            _square("R", regulator.R, model, INPUT, model.inputs),
+            _square("Q", regulator.Q, model, STATE_AXIS, model.states),
+            _square("R", regulator.R, model, INPUT_AXIS, model.inputs),
         )
         return (*_arrays(regulator), *weights, *model_point_arrays(model))
 
@@ -89,8 +89,8 @@ def gain_arrays(model: StateSpace, K: Floats, P: Floats) -> ModelArrays:
     """K and P with their names."""
     x, u = either(model, model.states), either(model, model.inputs)
     return (
-        Array("K", K, (model.inputs, model.states), f"{u} per {x}", None, (INPUT, STATE)),
-        _square("P", P, model, STATE, model.states),
+        Array("K", K, (model.inputs, model.states), f"{u} per {x}", None, (INPUT_AXIS, STATE_AXIS)),
+        _square("P", P, model, STATE_AXIS, model.states),
     )
 
 

@@ -11,7 +11,13 @@ from robolin.results.result import Array
 if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
 
-STATE, INPUT, OUTPUT, MODE, MOTION = "state", "input", "output", "mode", "motion"
+STATE_AXIS, INPUT_AXIS, OUTPUT_AXIS, MODE_AXIS, MOTION_AXIS = (
+    "state",
+    "input",
+    "output",
+    "mode",
+    "motion",
+)
 _RATES = {
     "rad": "rad/s",
     "m": "m/s",
@@ -27,19 +33,19 @@ def matrix_arrays(model: StateSpace) -> tuple[Array, ...]:
     """A, B, drift, C, D and y."""
     x, u, y = (either(model, names) for names in (model.states, model.inputs, model.outputs))
     rate = x if model.dt is not None else _either(_rate(model.units[name]) for name in model.states)
-    axes = {STATE: model.states, INPUT: model.inputs, OUTPUT: model.outputs}
+    axes = {STATE_AXIS: model.states, INPUT_AXIS: model.inputs, OUTPUT_AXIS: model.outputs}
 
     def array(name: str, unit: str, *kinds: str) -> Array:
         labels = tuple(axes[kind] for kind in kinds)
         return Array(name, getattr(model, name), labels, unit, None, kinds)
 
     return (
-        array("A", f"{rate}{_PER}{x}", STATE, STATE),
-        array("B", f"{rate}{_PER}{u}", STATE, INPUT),
-        array("drift", rate, STATE),
-        array("C", f"{y}{_PER}{x}", OUTPUT, STATE),
-        array("D", f"{y}{_PER}{u}", OUTPUT, INPUT),
-        array("y", y, OUTPUT),
+        array("A", f"{rate}{_PER}{x}", STATE_AXIS, STATE_AXIS),
+        array("B", f"{rate}{_PER}{u}", STATE_AXIS, INPUT_AXIS),
+        array("drift", rate, STATE_AXIS),
+        array("C", f"{y}{_PER}{x}", OUTPUT_AXIS, STATE_AXIS),
+        array("D", f"{y}{_PER}{u}", OUTPUT_AXIS, INPUT_AXIS),
+        array("y", y, OUTPUT_AXIS),
     )
 
 
@@ -51,7 +57,7 @@ def model_point_arrays(model: StateSpace) -> tuple[Array, ...]:
         return arrays
     joints = model.arm.joint_names
     motions = tuple(f"motion{i + 1}" for i in range(model.basis.shape[-1]))
-    return (*arrays, Array("basis", model.basis, (joints, motions), "1", None, ("", MOTION)))
+    return (*arrays, Array("basis", model.basis, (joints, motions), "1", None, ("", MOTION_AXIS)))
 
 
 def mode_labels(count: int) -> tuple[str, ...]:
@@ -61,7 +67,7 @@ def mode_labels(count: int) -> tuple[str, ...]:
 
 def mode_array(name: str, values: Any, unit: str) -> Array:
     """One number for every mode."""
-    return Array(name, values, (mode_labels(values.shape[-1]),), unit, None, (MODE,))
+    return Array(name, values, (mode_labels(values.shape[-1]),), unit, None, (MODE_AXIS,))
 
 
 def model_lines(model: StateSpace) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from robolin.results.result import Footer, Result, ResultStream
 from robolin.trajectory.trajectory import Chunk, pieces
 
 # numbers of A and B in a part: few enough for the memory of one to be used for the next
-NUMBERS_AT_ONCE, FEWEST_ROWS = 1 << 20, 64
+MODEL_NUMBERS_AT_ONCE, FEWEST_MODEL_ROWS = 1 << 20, 64
 # matrices of the size of A that an exponential has at hand at once
 MATRICES_AT_HAND = 4
 
@@ -117,7 +117,7 @@ class ModelRows:
         n = self._posed.arm.n
         sampled = self._work.wanted.dt is not None
         numbers = 6 * n * n * (MATRICES_AT_HAND if sampled else 1)
-        usual = max(FEWEST_ROWS, NUMBERS_AT_ONCE // numbers)
+        usual = max(FEWEST_MODEL_ROWS, MODEL_NUMBERS_AT_ONCE // numbers)
         at_once = self._posed.settings.chunk_rows or usual
         read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
         with closing(prefetch(read, from_item(3))) as chunks:

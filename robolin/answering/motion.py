@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from robolin.answering.given_states import HOLD, States, perturbations
+from robolin.answering.given_states import HOLD_TORQUE, States, perturbations
 from robolin.answering.question import Question
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
@@ -116,9 +116,9 @@ def one_state(
     """The motion of one state, and the values it gives, each of shape (n,)."""
     require_useful(states, possible_quantities(needs, torque), both={"qdd", "tau"} <= set(needs))
     typed = states.typed
-    hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD)
+    hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD_TORQUE)
     # a torque that is to be computed is not given
-    names = [name for name in typed if (name, typed[name]) != ("tau", HOLD)]
+    names = [name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE)]
     given = {name: np.array(states.of_joints(arm, name)) for name in names}
     turned = tuple(states.turned(arm))
     changes = _changes(arm, question)

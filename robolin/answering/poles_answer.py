@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.answering.given_states import States
 from robolin.answering.model_arrays import (
-    MODE,
+    MODE_AXIS,
     mode_array,
     mode_labels,
     model_lines,
@@ -78,7 +78,7 @@ def pole_arrays(poles: Poles) -> ModelArrays:
         mode_array("damping", poles.damping, "1"),
         mode_array("decay", decay, "1/s"),
         mode_array("stability", stability, "1"),
-        Array("mode_shape", poles.shapes, (modes, joints), "1", None, (MODE, "")),
+        Array("mode_shape", poles.shapes, (modes, joints), "1", None, (MODE_AXIS, "")),
     )
 
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robolin.answering.given_states import States
-from robolin.answering.model_arrays import INPUT, OUTPUT, either, model_lines, model_point_arrays
+from robolin.answering.model_arrays import (
+    INPUT_AXIS,
+    OUTPUT_AXIS,
+    either,
+    model_lines,
+    model_point_arrays,
+)
 from robolin.answering.model_question import model_question, require_model_sense, seconds
 from robolin.answering.model_rows import answer_models
 from robolin.answering.model_work import ModelArrays, ModelWork
@@ -83,7 +89,7 @@ def _over_time(question: Question, model: StateSpace) -> tuple[Floats, Array]:
 
 def _named(name: str, values: Numbers, model: StateSpace) -> Array:
     unit = f"{either(model, model.outputs)} per {either(model, model.inputs)}"
-    return Array(name, values, (model.outputs, model.inputs), unit, None, (OUTPUT, INPUT))
+    return Array(name, values, (model.outputs, model.inputs), unit, None, (OUTPUT_AXIS, INPUT_AXIS))
 
 
 def _in_every_row(array: Array, like: Array) -> Array:

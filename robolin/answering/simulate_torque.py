@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from robolin.answering.given_states import HOLD
+from robolin.answering.given_states import HOLD_TORQUE
 from robolin.answering.joint_values import per_joint
 from robolin.answering.question import Question
 from robolin.choices import CONTROL_LAWS
@@ -26,7 +26,7 @@ TRACKING = (PD, COMPUTED)
 
 def holds(question: Question) -> bool:
     """Whether the torque carries weight and loads."""
-    return (question.text("tau") or "").partition("+")[0].strip() == HOLD
+    return (question.text("tau") or "").partition("+")[0].strip() == HOLD_TORQUE
 
 
 def constant_torque(question: Question, arm: Arm) -> list[float]:

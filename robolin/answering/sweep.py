@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robolin.answering.answer import as_python_warnings, asked_and_given, gathered_result, posed
-from robolin.answering.asks import MODEL
+from robolin.answering.asks import MODEL_ASKS
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import ARM_OPTION, ArmSource, Inquiry, inquiry_about, model_texts
 from robolin.answering.posed_question import Notify, Settings
@@ -178,10 +178,10 @@ def _loaded_with(arm: Arm, verb: Verb, values: Mapping[str, Any]) -> tuple[str, 
     for label, value in values.items():
         if value is None:
             continue
-        if label in loaded and not MODEL[label].repeats:
+        if label in loaded and not MODEL_ASKS[label].repeats:
             raise UsageError("the arm was loaded with one already", where=label)
         texts = _texts(label, value)
-        loaded[label] = (*loaded.get(label, ()), *texts) if MODEL[label].repeats else texts[0]
+        loaded[label] = (*loaded.get(label, ()), *texts) if MODEL_ASKS[label].repeats else texts[0]
     return path, model_texts(loaded, verb)
 
 

@@ -14,8 +14,8 @@ from robolin.answering.asks import (
     FILE,
     FORWARD_ASKS,
     LINEAR_MODEL_ASKS,
-    METHOD,
-    MODEL,
+    METHOD_ASK,
+    MODEL_ASKS,
     READING,
     SAMPLES,
     SWITCH,
@@ -73,7 +73,7 @@ class Verb:
     def options(self) -> dict[str, Ask]:
         """Everything that decides its answer, by the name of its flag, but for the arm itself."""
         state = dict.fromkeys(self.states, TEXT)
-        return {**MODEL, **state, **self.state_file, **self.states_from, **self.asks}
+        return {**MODEL_ASKS, **state, **self.state_file, **self.states_from, **self.asks}
 
     @property
     def state_file(self) -> dict[str, Ask]:
@@ -140,7 +140,7 @@ _DYNAMICS = (
         states=("q", "qd", "tau", "qdd"),
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
-        asks={**FORWARD_ASKS, "perturb": TEXTS, "method": METHOD},
+        asks={**FORWARD_ASKS, "perturb": TEXTS, "method": METHOD_ASK},
         answers="robolin.answering.dynamics_answers:answer_linearize_forward",
         costs=True,
         linear=True,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.errors import RobolinError, UsageError
-from robolin.input_checks import Array
 from robolin.quantities import unit_of
 from robolin.wording import did_you_mean
 
@@ -56,12 +56,12 @@ def passive_places(arm: Arm, actuated: Iterable[int]) -> list[int]:
     return [i for i in range(arm.n) if i not in driven]
 
 
-def negligible(tau: Array) -> Array:
+def negligible(tau: AnyArray) -> AnyArray:
     """(..., 1): below what a torque of each state is nothing but rounding."""
     return NEGLIGIBLE_TORQUE * np.maximum(1.0, np.abs(tau).max(axis=-1, initial=0.0, keepdims=True))
 
 
-def require_no_passive_torque(arm: Arm, tau: Array, actuated: Sequence[int]) -> Array:
+def require_no_passive_torque(arm: Arm, tau: AnyArray, actuated: Sequence[int]) -> AnyArray:
     """The torques with exact zeros at passive joints, which must not be asked for any."""
     without = passive_places(arm, actuated)
     if not without:
@@ -74,7 +74,7 @@ def require_no_passive_torque(arm: Arm, tau: Array, actuated: Sequence[int]) -> 
     return tau
 
 
-def passive_torque(arm: Arm, tau: Array, without: Sequence[int]) -> RobolinError:
+def passive_torque(arm: Arm, tau: AnyArray, without: Sequence[int]) -> RobolinError:
     """The complaint about the largest torque that a joint without a motor would have to give."""
     rows = tau.reshape(-1, arm.n)[:, list(without)]
     row, at = np.unravel_index(int(np.abs(rows).argmax()), rows.shape)

@@ -9,22 +9,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.choices import Discretization
 from robolin.control.matrix_exponential import exponential
 from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
-from robolin.input_checks import Array
 
 
 class Sampled(NamedTuple):
     """The matrices of a discrete model, and what its outputs are at x = 0, u = 0."""
 
-    A: Array
-    B: Array
-    C: Array
-    D: Array
-    drift: Array
-    y: Array
+    A: AnyArray
+    B: AnyArray
+    C: AnyArray
+    D: AnyArray
+    drift: AnyArray
+    y: AnyArray
 
 
 def discretized(model: StateSpace, dt: float, method: Discretization = "zoh") -> StateSpace:
@@ -97,7 +97,7 @@ DISCRETIZERS: Mapping[Discretization, Callable[[StateSpace, float], Sampled]] = 
 }
 
 
-def _bordered(model: StateSpace, more: int) -> Array:
+def _bordered(model: StateSpace, more: int) -> AnyArray:
     """[[A, B, drift], [0, 0, 0]]."""
     N = model.A.shape[-1]
     whole = np.zeros((*model.batch, N + more, N + more))

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.choices import Discretization
 from robolin.control.actuation import JointNames, actuated_places
 from robolin.control.model_outputs import OutputRows, output_rows
@@ -19,7 +19,7 @@ from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine
 from robolin.geometry.configuration import kinematic_block
-from robolin.input_checks import Array, require_arm
+from robolin.input_checks import require_arm
 from robolin.quantities import unit_of
 
 # numbers of A and B together whose memory is used again: below, new memory costs nothing, and
@@ -138,8 +138,8 @@ def _on_closures(
 
 
 def _matrices(
-    block: Array | None, along_q: Array, along_qd: Array, to_input: Array
-) -> tuple[Array, Array]:
+    block: AnyArray | None, along_q: AnyArray, along_qd: AnyArray, to_input: AnyArray
+) -> tuple[AnyArray, AnyArray]:
     """A = [[K, 1], [∂q̈/∂q, ∂q̈/∂q̇]] and B = [0; ∂q̈/∂u]."""
     *batch, n, inputs = to_input.shape
     A, B = _room_for((*batch, 2 * n, 2 * n), (*batch, 2 * n, inputs))
@@ -152,7 +152,7 @@ def _matrices(
     return A, B
 
 
-def _room_for(*shapes: tuple[int, ...]) -> list[Array]:
+def _room_for(*shapes: tuple[int, ...]) -> list[AnyArray]:
     """Memory for arrays of these shapes, side by side; parts of a long motion use it in turns."""
     ends = [0, *accumulate(map(prod, shapes))]
     pooled = LEAST_POOLED <= ends[-1] <= MOST_POOLED
@@ -161,14 +161,18 @@ def _room_for(*shapes: tuple[int, ...]) -> list[Array]:
     return [block[start:stop].reshape(shape) for start, stop, shape in parts]
 
 
-def _columns(matrix: Array, places: Sequence[int]) -> Array:
+def _columns(matrix: AnyArray, places: Sequence[int]) -> AnyArray:
     """The columns at these places; the matrix itself where that is all of them."""
     return matrix if len(places) == matrix.shape[-1] else matrix[..., list(places)]
 
 
 def _output_matrices(
-    rows: OutputRows, along_q: Array, along_qd: Array, to_input: Array, driven: Sequence[int]
-) -> tuple[Array, Array]:
+    rows: OutputRows,
+    along_q: AnyArray,
+    along_qd: AnyArray,
+    to_input: AnyArray,
+    driven: Sequence[int],
+) -> tuple[AnyArray, AnyArray]:
     """C = [∂y/∂q, ∂y/∂q̇] and D = ∂y/∂u, q̈ being what the arm does."""
     of_q, of_qd, D = rows.of_q, rows.of_qd, _columns(rows.of_tau, driven)
     if rows.of_qdd.any():
@@ -186,7 +190,7 @@ def _model(
     point: OperatingPoint,
     rows: OutputRows,
     driven: Sequence[int],
-    matrices: tuple[Array, Array, Array, Array, Array],
+    matrices: tuple[AnyArray, AnyArray, AnyArray, AnyArray, AnyArray],
     states: dict[str, str],
 ) -> StateSpace:
     inputs = {f"{arm.joint_names[i]}/effort": unit_of("tau", [arm.joints[i].kind]) for i in driven}

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.choices import REFERENCES
 from robolin.control.operating_point import OperatingPoint
 from robolin.errors import UsageError
-from robolin.input_checks import Array
 from robolin.kinematics.frames import at_frame
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.quantities import unit_of
@@ -44,11 +44,11 @@ class OutputRows:
 
     names: tuple[str, ...]
     units: tuple[str, ...]
-    y: Array
-    of_q: Array
-    of_qd: Array
-    of_qdd: Array
-    of_tau: Array
+    y: AnyArray
+    of_q: AnyArray
+    of_qd: AnyArray
+    of_qdd: AnyArray
+    of_tau: AnyArray
 
 
 def output_rows(
@@ -151,20 +151,20 @@ def _frame_rows(
     return OutputRows(names, units, value, of_q, of_qd, of_qdd, none)
 
 
-def _turning(value: Array, J: Array) -> Array:
+def _turning(value: AnyArray, J: AnyArray) -> AnyArray:
     """-δθ x h for both halves h of a spatial vector, which the frame's own axes see besides."""
     turn = np.moveaxis(J[..., :3, :], -1, -2)
     halves = [np.cross(value[..., None, i : i + 3], turn) for i in (0, 3)]
     return np.moveaxis(np.concatenate(halves, axis=-1), -1, -2)
 
 
-def _in_frame(R: Array, X: Array) -> Array:
+def _in_frame(R: AnyArray, X: AnyArray) -> AnyArray:
     """Both halves of the six rows of X in the axes of R."""
     back = np.moveaxis(R, -1, -2)
     return np.concatenate([back @ X[..., :3, :], back @ X[..., 3:, :]], axis=-2)
 
 
-def _stacked(parts: Sequence[Array]) -> Array:
+def _stacked(parts: Sequence[AnyArray]) -> AnyArray:
     """Rows below each other; with batch axes only if some of them have any."""
     batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
     return np.concatenate(

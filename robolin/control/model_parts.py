@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
-from robolin.input_checks import Array
 
 MODEL_ARRAYS = ("A", "B", "C", "D", "drift", "y", "q", "qd", "qdd", "tau", "basis")
 LABEL_FIELDS = ("states", "inputs", "outputs")
@@ -36,7 +36,7 @@ def chosen_models(model: StateSpace, place: Any) -> StateSpace:
     return replace(model, **arrays)
 
 
-def arrays_by_name(model: StateSpace) -> dict[str, Array]:
+def arrays_by_name(model: StateSpace) -> dict[str, AnyArray]:
     """Every array of a model by name, with names and units as arrays of text."""
     found = {
         name: getattr(model, name) for name in MODEL_ARRAYS if getattr(model, name) is not None
@@ -59,7 +59,7 @@ def require_model(model: object) -> None:
         raise UsageError(f"a StateSpace is needed, and this is of type {kind}", hint=hint)
 
 
-def as_numbers(name: str, value: object, kind: type = float) -> Array:
+def as_numbers(name: str, value: object, kind: type = float) -> AnyArray:
     """An array of numbers, whatever was given; not of text."""
     try:
         return np.asarray(value, dtype=kind)
@@ -76,12 +76,12 @@ def one_by_one(model: StateSpace) -> list[StateSpace]:
     return [chosen_models(model, place) for place in np.ndindex(*model.batch)]
 
 
-def stacked_models(parts: Sequence[Array], batch: tuple[int, ...]) -> Array:
+def stacked_models(parts: Sequence[AnyArray], batch: tuple[int, ...]) -> AnyArray:
     """Arrays of single models, put together as the batch has them."""
     return np.stack(parts).reshape((*batch, *np.shape(parts[0])))
 
 
-def joint_shares(model: StateSpace, direction: Array) -> Array:
+def joint_shares(model: StateSpace, direction: AnyArray) -> AnyArray:
     """How much each joint has to do with directions (..., N) of the state: (..., n).
 
     The batch of the model comes first, and there may be several directions to each.
@@ -101,7 +101,7 @@ def joint_shares(model: StateSpace, direction: Array) -> Array:
     return np.maximum(*halves)
 
 
-def joints_named(model: StateSpace, shares: Array) -> tuple[str, ...]:
+def joints_named(model: StateSpace, shares: AnyArray) -> tuple[str, ...]:
     """The joints with a noticeable share (n,), the largest first."""
     order = np.argsort(-shares, kind="stable")
     least = NAMED_FROM * shares.max(initial=0.0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.poles import EDGE, STABLE, poles_of
 from robolin.control.scaling import scaled
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weights
 from robolin.errors import RobolinError
-from robolin.input_checks import Array
 
 # a distance below this, beside the size of the model, is none
 LOST = 1e-9
@@ -47,7 +47,7 @@ def no_regulator(model: StateSpace, weights: Weights, place: int) -> RobolinErro
     )
 
 
-def _lost(A: Array, B: Array, values: Array) -> tuple[complex, Array] | None:
+def _lost(A: AnyArray, B: AnyArray, values: AnyArray) -> tuple[complex, AnyArray] | None:
     """The eigenvalue among these that is most out of reach, if one is, and its direction."""
     units = scaled(A, B)
     norm = float(units.norm) or 1.0
@@ -61,7 +61,7 @@ def _lost(A: Array, B: Array, values: Array) -> tuple[complex, Array] | None:
     return None if found is None else found[:2]
 
 
-def _mode(model: StateSpace, value: complex, direction: Array) -> str:
+def _mode(model: StateSpace, value: complex, direction: AnyArray) -> str:
     names = joints_named(model, joint_shares(model, direction))
     number = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
     if not names:

@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.control.actuation import (
     negligible,
     passive_places,
@@ -19,7 +19,7 @@ from robolin.control.actuation import (
 )
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, How
-from robolin.input_checks import Array, array_of, batch_of
+from robolin.input_checks import array_of, batch_of
 from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows
 from robolin.loops.loop_dynamics import without_closures
 from robolin.loops.rank import DEPENDENT_WITHIN
@@ -42,15 +42,15 @@ class OperatingPoint:
     along_rate: (..., n, d) with δq̇ = basis ż + along_rate z; None on trees
     """
 
-    q: Array
-    qd: Array
-    qdd: Array
-    tau: Array
-    dqdd_dq: Array
-    dqdd_dqd: Array
-    dqdd_dtau: Array
-    basis: Array | None = None
-    along_rate: Array | None = None
+    q: AnyArray
+    qd: AnyArray
+    qdd: AnyArray
+    tau: AnyArray
+    dqdd_dq: AnyArray
+    dqdd_dqd: AnyArray
+    dqdd_dtau: AnyArray
+    basis: AnyArray | None = None
+    along_rate: AnyArray | None = None
 
 
 def operating_point(
@@ -87,7 +87,7 @@ def _how(running: Running) -> How:
 
 
 def _of_tree(
-    arm: Arm, state: dict[str, Array], held: bool, actuated: Sequence[int], running: Running
+    arm: Arm, state: dict[str, AnyArray], held: bool, actuated: Sequence[int], running: Running
 ) -> OperatingPoint:
     how = _how(running)
     q, qd = state["q"], state["qd"]
@@ -100,7 +100,9 @@ def _of_tree(
     return OperatingPoint(q, qd, qdd, tau, found["dqdd_dq"], found["dqdd_dqd"], found["dqdd_dtau"])
 
 
-def passive_joints_rest(arm: Arm, values: Mapping[str, Array], actuated: Sequence[int]) -> Array:
+def passive_joints_rest(
+    arm: Arm, values: Mapping[str, AnyArray], actuated: Sequence[int]
+) -> AnyArray:
     """(rows,): whether a tree needs no torque of passive joints; True also where it is unknown."""
     rows = len(values["q"])
     without = passive_places(arm, actuated)
@@ -112,7 +114,7 @@ def passive_joints_rest(arm: Arm, values: Mapping[str, Array], actuated: Sequenc
     return ~(asked > negligible(tau)).any(axis=-1)
 
 
-def rests(arm: Arm, q: Array, qd: Array, qdd: Array, tau: Array) -> bool:
+def rests(arm: Arm, q: AnyArray, qd: AnyArray, qdd: AnyArray, tau: AnyArray) -> bool:
     """Whether one state (n,) is an equilibrium: what accelerates it is the rounding of torques."""
     if qd.any():
         return False
@@ -127,7 +129,7 @@ def rests(arm: Arm, q: Array, qd: Array, qdd: Array, tau: Array) -> bool:
 
 
 def _with_loops(
-    arm: Arm, state: dict[str, Array], held: bool, actuated: Sequence[int], running: Running
+    arm: Arm, state: dict[str, AnyArray], held: bool, actuated: Sequence[int], running: Running
 ) -> OperatingPoint:
     how = _how(running)
     q, qd = state["q"], state["qd"]
@@ -152,7 +154,7 @@ def _with_loops(
     )
 
 
-def independent_motions(arm: Arm, q: Array) -> Array:
+def independent_motions(arm: Arm, q: AnyArray) -> AnyArray:
     """An orthonormal basis (..., n, d) of the motions that the closures allow at q.
 
     Its columns are those of a singular value decomposition, each with its largest entry positive.
@@ -177,7 +179,9 @@ def independent_motions(arm: Arm, q: Array) -> Array:
     return basis * np.sign(largest)
 
 
-def _held_by_motors(arm: Arm, wanted: Array, basis: Array, actuated: Sequence[int]) -> Array:
+def _held_by_motors(
+    arm: Arm, wanted: AnyArray, basis: AnyArray, actuated: Sequence[int]
+) -> AnyArray:
     """The least torques of the motors that do on the free motions what `wanted` does.
 
     With a motor at every joint these are `wanted` itself, and the closures bear nothing.

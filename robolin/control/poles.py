@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.scaling import balance
 from robolin.control.state_space import StateSpace
-from robolin.input_checks import Array
 from robolin.shown import Shown
 
 STABLE, EDGE, UNSTABLE = "stable", "edge", "unstable"
@@ -42,19 +42,19 @@ class Poles(Shown):
         ('pivot',)
     """
 
-    values: Array
-    rates: Array
-    bound: Array
-    shapes: Array
+    values: AnyArray
+    rates: AnyArray
+    bound: AnyArray
+    shapes: AnyArray
     model: StateSpace
 
     @cached_property
-    def frequency(self) -> Array:
+    def frequency(self) -> AnyArray:
         """The natural frequency |λ| in rad/s."""
         return np.abs(self.rates)
 
     @cached_property
-    def damping(self) -> Array:
+    def damping(self) -> AnyArray:
         """The damping ratio -Re λ/|λ|; -1 at 0, as Octave and MATLAB have it."""
         still, gone = self.frequency <= self.bound, np.isinf(self.frequency)
         growth = np.where(gone, -1.0, self.rates.real)
@@ -62,20 +62,20 @@ class Poles(Shown):
         return np.where(still, -1.0, ratio)
 
     @cached_property
-    def time_constant(self) -> Array:
+    def time_constant(self) -> AnyArray:
         """-1/Re λ in s: infinite on the edge, negative where a mode grows."""
         edge = self.stability == EDGE
         return np.where(edge, np.inf, -1.0 / np.where(edge, -1.0, self.rates.real))
 
     @cached_property
-    def stability(self) -> Array:
+    def stability(self) -> AnyArray:
         """'stable', 'unstable', or 'edge' where |Re λ| is within the bound."""
         growth = self.rates.real
         grows = np.where(growth > 0.0, UNSTABLE, STABLE)
         return np.where(np.abs(growth) <= self.bound, EDGE, grows)
 
     @property
-    def stable(self) -> Array:
+    def stable(self) -> AnyArray:
         """(...): whether every pole is stable."""
         return (self.stability == STABLE).all(axis=-1)
 
@@ -102,7 +102,7 @@ def poles_of(model: StateSpace) -> Poles:
     return Poles(values, rates, bound, shapes / np.where(largest > 0.0, largest, 1.0), model)
 
 
-def _bounds(A: Array, values: Array, condition: Array, dt: float | None) -> Array:
+def _bounds(A: AnyArray, values: AnyArray, condition: AnyArray, dt: float | None) -> AnyArray:
     """How far an eigenvalue moves when every entry of the balanced A is rounded a few times.
 
     To first order by its condition; never more than a triple eigenvalue moves.
@@ -116,7 +116,7 @@ def _bounds(A: Array, values: Array, condition: Array, dt: float | None) -> Arra
     return bound / (np.maximum(np.abs(values), noise) * dt)
 
 
-def _conditions(vectors: Array) -> Array:
+def _conditions(vectors: AnyArray) -> AnyArray:
     """|y||x|/|y*x| of every eigenvalue, infinite where eigenvectors coincide."""
     flat = vectors.reshape(-1, *vectors.shape[-2:])
     found = np.empty(flat.shape[:2])

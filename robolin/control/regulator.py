@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.integral_action import with_integrals
 from robolin.control.model_parts import as_numbers, one_by_one, require_model, stacked_models
@@ -19,7 +19,6 @@ from robolin.control.poles import Poles, poles_of
 from robolin.control.riccati import riccati
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, require_weights, weight_matrix, weights_of
-from robolin.input_checks import Array
 from robolin.shown import Shown
 
 if TYPE_CHECKING:
@@ -53,12 +52,12 @@ class Regulator(Shown):
         True
     """
 
-    K: Array
-    P: Array
-    residual: Array
-    Q: Array
-    R: Array
-    N: Array
+    K: AnyArray
+    P: AnyArray
+    residual: AnyArray
+    Q: AnyArray
+    R: AnyArray
+    N: AnyArray
     model: StateSpace
 
     @property
@@ -72,7 +71,7 @@ class Regulator(Shown):
         """The poles of the closed loop."""
         return poles_of(self.closed_loop)
 
-    def cost(self, x: ArrayLike) -> Array:
+    def cost(self, x: ArrayLike) -> AnyArray:
         """xᵀ P x of states (..., N): what it costs to come to rest from there."""
         state = as_numbers("x", x)
         return np.einsum("...i,...ij,...j->...", state, self.P, state)
@@ -125,9 +124,9 @@ class Estimator(Shown):
         ((4, 2), True)
     """
 
-    L: Array
-    covariance: Array
-    residual: Array
+    L: AnyArray
+    covariance: AnyArray
+    residual: AnyArray
     model: StateSpace
 
     @property
@@ -179,7 +178,7 @@ def lqr(
     return Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
 
 
-def _solved(model: StateSpace, weights: Sequence[Weights]) -> tuple[Array, Array, Array]:
+def _solved(model: StateSpace, weights: Sequence[Weights]) -> tuple[AnyArray, AnyArray, AnyArray]:
     """K, P and residuals of all models, each of which must be solved, and stable for certain."""
     models, found = one_by_one(model), []
     with one_blas_thread():

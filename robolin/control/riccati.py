@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.weights import Weights
 from robolin.errors import RobolinError
-from robolin.input_checks import Array
 
 REFINEMENT_STEPS = 6
 
@@ -25,12 +25,12 @@ REFINEMENT_STEPS = 6
 class Solution(NamedTuple):
     """K (m, N), P (N, N), and the largest entry left over beside the largest of any term."""
 
-    K: Array
-    P: Array
+    K: AnyArray
+    P: AnyArray
     residual: float
 
 
-def riccati(A: Array, B: Array, weights: Weights, discrete: bool) -> Solution:
+def riccati(A: AnyArray, B: AnyArray, weights: Weights, discrete: bool) -> Solution:
     """The stabilizing solution; LinAlgError where SciPy finds none."""
     linalg = scipy_part("linalg", "a Riccati equation")
     solve = linalg.solve_discrete_are if discrete else linalg.solve_continuous_are
@@ -55,7 +55,7 @@ def riccati(A: Array, B: Array, weights: Weights, discrete: bool) -> Solution:
     return best
 
 
-def _solution(A: Array, B: Array, weights: Weights, P: Array, discrete: bool) -> Solution:
+def _solution(A: AnyArray, B: AnyArray, weights: Weights, P: AnyArray, discrete: bool) -> Solution:
     Q, R, N = weights
     if discrete:
         inner = R + B.T @ P @ B

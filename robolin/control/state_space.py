@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.choices import Discretization
-from robolin.input_checks import Array
 from robolin.shown import Shown
 
 if TYPE_CHECKING:
@@ -57,16 +57,16 @@ class StateSpace(Shown):
         ['unstable', 'stable', 'unstable', 'stable']
     """
 
-    A: Array
-    B: Array
-    C: Array
-    D: Array
-    drift: Array
-    y: Array
-    q: Array
-    qd: Array
-    qdd: Array
-    tau: Array
+    A: AnyArray
+    B: AnyArray
+    C: AnyArray
+    D: AnyArray
+    drift: AnyArray
+    y: AnyArray
+    q: AnyArray
+    qd: AnyArray
+    qdd: AnyArray
+    tau: AnyArray
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -74,7 +74,7 @@ class StateSpace(Shown):
     arm: Arm
     actuated: tuple[int, ...]
     freedoms: int
-    basis: Array | None = None
+    basis: AnyArray | None = None
     dt: float | None = None
     method: Discretization | None = None
 
@@ -90,7 +90,7 @@ class StateSpace(Shown):
 
         return chosen_models(self, place)
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, AnyArray]:
         """Every array by name, names as arrays of text: what `np.savez` takes."""
         from robolin.control.model_parts import arrays_by_name
 
@@ -114,7 +114,7 @@ class StateSpace(Shown):
 
         return observability_of(self)
 
-    def gramian(self, kind: Literal["controllability", "observability"]) -> Array:
+    def gramian(self, kind: Literal["controllability", "observability"]) -> AnyArray:
         """The Gramian (..., N, N) of a stable model."""
         from robolin.control.gramians import gramian
 
@@ -126,7 +126,7 @@ class StateSpace(Shown):
 
         return discretized(self, dt, method)
 
-    def frequency_response(self, omega: ArrayLike) -> Array:
+    def frequency_response(self, omega: ArrayLike) -> AnyArray:
         """C (jω - A)⁻¹ B + D as complex numbers (..., len(omega), p, m), omega in rad/s."""
         from robolin.control.frequency_response import frequency_response
 

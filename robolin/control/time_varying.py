@@ -17,12 +17,12 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robolin.arrays import AnyArray
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.model_parts import require_model
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weight, Weights, require_weights, weight_matrix, weights_of
 from robolin.errors import UsageError
-from robolin.input_checks import Array
 from robolin.shown import Shown
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class TimeVaryingRegulator(Shown):
         (11, 2, 4)
     """
 
-    K: Array
-    P: Array
-    Q: Array
-    R: Array
-    N: Array
+    K: AnyArray
+    P: AnyArray
+    Q: AnyArray
+    R: AnyArray
+    N: AnyArray
     model: StateSpace
 
     def feedback(self, start: float = 0.0, *, other_figures: bool = False) -> FeedbackControl:
@@ -76,8 +76,8 @@ class TimeVaryingRegulator(Shown):
 class GainRows(NamedTuple):
     """Gains and costs of the rows of one block, in their order."""
 
-    K: Array
-    P: Array
+    K: AnyArray
+    P: AnyArray
 
 
 def tvlqr(
@@ -197,7 +197,7 @@ class _Stored:
     def _start(self, place: int) -> int:
         return 8 * sum(self.sizes[:place]) * self.states * (self.states + self.inputs)
 
-    def read(self, place: int, shape: tuple[int, int]) -> tuple[Array, Array]:
+    def read(self, place: int, shape: tuple[int, int]) -> tuple[AnyArray, AnyArray]:
         """The square matrices of a block, then its others, of this shape."""
         self.file.seek(self._start(place))
         rows, square = self.sizes[place], self.states**2
@@ -206,13 +206,15 @@ class _Stored:
         first, second = numbers[: rows * square], numbers[rows * square :]
         return first.reshape(rows, self.states, self.states), second.reshape(rows, *shape)
 
-    def write(self, place: int, first: Array, second: Array) -> None:
+    def write(self, place: int, first: AnyArray, second: AnyArray) -> None:
         self.file.seek(self._start(place))
         for array in (first, second):
             self.file.write(array.data)
 
 
-def backwards(A: Array, B: Array, weights: Weights, P: Array, K_out: Array, P_out: Array) -> Array:
+def backwards(
+    A: AnyArray, B: AnyArray, weights: Weights, P: AnyArray, K_out: AnyArray, P_out: AnyArray
+) -> AnyArray:
     """The recursion over the rows of A and B, last to first; P_out may be A itself."""
     Q, R, N = weights
     for k in range(len(A) - 1, -1, -1):
@@ -226,7 +228,7 @@ def backwards(A: Array, B: Array, weights: Weights, P: Array, K_out: Array, P_ou
     return P
 
 
-def _terminal(terminal: ArrayLike | None, weights: Weights) -> Array:
+def _terminal(terminal: ArrayLike | None, weights: Weights) -> AnyArray:
     if terminal is None:
         return weights.Q
     found = weight_matrix("terminal", terminal, len(weights.Q))

@@ -18,7 +18,7 @@ from robolin.api.inverse_and_forward import inverse
 from robolin.api.linear_models import linearize_inverse
 from robolin.api.mass_matrices import mass_matrix
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.control.actuation import (
     NEGLIGIBLE_TORQUE,
     JointNames,
@@ -29,7 +29,7 @@ from robolin.control.actuation import (
 from robolin.control.operating_point import independent_motions
 from robolin.errors import RobolinError, UsageError
 from robolin.geometry.configuration import advanced, difference
-from robolin.input_checks import Array, array_of, require_arm
+from robolin.input_checks import array_of, require_arm
 from robolin.loops.loop_dynamics import without_closures
 from robolin.quantities import unit_of
 from robolin.shown import Shown
@@ -39,7 +39,7 @@ ITERATIONS = 100
 LONGEST_TRIM_STEP = 0.5
 SHORTEST_SHARE = 1e-4
 # singular values below this share of the largest move nothing
-RANK = 1e-10
+RANK_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +60,9 @@ class Trim(Shown):
         (True, 0.0)
     """
 
-    q: Array
-    tau: Array
-    moved: Array
+    q: AnyArray
+    tau: AnyArray
+    moved: AnyArray
     residual: float
     iterations: int
 
@@ -70,12 +70,12 @@ class Trim(Shown):
 class _Pose(NamedTuple):
     """What is left of the torques at a pose, along the free motions no motor acts on."""
 
-    q: Array
-    tau: Array
-    left: Array
-    jacobian: Array
-    basis: Array
-    passive: Array
+    q: AnyArray
+    tau: AnyArray
+    left: AnyArray
+    jacobian: AnyArray
+    basis: AnyArray
+    passive: AnyArray
     size: float
 
 
@@ -128,14 +128,14 @@ def trim(
     return Trim(pose.q, pose.tau, difference(arm, start, pose.q), residual, iterations)
 
 
-def _pose(arm: Arm, q: Array, driven: list[int]) -> _Pose:
+def _pose(arm: Arm, q: AnyArray, driven: list[int]) -> _Pose:
     """The torques at rest, those of the motors, and what these leave."""
     tree = without_closures(arm)
     wanted = inverse(tree, q)
     basis = independent_motions(arm, q) if arm.loops else np.eye(arm.n)
     push = basis[driven].T
     force = basis.T @ wanted
-    torque = np.linalg.lstsq(push, force, rcond=RANK)[0]
+    torque = np.linalg.lstsq(push, force, rcond=RANK_TOLERANCE)[0]
     tau = np.zeros(arm.n)
     tau[driven] = torque
     if arm.loops:
@@ -145,7 +145,7 @@ def _pose(arm: Arm, q: Array, driven: list[int]) -> _Pose:
     else:
         jacobian = linearize_inverse(arm, q).dtau_dq
     U, sizes, _ = np.linalg.svd(push)
-    rank = int((sizes > RANK * sizes.max(initial=1.0)).sum())
+    rank = int((sizes > RANK_TOLERANCE * sizes.max(initial=1.0)).sum())
     out_of_reach = U[:, rank:].T
     left = force - push @ torque
     size = max(1.0, float(np.abs(wanted).max()))
@@ -175,33 +175,33 @@ def _stepped(
     return None
 
 
-def _least_step(pose: _Pose, stuck: list[int]) -> Array:
+def _least_step(pose: _Pose, stuck: list[int]) -> AnyArray:
     """The smallest change of q that takes away what is left, to first order."""
     free = pose.basis
     if stuck:
         _, sizes, Vt = np.linalg.svd(pose.basis[stuck])
-        rank = int((sizes > RANK).sum())
+        rank = int((sizes > RANK_TOLERANCE).sum())
         free = pose.basis @ Vt[rank:].T
     along = pose.jacobian @ (pose.basis.T @ free)
     if not along.size:
         return np.zeros(len(pose.q))
-    return -free @ np.linalg.lstsq(along, pose.left, rcond=RANK)[0]
+    return -free @ np.linalg.lstsq(along, pose.left, rcond=RANK_TOLERANCE)[0]
 
 
-def _bounds(arm: Arm) -> tuple[Array, Array]:
+def _bounds(arm: Arm) -> tuple[AnyArray, AnyArray]:
     lower = [-np.inf if j.limits.lower is None else j.limits.lower for j in arm.joints]
     upper = [np.inf if j.limits.upper is None else j.limits.upper for j in arm.joints]
     return np.array(lower), np.array(upper)
 
 
-def _beyond(arm: Arm, q: Array, step: Array) -> set[int]:
+def _beyond(arm: Arm, q: AnyArray, step: AnyArray) -> set[int]:
     """Joints at a limit that the step would take beyond it."""
     lower, upper = _bounds(arm)
     out = ((q >= upper) & (step > 0.0)) | ((q <= lower) & (step < 0.0))
     return {int(i) for i in np.flatnonzero(out)}
 
 
-def _room(arm: Arm, q: Array, step: Array) -> float:
+def _room(arm: Arm, q: AnyArray, step: AnyArray) -> float:
     """The share of a step that ends at the first limit."""
     lower, upper = _bounds(arm)
     room = np.where(step > 0.0, upper - q, q - lower)

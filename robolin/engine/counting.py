@@ -18,12 +18,12 @@ from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
 from robolin.engine.recorded_numbers import (
     ADDITION,
-    COSINE,
+    COSINE_OF,
     DIVISION,
     MULTIPLICATION,
-    ROOT,
-    SINE,
-    TANH,
+    ROOT_OF,
+    SINE_OF,
+    TANH_OF,
     Recorded,
     Recording,
     all_behind,
@@ -37,10 +37,10 @@ _COUNTED_AS = {
     ADDITION: "addition",
     MULTIPLICATION: "multiplication",
     DIVISION: "division",
-    ROOT: "root",
-    SINE: "function",
-    COSINE: "function",
-    TANH: "function",
+    ROOT_OF: "root",
+    SINE_OF: "function",
+    COSINE_OF: "function",
+    TANH_OF: "function",
 }
 
 

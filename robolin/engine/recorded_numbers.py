@@ -19,9 +19,9 @@ from typing import Any, Union
 from robolin.algebra.parts import current_part
 from robolin.algebra.scalar import Scalar
 
-INPUT, NEGATIVE, CHOICE = "input", "negative", "choice"
+GIVEN_INPUT, NEGATIVE, CHOICE = "input", "negative", "choice"
 ADDITION, MULTIPLICATION, DIVISION = "addition", "multiplication", "division"
-ROOT, SINE, COSINE, TANH = "root", "sine", "cosine", "tanh"
+ROOT_OF, SINE_OF, COSINE_OF, TANH_OF = "root", "sine", "cosine", "tanh"
 
 Operand = Union["Recorded", float]
 
@@ -38,7 +38,7 @@ class Recording:
 
     def input(self, name: str = "", place: int = 0) -> Recorded:
         """A number that is not known before the computation is done."""
-        found = Recorded(self, INPUT)
+        found = Recorded(self, GIVEN_INPUT)
         found.place = (name, place)
         return found
 
@@ -153,13 +153,13 @@ class Recorded:
         return self.recording.made(CHOICE, a, b, yes, no)
 
     def sqrt(self) -> Recorded:
-        return self.recording.made(ROOT, self)
+        return self.recording.made(ROOT_OF, self)
 
     def tanh(self) -> Recorded:
-        return self.recording.made(TANH, self)
+        return self.recording.made(TANH_OF, self)
 
     def sin_cos(self) -> tuple[Recorded, Recorded]:
-        return self.recording.made(SINE, self), self.recording.made(COSINE, self)
+        return self.recording.made(SINE_OF, self), self.recording.made(COSINE_OF, self)
 
 
 # the type checker sees to it

@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.algebra.axes import sizes
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import Arrays, run_on
@@ -26,7 +26,6 @@ from robolin.evaluation.unanswered import (
     unsound_rows,
 )
 from robolin.input_checks import (
-    Array,
     array_of,
     batch_of,
     is_one_state,
@@ -76,7 +75,7 @@ def evaluate(arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpa
 
 def evaluate_rows(
     arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
-) -> tuple[Arrays, Array]:
+) -> tuple[Arrays, AnyArray]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     require_arm(arm)
     if how:
@@ -97,7 +96,7 @@ def evaluate_rows(
     if engine == "python" or (engine == "auto" and not _worth_a_kernel(arm, name, prod(batch))):
         return _run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
-    rows: tuple[Arrays, Array] = cache.plan(name).many(inputs, batch, how.get("jobs"))
+    rows: tuple[Arrays, AnyArray] = cache.plan(name).many(inputs, batch, how.get("jobs"))
     return rows
 
 
@@ -112,7 +111,7 @@ def algorithm_named(arm: Arm, verb: str, method: Method) -> str:
 
 def _one_state(
     arm: Arm, question: tuple[str, Method], name: str, values: Mapping[str, JointValues]
-) -> tuple[Arrays, Array] | None:
+) -> tuple[Arrays, AnyArray] | None:
     """The results by a kernel that is loaded; None unless the values are plainly one state's."""
     algorithm, cache, (verb, method) = ALGORITHMS[name], arm_cache(arm), question
     given = [values[each] for each in algorithm.needs]
@@ -121,7 +120,7 @@ def _one_state(
     call = cache.quick_call(name)
     found = call(*given)
     if found is None:
-        explained: tuple[Arrays, Array] = cache.plans[name].one(given)
+        explained: tuple[Arrays, AnyArray] = cache.plans[name].one(given)
         return explained
     if method == "auto":
         # where functions look first from now on
@@ -177,8 +176,8 @@ def _require_nothing_of_loops(arm: Arm, how: How) -> None:
 
 
 def _run_directly(
-    arm: Arm, name: str, arrays: Mapping[str, Array], batch: tuple[int, ...]
-) -> tuple[Arrays, Array]:
+    arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
+) -> tuple[Arrays, AnyArray]:
     """Floats for one state, NumPy arrays for several."""
     algorithm = ALGORITHMS[name]
     results, shortfalls, _ = run_on(

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.calls.call_table import CallTable, fits
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.evaluate import algorithm_named, same_when_closed, why_unanswered
 from robolin.evaluation.methods import Method
-from robolin.input_checks import Array
 from robolin.kept_with import kept_with
 from robolin.wording import counted, did_you_mean
 
@@ -71,10 +71,10 @@ class PlainCall:
             raise TypeError(f"{self.verb} also needs {', '.join(missing)}")
         return [values.get(name) for name in names]
 
-    def _new(self) -> list[Array]:
+    def _new(self) -> list[AnyArray]:
         return [np.empty(shape) for shape in self.kernel.shapes.values()]
 
-    def _given(self, out: Any) -> list[Array]:
+    def _given(self, out: Any) -> list[AnyArray]:
         """The arrays that are to hold the results."""
         shapes = self.kernel.shapes
         if self.result_type is None:
@@ -93,7 +93,7 @@ class PlainCall:
                 raise ValueError(f"{where} may not be written to")
         return arrays
 
-    def _require_answer(self, inputs: Sequence[Array]) -> None:
+    def _require_answer(self, inputs: Sequence[AnyArray]) -> None:
         """Raise what is wrong with a state that the kernel complained of; it may be nothing."""
         values = dict(zip(self.needs, inputs, strict=True))
         error = why_unanswered(self.arm, self.verb, values, 0, method=self.method)
@@ -160,7 +160,7 @@ def result_type(verb: str, names: tuple[str, ...]) -> Any:
     return type(title, (base,), {"__slots__": (), "__doc__": about, "__reduce__": again})
 
 
-def _result(verb: str, names: tuple[str, ...], arrays: tuple[Array, ...]) -> Any:
+def _result(verb: str, names: tuple[str, ...], arrays: tuple[AnyArray, ...]) -> Any:
     return result_type(verb, names)(*arrays)
 
 
@@ -176,7 +176,7 @@ def _require_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{name} is not contiguous in memory; numpy.ascontiguousarray makes it so")
 
 
-def _require_apart(arrays: Sequence[Array], inputs: int) -> None:
+def _require_apart(arrays: Sequence[AnyArray], inputs: int) -> None:
     """Arrays that are written to share no memory with any other."""
     places = [(array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays]
     for i, (start, stop) in enumerate(places[inputs:], inputs):

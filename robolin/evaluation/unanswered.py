@@ -12,13 +12,12 @@ import numpy as np
 
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
+from robolin.engine.run import Arrays
 from robolin.errors import RobolinError
-from robolin.input_checks import Array
-
-Arrays = dict[str, Array]
 
 
-def unsound_rows(arm: Arm, arrays: Mapping[str, Array], batch: tuple[int, ...]) -> Array:
+def unsound_rows(arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]) -> AnyArray:
     """Which rows have values that are not finite, or angles that may be too large."""
     found = np.zeros(batch, dtype=bool)
     for name, array in arrays.items():
@@ -29,7 +28,7 @@ def unsound_rows(arm: Arm, arrays: Mapping[str, Array], batch: tuple[int, ...]) 
     return found.ravel()
 
 
-def infinite_rows(results: Mapping[str, Array], batch: tuple[int, ...]) -> Array:
+def infinite_rows(results: Mapping[str, AnyArray], batch: tuple[int, ...]) -> AnyArray:
     """Which rows have results that do not fit in a double."""
     found = np.zeros(int(np.prod(batch)), dtype=bool)
     for values in results.values():
@@ -38,7 +37,7 @@ def infinite_rows(results: Mapping[str, Array], batch: tuple[int, ...]) -> Array
     return found
 
 
-def require_answers(unanswered: Array, why: Callable[[int], RobolinError | None]) -> None:
+def require_answers(unanswered: AnyArray, why: Callable[[int], RobolinError | None]) -> None:
     """Raise what is wrong with the first row that something is wrong with."""
     if unanswered[0] if unanswered.size == 1 else unanswered.any():
         for row in np.flatnonzero(unanswered):
@@ -47,7 +46,7 @@ def require_answers(unanswered: Array, why: Callable[[int], RobolinError | None]
                 raise error
 
 
-def row_of(arm: Arm, arrays: Mapping[str, Array], batch: tuple[int, ...], row: int) -> Arrays:
+def row_of(arm: Arm, arrays: Mapping[str, AnyArray], batch: tuple[int, ...], row: int) -> Arrays:
     """The values (n,) of one row."""
     return {
         name: np.broadcast_to(array, (*batch, arm.n)).reshape(-1, arm.n)[row]

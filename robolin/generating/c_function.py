@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from robolin.algebra.scalar import Scalar
-from robolin.engine.recorded_numbers import SINE, Operand, Recorded, Recording, all_behind
+from robolin.engine.recorded_numbers import SINE_OF, Operand, Recorded, Recording, all_behind
 from robolin.engine.recorded_program import Guard, RecordedProgram
 from robolin.generating.c_statements import SIN_COS, Statements, literal
 from robolin.generating.own_functions import Precision, root_in, sin_cos_in, tanh_in
 
 # what a function says besides 0 and the number of a joint
-FAR, NOT_THERE = -1, -2
+TOO_FAR, NOT_THERE = -1, -2
 
 # compilers keep up to three times the numbers that are alive at once
 SPREAD = 3
@@ -110,7 +110,7 @@ def _steps(program: RecordedProgram) -> Iterator[_Step]:
 
 def _angles(program: RecordedProgram) -> list[Operand]:
     """What sines are taken of."""
-    return [number.operands[0] for number in program.needed() if number.kind == SINE]
+    return [number.operands[0] for number in program.needed() if number.kind == SINE_OF]
 
 
 def _stored(step: _Step, statements: Statements) -> str:
@@ -129,7 +129,7 @@ def _status(program: RecordedProgram, statements: Statements) -> Iterator[str]:
     most = literal(statements.precision.largest_angle, statements.precision)
     for angle in _angles(program):
         known = name(angle)
-        yield f"status += !((-{most} <= {known}) & ({known} <= {most})) * ({FAR} - status);"
+        yield f"status += !((-{most} <= {known}) & ({known} <= {most})) * ({TOO_FAR} - status);"
     zero, real = literal(0.0, statements.precision), statements.precision.real
     yield f"clean = {zero} / ({real})(status == 0);"
 

@@ -11,20 +11,20 @@ import numpy as np
 from robolin.engine.recorded_numbers import (
     ADDITION,
     CHOICE,
-    COSINE,
-    INPUT,
+    COSINE_OF,
+    GIVEN_INPUT,
     MULTIPLICATION,
     NEGATIVE,
-    ROOT,
-    SINE,
-    TANH,
+    ROOT_OF,
+    SINE_OF,
+    TANH_OF,
     Operand,
     Recorded,
 )
 from robolin.errors import RobolinError
 from robolin.generating.own_functions import DOUBLE, Precision
 
-_CALLS = {ROOT: "square_root", TANH: "hyperbolic_tangent"}
+_CALLS = {ROOT_OF: "square_root", TANH_OF: "hyperbolic_tangent"}
 SIN_COS = "sine_and_cosine"
 
 
@@ -69,10 +69,10 @@ class Statements:
 
     def write(self, number: Recorded, step: int) -> Iterator[str]:
         """The statement of a number whose operands are there."""
-        if number.kind == INPUT:
+        if number.kind == GIVEN_INPUT:
             name, place = number.place
             self.known_as(number, f"{name}[{place}]")
-        elif number.kind in (SINE, COSINE):
+        elif number.kind in (SINE_OF, COSINE_OF):
             yield from self._sine_and_cosine(number)
         else:
             made = self._made(number)

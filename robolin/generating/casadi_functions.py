@@ -9,14 +9,14 @@ from robolin.arm import ORIGIN, Arm
 from robolin.engine.recorded_numbers import (
     ADDITION,
     CHOICE,
-    COSINE,
+    COSINE_OF,
     DIVISION,
-    INPUT,
+    GIVEN_INPUT,
     MULTIPLICATION,
     NEGATIVE,
-    ROOT,
-    SINE,
-    TANH,
+    ROOT_OF,
+    SINE_OF,
+    TANH_OF,
     Operand,
     Recorded,
 )
@@ -104,14 +104,14 @@ def _evaluated(program: RecordedProgram, symbols: Mapping[str, Any], ca: Any) ->
         MULTIPLICATION: lambda a, b: a * b,
         DIVISION: lambda a, b: a / b,
         CHOICE: lambda a, b, yes, no: ca.if_else(a < b, yes, no),
-        ROOT: ca.sqrt,
-        SINE: ca.sin,
-        COSINE: ca.cos,
-        TANH: ca.tanh,
+        ROOT_OF: ca.sqrt,
+        SINE_OF: ca.sin,
+        COSINE_OF: ca.cos,
+        TANH_OF: ca.tanh,
     }
     values = _Values()
     for number in program.needed():
-        if number.kind == INPUT:
+        if number.kind == GIVEN_INPUT:
             name, place = number.place
             values.known[number.number] = symbols[name][place]
         else:

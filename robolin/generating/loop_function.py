@@ -13,7 +13,7 @@ from robolin.engine.compiled.instructions import Value
 from robolin.engine.compiled.lanes import Lane
 from robolin.engine.compiled.trace import TracedChain
 from robolin.engine.parameters import Parameters, first_of_subtrees
-from robolin.generating.c_function import FAR, NOT_THERE, CFunction
+from robolin.generating.c_function import NOT_THERE, TOO_FAR, CFunction
 from robolin.generating.c_instructions import STORED_ZERO, CInstructions
 from robolin.generating.c_statements import literal
 from robolin.generating.own_functions import Precision
@@ -123,7 +123,7 @@ def _hand_out(chain: LoopChain) -> None:
     coordinate = asm.load("i64", asm.address(arm.table(layout.COORDINATE), link, "i64"))
     joint = asm.load("i64", asm.address(arm.table(layout.PLACE), coordinate, "i64"))
     asm.do(f"status = status > 0 ? {joint} + 1 : status;")
-    asm.do(f"status = far ? {FAR} : status;")
+    asm.do(f"status = far ? {TOO_FAR} : status;")
     zero, real = literal(0.0, asm.precision), asm.precision.real
     asm.do(f"clean = {zero} / ({real})(status == 0);")
     for name in chain.staging.gives:

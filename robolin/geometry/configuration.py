@@ -32,7 +32,7 @@ from robolin.geometry.quaternions import (
 )
 from robolin.input_checks import array_of, require_arm
 
-TURNS, SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
+TURN_FREEDOMS, SLIDE_FREEDOMS = ("rx", "ry", "rz"), ("x", "y", "z")
 
 
 def has_groups(arm: Arm) -> bool:
@@ -197,7 +197,9 @@ def kinematic_block(arm: Arm, qd: JointValues) -> Floats:
     block = np.zeros((*rates.shape, arm.n))
     for group in arm.groups:
         at = arm.places(group)
-        twist = [rates[..., at[part]] if part in at else 0.0 for part in TURNS + SLIDES]
+        twist = [
+            rates[..., at[part]] if part in at else 0.0 for part in TURN_FREEDOMS + SLIDE_FREEDOMS
+        ]
         for row, column, sign, i in _MOTION_CROSS:
             if row in at and column in at:
                 block[..., at[row], at[column]] -= sign * twist[i]
@@ -216,9 +218,9 @@ def _cross_entries() -> tuple[tuple[str, str, float, int], ...]:
     for i in range(3):
         for a, b, sign in ((1, 2, -1.0), (2, 1, 1.0)):
             row, column = (i + a) % 3, (i + b) % 3
-            entries.append((TURNS[row], TURNS[column], sign, i))
-            entries.append((SLIDES[row], SLIDES[column], sign, i))
-            entries.append((SLIDES[row], TURNS[column], sign, 3 + i))
+            entries.append((TURN_FREEDOMS[row], TURN_FREEDOMS[column], sign, i))
+            entries.append((SLIDE_FREEDOMS[row], SLIDE_FREEDOMS[column], sign, i))
+            entries.append((SLIDE_FREEDOMS[row], TURN_FREEDOMS[column], sign, 3 + i))
     return tuple(entries)
 
 
@@ -230,8 +232,8 @@ def _places(arm: Arm, group: Group) -> Mapping[str, Any]:
     at = arm.places(group)
     if group.kind == "planar":
         return {"xy": [at["x"], at["y"]], "rz": at["rz"]}
-    slides = [at[part] for part in SLIDES if part in at]
-    return {"turns": [at[part] for part in TURNS], "slides": slides}
+    slides = [at[part] for part in SLIDE_FREEDOMS if part in at]
+    return {"turns": [at[part] for part in TURN_FREEDOMS], "slides": slides}
 
 
 def _turns_of_free(arm: Arm) -> list[list[int]]:

@@ -6,11 +6,9 @@ leading axes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = Any
+from robolin.arrays import AnyArray
 
 # below this square of an angle the first terms of a series are exact to rounding
 SMALL = 0.01
@@ -19,14 +17,14 @@ SMALL = 0.01
 LENGTH_TOLERANCE = 1e-6
 
 
-def quaternion_product(a: Array, b: Array) -> Array:
+def quaternion_product(a: AnyArray, b: AnyArray) -> AnyArray:
     """a b: first turned by b, then by a."""
     va, wa, vb, wb = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
     vector = wa * vb + wb * va + np.cross(va, vb)
     return np.concatenate([vector, wa * wb - np.sum(va * vb, axis=-1, keepdims=True)], axis=-1)
 
 
-def matrix_of(quaternion: Array) -> Array:
+def matrix_of(quaternion: AnyArray) -> AnyArray:
     """The rotation (..., 3, 3) of unit quaternions."""
     x, y, z, w = np.moveaxis(quaternion, -1, 0)
     rows = (
@@ -37,7 +35,7 @@ def matrix_of(quaternion: Array) -> Array:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def quaternion_from_rpy(rpy: Array) -> Array:
+def quaternion_from_rpy(rpy: AnyArray) -> AnyArray:
     """Turns about the fixed axes x, y, z in this order."""
     (cr, cp, cy), (sr, sp, sy) = (
         np.moveaxis(part, -1, 0) for part in (np.cos(0.5 * rpy), np.sin(0.5 * rpy))
@@ -51,7 +49,7 @@ def quaternion_from_rpy(rpy: Array) -> Array:
     return np.stack(parts, axis=-1)
 
 
-def rpy_from_quaternion(quaternion: Array) -> Array:
+def rpy_from_quaternion(quaternion: AnyArray) -> AnyArray:
     """Roll, pitch and yaw of unit quaternions.
 
     Where the pitch is a right angle, only yaw ± roll is told by the turn.  Roll and pitch are
@@ -70,13 +68,13 @@ def rpy_from_quaternion(quaternion: Array) -> Array:
     return np.stack([roll, pitch, yaw], axis=-1) + 0.0
 
 
-def quaternion_from_turn(turn: Array) -> Array:
+def quaternion_from_turn(turn: AnyArray) -> AnyArray:
     """The quaternion of a turn vector."""
     half = 0.5 * np.linalg.norm(turn, axis=-1, keepdims=True)
     return np.concatenate([0.5 * np.sinc(half / np.pi) * turn, np.cos(half)], axis=-1)
 
 
-def turn_from_quaternion(quaternion: Array) -> Array:
+def turn_from_quaternion(quaternion: AnyArray) -> AnyArray:
     """The turn vector of a unit quaternion, at most half a turn long."""
     quaternion = np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
     vector, w = quaternion[..., :3], quaternion[..., 3:]
@@ -85,7 +83,7 @@ def turn_from_quaternion(quaternion: Array) -> Array:
     return np.where(sine > 0.0, 2.0 * np.arctan2(sine, w) / safe, 2.0) * vector
 
 
-def translation_of_twist(turn: Array, slide: Array) -> Array:
+def translation_of_twist(turn: AnyArray, slide: AnyArray) -> AnyArray:
     """Where a body ends that slides along its own axes while turning steadily.
 
     v + (1 - cos t)/t² ω x v + (t - sin t)/t³ ω x (ω x v)
@@ -100,7 +98,7 @@ def translation_of_twist(turn: Array, slide: Array) -> Array:
     return slide + first * once + second * np.cross(turn, once)
 
 
-def twist_of_translation(turn: Array, way: Array) -> Array:
+def twist_of_translation(turn: AnyArray, way: AnyArray) -> AnyArray:
     """The slide that ends at `way`: w - ½ ω x w + (1 - (t/2) cot(t/2))/t² ω x (ω x w)."""
     square = np.sum(turn * turn, axis=-1, keepdims=True)
     series = 1.0 / 12.0 + square / 720.0 + square**2 / 30240.0 + square**3 / 1209600.0

@@ -8,8 +8,8 @@ import numpy as np
 
 from robolin.algebra.axes import Shape
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.input_checks import Array
 
 SPATIAL_SIZE = 6
 
@@ -20,7 +20,7 @@ FRAME_SHAPES: Mapping[str, Shape] = {
 }
 
 
-def of_real_links(arm: Arm, shape: Shape, values: Array) -> Array:
+def of_real_links(arm: Arm, shape: Shape, values: AnyArray) -> AnyArray:
     """The values without the rows of links that only stand for a freedom of a joint."""
     if not arm.groups or "link" not in shape:
         return values
@@ -28,7 +28,7 @@ def of_real_links(arm: Arm, shape: Shape, values: Array) -> Array:
     return np.take(values, rows, axis=shape.index("link") - len(shape))
 
 
-def in_frame_axes(found: Mapping[str, Array]) -> dict[str, Array]:
+def in_frame_axes(found: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """Every spatial axis turned by the transpose of `rotation`; the pose stays the world's."""
     return {
         name: _turned(values, FRAME_SHAPES[name], found["rotation"])
@@ -36,7 +36,7 @@ def in_frame_axes(found: Mapping[str, Array]) -> dict[str, Array]:
     }
 
 
-def _turned(values: Array, shape: Shape, rotation: Array) -> Array:
+def _turned(values: AnyArray, shape: Shape, rotation: AnyArray) -> AnyArray:
     # room for the axes of the values, so that each state is turned by its own rotation
     axes = rotation.reshape(*rotation.shape[:-2], *(1,) * (len(shape) - 1), *rotation.shape[-2:])
     for i, length in enumerate(shape):
@@ -50,6 +50,6 @@ def _turned(values: Array, shape: Shape, rotation: Array) -> Array:
     return np.ascontiguousarray(values)
 
 
-def _along(R: Array, x: Array) -> Array:
+def _along(R: AnyArray, x: AnyArray) -> AnyArray:
     """R* x, added up in a fixed order so that every machine gives the same bits."""
     return R[..., 0, :] * x[..., :1] + R[..., 1, :] * x[..., 1:2] + R[..., 2, :] * x[..., 2:]

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Unpack
 
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.engine.run import Arrays
 from robolin.errors import RobolinError
 from robolin.evaluation import evaluate as trees
 from robolin.evaluation.evaluate import How
 from robolin.evaluation.unanswered import require_answers
-from robolin.input_checks import Array, require_arm
+from robolin.input_checks import require_arm
 
 
 def evaluate_any_arm(
@@ -33,7 +33,7 @@ def evaluate_any_arm(
 
 def evaluate_any_arm_rows(
     arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
-) -> tuple[Arrays, Array]:
+) -> tuple[Arrays, AnyArray]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     if not _closed(arm, verb):
         return trees.evaluate_rows(arm, verb, values, **how)

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.evaluation.evaluate import How, evaluate_rows
-from robolin.input_checks import Array
 
 COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz")
 
@@ -44,8 +44,8 @@ def closure_rows(arm: Arm) -> Iterator[tuple[str, slice]]:
 
 
 def evaluate_flat(
-    arm: Arm, verb: str, values: Mapping[str, Array], how: How
-) -> tuple[dict[str, Array], Array]:
+    arm: Arm, verb: str, values: Mapping[str, AnyArray], how: How
+) -> tuple[dict[str, AnyArray], AnyArray]:
     """Results for states (B, n); a single one runs on plain numbers, which are quicker."""
     if len(values["q"]) != 1:
         return evaluate_rows(arm, verb, values, **how)
@@ -57,43 +57,45 @@ def evaluate_flat(
 class Closures:
     """The closures of an arm at states q and velocities q̇ (B, n)."""
 
-    def __init__(self, arm: Arm, q: Array, qd: Array | float = 0.0, how: How = AS_USUAL) -> None:
+    def __init__(
+        self, arm: Arm, q: AnyArray, qd: AnyArray | float = 0.0, how: How = AS_USUAL
+    ) -> None:
         self.arm, self.q, self.qd, self._how = arm, q, np.broadcast_to(qd, q.shape), how
         self._found = evaluate_flat(arm, "closures", {"q": q, "qd": self.qd}, how)[0]
 
     @property
-    def jacobian(self) -> Array:
+    def jacobian(self) -> AnyArray:
         """L (B, m, n)."""
         return self._found["closure_jacobian"]
 
     @cached_property
-    def open_by(self) -> Array:
+    def open_by(self) -> AnyArray:
         """How far the closures stand open (B, m), in metres and radians."""
         return open_by(self.arm, self._found)
 
     @property
-    def opening(self) -> Array:
+    def opening(self) -> AnyArray:
         """L q̇ (B, m): how fast they open."""
         return self._found["closure_velocity"]
 
     @property
-    def bias(self) -> Array:
+    def bias(self) -> AnyArray:
         """c = -L̇ q̇ (B, m): L q̈ = c keeps the closures closed."""
         return -self._found["closure_jacobian_rate_qd"]
 
-    def change(self, dq: Array, dqd: Array) -> tuple[Array, Array]:
+    def change(self, dq: AnyArray, dqd: AnyArray) -> tuple[AnyArray, AnyArray]:
         """By how much small changes open the closures: L δq, and L δq̇ + δL q̇ (B, m)."""
         along_q = self.linearized(np.zeros_like(self.q))["dclosure_velocity_dq"]
         L, dq, dqd = self.jacobian, dq[..., None], dqd[..., None]
         return (L @ dq)[..., 0], (L @ dqd + along_q @ dq)[..., 0]
 
-    def linearized(self, qdd: Array) -> Mapping[str, Array]:
+    def linearized(self, qdd: AnyArray) -> Mapping[str, AnyArray]:
         """How the closures change with the state, for accelerations q̈ (B, n)."""
         values = {"q": self.q, "qd": self.qd, "qdd": qdd}
         return evaluate_flat(self.arm, "linearize-closures", values, self._how)[0]
 
 
-def open_by(arm: Arm, found: Mapping[str, Array]) -> Array:
+def open_by(arm: Arm, found: Mapping[str, AnyArray]) -> AnyArray:
     """Gaps (..., m) in metres and radians: the sines of turns made into angles."""
     gaps = found["closure_gap"]
     if all(loop.kind == "point" for loop in arm.loops):
@@ -107,7 +109,7 @@ def open_by(arm: Arm, found: Mapping[str, Array]) -> Array:
     return gaps
 
 
-def rotation_vector(R: Array) -> Array:
+def rotation_vector(R: AnyArray) -> AnyArray:
     """Axis times angle (B, 3) of rotations (B, 3, 3); half a turn has either sign."""
     sine = 0.5 * np.stack(
         [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=-1

@@ -8,16 +8,15 @@ from enum import IntEnum
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
+from robolin.engine.run import Arrays
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate, evaluate_rows, require_known
 from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows
-from robolin.input_checks import Array, array_of, batch_of, require_sound, require_tree
+from robolin.input_checks import array_of, batch_of, require_sound, require_tree
 from robolin.loops.closure_arrays import Closures, row_names
 from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, without_closures
 from robolin.loops.solve import LOOP_SOLVERS
-
-Arrays = dict[str, Array]
 
 # metres, radians, and the same per second, by which a state may miss its closures
 CLOSURE_TOLERANCE = 1e-6
@@ -61,7 +60,7 @@ class Trouble(IntEnum):
 
 def closed_rows(
     arm: Arm, verb: str, values: Mapping[str, JointValues], how: How
-) -> tuple[Arrays, Array]:
+) -> tuple[Arrays, AnyArray]:
     """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
     require_known(how)
     if verb not in NEEDED_STATE:
@@ -85,7 +84,7 @@ def closed_rows(
 
 
 def _answers(
-    arm: Arm, verb: str, flat: Mapping[str, Array], how: How
+    arm: Arm, verb: str, flat: Mapping[str, AnyArray], how: How
 ) -> tuple[Arrays, LoopSolution]:
     q, qd, tau = (flat[name] for name in LOOP_STATE)
     method = how.get("loop_method")
@@ -116,7 +115,9 @@ def _of_tree(how: How) -> How:
     return {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
 
 
-def _troubles(arm: Arm, flat: Mapping[str, Array], solution: LoopSolution, found: Arrays) -> Array:
+def _troubles(
+    arm: Arm, flat: Mapping[str, AnyArray], solution: LoopSolution, found: Arrays
+) -> AnyArray:
     """The first trouble of every row."""
     slack = _slack(flat["qd"])[:, None]
     reasons = {
@@ -130,7 +131,7 @@ def _troubles(arm: Arm, flat: Mapping[str, Array], solution: LoopSolution, found
     return np.select(list(reasons.values()), list(reasons), Trouble.NONE)
 
 
-def _inconsistent_changes(arm: Arm, flat: Mapping[str, Array]) -> Array:
+def _inconsistent_changes(arm: Arm, flat: Mapping[str, AnyArray]) -> AnyArray:
     """(B,): where a change that was given does not keep the closures, beside its own size."""
     if "dq" not in flat:
         return np.zeros(len(flat["q"]), dtype=bool)
@@ -141,7 +142,7 @@ def _inconsistent_changes(arm: Arm, flat: Mapping[str, Array]) -> Array:
     return np.asarray((np.abs(opened_by).max(axis=-1) > CLOSURE_TOLERANCE * sizes).any(axis=0))
 
 
-def _slack(qd: Array) -> Array:
+def _slack(qd: AnyArray) -> AnyArray:
     """What a velocity may miss by: fast ones are known less exactly."""
     return np.asarray(CLOSURE_TOLERANCE * np.maximum(1.0, np.abs(qd).max(axis=-1)))
 
@@ -161,7 +162,7 @@ def why_closed_unanswered(
     return error_in(row, batch, require_answer)
 
 
-def _require_answer(arm: Arm, verb: str, state: Mapping[str, Array], how: How) -> None:
+def _require_answer(arm: Arm, verb: str, state: Mapping[str, AnyArray], how: How) -> None:
     """Raise the trouble of a single sound state."""
     if verb == "hold":
         evaluate(without_closures(arm), "inverse", state, **_of_tree(how))
@@ -202,7 +203,7 @@ EXPLAINED = {
 }
 
 
-def _farthest(arm: Arm, gaps: Array, verb: str = "stands open by", per: str = "") -> str:
+def _farthest(arm: Arm, gaps: AnyArray, verb: str = "stands open by", per: str = "") -> str:
     """The closure that misses most, and by how much."""
     at = int(np.abs(gaps).argmax())
     loop, component = row_names(arm)[at].rsplit("/", 1)
@@ -212,7 +213,7 @@ def _farthest(arm: Arm, gaps: Array, verb: str = "stands open by", per: str = ""
     return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"
 
 
-def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Array]) -> str:
+def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, AnyArray]) -> str:
     """Which closure the change opens most, by its positions or else by its velocities."""
     dq, dqd = state["dq"], state["dqd"]
     by_q, by_qd = (rows[0] for rows in closures.change(dq[None], dqd[None]))

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate_rows
 from robolin.evaluation.quick_calls import quick_call
-from robolin.input_checks import Array
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.loops.assemble import assemble, closed_nearby
 from robolin.loops.loop_dynamics import Baumgarte, Mechanism, has_kernel, without_closures
@@ -32,7 +31,7 @@ class LoopMotion:
     method: LoopMethod = "null-space"
     baumgarte: Baumgarte | None = None
 
-    def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
         if self.baumgarte is None and has_kernel(self.arm, self.method):
             quick = quick_call(self.arm, "forward-closed", self.how.get("engine", "auto"))
             answered = quick(q, qd, tau)
@@ -44,7 +43,7 @@ class LoopMotion:
                 return found["qdd"]
         return self._by_lapack(q, qd, tau)
 
-    def _by_lapack(self, q: Array, qd: Array, tau: Array) -> Array:
+    def _by_lapack(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
         batch, n = q.shape[:-1], self.arm.n
         q, qd, tau = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x in (q, qd, tau))
         mechanism = Mechanism(self.arm, q, qd, tau, self.method, self.how)
@@ -64,7 +63,7 @@ class Projection:
     arm: Arm
     how: How
 
-    def __call__(self, q: Array, qd: Array) -> tuple[Array, Array]:
+    def __call__(self, q: AnyArray, qd: AnyArray) -> tuple[AnyArray, AnyArray]:
         nearby = closed_nearby(self.arm, q, qd, self.how) if q.ndim == 1 else None
         if nearby is not None:
             return nearby

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from robolin.arrays import AnyArray
 from robolin.arrays import Mask as Mask
 from robolin.dynamics.loops.independent_rows import DEPENDENT_WITHIN as DEPENDENT_WITHIN
-from robolin.input_checks import Array
 
 
-def independent_row_mask(L: Array) -> Mask:
+def independent_row_mask(L: AnyArray) -> Mask:
     """(B, m): the rows that Gram–Schmidt with pivoting picks, the largest remainder first.
 
     What is left of every row is made orthogonal to each one picked.  Since no remainder is longer

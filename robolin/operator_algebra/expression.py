@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import ArrayLike
 
-from robolin.arrays import Floats
+from robolin.arrays import AnyArray, Floats
 from robolin.errors import RobolinError
-from robolin.operator_algebra.spaces import Array, Space
+from robolin.operator_algebra.spaces import Space
 
 if TYPE_CHECKING:
     from robolin.operator_algebra.sweeps import Sweep, SweepPlan
@@ -43,8 +43,8 @@ class Expression:
     @overload
     def __matmul__(self, other: Expression) -> Expression: ...
     @overload
-    def __matmul__(self, other: ArrayLike) -> Array: ...
-    def __matmul__(self, other: Expression | ArrayLike) -> Expression | Array:
+    def __matmul__(self, other: ArrayLike) -> AnyArray: ...
+    def __matmul__(self, other: Expression | ArrayLike) -> Expression | AnyArray:
         """A product of operators, or the operator applied to a vector or a matrix of columns."""
         if isinstance(other, Expression):
             return product((self, other))
@@ -52,7 +52,7 @@ class Expression:
 
         return applied(self, other)
 
-    def __rmatmul__(self, rows: ArrayLike) -> Array:
+    def __rmatmul__(self, rows: ArrayLike) -> AnyArray:
         """Rows times the operator: its transpose applied to columns."""
         import numpy as np
 
@@ -98,9 +98,9 @@ class Expression:
     @property
     def inv(self) -> Expression:
         """The inverse, where a theorem gives it as a formula."""
-        from robolin.operator_algebra.theorems import inverse
+        from robolin.operator_algebra.theorems import inverse_expression
 
-        return inverse(self)
+        return inverse_expression(self)
 
     def simplified(self) -> Expression:
         """The same operator by a shorter formula, where a theorem gives one."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.engine.parameters import Parameters
 from robolin.errors import RobolinError
 from robolin.operator_algebra.primitives import (
@@ -19,7 +20,7 @@ from robolin.operator_algebra.primitives import (
     Block,
     BlockKind,
 )
-from robolin.operator_algebra.spaces import Array, Layout, Space, numbers_of
+from robolin.operator_algebra.spaces import Layout, Space, numbers_of
 
 
 class Foundation:
@@ -41,7 +42,7 @@ class Foundation:
         return self.layout.n
 
     @property
-    def paper_order(self) -> Array:
+    def paper_order(self) -> AnyArray:
         """Where the joints of links 1, 2, … stand in public order: v[paper_order] is the papers' v.
 
         Vectors of joints are in public order, base to tip; those of links, six numbers each, are

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.algebra.scalar import Scalar, Vector
+from robolin.arrays import AnyArray
 from robolin.errors import RobolinError
-
-Array = Any
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Space:
         return range(6) if k == self.link else ()
 
 
-def vectors_by_link(space: Space, array: Array) -> list[Vector]:
+def vectors_by_link(space: Space, array: AnyArray) -> list[Vector]:
     """An array (size,) or (size, columns) as the vectors of links 0, 1, … n."""
     rows: Sequence[Scalar] = array.tolist() if array.ndim == 1 else list(array)
     nothing = (0.0,) * space.width
@@ -96,7 +95,7 @@ def vectors_by_link(space: Space, array: Array) -> list[Vector]:
     ]
 
 
-def put_together(space: Space, vectors: Sequence[Vector], like: Array) -> Array:
+def put_together(space: Space, vectors: Sequence[Vector], like: AnyArray) -> AnyArray:
     """The vectors of all links as an array with as many columns as `like`."""
     rows: list[Any] = [0.0] * space.size
     for k in _links(space):
@@ -110,7 +109,7 @@ def put_together(space: Space, vectors: Sequence[Vector], like: Array) -> Array:
     return found if found.dtype == object else found + 0.0
 
 
-def array_for(space: Space, formula: str, vector: ArrayLike) -> Array:
+def array_for(space: Space, formula: str, vector: ArrayLike) -> AnyArray:
     """A right-hand side that fits, as an array."""
     array = numbers_of(formula, vector)
     if array.ndim not in (1, 2) or array.shape[0] != space.size:
@@ -121,7 +120,7 @@ def array_for(space: Space, formula: str, vector: ArrayLike) -> Array:
     return array
 
 
-def numbers_of(whose: str, values: ArrayLike) -> Array:
+def numbers_of(whose: str, values: ArrayLike) -> AnyArray:
     """An array of floats, or of whatever else can be multiplied and added."""
     try:
         array = np.asarray(values)

@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike
 
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import add, scale, sub
+from robolin.arrays import AnyArray
 from robolin.engine.counting import cost_of, unknown
 from robolin.errors import RobolinError
 from robolin.operator_algebra.expression import Expression
 from robolin.operator_algebra.graph import Carry, FormulaNode, Graph, Input, Local, Total
 from robolin.operator_algebra.primitives import Block
 from robolin.operator_algebra.spaces import (
-    Array,
     Layout,
     Space,
     array_for,
@@ -98,7 +98,7 @@ def _levels(nodes: list[FormulaNode], inward_first: bool) -> dict[FormulaNode, i
     return {node: level(node) for node in nodes}
 
 
-def applied(expression: Expression, vector: ArrayLike) -> Array:
+def applied(expression: Expression, vector: ArrayLike) -> AnyArray:
     """The operator applied to a vector, or to every column of a matrix."""
     rows, columns = expression.rows, expression.columns
     if columns is None:
@@ -111,14 +111,14 @@ def applied(expression: Expression, vector: ArrayLike) -> Array:
     return put_together(rows, found, array)
 
 
-def _applied_anywhere(expression: Expression, array: Array) -> Array:
+def _applied_anywhere(expression: Expression, array: AnyArray) -> AnyArray:
     """A multiple of the identity, which takes vectors of any length."""
     single = Layout((0, 2), (0,)).joints
     (found,) = run_sweeps(expression.plan, single.layout, [(array,), (array,)], _own_numbers)[1]
     return np.zeros(array.shape) + found
 
 
-def dense(expression: Expression) -> Array:
+def dense(expression: Expression) -> AnyArray:
     """The operator applied to every unit vector at once."""
     if expression.columns is None:
         raise RobolinError(

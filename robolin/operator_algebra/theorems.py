@@ -58,7 +58,7 @@ def shorter(op: Any) -> Iterator[Pair]:
     yield forth @ op.D @ forth.T, op.mass_matrix
 
 
-def inverse(expression: Expression) -> Expression:
+def inverse_expression(expression: Expression) -> Expression:
     """The inverse as a formula; an error where no theorem gives one."""
     home = _home(expression)
     for pairs in (rigid_inverses, inverses):

@@ -28,7 +28,7 @@ from robolin.trajectory.opened_table import TEXT_ENDINGS
 from robolin.trajectory.row_choice import RowChoice
 from robolin.version import __version__
 
-FORMAT = 1
+PLAN_FORMAT = 1
 # what parts are written as, and a recording that no result can be written as
 DEFAULT_FORM = "parquet"
 _DIGITS = 5
@@ -64,7 +64,7 @@ class PartsPlan:
         """SHA-256 of everything that decides the bytes of the parts."""
         sources = [[each.name, each.sha256, list(each.looks.values())] for each in self.sources]
         parts = [[part.name, part.source, part.rows] for part in self.parts]
-        told = [FORMAT, self.version, self.asked, sources, parts]
+        told = [PLAN_FORMAT, self.version, self.asked, sources, parts]
         text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from robolin.errors import RobolinError
 from robolin.files.places import FilePlace, content, write_place
-from robolin.parts.parts_plan import FORMAT, PartsPlan, PlannedPart
+from robolin.parts.parts_plan import PLAN_FORMAT, PartsPlan, PlannedPart
 from robolin.parts.survey import surveyed_from, surveyed_plain
 
 PLAN, COMPLETE = "_plan.json", "_robolin.json"
@@ -26,8 +26,8 @@ def read_plan(folder: FilePlace) -> PartsPlan | None:
     except ValueError as error:
         raise _damaged(path) from error
     try:
-        if told["format"] != FORMAT:
-            message = f"a plan of format {told['format']!r}; robolin here knows {FORMAT}"
+        if told["format"] != PLAN_FORMAT:
+            message = f"a plan of format {told['format']!r}; robolin here knows {PLAN_FORMAT}"
             raise RobolinError(message, where=str(path), hint="use the robolin that made it")
         sources = tuple(surveyed_from(each) for each in told["sources"])
         parts = tuple(PlannedPart(*part) for part in told["parts"])
@@ -42,7 +42,7 @@ def read_plan(folder: FilePlace) -> PartsPlan | None:
 def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
     """Keep the plan with its parts."""
     told = {
-        "format": FORMAT,
+        "format": PLAN_FORMAT,
         "id": plan.id,
         "robolin": plan.version,
         "asked": plan.asked,
@@ -55,7 +55,9 @@ def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
 def write_complete(folder: FilePlace, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
     """Note that all parts are there; nothing is written after this."""
     rows = sum(part["rows"] or 0 for part in parts)
-    _write(folder / COMPLETE, {"format": FORMAT, "plan": plan.id, "rows": rows, "parts": parts})
+    _write(
+        folder / COMPLETE, {"format": PLAN_FORMAT, "plan": plan.id, "rows": rows, "parts": parts}
+    )
 
 
 def require_same_plan(folder: FilePlace, old: PartsPlan, new: PartsPlan) -> None:

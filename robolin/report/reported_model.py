@@ -16,7 +16,7 @@ from robolin.report.reported_motion import ReportedMotion
 
 MOST_POLES = 240
 # so many numbers of A and B together
-MOST_NUMBERS, FEWEST_MODELS = 20_000, 12
+MOST_PAGE_NUMBERS, FEWEST_MODELS = 20_000, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def reported_model(
     except RobolinError as error:
         return error
     numbers = model.A[0].size + model.B[0].size
-    most = max(FEWEST_MODELS, MOST_NUMBERS // numbers)
+    most = max(FEWEST_MODELS, MOST_PAGE_NUMBERS // numbers)
     chosen = spread_rows(len(rows), most, np.flatnonzero(np.isin(rows, telling)))
     return ReportedModel(rows, poles.values, poles.stability, chosen, model[chosen])
 

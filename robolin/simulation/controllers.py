@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
-from robolin.input_checks import Array, array_of
+from robolin.input_checks import array_of
 from robolin.shown import Shown
 from robolin.simulation.feedback_control import (
     ComputedTorque,
@@ -82,9 +83,9 @@ class PoseControl(Shown):
 class PoseError(NamedTuple):
     """How far a frame is from its target: in m, in rad, and as the energy ½ e* k e in J."""
 
-    position: Array
-    orientation: Array
-    energy: Array
+    position: AnyArray
+    orientation: AnyArray
+    energy: AnyArray
 
 
 class Braking:
@@ -100,17 +101,19 @@ class Braking:
         # -c m m* q̇ = -c M q̇ needs no factors, and so holds on every arm
         self._uniform = bool((values == values.flat[0]).all())
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         if self._uniform:
             values = {"q": q, "qd": qd, "qdd": -self._gain * qd}
             return evaluate(self._arm, "inverse-from-rest", values, **self._how)["tau"]
         values = {"q": q, "qd": qd, "gain": self._gain}
         return evaluate(self._arm, "rate-control", values, **self._how)["tau"]
 
-    def error(self, q: Array) -> PoseError | None:
+    def error(self, q: AnyArray) -> PoseError | None:
         return None
 
-    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array, memory: Array) -> Array:
+    def lyapunov(
+        self, time: AnyArray, q: AnyArray, qd: AnyArray, kinetic: AnyArray, memory: AnyArray
+    ) -> AnyArray:
         """The kinetic energy."""
         return kinetic
 
@@ -128,7 +131,7 @@ class Steering:
         self._k = _gains("position_gain", law.position_gain)
         self._k_axes = _gains("orientation_gain", law.orientation_gain)
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._how)
         force = self._k * (self._position - pose["position"])
         turning = _crosses(pose["rotation"], self._rotation) * self._k_axes
@@ -140,7 +143,7 @@ class Steering:
             tau = tau + pose["jacobian"][..., 3 + i, :] * force[..., i, None]
         return tau
 
-    def error(self, q: Array) -> PoseError:
+    def error(self, q: AnyArray) -> PoseError:
         """How far the frame is from the target at q."""
         pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._how)
         way = (self._position - pose["position"]) ** 2
@@ -150,7 +153,9 @@ class Steering:
         energy = 0.5 * ((self._k * way).sum(axis=-1) + (self._k_axes * turn).sum(axis=-1))
         return PoseError(np.sqrt(way.sum(axis=-1)), angle, energy)
 
-    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array, memory: Array) -> Array:
+    def lyapunov(
+        self, time: AnyArray, q: AnyArray, qd: AnyArray, kinetic: AnyArray, memory: AnyArray
+    ) -> AnyArray:
         """The kinetic energy, and ½ e* k e of the pose."""
         return kinetic + self.error(q).energy
 
@@ -175,7 +180,7 @@ def controller_of(arm: Arm, law: Law, how: How) -> Controller:
     )
 
 
-def _moving_frame(arm: Arm, name: str) -> Array:
+def _moving_frame(arm: Arm, name: str) -> AnyArray:
     frame = arm.frames.get(name)
     if frame is None:
         hint = did_you_mean(name, arm.frames, f"frames are {', '.join(arm.frames)}")
@@ -185,14 +190,14 @@ def _moving_frame(arm: Arm, name: str) -> Array:
     return frame
 
 
-def _numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+def _numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> AnyArray:
     array = np.asarray(value, dtype=float)
     if array.shape[-len(shape) :] != shape or not np.isfinite(array).all():
         raise RobolinError(f"{name} takes finite numbers of shape {shape}, not {array.shape}")
     return array
 
 
-def _rotation(value: ArrayLike) -> Array:
+def _rotation(value: ArrayLike) -> AnyArray:
     R = _numbers("rotation", value, (3, 3))
     square = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max() < _SQUARE_ENOUGH
     if not (square and (np.linalg.det(R) > 0.0).all()):
@@ -200,13 +205,13 @@ def _rotation(value: ArrayLike) -> Array:
     return R
 
 
-def _gains(name: str, value: ArrayLike) -> Array:
+def _gains(name: str, value: ArrayLike) -> AnyArray:
     array = np.asarray(value, dtype=float)
     if array.shape not in ((), (3,)) or not (np.isfinite(array).all() and (array >= 0.0).all()):
         raise RobolinError(f"{name} is one number or three, none of them negative")
     return np.broadcast_to(array, (3,))
 
 
-def _crosses(a: Array, b: Array) -> Array:
+def _crosses(a: AnyArray, b: AnyArray) -> AnyArray:
     """The cross products of the columns of a with those of b, as columns."""
     return a[..., _NEXT, :] * b[..., _LAST, :] - a[..., _LAST, :] * b[..., _NEXT, :]

@@ -9,13 +9,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import AnyArray, Floats
 from robolin.choices import STATE_FORMS, StateForm
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.evaluation.quick_calls import quick_call
 from robolin.geometry.configuration import coordinates_of, embedded, embedded_rates, has_groups
-from robolin.input_checks import Array
 from robolin.simulation.drive import Drive
 from robolin.simulation.torques import Torque
 
@@ -43,7 +42,7 @@ class FreeMotion:
     arm: Arm
     how: How
 
-    def __call__(self, t: float, q: Array, qd: Array, tau: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
         found = quick_call(self.arm, "forward", self.how.get("engine", "auto"))(q, qd, tau)
         if found is not None:
             return found
@@ -53,17 +52,17 @@ class FreeMotion:
 class StateRates(NamedTuple):
     """What the state changes by: q̇, the rate of the velocities, and the torque behind it."""
 
-    qd: Array
-    velocities: Array
-    tau: Array
+    qd: AnyArray
+    velocities: AnyArray
+    tau: AnyArray
 
 
 class VelocityChoice(Protocol):
     """A choice of velocities beside q̇ itself."""
 
-    def of(self, q: Array, qd: Array) -> Array: ...
-    def qd(self, q: Array, values: Array) -> Array: ...
-    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> StateRates: ...
+    def of(self, q: AnyArray, qd: AnyArray) -> AnyArray: ...
+    def qd(self, q: AnyArray, values: AnyArray) -> AnyArray: ...
+    def rates(self, t: float, q: AnyArray, values: AnyArray, torque: Torque) -> StateRates: ...
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,13 @@ class JointRates:
 
     accelerations: Accelerations
 
-    def of(self, q: Array, qd: Array) -> Array:
+    def of(self, q: AnyArray, qd: AnyArray) -> AnyArray:
         return qd
 
-    def qd(self, q: Array, values: Array) -> Array:
+    def qd(self, q: AnyArray, values: AnyArray) -> AnyArray:
         return values
 
-    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> StateRates:
+    def rates(self, t: float, q: AnyArray, values: AnyArray, torque: Torque) -> StateRates:
         tau = torque(t, q, values)
         return StateRates(values, self.accelerations(t, q, values, tau), tau)
 
@@ -91,16 +90,16 @@ class Diagonalizing:
     name: StateForm
     how: How
 
-    def of(self, q: Array, qd: Array) -> Array:
+    def of(self, q: AnyArray, qd: AnyArray) -> AnyArray:
         values = {"q": q, "qd": qd, "tau": 0.0}
         return evaluate(self.arm, _ALGORITHMS[self.name][0], values, **self.how)[self.name]
 
-    def qd(self, q: Array, values: Array) -> Array:
+    def qd(self, q: AnyArray, values: AnyArray) -> AnyArray:
         force = "epsilon" if self.name == "nu" else "kappa"
         given = {"q": q, self.name: values, force: 0.0}
         return evaluate(self.arm, _ALGORITHMS[self.name][1], given, **self.how)["qd"]
 
-    def rates(self, t: float, q: Array, values: Array, torque: Torque) -> StateRates:
+    def rates(self, t: float, q: AnyArray, values: AnyArray, torque: Torque) -> StateRates:
         tau = torque(t, q, self.qd(q, values) if torque.of_state else values)
         given = {"q": q, self.name: values, "tau": tau}
         found = evaluate(self.arm, _ALGORITHMS[self.name][2], given, **self.how)
@@ -140,7 +139,7 @@ class Equations:
         self._curved = has_groups(arm)
         self._size = 0
 
-    def start(self, q: Array, qd: Array) -> Array:
+    def start(self, q: AnyArray, qd: AnyArray) -> AnyArray:
         """y at the beginning."""
         x = embedded(self.arm, q) if self._curved else q
         self._size = x.shape[-1]
@@ -148,7 +147,7 @@ class Equations:
         more = prod(self._batch) * (1 + self.torque.integrals)
         return np.concatenate([x.ravel(), v.ravel(), np.zeros(more)])
 
-    def parts(self, y: Array) -> tuple[Array, Array, Array]:
+    def parts(self, y: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
         """Positions, velocities and work as views; y may have leading axes of its own."""
         count, lead = prod(self._batch), (*y.shape[:-1], *self._batch)
         first, second = count * self._size, count * (self._size + self.arm.n)
@@ -158,22 +157,22 @@ class Equations:
             y[..., second : second + count].reshape(lead),
         )
 
-    def integrals(self, y: Array) -> Array:
+    def integrals(self, y: AnyArray) -> AnyArray:
         """Integrals of a control law (..., i), as a view."""
         count = prod(self._batch)
         start = count * (self._size + self.arm.n + 1)
         return y[..., start:].reshape(*y.shape[:-1], *self._batch, self.torque.integrals)
 
-    def state(self, y: Array) -> tuple[Array, Array]:
+    def state(self, y: AnyArray) -> tuple[AnyArray, AnyArray]:
         """q and q̇ of y."""
         x, v, _ = self.parts(y)
         q = self.positions(x)
         return q, self.velocities.qd(q, v)
 
-    def positions(self, x: Array) -> Array:
+    def positions(self, x: AnyArray) -> AnyArray:
         return coordinates_of(self.arm, x) if self._curved else x
 
-    def rate(self, t: float, y: Array, out: Array) -> None:
+    def rate(self, t: float, y: AnyArray, out: AnyArray) -> None:
         """dy/dt, written into `out`."""
         x, v, _ = self.parts(y)
         dx, dv, work = self.parts(out)
@@ -184,7 +183,7 @@ class Equations:
         if self.torque.integrals:
             self.integrals(out)[...] = self.torque.integral_rates(t, q, qd, z)
 
-    def _power(self, q: Array, qd: Array, tau: Array) -> Array:
+    def _power(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
         """What torques and loads do, in W."""
         found = quick_call(self.arm, "power", self.how.get("engine", "auto"))(q, qd, tau)
         if found is not None:
@@ -192,7 +191,7 @@ class Equations:
         driven = {"q": q, "qd": qd, "tau": tau}
         return evaluate(self.arm, "power", driven, **self.how)["power"]
 
-    def replace(self, y: Array, q: Array, qd: Array) -> None:
+    def replace(self, y: AnyArray, q: AnyArray, qd: AnyArray) -> None:
         """Write another state into y, in place; the work stays."""
         x, v, _ = self.parts(y)
         x[...] = embedded(self.arm, q) if self._curved else q

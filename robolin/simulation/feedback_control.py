@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.geometry.configuration import difference
-from robolin.input_checks import Array, array_of
+from robolin.input_checks import array_of
 from robolin.shown import Shown
 from robolin.simulation.reference import reference_of
 
@@ -149,17 +149,19 @@ class StateFeedback:
         motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
         self._reference = reference_of(arm, law.time, motion, matrices)
 
-    def _state(self, at: dict[str, Array], q: Array, qd: Array, integrals: Array) -> Array:
+    def _state(
+        self, at: dict[str, AnyArray], q: AnyArray, qd: AnyArray, integrals: AnyArray
+    ) -> AnyArray:
         dq, dqd = difference(self._arm, at["q"], q), qd - at["qd"]
         if self._basis is not None:
             dq, dqd = dq @ self._basis, dqd @ self._basis
         return np.concatenate([dq, dqd, integrals], axis=-1)
 
-    def given(self, integrals: Array) -> GivenIntegrals:
+    def given(self, integrals: AnyArray) -> GivenIntegrals:
         """The torque as long as the integrals (..., i) are these."""
         return GivenIntegrals(self, integrals)
 
-    def memory_rate(self, t: float, q: Array, qd: Array, integrals: Array) -> Array:
+    def memory_rate(self, t: float, q: AnyArray, qd: AnyArray, integrals: AnyArray) -> AnyArray:
         """How fast the integrals (..., i) grow."""
         if not self.memory:
             return np.zeros_like(integrals)
@@ -170,7 +172,7 @@ class StateFeedback:
             rate += at["integrals"][:, i] * x[..., i, None]
         return rate
 
-    def torque(self, t: float, q: Array, qd: Array, integrals: Array) -> Array:
+    def torque(self, t: float, q: AnyArray, qd: AnyArray, integrals: AnyArray) -> AnyArray:
         at = self._reference.at(t)
         x = self._state(at, q, qd, integrals)
         tau = np.array(np.broadcast_to(at["tau"], q.shape))
@@ -179,13 +181,15 @@ class StateFeedback:
             tau[..., self._driven] -= at["K"][:, i] * x[..., i, None]
         return tau
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         return self.torque(t, q, qd, np.zeros((*q.shape[:-1], self.memory)))
 
-    def error(self, q: Array) -> None:
+    def error(self, q: AnyArray) -> None:
         return None
 
-    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array, memory: Array) -> Any:
+    def lyapunov(
+        self, time: AnyArray, q: AnyArray, qd: AnyArray, kinetic: AnyArray, memory: AnyArray
+    ) -> Any:
         """xᵀ P x in every row."""
         if "P" not in self._reference.arrays:
             return None
@@ -202,10 +206,10 @@ class GivenIntegrals:
     """A regulator's torque while its integrals stay what they are."""
 
     law: StateFeedback
-    integrals: Array
+    integrals: AnyArray
     of_state: bool = True
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         return self.law.torque(t, q, qd, self.integrals)
 
 
@@ -222,7 +226,7 @@ class Tracking:
             motion["qdd"] = law.qdd
         self._reference = reference_of(arm, law.time, motion)
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         at = self._reference.at(t)
         wanted = self._kp * difference(self._arm, q, at["q"]) + self._kd * (at["qd"] - qd)
         if isinstance(self._law, ComputedTorque):
@@ -231,18 +235,20 @@ class Tracking:
             return wanted + self._inverse(q, np.zeros_like(qd), np.zeros_like(qd))
         return wanted
 
-    def _inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
+    def _inverse(self, q: AnyArray, qd: AnyArray, qdd: AnyArray) -> AnyArray:
         values = {"q": q, "qd": qd, "qdd": qdd}
         return evaluate(self._arm, "inverse", values, **self._how)["tau"]
 
-    def error(self, q: Array) -> None:
+    def error(self, q: AnyArray) -> None:
         return None
 
-    def lyapunov(self, time: Array, q: Array, qd: Array, kinetic: Array, memory: Array) -> None:
+    def lyapunov(
+        self, time: AnyArray, q: AnyArray, qd: AnyArray, kinetic: AnyArray, memory: AnyArray
+    ) -> None:
         return None
 
 
-def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Array:
+def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> AnyArray:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
@@ -253,7 +259,7 @@ def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Array:
     return array
 
 
-def _gain(arm: Arm, name: str, value: ArrayLike) -> Array:
+def _gain(arm: Arm, name: str, value: ArrayLike) -> AnyArray:
     gain = array_of(arm, name, value)
     if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
         raise RobolinError(f"{name} is negative or not finite", hint="gains are 0 or more")

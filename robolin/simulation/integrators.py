@@ -7,28 +7,28 @@ from typing import Any
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.errors import RobolinError
-from robolin.input_checks import Array
 from robolin.simulation.schedule import Schedule
 
 # what SciPy calls them
 SCIPY_INTEGRATORS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
 
 # writes dy/dt at (t, y) into its last argument
-Rate = Callable[[float, Array, Array], None]
+Rate = Callable[[float, AnyArray, AnyArray], None]
 # changes y in place after a step, as a constraint may ask
-Repair = Callable[[Array], None]
+Repair = Callable[[AnyArray], None]
 # looks at (t, y) before the step of a number, counted from 0
-Look = Callable[[int, float, Array], None]
+Look = Callable[[int, float, AnyArray], None]
 
 
 def fixed_steps(
     rate: Rate,
-    y: Array,
+    y: AnyArray,
     schedule: Schedule,
     repair: Repair | None = None,
     look: Look | None = None,
-) -> Array:
+) -> AnyArray:
     """y at every moment that the schedule keeps, (rows, …), by the classical method of order 4.
 
     k₁ = f(t, y)                      k₂ = f(t + h/2, y + h k₁/2)
@@ -59,7 +59,7 @@ def fixed_steps(
     return kept
 
 
-def adapted_steps(rate: Rate, y: Array, schedule: Schedule) -> Array:
+def adapted_steps(rate: Rate, y: AnyArray, schedule: Schedule) -> AnyArray:
     """y at every moment that the schedule keeps, (rows, …), by steps whose size follows the error.
 
     Between steps the method's own interpolant gives the rows.
@@ -67,7 +67,7 @@ def adapted_steps(rate: Rate, y: Array, schedule: Schedule) -> Array:
     integrate = _solver()
     k = np.empty_like(y)
 
-    def slope(t: float, y: Array) -> Array:
+    def slope(t: float, y: AnyArray) -> AnyArray:
         _at(rate, t, y, k)
         return k.copy()
 
@@ -87,7 +87,7 @@ def adapted_steps(rate: Rate, y: Array, schedule: Schedule) -> Array:
     return found.y.T
 
 
-def _at(rate: Rate, t: float, y: Array, out: Array) -> None:
+def _at(rate: Rate, t: float, y: AnyArray, out: AnyArray) -> None:
     """The rate, with the moment told if there is none."""
     try:
         rate(t, y, out)

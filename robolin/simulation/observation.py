@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.evaluation.evaluate import evaluate
-from robolin.input_checks import Array
 from robolin.simulation.controllers import Controller
 from robolin.simulation.equations import Equations
 from robolin.simulation.schedule import Schedule
@@ -16,9 +16,9 @@ from robolin.simulation.simulated_motion import Simulation
 
 def observed(
     schedule: Schedule,
-    kept: Array,
+    kept: AnyArray,
     equations: Equations,
-    integrals: Array,
+    integrals: AnyArray,
     controller: Controller | None,
 ) -> Simulation:
     """Everything there is to say about the states that were kept."""

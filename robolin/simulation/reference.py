@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import JointValues
+from robolin.arrays import AnyArray, JointValues
 from robolin.errors import RobolinError
 from robolin.geometry.configuration import advanced, difference, has_groups
-from robolin.input_checks import Array, array_of, seconds_of
+from robolin.input_checks import array_of, seconds_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,10 +19,10 @@ class ReferenceMotion:
     """Arrays by name, one of each, or (rows, …) at times (rows,); 'q' turns the short way."""
 
     arm: Arm
-    time: Array | None
-    arrays: dict[str, Array]
+    time: AnyArray | None
+    arrays: dict[str, AnyArray]
 
-    def at(self, t: float) -> dict[str, Array]:
+    def at(self, t: float) -> dict[str, AnyArray]:
         """The arrays at a moment, as in the nearest row outside."""
         if self.time is None:
             return self.arrays
@@ -46,7 +46,7 @@ def reference_of(
     arm: Arm,
     time: ArrayLike | None,
     motion: dict[str, JointValues],
-    matrices: dict[str, Array] | None = None,
+    matrices: dict[str, AnyArray] | None = None,
 ) -> ReferenceMotion:
     """A reference with joint values (n,) or (rows, n), and matrices with as many rows."""
     arrays = {name: array_of(arm, name, value) for name, value in motion.items()}

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
+from robolin.arrays import AnyArray, Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import How, evaluate
-from robolin.input_checks import Array, array_of, seconds_of
+from robolin.input_checks import array_of, seconds_of
 from robolin.shown import Shown
 
 # t in s, q and q̇ of shape (..., n)
@@ -28,7 +28,7 @@ class Torque(Protocol):
     def of_state(self) -> bool:
         """Whether the state matters."""
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array: ...
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +57,10 @@ AnyTorque = JointValues | TorqueTable | TorqueFunction
 class Constant:
     """The same torque always."""
 
-    values: Array
+    values: AnyArray
     of_state: bool = False
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         return self.values
 
 
@@ -68,11 +68,11 @@ class Constant:
 class Interpolated:
     """Torques on straight lines between the rows of a table."""
 
-    time: Array
-    values: Array
+    time: AnyArray
+    values: AnyArray
     of_state: bool = False
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         after = int(np.searchsorted(self.time, t, side="right"))
         if after == 0 or after == len(self.time):
             return self.values[min(after, len(self.time) - 1)]
@@ -89,7 +89,7 @@ class FunctionTorque:
     function: TorqueFunction
     of_state: bool = True
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         return array_of(self.arm, "tau", self.function(t, q.copy(), qd.copy()))
 
 
@@ -102,7 +102,7 @@ class Holding:
     how: How
     of_state: bool = True
 
-    def __call__(self, t: float, q: Array, qd: Array) -> Array:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         still = {"q": q, "qd": 0.0, "qdd": 0.0}
         return evaluate(self.arm, "inverse", still, **self.how)["tau"] + self.more(t, q, qd)
 
@@ -128,7 +128,7 @@ class Push:
     start: float = 0.0
     stop: float = inf
 
-    def __call__(self, t: float, q: Array, qd: Array) -> ArrayLike:
+    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> ArrayLike:
         return self.tau if self.start <= t < self.stop else 0.0
 
 
@@ -144,7 +144,7 @@ def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
     return Constant(values)
 
 
-def effort_limits(arm: Arm) -> Array:
+def effort_limits(arm: Arm) -> AnyArray:
     """The largest torque of every joint that the description allows; infinite if it says none."""
     most = (joint.limits.effort for joint in arm.joints)
     return np.array([np.inf if each is None else each for each in most])

@@ -7,15 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.verification.checks import (
-    Array,
-    Bound,
-    Check,
-    compared,
-    not_applicable,
-    worst,
-)
+from robolin.verification.checks import Bound, Check, compared, not_applicable, worst
 from robolin.verification.running import run_for_check
 from robolin.verification.subject import SUM, Subject
 
@@ -83,9 +77,9 @@ def _against(on: Subject, verb: str, name: str, reference: str) -> Check:
     return worst(checks) if checks else not_applicable(FAMILY, title, "no state has an answer")
 
 
-def _either(on: Subject, array: str, *names: str) -> Array:
+def _either(on: Subject, array: str, *names: str) -> AnyArray:
     """The states in which one of the algorithms has an answer: the other must have it as well."""
-    found: Array = np.any([on.answered(name, array) for name in names], axis=0)
+    found: AnyArray = np.any([on.answered(name, array) for name in names], axis=0)
     return found
 
 
@@ -99,7 +93,11 @@ def _shared(on: Subject, one: tuple[str, str], other: tuple[str, str]) -> Check:
 
 
 def _compared(
-    on: Subject, title: str, one: tuple[str, str], other: tuple[str, str], rows: Array | None = None
+    on: Subject,
+    title: str,
+    one: tuple[str, str],
+    other: tuple[str, str],
+    rows: AnyArray | None = None,
 ) -> Check:
     """In all states, or in these."""
     rows = np.arange(len(on.q)) if rows is None else rows

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm, Joint
-from robolin.verification.checks import Array
+from robolin.arrays import AnyArray
 from robolin.verification.running import STEP
 
 
@@ -20,13 +20,13 @@ from robolin.verification.running import STEP
 class Moving:
     """Rotation (..., N, 3, 3), origin, spin and velocity (..., N, 3) of links 1 … N."""
 
-    R: Array
-    p: Array
-    spin: Array
-    velocity: Array
+    R: AnyArray
+    p: AnyArray
+    spin: AnyArray
+    velocity: AnyArray
 
 
-def spreading(arm: Arm) -> Array:
+def spreading(arm: Arm) -> AnyArray:
     """S (N, n): the velocity of every link's own joint is S q̇."""
     S = np.zeros((len(arm.links), arm.n))
     for k, (link, place) in enumerate(zip(arm.links_tip_to_base, arm.coordinates, strict=True)):
@@ -34,7 +34,7 @@ def spreading(arm: Arm) -> Array:
     return S
 
 
-def joint_positions(arm: Arm, q: Array) -> Array:
+def joint_positions(arm: Arm, q: AnyArray) -> AnyArray:
     """The position of every link's own joint (..., N): S q and the offsets of followers."""
     offsets = [
         link.joint.mimic.offset if link.joint.mimic else 0.0 for link in arm.links_tip_to_base
@@ -42,12 +42,12 @@ def joint_positions(arm: Arm, q: Array) -> Array:
     return q @ spreading(arm).T + np.array(offsets)
 
 
-def moving(arm: Arm, q: Array, qd: Array) -> Moving:
+def moving(arm: Arm, q: AnyArray, qd: AnyArray) -> Moving:
     """Every link in the world's axes; q̇ of a body with several freedoms is its twist."""
     return _swept(arm, q, coordinate_rates(arm, q, qd))
 
 
-def coordinate_rates(arm: Arm, q: Array, qd: Array) -> Array:
+def coordinate_rates(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
     """How fast the numbers in q change: q̇ itself, but for joints with several freedoms."""
     rates = qd
     for group in arm.groups:
@@ -67,7 +67,7 @@ def coordinate_rates(arm: Arm, q: Array, qd: Array) -> Array:
     return rates
 
 
-def _swept(arm: Arm, q: Array, rates: Array) -> Moving:
+def _swept(arm: Arm, q: AnyArray, rates: AnyArray) -> Moving:
     """Base to tip, by the motion of one body relative to another.
 
     ω(k) = ω(parent) + a q̇            v(k) = v(parent) + ω(parent) × (p(k) - p(parent))
@@ -94,14 +94,14 @@ def _swept(arm: Arm, q: Array, rates: Array) -> Moving:
     return Moving(np.stack([R[k] for k in order], -3), *vectors)
 
 
-def _turn(joint: Joint, value: Array) -> Array:
+def _turn(joint: Joint, value: AnyArray) -> AnyArray:
     """Rodrigues' formula."""
     K = np.cross(np.eye(3), joint.axis)
     s, c = np.sin(value)[..., None, None], np.cos(value)[..., None, None]
     return np.eye(3) + s * K + (1.0 - c) * (K @ K)
 
 
-def kinetic_energy(arm: Arm, q: Array, qd: Array) -> Array:
+def kinetic_energy(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
     """½ Σ m |ċ|² + ½ Σ ω* I ω + ½ Σ armature q̇²."""
     at = moving(arm, q, qd)
     masses, centres, rotary = _bodies(arm)
@@ -116,7 +116,7 @@ def kinetic_energy(arm: Arm, q: Array, qd: Array) -> Array:
     )
 
 
-def potential_energy(arm: Arm, q: Array) -> Array:
+def potential_energy(arm: Arm, q: AnyArray) -> AnyArray:
     """-Σ m g · c."""
     at = _swept(arm, q, np.zeros(arm.n))
     masses, centres, _ = _bodies(arm)
@@ -124,21 +124,21 @@ def potential_energy(arm: Arm, q: Array) -> Array:
     return -(masses * (places @ np.array(arm.gravity))).sum(-1)
 
 
-def weight_torque(arm: Arm, q: Array) -> Array:
+def weight_torque(arm: Arm, q: AnyArray) -> AnyArray:
     """What holds the arm against gravity (..., n): the gradient of the potential energy."""
     ways = coordinate_rates(arm, q[..., None, :], np.eye(arm.n))
     moved = q[..., None, :] + 1j * STEP * ways
     return np.imag(potential_energy(arm, moved)) / STEP
 
 
-def energy_rate(arm: Arm, q: Array, qd: Array, qdd: Array) -> Array:
+def energy_rate(arm: Arm, q: AnyArray, qd: AnyArray, qdd: AnyArray) -> AnyArray:
     """How fast kinetic and potential energy grow along the motion."""
     place, rate = q + 1j * STEP * coordinate_rates(arm, q, qd), qd + 1j * STEP * qdd
     total = kinetic_energy(arm, place, rate) + potential_energy(arm, place)
     return np.imag(total) / STEP
 
 
-def lost_and_borne(arm: Arm, q: Array, qd: Array) -> Array:
+def lost_and_borne(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
     """The torques (..., n) that overcome damping and friction and bear the wrenches."""
     S = spreading(arm)
     rates = qd @ S.T
@@ -148,7 +148,7 @@ def lost_and_borne(arm: Arm, q: Array, qd: Array) -> Array:
     return losses @ S + _loads(arm, q)
 
 
-def _loads(arm: Arm, q: Array) -> Array:
+def _loads(arm: Arm, q: AnyArray) -> AnyArray:
     """Minus the power of the wrenches while one joint moves at unit speed."""
     at = moving(arm, q[..., None, :], np.eye(arm.n))
     total = np.zeros(q.shape)
@@ -170,7 +170,7 @@ def _loads(arm: Arm, q: Array) -> Array:
     return total
 
 
-def _bodies(arm: Arm) -> tuple[Array, Array, Array]:
+def _bodies(arm: Arm) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Masses (N), centres of mass (N, 3) and rotary inertias (N, 3, 3) in the links' frames."""
     bodies = [link.inertia for link in arm.links_tip_to_base]
     symmetric = [[0, 1, 2], [1, 3, 4], [2, 4, 5]]
@@ -181,5 +181,5 @@ def _bodies(arm: Arm) -> tuple[Array, Array, Array]:
     )
 
 
-def _of_joints(arm: Arm, quantity: str) -> Array:
+def _of_joints(arm: Arm, quantity: str) -> AnyArray:
     return np.array([getattr(link.joint, quantity) for link in arm.links_tip_to_base])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-Array = Any
+from robolin.arrays import AnyArray
+
 Verdict = Literal["passed", "failed", "not applicable", "not run"]
 
 # sums of a few hundred rounded products: some 1e-15 is seen, a thousand times that is allowed
@@ -114,15 +115,15 @@ def _renumbered(state: int | None, numbers: Sequence[int]) -> int | None:
 class Bound:
     """What errors may be: one number, or one per state."""
 
-    value: Array
+    value: AnyArray
     why: str
 
-    def at(self, states: int) -> Array:
+    def at(self, states: int) -> AnyArray:
         return np.broadcast_to(np.asarray(self.value, dtype=float), (states,))
 
 
 def compared(
-    family: str, name: str, found: Array, true: Array, bound: Bound, terms: Array = 0.0
+    family: str, name: str, found: AnyArray, true: AnyArray, bound: Bound, terms: AnyArray = 0.0
 ) -> Check:
     """The largest difference of each state beside its largest entry; the worst state decides.
 
@@ -135,7 +136,7 @@ def compared(
 
 
 def judged(
-    family: str, name: str, difference: Array, size: Array, bound: Bound, terms: Array
+    family: str, name: str, difference: AnyArray, size: AnyArray, bound: Bound, terms: AnyArray
 ) -> Check:
     """The same of the largest differences and entries (states,) themselves."""
     allowed = bound.at(len(size))
@@ -163,7 +164,7 @@ def not_run(family: str, name: str, reason: str) -> Check:
     return Check(family, name, "not run", detail=reason)
 
 
-def largest(values: Array) -> Array:
+def largest(values: AnyArray) -> AnyArray:
     """The largest entry of each state (states,)."""
     flat = np.abs(np.asarray(values, dtype=float)).reshape(len(values), -1)
     return flat.max(axis=1, initial=0.0)

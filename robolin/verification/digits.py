@@ -13,10 +13,10 @@ from math import log10
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.verification.algorithms import answering
 from robolin.verification.checks import (
-    Array,
     Bound,
     Check,
     RightDigits,
@@ -87,14 +87,16 @@ def _digits_of(on: Subject, name: str) -> Check:
     return replace(decisive, detail=", ".join(map(str, told)), digits=tuple(told))
 
 
-def _in_fifty_digits(on: Subject, name: str, answered: Mapping[str, Array]) -> dict[str, Array]:
+def _in_fifty_digits(
+    on: Subject, name: str, answered: Mapping[str, AnyArray]
+) -> dict[str, AnyArray]:
     """Each result as decimals (states, …), 0 in states where floats have no answer at all.
 
     States with the same results are worked out together; where that leaves one without a number,
     one by one.
     """
     masks = np.array(list(answered.values()))
-    true: dict[str, Array] = {}
+    true: dict[str, AnyArray] = {}
     for pattern in np.unique(masks, axis=1).T:
         rows = np.flatnonzero((masks == pattern[:, None]).all(axis=0))
         if not pattern.any():
@@ -109,7 +111,7 @@ def _in_fifty_digits(on: Subject, name: str, answered: Mapping[str, Array]) -> d
     return true
 
 
-def _exactly(on: Subject, name: str, rows: Array) -> dict[str, Array]:
+def _exactly(on: Subject, name: str, rows: AnyArray) -> dict[str, AnyArray]:
     """The results in these states as decimals, states first."""
     given = {
         need: np.array([Exact(column) for column in decimals(values[rows].T)], dtype=object)
@@ -119,7 +121,7 @@ def _exactly(on: Subject, name: str, rows: Array) -> dict[str, Array]:
     return {array: _by_state(values, len(rows)) for array, values in found.items()}
 
 
-def _by_state(values: Array, states: int) -> Array:
+def _by_state(values: AnyArray, states: int) -> AnyArray:
     """What has an entry for each state in every place, as states that have places."""
     values = np.asarray(values, dtype=object)
     gathered = np.empty((states, *values.shape), dtype=object)
@@ -130,19 +132,19 @@ def _by_state(values: Array, states: int) -> Array:
     return gathered
 
 
-def _finite(values: Array) -> bool:
+def _finite(values: AnyArray) -> bool:
     # sums of infinities are infinite or no numbers
     return bool(values.sum().is_finite())
 
 
-def _largest(values: Array) -> Array:
+def _largest(values: AnyArray) -> AnyArray:
     """The largest entry of each state (states,), NaN where one is not finite."""
     rows = abs(values).reshape(len(values), -1)
     return np.array([float(row.max() if _finite(row) else "nan") for row in rows])
 
 
 def _judged(
-    on: Subject, result: tuple[str, str], difference: Array, size: Array, rows: Array
+    on: Subject, result: tuple[str, str], difference: AnyArray, size: AnyArray, rows: AnyArray
 ) -> Check:
     bound, states = on.bound(*result), len(on.q)
     here = Bound(bound.at(states)[rows], bound.why)
@@ -151,7 +153,9 @@ def _judged(
     return replace(check, state=int(rows[check.state or 0]))
 
 
-def _right(array: str, difference: Array, size: Array, rows: Array, states: int) -> RightDigits:
+def _right(
+    array: str, difference: AnyArray, size: AnyArray, rows: AnyArray, states: int
+) -> RightDigits:
     """The fewest digits in which the worst entry is right, counted from the largest one's first."""
     nothing = size <= np.maximum(NOTHING, NOTHING_BESIDE * difference)
     counted = np.flatnonzero(~nothing)

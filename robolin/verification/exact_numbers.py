@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from robolin.algebra.scalar import Scalar
-from robolin.verification.checks import Array
+from robolin.arrays import AnyArray
 
-DIGITS = 50
+EXACT_DIGITS = 50
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def fifty_digits() -> Iterator[None]:
     """Within, decimals and mpmath round to 50 digits; what is undefined is NaN, not an error."""
     import mpmath
 
-    with mpmath.workdps(DIGITS), localcontext(Context(prec=DIGITS, traps=[])):
+    with mpmath.workdps(EXACT_DIGITS), localcontext(Context(prec=EXACT_DIGITS, traps=[])):
         yield
 
 
@@ -97,7 +97,7 @@ def exact(number: float) -> Exact:
     return Exact(Decimal(number))
 
 
-def decimals(values: Array) -> Array:
+def decimals(values: AnyArray) -> AnyArray:
     """Doubles as decimals, none of their bits rounded."""
     each = np.array([Decimal(x) for x in values.ravel().tolist()], dtype=object)
     return each.reshape(values.shape)

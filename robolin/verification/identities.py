@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.verification.bodies import (
     energy_rate,
     kinetic_energy,
@@ -13,7 +14,7 @@ from robolin.verification.bodies import (
     potential_energy,
     weight_torque,
 )
-from robolin.verification.checks import Array, Check, compared, not_applicable, worst
+from robolin.verification.checks import Check, compared, not_applicable, worst
 from robolin.verification.running import run_for_check
 from robolin.verification.steps import complex_step_along
 from robolin.verification.subject import SUM, Subject
@@ -181,9 +182,9 @@ def _diagonal_motion(on: Subject, titles: tuple[str, ...]) -> Iterator[Check]:
     )
 
 
-def _times(matrices: Array, vectors: Array) -> Array:
+def _times(matrices: AnyArray, vectors: AnyArray) -> AnyArray:
     return (matrices @ vectors[..., None])[..., 0]
 
 
-def _T(matrices: Array) -> Array:
+def _T(matrices: AnyArray) -> AnyArray:
     return np.swapaxes(matrices, -1, -2)

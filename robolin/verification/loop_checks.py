@@ -11,19 +11,13 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from robolin.arm import Frame
+from robolin.arrays import AnyArray
 from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.loops.any_arm import evaluate_any_arm_rows
 from robolin.loops.assemble import assemble
 from robolin.verification.bodies import Moving, energy_rate, lost_and_borne, moving
-from robolin.verification.checks import (
-    Array,
-    Bound,
-    Check,
-    compared,
-    not_applicable,
-    worst,
-)
+from robolin.verification.checks import Bound, Check, compared, not_applicable, worst
 from robolin.verification.digits import digits_of
 from robolin.verification.engines import same_bits
 from robolin.verification.running import run_for_check
@@ -60,9 +54,9 @@ def _frames_apart(on: Subject) -> Iterator[Check]:
         moving(on.arm, on.q, on.qd),
         run_for_check(on.arm, "closures", on.given("closures")).arrays,
     )
-    gaps: list[Array] = []
-    rates: list[Array] = []
-    turns: list[Array] = []
+    gaps: list[AnyArray] = []
+    rates: list[AnyArray] = []
+    turns: list[AnyArray] = []
     for loop in on.arm.loops:
         (R, r, v, w), (R2, r2, v2, w2) = (_frame(on, at, end) for end in (loop.first, loop.second))
         turn = R @ np.swapaxes(R2, -1, -2)
@@ -82,7 +76,7 @@ def _frames_apart(on: Subject) -> Iterator[Check]:
         yield compared(FAMILY, f"{name} = that of the bodies", found[name], true, SUM, terms)
 
 
-def _frame(on: Subject, at: Moving, frame: Frame) -> tuple[Array, Array, Array, Array]:
+def _frame(on: Subject, at: Moving, frame: Frame) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     """Axes, point, velocity and spin of a frame that is on a link or on the base."""
     E, t = np.reshape(frame.pose.rotation, (3, 3)), np.array(frame.pose.translation)
     if frame.link == on.arm.base:
@@ -103,7 +97,7 @@ def _checks(closed: Subject) -> Iterator[Check]:
     yield from digits_of(closed, names)
 
 
-def _closed(on: Subject) -> tuple[Subject, Array]:
+def _closed(on: Subject) -> tuple[Subject, AnyArray]:
     """The arm in the states that can be closed and have an answer there, and their numbers."""
     found = assemble(on.arm, on.q, on.qd)
     states = {**on.states, "q": found.q, "qd": found.qd, "tau": on.value("tau")}
@@ -143,7 +137,7 @@ def _closures(on: Subject) -> Iterator[Check]:
         yield compared(FAMILY, title, changes[name], true, SUM, terms)
 
 
-def _acceleration(on: Subject, change: Mapping[str, Array]) -> Array:
+def _acceleration(on: Subject, change: Mapping[str, AnyArray]) -> AnyArray:
     """The derivative of L q̈ + L̇ q̇ from those of its parts."""
     L = np.einsum("bijk,bj->bik", change["closure_jacobian"], on.qdd)
     return L + change["closure_jacobian_rate_qd"]

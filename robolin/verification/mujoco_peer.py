@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.verification.checks import Array
+from robolin.arrays import AnyArray
 from robolin.verification.peers import Refused
 from robolin.verification.robot_file import urdf_path
 
@@ -45,7 +45,9 @@ class MuJoCoPeer:
         model.dof_damping[:] = model.dof_frictionloss[:] = 0.0
         model.dof_armature[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
 
-    def inverse(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
+    def inverse(
+        self, q: AnyArray, qd: AnyArray, qdd: AnyArray
+    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
         mj, model, data = self._mj, self._model, self._data
         self._set(qpos=q, qvel=qd, qacc=qdd)
         mj.mj_inverse(model, data)
@@ -61,16 +63,16 @@ class MuJoCoPeer:
         # it writes what changes in rows and what is changed in columns
         return tau, self._taken(M), self._taken(by_qd.T), self._taken(by_q.T)
 
-    def forward(self, q: Array, qd: Array, tau: Array) -> tuple[Array, ...]:
+    def forward(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> tuple[AnyArray, ...]:
         self._set(qpos=q, qvel=qd, qfrc_applied=tau)
         self._mj.mj_forward(self._model, self._data)
         return (self._data.qacc[self._place],)
 
-    def _set(self, **values: Array) -> None:
+    def _set(self, **values: AnyArray) -> None:
         for name, value in values.items():
             getattr(self._data, name)[self._place] = value
 
-    def _taken(self, matrix: Array) -> Array:
+    def _taken(self, matrix: AnyArray) -> AnyArray:
         return matrix[np.ix_(self._place, self._place)]
 
     def _from_file(self, arm: Arm) -> tuple[Any, str]:

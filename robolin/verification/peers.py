@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.errors import RobolinError, UsageError
 from robolin.verification.bodies import (
     coordinate_rates,
@@ -21,7 +22,7 @@ from robolin.verification.bodies import (
     lost_and_borne,
     spreading,
 )
-from robolin.verification.checks import Array, Bound, Check, compared, not_applicable, not_run
+from robolin.verification.checks import Bound, Check, compared, not_applicable, not_run
 from robolin.verification.running import STEP
 from robolin.verification.subject import SUM, Subject
 
@@ -47,10 +48,12 @@ class Peer(Protocol):
     read: str
     exact: bool
 
-    def inverse(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
+    def inverse(
+        self, q: AnyArray, qd: AnyArray, qdd: AnyArray
+    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
         """τ, 𝓜, ∂τ/∂q̇ and ∂τ/∂q."""
 
-    def forward(self, q: Array, qd: Array, tau: Array) -> tuple[Array, ...]:
+    def forward(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> tuple[AnyArray, ...]:
         """q̈, and if derivatives are formulas 𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q."""
 
 
@@ -154,7 +157,7 @@ class _Extra:
         self.by_qd = _columns(lost_and_borne(arm, q, qd + 1j * STEP * np.eye(arm.n)))
 
 
-def _columns(stepped: Any) -> Array:
+def _columns(stepped: Any) -> AnyArray:
     return np.swapaxes(np.imag(stepped) / STEP, -1, -2)
 
 

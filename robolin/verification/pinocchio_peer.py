@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robolin.arm import Arm, Link
-from robolin.verification.checks import Array
+from robolin.arrays import AnyArray
 from robolin.verification.robot_file import urdf_path
 
 
@@ -32,7 +32,9 @@ class PinocchioPeer:
         self._model.armature = rotors
         self._model.gravity.linear = np.array(arm.gravity)
 
-    def inverse(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array, Array]:
+    def inverse(
+        self, q: AnyArray, qd: AnyArray, qdd: AnyArray
+    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
         pin, model, data = self._pin, self._model, self._data
         state = self._configuration(q), self._spread(qd), self._spread(qdd)
         tau = pin.rnea(model, data, *state).copy()
@@ -44,24 +46,24 @@ class PinocchioPeer:
             self._taken(data.dtau_dq),
         )
 
-    def forward(self, q: Array, qd: Array, tau: Array) -> tuple[Array, ...]:
+    def forward(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> tuple[AnyArray, ...]:
         pin, model, data = self._pin, self._model, self._data
         state = self._configuration(q), self._spread(qd), self._spread(tau)
         pin.computeABADerivatives(model, data, *state)
         gradients = _symmetric(data.Minv), data.ddq_dv, data.ddq_dq
         return data.ddq[self._place], *(self._taken(gradient) for gradient in gradients)
 
-    def _configuration(self, q: Array) -> Array:
+    def _configuration(self, q: AnyArray) -> AnyArray:
         """A continuous joint is a point on a circle to Pinocchio."""
         pin = self._pin
         return pin.integrate(self._model, pin.neutral(self._model), self._spread(q))
 
-    def _spread(self, values: Array) -> Array:
+    def _spread(self, values: AnyArray) -> AnyArray:
         full = np.zeros(self._model.nv)
         full[self._place] = values
         return full
 
-    def _taken(self, matrix: Array) -> Array:
+    def _taken(self, matrix: AnyArray) -> AnyArray:
         return matrix[np.ix_(self._place, self._place)]
 
     def _from_file(self, arm: Arm) -> Any:
@@ -97,6 +99,6 @@ class PinocchioPeer:
         return self._pin.JointModelPrismaticUnaligned(axis)
 
 
-def _symmetric(upper: Array) -> Array:
+def _symmetric(upper: AnyArray) -> AnyArray:
     """Pinocchio fills the upper triangle only."""
     return np.triu(upper) + np.triu(upper, 1).T

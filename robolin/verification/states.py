@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from robolin.arm import Arm, Joint
-from robolin.verification.checks import Array
+from robolin.arrays import AnyArray
 from robolin.verification.running import run_for_check
 
 # how far a joint goes, and how fast, where its limits do not say or say more
@@ -33,7 +33,7 @@ def default_samples(arm: Arm) -> int:
     return 20 if len(arm.links) <= 12 else 12 if len(arm.links) <= 30 else 6
 
 
-def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
+def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, AnyArray]:
     """q, q̇, q̈, small changes of them and of τ, and which q̈ are prescribed, all (samples, n).
 
     The first states are the middle of the limits, a badly conditioned one, one far away if the arm
@@ -76,7 +76,7 @@ def _range(joint: Joint) -> tuple[float, float]:
     return lower, upper
 
 
-def _badly_conditioned(arm: Arm, low: Array, high: Array, seed: int) -> Array:
+def _badly_conditioned(arm: Arm, low: AnyArray, high: AnyArray, seed: int) -> AnyArray:
     """Of some poses inside the limits, the one whose mass matrix is hardest to divide by."""
     shares = np.random.default_rng([seed, 3]).random((POSES, arm.n))
     poses = low + (high - low) * shares

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.verification.bodies import coordinate_rates
-from robolin.verification.checks import Array
 from robolin.verification.running import STEP, run_for_check
 
 
 def complex_step(
-    arm: Arm, name: str, given: Mapping[str, Array], along: str
-) -> Mapping[str, Array]:
+    arm: Arm, name: str, given: Mapping[str, AnyArray], along: str
+) -> Mapping[str, AnyArray]:
     """∂result/∂along, exact to rounding: the last axis counts the entries of `along`."""
     steps = {need: values[:, None, :] for need, values in given.items()}
     ways = np.eye(arm.n)
@@ -30,8 +30,8 @@ def complex_step(
 
 
 def complex_step_along(
-    arm: Arm, name: str, given: Mapping[str, Array], directions: Mapping[str, Array]
-) -> Mapping[str, Array]:
+    arm: Arm, name: str, given: Mapping[str, AnyArray], directions: Mapping[str, AnyArray]
+) -> Mapping[str, AnyArray]:
     """How every result changes when the inputs named in `directions` move along them."""
     moved = dict(given)
     for need, way in directions.items():

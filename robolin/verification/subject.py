@@ -11,6 +11,7 @@ import numpy as np
 
 from robolin.algebra.axes import Shape, sizes
 from robolin.arm import Arm
+from robolin.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.engine.run import Ran
 from robolin.engine.shortfall import Shortfall
@@ -18,13 +19,7 @@ from robolin.errors import RobolinError
 from robolin.evaluation.methods import algorithm_for
 from robolin.verification.bodies import lost_and_borne, weight_torque
 from robolin.verification.body_conditions import condition_of_bodies, flat_body
-from robolin.verification.checks import (
-    OF_ACCELERATIONS,
-    PER_CONDITION,
-    SUM_TOLERANCE,
-    Array,
-    Bound,
-)
+from robolin.verification.checks import OF_ACCELERATIONS, PER_CONDITION, SUM_TOLERANCE, Bound
 from robolin.verification.distances import distance_factor, levered, reaches, slides_of
 from robolin.verification.running import run_for_check
 
@@ -56,7 +51,7 @@ SUM = Bound(SUM_TOLERANCE, "sum")
 class Subject:
     """One arm, its states, and what the algorithms of the catalogue give there."""
 
-    def __init__(self, arm: Arm, states: Mapping[str, Array], closed: bool = False) -> None:
+    def __init__(self, arm: Arm, states: Mapping[str, AnyArray], closed: bool = False) -> None:
         # closed: whether the states meet the closures of the arm's loops
         self.arm, self.states, self._closed = arm, states, closed
         self.q, self.qd, self.qdd = states["q"], states["qd"], states["qdd"]
@@ -69,20 +64,20 @@ class Subject:
             self._ran[name] = run_for_check(self.arm, name, self.given(name))
         return self._ran[name]
 
-    def result(self, algorithm: str, array: str) -> Array:
+    def result(self, algorithm: str, array: str) -> AnyArray:
         return self.ran(algorithm).arrays[array]
 
-    def answered(self, algorithm: str, array: str) -> Array:
+    def answered(self, algorithm: str, array: str) -> AnyArray:
         """In which states a result is finite (states,)."""
         values = self.result(algorithm, array)
-        finite: Array = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+        finite: AnyArray = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
         return finite
 
-    def given(self, name: str) -> dict[str, Array]:
+    def given(self, name: str) -> dict[str, AnyArray]:
         """The inputs of an algorithm, each of shape (states, n)."""
         return {need: self.value(need) for need in ALGORITHMS[name].needs}
 
-    def value(self, need: str) -> Array:
+    def value(self, need: str) -> AnyArray:
         if need in self.states:
             return self.states[need]
         maker, _ = self.answering(_MADE_BY[need])
@@ -160,7 +155,7 @@ class Subject:
     # bounds
 
     @cached_property
-    def condition(self) -> Array:
+    def condition(self) -> AnyArray:
         """The condition number of the mass matrix in every state."""
         return np.linalg.cond(self.result("mass-matrix", "mass_matrix"))
 
@@ -216,41 +211,41 @@ class Subject:
         return replace(self.arm, damping=False, friction_velocity=None, wrenches=())
 
     @cached_property
-    def speed(self) -> Array:
+    def speed(self) -> AnyArray:
         return np.abs(self.qd).max(axis=1)
 
     @cached_property
-    def inertia_bound(self) -> Array:
+    def inertia_bound(self) -> AnyArray:
         """More than any moment of inertia about the base that the arm can have, per state."""
         return levered(self.arm, self._reaches, 2) + max(
             link.joint.armature for link in self.arm.links
         )
 
     @cached_property
-    def weight(self) -> Array:
+    def weight(self) -> AnyArray:
         """More than any torque that gravity can need, per state."""
         return levered(self.arm, self._reaches, 1) * float(np.linalg.norm(self.arm.gravity))
 
     @cached_property
-    def motion_terms(self) -> Array:
+    def motion_terms(self) -> AnyArray:
         """What torques, and their gradients, are made of, per state."""
         acceleration = np.abs(self.qdd).max(axis=1)
         inertial = self.inertia_bound * (self.speed + self.speed**2 + acceleration)
         return inertial + self.weight + np.abs(self._extra).max(axis=1)
 
     @cached_property
-    def forward_terms(self) -> Array:
+    def forward_terms(self) -> AnyArray:
         """What gradients of q̈ are made of, per state."""
         return self._lightness * self.motion_terms
 
     @cached_property
-    def acceleration_terms(self) -> Array:
+    def acceleration_terms(self) -> AnyArray:
         """|𝓜⁻¹| (|τ| + |weight| + |losses and loads|): what q̈ is made of, per state."""
         parts = self.value("tau"), weight_torque(self.arm, self.q), self._extra
         torques = sum(np.abs(part) for part in parts)
         return (np.abs(self._inverse) @ torques[..., None]).max(axis=(1, 2))
 
-    def terms(self, algorithm: str, array: str) -> Array:
+    def terms(self, algorithm: str, array: str) -> AnyArray:
         """What a result of an algorithm is made of, where it can cancel."""
         if array in _OF_MASSES:
             return self.inertia_bound
@@ -274,22 +269,22 @@ class Subject:
         return (1.0 + self._reach) * (1.0 + self.speed + self.speed**2)
 
     @cached_property
-    def _extra(self) -> Array:
+    def _extra(self) -> AnyArray:
         return lost_and_borne(self.arm, self.q, self.qd)
 
     @cached_property
-    def _inverse(self) -> Array:
+    def _inverse(self) -> AnyArray:
         return self.result("mass-matrix-inverse-conventional", "mass_matrix_inverse")
 
     @cached_property
-    def _lightness(self) -> Array:
+    def _lightness(self) -> AnyArray:
         """The largest entry of the inverse mass matrix, per state."""
         return np.abs(self._inverse).max(axis=(1, 2))
 
     @cached_property
-    def _reaches(self) -> dict[int, Array]:
+    def _reaches(self) -> dict[int, AnyArray]:
         return reaches(self.arm, self.q, slides_of(self.arm, self.q))
 
     @cached_property
-    def _reach(self) -> Array:
+    def _reach(self) -> AnyArray:
         return np.max(list(self._reaches.values()), axis=0)

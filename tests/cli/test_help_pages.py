@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from robolin.answering.asks import MODEL
+from robolin.answering.asks import MODEL_ASKS
 from robolin.answering.verbs import VERBS
 from robolin.cli.group import group
 from robolin.version import __version__
@@ -66,7 +66,7 @@ def test_the_same_flag_means_the_same_everywhere() -> None:
             if getattr(param, "section", "") == "Model":
                 explained.setdefault(param.opts[0], set()).add(getattr(param, "help", ""))
 
-    assert set(explained) == {f"--{name}" for name in MODEL}
+    assert set(explained) == {f"--{name}" for name in MODEL_ASKS}
     assert all(len(texts) == 1 for texts in explained.values())
 
 

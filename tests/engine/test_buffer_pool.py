@@ -85,7 +85,7 @@ def test_a_small_result_does_not_keep_a_large_piece() -> None:
 
 def test_memory_that_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest pieces go when there are too many or when they are too large together."""
-    monkeypatch.setattr(buffer_pool, "MOST_NUMBERS", 1000)
+    monkeypatch.setattr(buffer_pool, "MOST_POOLED_NUMBERS", 1000)
     memory = BufferPool()
     held = [memory.take(size) for size in (400, 400, 400)]
     assert [piece.size for piece in memory._buffers] == [400, 400]

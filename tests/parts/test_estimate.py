@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robolin.errors import RobolinError
-from robolin.parts.estimate import ARITHMETIC, DIGITS, DISK, NETWORK, Estimate, estimated
+from robolin.parts.estimate import ARITHMETIC, DIGITS_SHARE, DISK, NETWORK, Estimate, estimated
 from robolin.parts.parts_plan import Division
 from robolin.parts.recordings import recordings
 from tests.cli.command import robolin
@@ -23,7 +23,7 @@ FLEET = Estimate(
     bytes_in=10**11,
     bytes_out=10**10,
     sample=10**5,
-    seconds={DIGITS: 2e-6, ARITHMETIC: 1e-6},
+    seconds={DIGITS_SHARE: 2e-6, ARITHMETIC: 1e-6},
     way=DISK,
     carried=1e-7,
     per_part=0.02,
@@ -37,7 +37,7 @@ def test_time_follows_the_formula() -> None:
     look = 1.0 + 100.0
     assert FLEET.time(1) == pytest.approx(look + 1000 * 3.02)
     assert FLEET.time(16) == pytest.approx(look + 63 * 3.02)
-    assert (FLEET.bottleneck(1), FLEET.bottleneck(64)) == (DIGITS, DISK)
+    assert (FLEET.bottleneck(1), FLEET.bottleneck(64)) == (DIGITS_SHARE, DISK)
     # a thousand workers wait for the disk
     assert FLEET.time(1000) == pytest.approx(look + 1e9 * 1e-7)
     far = replace(FLEET, way=NETWORK, carried=1e-5)

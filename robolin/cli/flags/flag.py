@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 OUTPUTS = frozenset({"path", "write_baseline"})
 
 STATE, MODEL, METHOD, OUTPUT = "State", "Model", "Answer", "Output"
-TORQUE, TIME = "Torque", "Time"
+TORQUE, TIMES = "Torque", "Time"
 SECTIONS: Mapping[str, str] = {
     STATE: (
         "VALUES are one per joint in the arm's order, 0,0.5,-1.2, or named, "
@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, str] = {
         "Units are SI; angles may be written as 30deg or pi/6."
     ),
     TORQUE: "",
-    TIME: "",
+    TIMES: "",
     METHOD: "",
     MODEL: "",
     OUTPUT: "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from robolin.choices import LOOP_METHODS
-from robolin.cli.flags.flag import METHOD, STATE, TIME, flag
+from robolin.cli.flags.flag import METHOD, STATE, TIMES, flag
 
 CLOSE_FLAG = flag(
     "--close",
@@ -15,7 +15,7 @@ CLOSE_FLAG = flag(
     "stay as given and the others follow, or all move as little as they can.",
 )
 
-LOOP_METHOD = flag(
+LOOP_METHOD_FLAG = flag(
     "--loop-method",
     section=METHOD,
     type=click.Choice(LOOP_METHODS),
@@ -26,7 +26,7 @@ LOOP_METHOD = flag(
 
 BAUMGARTE = flag(
     "--baumgarte",
-    section=TIME,
+    section=TIMES,
     metavar="ALPHA,BETA",
     help="Draw gaps e in the closures of loops shut, e'' + 2 ALPHA e' + BETA^2 e = 0 in 1/s, "
     "instead of bringing every step back onto them.",

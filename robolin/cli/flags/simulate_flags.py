@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from robolin.choices import CONTROL_LAWS, INTEGRATORS, STATE_FORMS
-from robolin.cli.flags.flag import STATE, TIME, TORQUE, flag
+from robolin.cli.flags.flag import STATE, TIMES, TORQUE, flag
 from robolin.files.formats import extensions, trajectory_formats
 
 STATE_HELP = {
@@ -40,40 +40,40 @@ START = [
 ]
 
 CLOCK = [
-    flag("--duration", section=TIME, metavar="S", required=True, help="How long, in seconds."),
+    flag("--duration", section=TIMES, metavar="S", required=True, help="How long, in seconds."),
     flag(
         "--dt",
-        section=TIME,
+        section=TIMES,
         metavar="S",
         help="Step of the fixed-step integrator rk4; else the time from row to row.  "
         "[default: 0.001]",
     ),
     flag(
         "--rtol",
-        section=TIME,
+        section=TIMES,
         metavar="R",
         help="Adapt steps to keep this relative tolerance; needs SciPy.",
     ),
     flag(
-        "--atol", section=TIME, metavar="A", help="Absolute tolerance.  [default: that of --rtol]"
+        "--atol", section=TIMES, metavar="A", help="Absolute tolerance.  [default: that of --rtol]"
     ),
     flag(
         "--integrator",
-        section=TIME,
+        section=TIMES,
         type=click.Choice(INTEGRATORS),
         help="Method: rk4 takes fixed steps, the others adapt them; radau is for strong damping "
         "of light links.  [default: rk4; dop853 with a tolerance]",
     ),
     flag(
         "--every",
-        section=TIME,
+        section=TIMES,
         type=click.IntRange(min=1),
         metavar="N",
         help="Steps of rk4 from row to row.  [default: 1]",
     ),
     flag(
         "--rows",
-        section=TIME,
+        section=TIMES,
         type=click.IntRange(min=2),
         metavar="N",
         help="How many rows, where steps adapt.  [default: 101, or one every --dt]",

@@ -27,7 +27,7 @@ MEASURED_VERBS = [
     *(verb.name.replace("linearize", "perturb") for verb in TIMED if verb.perturb),
 ]
 
-MOST_ROWS, MOST_BYTES = 20_000, 256 * 1024 * 1024
+MOST_BENCH_ROWS, MOST_BENCH_BYTES = 20_000, 256 * 1024 * 1024
 ENOUGH_SECONDS, FEWEST_RUNS = 0.25, 3
 
 ROWS = flag(
@@ -63,7 +63,7 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
     arm = model.arm()
     # random states are on no closures
     require_tree(arm, "bench")
-    rows = rows or max(1, min(MOST_ROWS, MOST_BYTES // (8 * (3 * arm.n**2 + arm.n))))
+    rows = rows or max(1, min(MOST_BENCH_ROWS, MOST_BENCH_BYTES // (8 * (3 * arm.n**2 + arm.n))))
     verbs = _measured(arm, rows, cores())
     entry = {"entry": "plain" if why_plain() else "built-in", "why_plain": why_plain()}
     sizes = {"joints": arm.n, "rows": rows, "cores": cores()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, flag
-from robolin.cli.flags.loop_flags import CLOSE_FLAG, LOOP_METHOD
+from robolin.cli.flags.loop_flags import CLOSE_FLAG, LOOP_METHOD_FLAG
 from robolin.cli.flags.method_flag import FORWARD_METHOD_FLAG
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.prescribe_flag import PRESCRIBE
@@ -34,7 +34,9 @@ _HELP = {"qdd": "Accelerations of joints that --prescribe names.  [default: 0]"}
 
 
 @asking_command(
-    "forward", [PRESCRIBE, FORWARD_METHOD_FLAG, *_FLAGS, CLOSE_FLAG, LOOP_METHOD], state_help=_HELP
+    "forward",
+    [PRESCRIBE, FORWARD_METHOD_FLAG, *_FLAGS, CLOSE_FLAG, LOOP_METHOD_FLAG],
+    state_help=_HELP,
 )
 def command(inquiry: Inquiry, out: Output) -> None:
     """Accelerations for torques.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
-from robolin.cli.flags.loop_flags import CLOSE_FLAG, LOOP_METHOD
+from robolin.cli.flags.loop_flags import CLOSE_FLAG, LOOP_METHOD_FLAG
 from robolin.cli.flags.method_flag import METHOD_FLAG
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.prescribe_flag import PRESCRIBE
@@ -15,7 +15,7 @@ _HELP = {
     "qdd": "Accelerations, in place of --tau: the torques are those they take.  With --prescribe "
     "those of the joints that move as told.",
 }
-_FLAGS = [PRESCRIBE, METHOD_FLAG, CLOSE_FLAG, LOOP_METHOD]
+_FLAGS = [PRESCRIBE, METHOD_FLAG, CLOSE_FLAG, LOOP_METHOD_FLAG]
 
 
 @asking_command("linearize-forward", _FLAGS, gives="dqdd", state_help=_HELP)

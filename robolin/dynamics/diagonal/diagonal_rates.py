@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.algebra.chain import Chain, LinkNumber, Scalars, Slots
-from robolin.algebra.inertias import PLACE, articulated_times
+from robolin.algebra.inertias import ENTRY_PLACE, articulated_times
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import add, dot, force_cross, motion_cross, scale, sub
 from robolin.dynamics.links.link_poses import Links
@@ -39,7 +39,7 @@ def rates_in_bodies(chain: Chain, links: Links, art: Articulated, V: Slots) -> S
         rate[k] = handed[k]
         G, P = art.G[k], art.P[k]
         freed = tuple(
-            P[PLACE[i][j]] - G[i] * art.D[k] * G[j] for i in range(6) for j in range(i, 6)
+            P[ENTRY_PLACE[i][j]] - G[i] * art.D[k] * G[j] for i in range(6) for j in range(i, 6)
         )
         turn = sub(W[k], W[chain.inboard(k)])
         handed.hand_inboard(k, add(_through_hinge(rate[k], links.H[k], G), _turned(turn, freed)))
@@ -54,7 +54,7 @@ def own_rate(chain: Chain, art: Articulated, V: Slots, k: LinkNumber) -> Scalar:
 
 def _turned(twist: Vector, P: Vector) -> Vector:
     """The upper triangle of S[twist] P + (S[twist] P)*."""
-    columns = [force_cross(twist, tuple(P[place] for place in row)) for row in PLACE]
+    columns = [force_cross(twist, tuple(P[place] for place in row)) for row in ENTRY_PLACE]
     return tuple(columns[j][i] + columns[i][j] for i in range(6) for j in range(i, 6))
 
 
@@ -63,5 +63,5 @@ def _through_hinge(rate: Vector, H: Vector, G: Vector) -> Vector:
     along = articulated_times(rate, H)
     y = sub(along, scale(G, dot(H, along) * 0.5))
     return tuple(
-        rate[PLACE[i][j]] - (G[i] * y[j] + y[i] * G[j]) for i in range(6) for j in range(i, 6)
+        rate[ENTRY_PLACE[i][j]] - (G[i] * y[j] + y[i] * G[j]) for i in range(6) for j in range(i, 6)
     )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, LinkNumber, Slots
 from robolin.algebra.inertias import (
-    PLACE,
+    ENTRY_PLACE,
     articulated_from,
     articulated_times,
     rank_one,
@@ -112,9 +112,9 @@ def eliminated(chain: Chain, links: Links, moving: Velocities) -> Eliminated:
 
 def _size(felt: Vector) -> Scalar:
     """About how much there is of an inertia: the sum of its diagonal."""
-    total = felt[PLACE[0][0]]
+    total = felt[ENTRY_PLACE[0][0]]
     for i in range(1, 6):
-        total = total + felt[PLACE[i][i]]
+        total = total + felt[ENTRY_PLACE[i][i]]
     return total
 
 
@@ -122,7 +122,7 @@ def _stiffened(felt: Vector, E: BodyColumns, W: Vector) -> list[Vector]:
     """The rows of felt + E W E*."""
     for e, w in zip(E, W, strict=True):
         felt = add(felt, rank_one(e, scale(e, w)))
-    return [tuple(felt[place] for place in row) for row in PLACE]
+    return [tuple(felt[place] for place in row) for row in ENTRY_PLACE]
 
 
 def _held(e: Vector, column: Vector, E: BodyColumns, W: Vector) -> Vector:

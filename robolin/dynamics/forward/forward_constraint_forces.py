@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from robolin.algebra.block_tridiagonal import BlockRow, by_cyclic_reduction
 from robolin.algebra.chain import Chain, LinkNumber, Slots
-from robolin.algebra.inertias import PLACE, articulated_from, rigid_times
+from robolin.algebra.inertias import ENTRY_PLACE, articulated_from, rigid_times
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.small_matrices import (
     Matrix,
@@ -159,7 +159,7 @@ def _bodies(chain: Chain, links: Links) -> Bodies:
 
 def _inverse(chain: Chain, k: LinkNumber, M: Vector) -> list[Vector]:
     """M⁻¹; a body without inertia in some direction is complained of as that of joint k."""
-    rows = [tuple(M[place] for place in row) for row in PLACE]
+    rows = [tuple(M[place] for place in row) for row in ENTRY_PLACE]
 
     def positive(i: int, pivot: Scalar) -> Scalar:
         return chain.positive(k, pivot, lambda: rows[i][i])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain, Scalars, Slots
 from robolin.algebra.comparison import if_less
-from robolin.algebra.inertias import PLACE, ZERO_ARTICULATED, articulated_times, rank_one
+from robolin.algebra.inertias import ENTRY_PLACE, ZERO_ARTICULATED, articulated_times, rank_one
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import ZERO6, add, dot, scale, sub
 from robolin.dynamics.forward.forward_dynamics import hinge_accelerations
@@ -66,7 +66,7 @@ def operational_inverse(chain: Chain) -> tuple[Vector, Vector]:
     Lam = link_responses(chain, links, art)[tip.link]
 
     # the same at the frame's point: columns first, then rows
-    columns = [at_point(tuple(Lam[place] for place in row), tip.r) for row in PLACE]
+    columns = [at_point(tuple(Lam[place] for place in row), tip.r) for row in ENTRY_PLACE]
     rows = [at_point(tuple(column[i] for column in columns), tip.r) for i in range(6)]
     inverse = tuple(rows[i][j] for i in range(6) for j in range(i, 6))
     free = free_acceleration(chain, links, hinge_accelerations(chain, links, art), tip)
@@ -118,11 +118,11 @@ def symmetric_inverse(chain: Chain, name: str, A: Vector, least: Scalar) -> Vect
     """
     a = list(A)
     for k in range(6):
-        own = PLACE[k][k]
+        own = ENTRY_PLACE[k][k]
 
         # a pivot that has lost nearly all of its size is a direction without motion
         pivot = 1.0 / chain.regular(name, a[own], A[own] * least)
-        column = [a[PLACE[i][k]] for i in range(6)]
+        column = [a[ENTRY_PLACE[i][k]] for i in range(6)]
         others = [i for i in range(6) if i != k]
 
         # every other row and column gives up its share
@@ -130,8 +130,8 @@ def symmetric_inverse(chain: Chain, name: str, A: Vector, least: Scalar) -> Vect
             factor = column[i] * pivot
             for j in others:
                 if j >= i:
-                    a[PLACE[i][j]] = a[PLACE[i][j]] - factor * column[j]
-            a[PLACE[i][k]] = factor
+                    a[ENTRY_PLACE[i][j]] = a[ENTRY_PLACE[i][j]] - factor * column[j]
+            a[ENTRY_PLACE[i][k]] = factor
         a[own] = -pivot
     return tuple(-x for x in a)
 
@@ -139,4 +139,4 @@ def symmetric_inverse(chain: Chain, name: str, A: Vector, least: Scalar) -> Vect
 def _out_symmetric(chain: Chain, name: str, A: Vector) -> None:
     for i in range(6):
         for j in range(6):
-            chain.out(name, (i, j), A[PLACE[i][j]])
+            chain.out(name, (i, j), A[ENTRY_PLACE[i][j]])

@@ -9,7 +9,7 @@ from robolin.dynamics.links.link_motion import motion
 from robolin.dynamics.links.link_poses import place_links
 
 # the columns of a link begin with its mass, first moment (3) and J (6), in its frame
-DAMPING, ARMATURE, FRICTION = 10, 11, 12
+DAMPING_COLUMN, ARMATURE_COLUMN, FRICTION_COLUMN = 10, 11, 12
 
 
 def regressor(chain: Chain) -> None:
@@ -47,10 +47,10 @@ def regressor(chain: Chain) -> None:
                 chain.out("regressor", (j, k, i), value)
 
         # a joint's own losses and its rotor concern no other joint
-        chain.out("regressor", (k, k, DAMPING), qd[k])
-        chain.out("regressor", (k, k, ARMATURE), qdd[k])
+        chain.out("regressor", (k, k, DAMPING_COLUMN), qd[k])
+        chain.out("regressor", (k, k, ARMATURE_COLUMN), qdd[k])
         if chain.friction_velocity is not None:
-            chain.out("regressor", (k, k, FRICTION), tanh(qd[k] / chain.friction_velocity))
+            chain.out("regressor", (k, k, FRICTION_COLUMN), tanh(qd[k] / chain.friction_velocity))
 
 
 def _seen_from(R: Vector, p: Vector, X: Vector) -> tuple[Vector, Vector]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 TYPE, DATA, RANK, LENGTHS, ITEM_KIND, FLAGS = 8, 16, 24, 32, 56, 64
 # and the kind of its items
 BYTE_ORDER, ITEM_NUMBER = 26, 28
-NATIVE, DOUBLE = ord("="), 12
+NATIVE, DOUBLE_TYPE = ord("="), 12
 # flags: unbroken rows, on boundaries, may be written to
 READABLE, WRITABLE = 0x101, 0x501
 
@@ -34,7 +34,7 @@ array:
   %native = icmp eq i8 %order, {NATIVE}
   %number.place = getelementptr i8, ptr %kind, i64 {ITEM_NUMBER}
   %number = load i32, ptr %number.place, align 4
-  %double = icmp eq i32 %number, {DOUBLE}
+  %double = icmp eq i32 %number, {DOUBLE_TYPE}
   %fits.1 = and i1 %same.rank, %same.flags
   %fits.2 = and i1 %native, %double
   %fits = and i1 %fits.1, %fits.2

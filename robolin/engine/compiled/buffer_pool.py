@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 import sys
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
-Array = Any
+from robolin.arrays import AnyArray
 
 # how many buffers are kept, and how many numbers in all of them together: 256 MB
-MOST_BUFFERS, MOST_NUMBERS = 4, 1 << 25
+MOST_BUFFERS, MOST_POOLED_NUMBERS = 4, 1 << 25
 
 # a small result must not keep a large buffer from going: it may be this much larger
 MOST_TOO_LARGE = 4
@@ -51,9 +50,9 @@ class BufferPool:
     """The buffers last handed out, the latest last."""
 
     def __init__(self) -> None:
-        self._buffers: list[Array] = []
+        self._buffers: list[AnyArray] = []
 
-    def take(self, size: int) -> Array:
+    def take(self, size: int) -> AnyArray:
         """At least `size` doubles that nobody else looks at."""
         if not REFERENCES_COUNTED:
             return np.empty(size)
@@ -68,10 +67,12 @@ class BufferPool:
             self._keep(buffer)
             return buffer
 
-    def _keep(self, buffer: Array) -> None:
+    def _keep(self, buffer: AnyArray) -> None:
         """Remember the buffer, and forget the oldest ones that are too many or too large."""
         buffers = [*self._buffers, buffer]
-        while len(buffers) > MOST_BUFFERS or sum(each.size for each in buffers) > MOST_NUMBERS:
+        while (
+            len(buffers) > MOST_BUFFERS or sum(each.size for each in buffers) > MOST_POOLED_NUMBERS
+        ):
             buffers.pop(0)
             if not buffers:
                 break

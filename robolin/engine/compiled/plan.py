@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robolin.algebra.axes import sizes
+from robolin.arrays import AnyArray
 from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.engine.compiled.entry_text import COUNTER_STRIDE
 from robolin.engine.compiled.kernels import Recipe, host_width, kernel_for
 from robolin.engine.compiled.layout import Variant, doubles_of, variant_of, wholes_of
 from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.engine.parameters import Parameters, first_of_subtrees
-
-Array = Any
 
 # the least work worth a thread, and what a thread claims at once, in numbers of results
 RESULTS_WORTH_A_THREAD, PIECE = 4096, 1024
@@ -44,8 +43,8 @@ class ArmTables:
     n: int
     m: int
     variant: Variant
-    doubles: Array
-    wholes: Array
+    doubles: AnyArray
+    wholes: AnyArray
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class KernelCall:
 class ResultBuffer(NamedTuple):
     """Memory for the results of many rows: where each of them starts in a block, in numbers."""
 
-    block: Array
+    block: AnyArray
     address: int
     starts: list[int]
     sizes: list[int]
@@ -119,7 +118,7 @@ class Plan:
         self._local = threading.local()
         self._pool = BufferPool()
 
-    def one(self, values: Sequence[Array | float]) -> tuple[dict[str, Array], Array]:
+    def one(self, values: Sequence[AnyArray | float]) -> tuple[dict[str, AnyArray], AnyArray]:
         """Results of one state: floats for all joints, or arrays (m,), in the algorithm's order."""
         state = self._one_state()
         for row, value in zip(state.block, values, strict=True):
@@ -133,7 +132,7 @@ class Plan:
         arrays = {name: results[part].reshape(shape) for name, part, shape in self._parts}
         return arrays, results[-1:]
 
-    def into(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> float:
+    def into(self, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray]) -> float:
         """Results of one state into arrays given for them, and the joint it complains of, or 0.
 
         All are contiguous float64; inputs of shape (m,).
@@ -167,11 +166,11 @@ class Plan:
 
     def many(
         self,
-        inputs: Sequence[Array],
+        inputs: Sequence[AnyArray],
         batch: tuple[int, ...],
         jobs: int | None = None,
         chunk: int | None = None,
-    ) -> tuple[dict[str, Array], Array]:
+    ) -> tuple[dict[str, AnyArray], AnyArray]:
         """Results for every row, and for each row the joint it complains of, or 0.
 
         Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same in every row.
@@ -197,7 +196,7 @@ class Plan:
             sizes = (self._arm.n, self._arm.m, piece, worker, workers)
             return bool(kernel.share(*known, *self._memory(), *sizes, regions, claimed))
 
-        results: tuple[dict[str, Array], Array] = run_in_threads(
+        results: tuple[dict[str, AnyArray], AnyArray] = run_in_threads(
             work,
             workers,
             keep_alive=(inputs, buffer),
@@ -221,7 +220,7 @@ class Plan:
 
     def _results_in(
         self, buffer: ResultBuffer, batch: tuple[int, ...]
-    ) -> tuple[dict[str, Array], Array]:
+    ) -> tuple[dict[str, AnyArray], AnyArray]:
         """The results there by name, and the complaints."""
         *parts, complaints = (
             buffer.block[start : start + size]
@@ -230,7 +229,7 @@ class Plan:
         shapes = zip(self._shapes.items(), parts, strict=True)
         return {name: part.reshape(batch + shape) for (name, shape), part in shapes}, complaints
 
-    def _known(self, inputs: Sequence[Array], buffer: ResultBuffer) -> tuple[Any, ...]:
+    def _known(self, inputs: Sequence[AnyArray], buffer: ResultBuffer) -> tuple[Any, ...]:
         """What a kernel is told whichever rows and whoever it is called for."""
         m = self._arm.m
         at_in = (x for each in inputs for x in (_address(each), m if each.ndim > 1 else 0))
@@ -246,7 +245,7 @@ class Plan:
             self._local.places = found
         return found
 
-    def _new_memory(self) -> tuple[Array, tuple[int, int, int]]:
+    def _new_memory(self) -> tuple[AnyArray, tuple[int, int, int]]:
         """Memory that nobody else uses, and where its three parts begin."""
         padded = [_whole_lines(size) for size in self._memory_sizes]
         memory = np.zeros(sum(padded) + LINE)
@@ -267,7 +266,7 @@ def _whole_lines(numbers: int) -> int:
     return -(-numbers // LINE) * LINE
 
 
-def _address(array: Array) -> int:
+def _address(array: AnyArray) -> int:
     try:
         # three times as quick as NumPy's own answer, but only for memory that may be written to
         return ctypes.addressof(_byte_in(array))
