@@ -35,7 +35,7 @@ from robolin.answering.row_source import ArrayRows, FileRows, RowSource
 from robolin.background import SHORT_ANSWER, WORTH_A_THREAD, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
-from robolin.quantities import COLUMN_WORDS
+from robolin.quantities.table import COLUMN_WORDS
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.trajectory.read import TrajectoryStream, open_trajectory, table_trajectory
 from robolin.trajectory.trajectory import Chunk, pieces

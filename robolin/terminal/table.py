@@ -8,7 +8,8 @@ from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
 from robolin.files.moments import moment_texts
-from robolin.quantities import QUANTITIES, entry_units, slides_in, told_by_labels
+from robolin.quantities.table import QUANTITIES
+from robolin.quantities.units import entry_units, slides_in, told_by_labels
 from robolin.results.result import Array, Result
 from robolin.results.swept_verbs import is_swept
 from robolin.shown import phrase
