@@ -70,7 +70,9 @@ def compute(
 
     Example:
         >>> import polars, robolin.tables
-        >>> frame = polars.DataFrame({"shoulder/position": [0, 0.3], "elbow/position": [0, -0.7]})
+        >>> frame = polars.DataFrame(
+        ...     {"shoulder/position": [0.0, 0.3], "elbow/position": [0.0, -0.7]}
+        ... )
         >>> found = robolin.tables.compute(
         ...     robolin.load("two-link"), "inverse", frame, notify=lambda *_: None
         ... )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.quantities.table import QUANTITIES
+from robolin.quantities.quantity_table import QUANTITIES
 from robolin.quantities.unit_texts import rate_of
 from robolin.quantities.units import entry_units, same_unit, told_along, unit_of
 from tests.cli.command import answered, robolin

@@ -21,7 +21,7 @@ from robolin.arm import Arm
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.respond import respond
-from robolin.quantities.table import QUANTITIES, Quantity
+from robolin.quantities.quantity_table import QUANTITIES, Quantity
 from robolin.quantities.units import unit_of
 from robolin.results.result import Array, Result, ResultStream
 from tests.cli.command import answered

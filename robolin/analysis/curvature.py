@@ -70,7 +70,7 @@ def curvature(
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Curvature`

@@ -93,7 +93,7 @@ def regressor(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Regressor`
@@ -158,7 +158,7 @@ def identifiable(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         an `Identifiable`

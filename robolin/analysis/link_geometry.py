@@ -76,7 +76,7 @@ def geometry_derivative(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `GeometryDerivative`

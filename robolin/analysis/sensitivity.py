@@ -128,7 +128,7 @@ def sensitivity(
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Sensitivity`
@@ -197,7 +197,7 @@ def sensitivity_matrices(
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `SensitivityMatrices`

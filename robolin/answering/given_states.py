@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
 
 from robolin.answering.asks import RECORDING, SAMPLES, SELECTION, TRAJECTORY
+from robolin.answering.flag_value_files import read_state_file
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
 from robolin.answering.recording_rules import require_files, rules_from
-from robolin.answering.told_in_files import state_told
 from robolin.answering.verbs import Verb
 from robolin.choices import Differentiation, OnBadRow, TimeUnit
 from robolin.errors import UsageError
@@ -250,7 +250,7 @@ class States:
 
 def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
     """The quantities given, and beside them those of a state file."""
-    told = state_told(path, QUANTITIES)
+    told = read_state_file(path, QUANTITIES)
     for name in told:
         if name in given:
             message = f"cannot go together with --{name}"

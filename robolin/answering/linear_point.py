@@ -8,7 +8,7 @@ import numpy as np
 
 from robolin.answering.motion import Run, Values
 from robolin.arm import Arm
-from robolin.quantities.table import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.units import unit_of
 from robolin.results.result import Array
 

@@ -11,7 +11,7 @@ from robolin.answering.motion import Values
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.loops.closure_arrays import row_names
-from robolin.quantities.table import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.unit_texts import joint_unit
 from robolin.quantities.units import CLOSURE, unit_of
 from robolin.results.result import Array

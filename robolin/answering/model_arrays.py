@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from robolin.answering.linear_point import POINT, point_arrays
-from robolin.quantities.table import QUANTITIES
+from robolin.quantities.quantity_table import QUANTITIES
 from robolin.quantities.unit_texts import either, rate_of
 from robolin.quantities.units import unit_of
 from robolin.results.result import Array

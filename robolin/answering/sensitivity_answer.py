@@ -22,7 +22,7 @@ from robolin.description.building.option_texts import payload_of
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import evaluate
 from robolin.number_texts import FlagText, named
-from robolin.quantities.table import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.units import told_along, unit_of
 from robolin.results.result import Array, Result
 from robolin.trajectory.read import read_trajectory

@@ -12,7 +12,7 @@ from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
-from robolin.quantities.table import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.units import unit_of
 from robolin.results.result import Array, Result
 from robolin.simulation.feedback_control import FeedbackControl
@@ -112,7 +112,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     limits = _cut(task.arm, motion) or "respected, none was reached"
     return {
         "start": simulated.begun,
-        "integrator": task.schedule.said(),
+        "integrator": task.schedule.settings_text(),
         "velocities": f"{_VELOCITIES[task.form]}, by {_means(task)}",
         **_closures(task),
         "torque": simulated.driven,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, figure
-from robolin.quantities.figures import FIGURES
+from robolin.quantities.figure_units import FIGURES
 from robolin.quantities.unit_texts import joint_units
 
 if TYPE_CHECKING:

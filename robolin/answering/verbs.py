@@ -44,7 +44,6 @@ class Verb:
     perturb:    the small changes that `perturb` may name
     asks:       what else can be asked of it
     answers:    'module:function' that answers it; '' for a command that gives no result
-    command:    the module whose `command` is its command line
     together:   what can be asked of it that all rows of a recording are answered for at once
     linear:     whether its answer holds about a point, which is told with it
     costs:      whether `count` and `bench` tell what it costs
@@ -67,6 +66,7 @@ class Verb:
 
     @property
     def command(self) -> str:
+        """The module whose `command` is its command line."""
         return f"robolin.cli.verbs.{self.name.replace('-', '_')}_verb"
 
     @property

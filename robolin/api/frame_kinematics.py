@@ -262,10 +262,11 @@ def operational_space(
         reference: axes of all vectors: "world", those of the root link, or "frame", those it has
             now
         inverse_only: leave out what does not exist in a singular pose
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         an `OperationalSpace`

@@ -81,6 +81,7 @@ def evaluate_rows(
     require_arm(arm)
     if how:
         require_known(how)
+        _require_nothing_of_loops(arm, how)
     engine, cache = how.get("engine", "auto"), arm_cache(arm)
     question = (verb, how.get("method", "auto"))
     name = cache.names.get(question)
@@ -166,6 +167,13 @@ def require_known(how: How) -> None:
     jobs = how.get("jobs")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
         raise UsageError(f"jobs is {jobs!r}, not a number of threads", hint="1, 2, … or None")
+
+
+def _require_nothing_of_loops(arm: Arm, how: How) -> None:
+    """Refuse a way to solve closures, which nobody solves here."""
+    if how.get("loop_method") is not None:
+        message = "closures change nothing here" if arm.loops else "the arm has no closed loops"
+        raise UsageError(message, where="loop_method", hint="leave it out")
 
 
 def _run_directly(

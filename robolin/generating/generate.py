@@ -20,7 +20,7 @@ from robolin.generating.generated_folder import file_bytes, write_folder
 from robolin.generating.loop_function import ArmData, loop_function
 from robolin.generating.mex_file import mex_text
 from robolin.generating.own_functions import DOUBLE, PRECISIONS, Precision
-from robolin.generating.questions import Chosen, chosen
+from robolin.generating.questions import Chosen, chosen, require_frame_of_use
 from robolin.generating.ros2_files import plugin_description, plugin_source, require_ros2
 from robolin.generating.single_precision import measured_in_floats
 from robolin.generating.worked_in_floats import parameters_in
@@ -79,6 +79,7 @@ def generate(
     """
     _require_choices(real, layout, extras, states)
     questions = [chosen(arm, verb, method, frame, point) for verb in _verbs(verbs)]
+    require_frame_of_use([each.verb for each in questions], frame, point)
     files = program_files(questions, PRECISIONS[real], prefix, layout, extras, method, states)
     write_folder(Path(folder), files)
     return tuple(files)

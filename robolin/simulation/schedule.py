@@ -89,7 +89,7 @@ class Schedule:
             last = step == self.steps - 1
             yield start, self.duration - start if last else self._dt
 
-    def said(self) -> str:
+    def settings_text(self) -> str:
         """The integrator and its settings in words."""
         if self.fixed:
             longest = min(self._dt, self.duration)

@@ -174,7 +174,7 @@ def command(options: CheckOptions) -> None:
       robolin check --format github
     """
     from robolin.checking.check_results import checked_side_by_side
-    from robolin.checking.outcome import exit_code_of
+    from robolin.checking.outcome import gravest_exit_code
     from robolin.cli.reports.check_report import write
 
     options.require_sense()
@@ -184,7 +184,7 @@ def command(options: CheckOptions) -> None:
     outcomes = checked_side_by_side(checks, options.jobs or os.cpu_count() or 1)
     for report in reports:
         write(report, outcomes, options.everything)
-    click.get_current_context().exit(exit_code_of(outcomes))
+    click.get_current_context().exit(gravest_exit_code(outcomes))
 
 
 def _checks(options: CheckOptions) -> list[Callable[[], Outcome]]:
@@ -207,17 +207,17 @@ def _require_inputs_kept(options: CheckOptions) -> None:
     """Refuse a report that would replace a file which is read for a case or a stored result."""
     from robolin.checking.suite import nearest_suite, suite_file
     from robolin.cli.reports.report import require_no_robot
-    from robolin.files.apart import require_apart
+    from robolin.files.overwritten_inputs import require_output_is_no_input
 
     if options.path is None or not Path(options.path).exists():
         return
     if options.stored:
         for name in options.stored:
-            require_apart(options.path, _read_for(name, options.how()))
+            require_output_is_no_input(options.path, _read_for(name, options.how()))
     else:
-        require_apart(options.path, [suite_file(options.suite)])
+        require_output_is_no_input(options.path, [suite_file(options.suite)])
         for case in nearest_suite(options.suite):
-            require_apart(options.path, [case.stored, *case.question.files])
+            require_output_is_no_input(options.path, [case.stored, *case.question.files])
     require_no_robot(options.path)
 
 

@@ -15,13 +15,11 @@ from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.cli.messages import say
 from robolin.cli.reports.report_forms import DIFF_EXTENSIONS, DIFF_FORMS
-from robolin.errors import UsageError
+from robolin.errors import FOUND_SOMETHING, UsageError
 
 if TYPE_CHECKING:
     from robolin.analysis.torque_changes import TorqueChange
     from robolin.description.building.options import ModelOptions
-
-_FOUND_SOMETHING = 1
 
 _PARAMS = [
     RobotFile(["old"], metavar="ARM1"),
@@ -97,7 +95,7 @@ def command(
     for report in reports:
         write(report, (old, new), changes, found)
     if changes or any(each.change for each in found or ()):
-        ctx.exit(_FOUND_SOMETHING)
+        ctx.exit(FOUND_SOMETHING)
 
 
 def _torques(

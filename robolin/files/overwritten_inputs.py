@@ -13,10 +13,10 @@ from robolin.files.file_parts import place_of
 from robolin.files.formats import with_companion
 
 # what a file is, whatever it is called: its device and its number there
-Identity = tuple[int, int]
+FileIdentity = tuple[int, int]
 
 
-def require_apart(output: str | Path | None, inputs: Iterable[str | Path]) -> None:
+def require_output_is_no_input(output: str | Path | None, inputs: Iterable[str | Path]) -> None:
     """Refuse an output that is one of the inputs, so that nothing is lost that is read.
 
     output: a file, or None for standard output
@@ -32,7 +32,9 @@ def require_apart(output: str | Path | None, inputs: Iterable[str | Path]) -> No
                 raise _overwritten(written, name)
 
 
-def require_all_apart(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
+def require_outputs_are_no_inputs(
+    outputs: Iterable[str | Path], inputs: Iterable[str | Path]
+) -> None:
     """Refuse any of many outputs that is one of the inputs, each of which is looked at once."""
     named = (name for given in inputs for name in with_companion(given))
     read = {found: name for name in named if (found := _identity(name, 0))}
@@ -53,7 +55,7 @@ def _written(output: str | Path | None) -> list[str]:
     return ["-"] if output is None else with_companion(output)
 
 
-def _identity(name: str, standard: int) -> Identity | None:
+def _identity(name: str, standard: int) -> FileIdentity | None:
     """Which file it is; None for none, and for pipes and devices, which nothing overwrites."""
     try:
         found = os.fstat(_number(standard)) if name == "-" else os.stat(place_of(name))
