@@ -96,8 +96,8 @@ ALLOWED = {
             "algebra arm arrays choices description dynamics engine errors evaluation geometry "
             "input_checks loops shown"
         ),
-        "tables": "answering arm arrays errors files results",
-        "cluster": "answering errors files parts version",
+        "tables": "answering arm arrays choices errors files results",
+        "cluster": "answering choices errors files parts version",
     }.items()
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array

@@ -103,7 +103,7 @@ def test_rates(unit, rate):
 
 def border_names():
     """The rows of the last table of docs/notation.md: names, symbols, shapes."""
-    text = (Path(__file__).parents[1] / "docs" / "notation.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "notation.md").read_text("utf-8")
     for line in text.partition("## Names at the border")[2].partition("\n## ")[0].splitlines():
         if line.startswith("| `"):
             names, symbols, shapes = line.strip("| ").split(" | ")
