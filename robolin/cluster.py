@@ -35,7 +35,7 @@ _TRIES = 20
 # counted: as long as new ones take to come up where others died
 _LOOK, _PATIENCE = 0.02, 30.0
 _LOCAL = "local:"
-_TALKATIVE = ("distributed", "tornado", "asyncio")
+_TALKATIVE = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 
 
 def compute(
