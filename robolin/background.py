@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 # so many numbers, 1 MB, take as long to compute as another thread takes to get going
-WORTH_A_THREAD = 1 << 17
+NUMBERS_WORTH_A_THREAD = 1 << 17
 
 # an answer of so many numbers, 8 MB, or fewer is read, computed and written by two threads
 # besides the main one at most: one that computes along, and one that sees to the disk
@@ -111,7 +111,7 @@ def after_short_answer(numbers: Callable[[T], float]) -> Callable[[T], bool]:
 
 def threads_for(numbers: float) -> int | None:
     """How many threads compute an answer of so many numbers; None for one per processor."""
-    if numbers < WORTH_A_THREAD:
+    if numbers < NUMBERS_WORTH_A_THREAD:
         return 1
     return 2 if numbers <= SHORT_ANSWER else None
 

@@ -10,13 +10,14 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from time import sleep
-from typing import Any, Literal
+from typing import Any
 
 from robolin.answering.answer import as_python_warnings
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import ArmSource, Inquiry
 from robolin.answering.posed_question import Notify, Settings
 from robolin.answering.question import Question
+from robolin.choices import OnBadRow
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.places import place_named
 from robolin.files.stores.store_path import is_stored
@@ -47,7 +48,7 @@ def compute(
     client: Any,
     part_rows: int | None = None,
     form: str | None = None,
-    on_bad_row: Literal["error", "nan"] | None = None,
+    on_bad_row: OnBadRow | None = None,
     resume: bool = True,
     notify: Notify = as_python_warnings,
 ) -> WorkDone:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+# the exit code of commands that look for something, such as differences, and found it
+FOUND_SOMETHING = 1
+
 
 class RobolinError(Exception):
     """A mistake in the input: what is wrong, where, and what probably helps.

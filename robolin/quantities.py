@@ -278,7 +278,7 @@ def entry_units(
     joint's first: one part per axis, decided by the joint that stands there.
     """
     entries = list(product(*labels))
-    if told_by_labels(quantity):
+    if has_units_by_label(quantity):
         named = QUANTITIES[quantity].parts
         if len(named) == len(labels):
             return [_PER.join(map(_label_unit, named, at, [slides] * len(at))) for at in entries]
@@ -298,7 +298,7 @@ def slides_in(model: Mapping[str, Any] | None) -> dict[str, bool]:
     return {name: figures.get("type") == "prismatic" for name, figures in joints.items()}
 
 
-def told_by_labels(quantity: str) -> bool:
+def has_units_by_label(quantity: str) -> bool:
     """Whether entries of this quantity have units of their own."""
     known = QUANTITIES.get(quantity)
     return known is not None and any(part in _BY_LABEL for part in known.parts)
@@ -306,7 +306,7 @@ def told_by_labels(quantity: str) -> bool:
 
 def same_unit(quantity: str, one: str, other: str) -> bool:
     """Whether two units of a quantity are the same, also where one was stored as just 'SI'."""
-    return one == other or (told_by_labels(quantity) and _FORMERLY in (one, other))
+    return one == other or (has_units_by_label(quantity) and _FORMERLY in (one, other))
 
 
 def _label_unit(part: str, label: str, slides: Mapping[str, bool]) -> str:

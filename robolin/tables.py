@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from robolin.answering.posed_question import Notify, Settings, silent
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.arrays import Numbers
+from robolin.choices import OnBadRow
 from robolin.errors import RobolinError, UsageError
 from robolin.files.moments import unit_of_moments
 from robolin.files.table_file import (
@@ -36,7 +37,7 @@ def compute(
     question: Question | str,
     frame: Any,
     *,
-    on_bad_row: Literal["error", "nan"] | None = None,
+    on_bad_row: OnBadRow | None = None,
     columns: Sequence[str] | Mapping[str, str] | str | None = None,
     time: str | None = None,
     degrees: bool = False,
@@ -69,7 +70,9 @@ def compute(
 
     Example:
         >>> import polars, robolin.tables
-        >>> frame = polars.DataFrame({"shoulder/position": [0, 0.3], "elbow/position": [0, -0.7]})
+        >>> frame = polars.DataFrame(
+        ...     {"shoulder/position": [0.0, 0.3], "elbow/position": [0.0, -0.7]}
+        ... )
         >>> found = robolin.tables.compute(
         ...     robolin.load("two-link"), "inverse", frame, notify=lambda *_: None
         ... )

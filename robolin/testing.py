@@ -68,15 +68,32 @@ def assert_matches(
 ) -> None:
     """Fail unless a result is the stored one.
 
-    result: what a function of robolin returned, or arrays by name; what `robolin.answer` returned
-            is stored with its question, so that `robolin check` can ask it again
-    path:   the stored result: .npz, .csv, .json, .parquet or .mat
-    rtol:   how far a number may be off, as a share of the stored one; the stored tolerance if
+    Args:
+        result: what a function of robolin returned, or arrays by name; what `robolin.answer`
+            returned is stored with its question, so that `robolin check` can ask it again
+        path: the stored result: .npz, .csv, .json, .parquet or .mat
+        rtol: how far a number may be off, as a share of the stored one; the stored tolerance if
             neither rtol nor atol is given, and the very number if there is none
-    atol:   how far a number may be off, in its own unit
-    arm:    names the joints in messages and tells what changed in the model
-    update: store the result if it differs or was not stored yet, and fail all the same;
+        atol: how far a number may be off, in its own unit
+        arm: names the joints in messages and tells what changed in the model
+        update: store the result if it differs or was not stored yet, and fail all the same;
             by default what `pytest --robolin-update` says
+
+    Returns:
+        nothing, where the result is the stored one
+
+    Raises:
+        AssertionError: it differs, told by array, joints, row and size, or nothing is stored there
+        RobolinError: the stored file cannot be read, or the result cannot be stored
+
+    Example:
+        >>> import robolin, robolin.testing
+        >>> tau = robolin.inverse(robolin.load("two-link"), [0.3, -0.7])
+        >>> robolin.testing.assert_matches({"tau": tau}, "tau.npz", update=True)
+        Traceback (most recent call last):
+        ...
+        AssertionError: tau.npz: stored now; run again without --robolin-update
+        >>> robolin.testing.assert_matches({"tau": tau}, "tau.npz")
     """
     __tracebackhide__ = True
     path, renew = Path(path), _session["update"] if update is None else update

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "robolin"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # what each room may import of robolin besides itself; the rest connects them
-CONNECTING = {"__init__", "__main__", "api", "cli", "cluster", "tables", "testing"}
+CONNECTING = {"__init__", "__main__", "cli", "testing"}
 ALLOWED = {
     room: set(allowed.split())
     for room, allowed in {
@@ -26,6 +26,7 @@ ALLOWED = {
         "arrays": "",
         "kept_with": "arm",
         "background": "",
+        "choices": "",
         "errors": "",
         "quantities": "",
         "version": "",
@@ -36,7 +37,9 @@ ALLOWED = {
         "algebra": "",
         "dynamics": "algebra",
         "engine": "algebra arm errors geometry",
-        "evaluation": "algebra arm arrays dynamics engine errors input_checks kept_with wording",
+        "evaluation": (
+            "algebra arm arrays choices dynamics engine errors input_checks kept_with wording"
+        ),
         "number_texts": "errors",
         "description": "arm errors geometry number_texts wording",
         "results": "arrays errors shown",
@@ -46,9 +49,9 @@ ALLOWED = {
         "trajectory": "arm arrays background errors files geometry quantities wording",
         # the library behind the verbs: it knows of no command line, no terminal and no writer
         "answering": (
-            "algebra analysis api arm arrays background control description dynamics errors "
-            "evaluation files geometry input_checks kinematics labelled_values loops "
-            "number_texts quantities "
+            "algebra analysis api arm arm_parts arrays background choices control description "
+            "dynamics errors evaluation files geometry input_checks kinematics labelled_values "
+            "loops number_texts quantities "
             "results simulation trajectory wording"
         ),
         # asks stored questions again
@@ -64,35 +67,40 @@ ALLOWED = {
             "analysis answering api arm arm_parts arrays checking control description errors "
             "files geometry loops pictures quantities results verification version wording"
         ),
-        "loops": "arm arrays engine errors evaluation input_checks kept_with",
+        "loops": "arm arrays choices dynamics engine errors evaluation input_checks kept_with",
         "simulation": (
-            "arm arrays description errors evaluation geometry input_checks loops shown wording"
+            "arm arrays choices description errors evaluation geometry input_checks loops shown "
+            "wording"
         ),
+        # the public functions
+        "api": "arm arrays choices errors evaluation input_checks kinematics loops shown wording",
         "kinematics": (
             "algebra arm description dynamics errors geometry input_checks kept_with wording"
         ),
         "operator_algebra": "algebra arm arrays dynamics engine errors input_checks",
         "analysis": (
-            "algebra api arm arrays dynamics engine errors evaluation geometry "
+            "algebra api arm arrays choices dynamics engine errors evaluation geometry "
             "input_checks results shown wording"
         ),
         "control": (
-            "api arm arrays description engine errors evaluation files geometry input_checks "
-            "kinematics loops quantities simulation shown wording"
+            "api arm arrays choices description engine errors evaluation files geometry "
+            "input_checks kinematics loops quantities simulation shown wording"
         ),
         "generating": (
-            "algebra arm arrays dynamics engine errors evaluation files input_checks kinematics "
-            "quantities version wording"
+            "algebra arm arrays choices dynamics engine errors evaluation files input_checks "
+            "kinematics quantities version wording"
         ),
         "verification": (
-            "algebra arm arrays description dynamics engine errors evaluation geometry "
+            "algebra arm arrays choices description dynamics engine errors evaluation geometry "
             "input_checks loops shown"
         ),
+        "tables": "answering arm arrays errors files results",
+        "cluster": "answering errors files parts version",
     }.items()
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array
 NO_NUMPY = {
-    *("arm", "arm_parts", "errors", "number_texts", "quantities", "version", "wording"),
+    *("arm", "arm_parts", "choices", "errors", "number_texts", "quantities", "version", "wording"),
     *("description", "dynamics"),
 }
 NUMPY_ON_DEMAND = {"algebra"}

@@ -45,6 +45,7 @@ FIXES = {
     "mjcf-equality": "Remove it from the file, or close the loop by `<connect>`.",
     "mjcf-from-outside": "Nothing: give torques, and forces at frames, where you use the result.",
     "mjcf-left-out": "Nothing, if the dynamics without it are wanted.",
+    "mjcf-warning": "Do what the warning says; it comes from MuJoCo itself.",
     "name-empty": "Write the name.",
     "name-missing": "Add a name.",
     "negative-armature": "Remove the sign.",

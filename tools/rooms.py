@@ -22,10 +22,6 @@ def rooms_page() -> str:
         text = (module if module.is_file() else folder).read_text("utf-8")
         said = (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].replace("\n", " ")
         rows.append(f"| {place} | {said} | {', '.join(sorted(allowed)) or 'nothing'} |")
-    rows += [
-        "| `api/` | The public functions: arrays in, arrays out, batch axes first. | every room "
-        "below `analysis` |",
-        "| `cli/`, `testing.py` | Commands, and stored results in pytest. | everything |",
-    ]
+    rows.append("| `cli/`, `testing.py` | Commands, and stored results in pytest. | everything |")
     table = "\n".join(rows)
     return _TABLE.sub(lambda found: f"{found[1]}{table}\n{found[2]}", PAGE.read_text("utf-8"))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.analysis.nominal_motion import Nominal, Torques, nominal_motion, per_row
+from robolin.analysis.nominal_motion import Nominal, nominal_motion, per_row
 from robolin.analysis.sensitivity import (
     all_parameter_names,
     parameter_columns,
@@ -28,7 +28,8 @@ from robolin.api.linear_models import linearize_forward
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.evaluation.evaluate import Engine, How, LoopMethod
+from robolin.choices import LoopMethod, Torques
+from robolin.evaluation.evaluate import Engine, How
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
 from robolin.shown import Shown
@@ -105,7 +106,7 @@ def cost_gradient(
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `CostGradient`

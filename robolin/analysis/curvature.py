@@ -14,8 +14,9 @@ import numpy as np
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
+from robolin.choices import LoopMethod
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import Engine, How, LoopMethod, evaluate
+from robolin.evaluation.evaluate import Engine, How, evaluate
 from robolin.evaluation.methods import Method
 from robolin.input_checks import array_of, require_arm, require_tree
 from robolin.shown import Shown
@@ -69,7 +70,7 @@ def curvature(
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Curvature`

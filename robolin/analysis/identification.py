@@ -10,8 +10,9 @@ from robolin.analysis.link_parameters import parameters
 from robolin.api.run_options import run_options
 from robolin.arm import IDENTITY, Arm, Matrix3
 from robolin.arrays import Floats, JointValues
+from robolin.choices import LoopMethod
 from robolin.engine.parameters import axis_to_z
-from robolin.evaluation.evaluate import Engine, How, LoopMethod, evaluate
+from robolin.evaluation.evaluate import Engine, How, evaluate
 from robolin.evaluation.methods import Method
 from robolin.geometry.rotations import transpose, turned_rotary
 from robolin.input_checks import array_of, batch_of, require_arm
@@ -92,7 +93,7 @@ def regressor(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Regressor`
@@ -157,7 +158,7 @@ def identifiable(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         an `Identifiable`

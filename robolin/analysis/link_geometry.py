@@ -24,8 +24,9 @@ from robolin.analysis.link_parameters import sound_change
 from robolin.api.run_options import run_options
 from robolin.arm import Arm, DhRow, Joint, Link, Pose
 from robolin.arrays import Floats, JointValues
+from robolin.choices import LoopMethod
 from robolin.engine.parameters import axis_to_z
-from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
+from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
 from robolin.geometry.rotations import compose, inverse
 from robolin.input_checks import require_arm
@@ -75,7 +76,7 @@ def geometry_derivative(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `GeometryDerivative`

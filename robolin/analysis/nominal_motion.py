@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
 from robolin.arrays import JointValues
+from robolin.choices import TORQUES, Torques
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.geometry.configuration import advanced, difference, kinematic_block
 from robolin.input_checks import Array, array_of, require_arm, seconds_of
-
-Torques = Literal["continuous", "stepwise"]
-TORQUES = ("continuous", "stepwise")
 
 
 @dataclass(frozen=True)

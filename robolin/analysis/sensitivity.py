@@ -26,12 +26,13 @@ from robolin.analysis.link_geometry import (
     geometry_names,
 )
 from robolin.analysis.link_parameters import Payload, changes, natural_map, natural_names
-from robolin.analysis.nominal_motion import Nominal, Torques, first_row, nominal_motion, per_row
+from robolin.analysis.nominal_motion import Nominal, first_row, nominal_motion, per_row
 from robolin.api.linear_models import LinearizedForward, linearize_forward
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.evaluation.evaluate import Engine, How, LoopMethod
+from robolin.choices import LoopMethod, Torques
+from robolin.evaluation.evaluate import Engine, How
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
 from robolin.input_checks import require_arm
@@ -127,7 +128,7 @@ def sensitivity(
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Sensitivity`
@@ -196,7 +197,7 @@ def sensitivity_matrices(
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `SensitivityMatrices`

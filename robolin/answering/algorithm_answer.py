@@ -27,8 +27,8 @@ from robolin.arrays import Floats
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.evaluate import KINEMATIC
 from robolin.evaluation.methods import Method, algorithm_for
-from robolin.evaluation.prescribed_joints import prescribed_line, require_told
-from robolin.loops.any_arm import evaluate
+from robolin.evaluation.prescribed_joints import prescribed_line, require_prescribed_inputs
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.results.result import Array, Result, ResultStream
 
 
@@ -83,7 +83,7 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
     motion, given = one_state(arm, posed.question, posed.states, needs, algorithms.torque)
     if algorithms.prescribed is not None:
         told = (given.get(name, np.zeros(arm.n)) for name in ("qdd", "tau"))
-        require_told(arm, algorithms.prescribed, *told)
+        require_prescribed_inputs(arm, algorithms.prescribed, *told)
 
     doubtful = DoubtfulStates(posed, algorithms.divides)
     doubtful.look(given.get("q", np.zeros(arm.n)))
@@ -91,7 +91,9 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
 
     def run(algorithm: str, values: Values) -> Values:
         method = algorithms.loops.method
-        return evaluate(arm, algorithm, values, method=algorithms.method, loop_method=method)
+        return evaluate_any_arm(
+            arm, algorithm, values, method=algorithms.method, loop_method=method
+        )
 
     if posed.settings.verbose and algorithms.divides and not arm.loops:
         worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))

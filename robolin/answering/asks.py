@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
+from robolin.arm_parts import GroupKind, WrenchModel
+from robolin.choices import (
+    DIFFERENTIATIONS,
+    DISCRETIZATIONS,
+    LOOP_METHODS,
+    ON_BAD_ROW,
+    REFERENCES,
+    TIME_UNITS,
+)
 from robolin.evaluation.methods import COMMON_METHODS
 
-LOOP_METHODS = ("kkt", "schur", "null-space")
-WRENCH_MODELS = ("follower", "dead", "world")
-BASE_JOINTS = ("floating", "planar", "spherical")
-ON_BAD_ROW = ("error", "nan")
-CONTROL_LAWS = ("rate", "pose", "pd", "computed-torque")
-TIME_UNITS = ("ns", "us", "ms", "s")
-DIFFERENTIATIONS = ("central", "savgol")
-DISCRETIZATIONS = ("zoh", "foh", "tustin", "euler")
+WRENCH_MODELS: tuple[str, ...] = get_args(WrenchModel)
+BASE_JOINTS: tuple[str, ...] = get_args(GroupKind)
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ SAMPLES: Mapping[str, Ask] = {"samples": Ask("count"), "seed": Ask("count", leas
 # which linear model of an arm is meant
 LINEAR_MODEL: Mapping[str, Ask] = {
     **dict.fromkeys(("actuated", "passive", "outputs", "keep", "dt", "close"), TEXT),
-    "reference": Ask("choice", ("world", "frame")),
+    "reference": Ask("choice", REFERENCES),
     "discretize": Ask("choice", DISCRETIZATIONS),
     "trim": SWITCH,
 }

@@ -10,7 +10,7 @@ from robolin.answering.motion import Values
 from robolin.arm import Arm
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import How
-from robolin.loops.any_arm import evaluate_rows, why_unanswered
+from robolin.loops.any_arm import evaluate_any_arm_rows, why_any_arm_unanswered
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Batch:
 
     def run(self, algorithm: str, values: Values) -> Values:
         """The algorithm's arrays; rows that could not be answered hold anything."""
-        arrays, complaints = evaluate_rows(self._arm, algorithm, values, **self._how)
+        arrays, complaints = evaluate_any_arm_rows(self._arm, algorithm, values, **self._how)
         suspects = frozenset(np.flatnonzero(complaints).tolist())
         self._evaluations.append(_Evaluation(algorithm, values, suspects))
         return arrays
@@ -47,7 +47,9 @@ class Batch:
         for evaluation in self._evaluations:
             if row in evaluation.suspects:
                 state = {k: v[row] if v.ndim > 1 else v for k, v in evaluation.values.items()}
-                error = why_unanswered(self._arm, evaluation.algorithm, state, 0, **self._how)
+                error = why_any_arm_unanswered(
+                    self._arm, evaluation.algorithm, state, 0, **self._how
+                )
                 if error is not None:
                     return error
         return None

@@ -15,7 +15,7 @@ from robolin.answering.motion import Values
 from robolin.arm import Arm, Inertia, Mimic
 from robolin.arrays import Floats
 from robolin.background import threads_for
-from robolin.loops.any_arm import evaluate_rows
+from robolin.loops.any_arm import evaluate_any_arm_rows
 from robolin.wording import counted
 
 PER_CONDITION = 1e-15
@@ -78,7 +78,7 @@ class Conditioning:
 
     def _matrices(self, algorithm: str, name: str, given: Values) -> Floats:
         jobs = self._jobs or threads_for(len(given["q"]) * self._arm.n**2)
-        matrices: Floats = evaluate_rows(self._arm, algorithm, given, jobs=jobs)[0][name]
+        matrices: Floats = evaluate_any_arm_rows(self._arm, algorithm, given, jobs=jobs)[0][name]
         return matrices
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Never
 
 from robolin.answering.asks import RECORDING, SAMPLES, SELECTION, TRAJECTORY
+from robolin.answering.flag_value_files import read_state_file
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
 from robolin.answering.recording_rules import require_files, rules_from
-from robolin.answering.told_in_files import state_told
 from robolin.answering.verbs import Verb
+from robolin.choices import Differentiation, OnBadRow, TimeUnit
 from robolin.errors import UsageError
 from robolin.files.file_parts import last_name
 from robolin.files.formats import FORMATS, extensions, with_nan
@@ -101,15 +102,15 @@ class States:
         xi: GivenValues = None,
         kappa: GivenValues = None,
         trajectory: str | PathLike[str] | None = None,
-        on_bad_row: Literal["error", "nan"] | None = None,
+        on_bad_row: OnBadRow | None = None,
         samples: int | None = None,
         seed: int | None = None,
         columns: Sequence[str] | Mapping[str, str] | str | None = None,
         time: str | None = None,
-        time_unit: Literal["ns", "us", "ms", "s"] | None = None,
+        time_unit: TimeUnit | None = None,
         degrees: bool = False,
         radians: bool = False,
-        differentiate: Literal["central", "savgol"] | None = None,
+        differentiate: Differentiation | None = None,
         carry: Sequence[str] | str | None = None,
         state: str | PathLike[str] | None = None,
         rows: str | None = None,
@@ -249,7 +250,7 @@ class States:
 
 def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:
     """The quantities given, and beside them those of a state file."""
-    told = state_told(path, QUANTITIES)
+    told = read_state_file(path, QUANTITIES)
     for name in told:
         if name in given:
             message = f"cannot go together with --{name}"

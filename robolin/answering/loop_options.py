@@ -11,7 +11,7 @@ from robolin.number_texts import FlagText, numbers
 if TYPE_CHECKING:
     from robolin.answering.question import Question
     from robolin.arm import Arm
-    from robolin.evaluation.evaluate import LoopMethod
+    from robolin.choices import LoopMethod
 
 LEAST = "least"
 

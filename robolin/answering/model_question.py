@@ -19,7 +19,8 @@ from robolin.errors import UsageError
 from robolin.number_texts import FlagText, number
 
 if TYPE_CHECKING:
-    from robolin.control.state_space import Discretization, StateSpace
+    from robolin.choices import Discretization
+    from robolin.control.state_space import StateSpace
     from robolin.control.trim import Trim
 
 # of the state, what a model is made about; the torque holds the accelerations unless given

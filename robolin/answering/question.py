@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from robolin.answering.asks import COLUMNS, Ask
-from robolin.answering.told_in_files import column_rules_told
+from robolin.answering.flag_value_files import column_rules_with_files
 from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
 from robolin.errors import UsageError
 from robolin.files.file_parts import last_name
@@ -134,7 +134,7 @@ def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | No
         return _count(verb, label, ask, value)
     try:
         if label == COLUMNS:
-            return column_rules_told(_texts(value)) or None
+            return column_rules_with_files(_texts(value)) or None
         if ask.repeats:
             return _texts(value) or None
         text = text_of(value if ask.kind != "file" else _path(value))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from robolin.answering.asks import RECORDING
-from robolin.answering.told_in_files import column_rules_told
+from robolin.answering.flag_value_files import column_rules_with_files
 from robolin.errors import UsageError
 from robolin.trajectory.column_rules import RecordingRules
 
@@ -32,7 +32,7 @@ def rules_from(arm: Arm, said: Mapping[str, Any]) -> RecordingRules:
 def plain_options(said: Mapping[str, Any]) -> dict[str, Any]:
     """What flags say, in the plain types that rules are made of."""
     texts = said.get("columns")
-    return {**said, "columns": column_rules_told(texts)} if texts else dict(said)
+    return {**said, "columns": column_rules_with_files(texts)} if texts else dict(said)
 
 
 def require_files(said: Mapping[str, Any], flags: tuple[str, ...], there: bool) -> None:

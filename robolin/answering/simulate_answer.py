@@ -28,13 +28,13 @@ from robolin.answering.simulate_torque import (
     require_one_drive,
 )
 from robolin.arrays import Floats
+from robolin.choices import Integrator, StateForm
 from robolin.errors import RobolinError, UsageError
 from robolin.geometry.configuration import advanced
 from robolin.input_checks import seconds_of
 from robolin.number_texts import FlagText, number
 from robolin.results.result import Result
-from robolin.simulation.equations import Form
-from robolin.simulation.schedule import Integrator, Schedule, scheduled
+from robolin.simulation.schedule import Schedule, scheduled
 from robolin.simulation.simulate import SimulationTask, with_samples_met
 from robolin.simulation.simulate import run as simulated
 from robolin.simulation.torques import AnyTorque, TorqueTable
@@ -69,7 +69,7 @@ def answer_simulate(posed: PosedQuestion) -> Result:
         schedule,
         hold=holds(question),
         control=stored.law if stored else control_law(question, arm, followed),
-        form=cast(Form, question.text("state") or "rates"),
+        form=cast(StateForm, question.text("state") or "rates"),
         limits=not question.asked("ignore-limits"),
         jobs=posed.settings.jobs,
         baumgarte=loops.baumgarte,

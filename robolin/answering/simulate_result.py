@@ -111,7 +111,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     limits = _cut(task.arm, motion) or "respected, none was reached"
     return {
         "start": simulated.begun,
-        "integrator": task.schedule.said(),
+        "integrator": task.schedule.settings_text(),
         "velocities": f"{_VELOCITIES[task.form]}, by {_means(task)}",
         **_closures(task),
         "torque": simulated.driven,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from robolin.answering.given_states import HOLD
 from robolin.answering.joint_values import per_joint
 from robolin.answering.question import Question
+from robolin.choices import CONTROL_LAWS
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, figure, number
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from robolin.simulation.prescribed_motion import Prescription
     from robolin.simulation.torques import Push
 
-RATE, POSE, PD, COMPUTED = "rate", "pose", "pd", "computed-torque"
+RATE, POSE, PD, COMPUTED = CONTROL_LAWS
 TRACKING = (PD, COMPUTED)
 
 

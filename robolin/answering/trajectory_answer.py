@@ -32,7 +32,7 @@ from robolin.answering.motion import (
 )
 from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
 from robolin.answering.row_source import ArrayRows, FileRows, RowSource
-from robolin.background import SHORT_ANSWER, WORTH_A_THREAD, prefetch, threads_for
+from robolin.background import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
 from robolin.quantities import COLUMN_WORDS
@@ -153,7 +153,7 @@ class TrajectoryRows:
     def _worth_it(self, made: tuple[Result, Chunk]) -> bool:
         """Whether what is left to compute is worth a thread of its own."""
         left = self._rows_after(made[1]) * self._numbers
-        return left > WORTH_A_THREAD and self._all_rows * self._numbers > SHORT_ANSWER
+        return left > NUMBERS_WORTH_A_THREAD and self._all_rows * self._numbers > SHORT_ANSWER
 
     def _rows_after(self, chunk: Chunk) -> float:
         """About how many rows there are behind a chunk; infinitely many in a pipe."""
@@ -175,7 +175,7 @@ class TrajectoryRows:
         if not self._numbers:
             # nobody knows yet how much there is to compute in a row
             jobs = 1 if chunk.rows <= FEW_STATES else None
-        elif chunk.rows * self._numbers < WORTH_A_THREAD:
+        elif chunk.rows * self._numbers < NUMBERS_WORTH_A_THREAD:
             jobs = 1
         else:
             jobs = threads_for(self._all_rows * self._numbers)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from robolin.answering.asks import (
-    CONTROL_LAWS,
     FILE,
     FORWARD,
     LINEAR_MODEL,
@@ -25,6 +24,7 @@ from robolin.answering.asks import (
     TRAJECTORY,
     Ask,
 )
+from robolin.choices import CONTROL_LAWS, INTEGRATORS, REFERENCES, STATE_FORMS, TORQUES
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.results.swept_verbs import asked_verb
@@ -44,7 +44,6 @@ class Verb:
     perturb:    the small changes that `perturb` may name
     asks:       what else can be asked of it
     answers:    'module:function' that answers it; '' for a command that gives no result
-    command:    the module whose `command` is its command line
     together:   what can be asked of it that all rows of a recording are answered for at once
     linear:     whether its answer holds about a point, which is told with it
     costs:      whether `count` and `bench` tell what it costs
@@ -67,6 +66,7 @@ class Verb:
 
     @property
     def command(self) -> str:
+        """The module whose `command` is its command line."""
         return f"robolin.cli.verbs.{self.name.replace('-', '_')}_verb"
 
     @property
@@ -153,7 +153,7 @@ _DYNAMICS = (
         states_from=TRAJECTORY,
         asks={
             **dict.fromkeys(("frame", "point"), TEXT),
-            "reference": Ask("choice", ("world", "frame")),
+            "reference": Ask("choice", REFERENCES),
             **dict.fromkeys(
                 ("derivatives", "operational-space", "operational-space-inverse"), SWITCH
             ),
@@ -199,7 +199,7 @@ _DYNAMICS = (
         states_from={"trajectory": Ask("file", needed=True), **READING},
         perturb=("dq", "dqd", "dtau"),
         asks={
-            "torques": Ask("choice", ("continuous", "stepwise")),
+            "torques": Ask("choice", TORQUES),
             **dict.fromkeys(("perturb", "parameter", "payload-change"), TEXTS),
             "perturb-torque": FILE,
             "matrices": SWITCH,
@@ -280,7 +280,7 @@ _MOTION = (
         asks={
             **READING,
             "initial": FILE,
-            "state": Ask("choice", ("rates", "xi", "nu")),
+            "state": Ask("choice", STATE_FORMS),
             "tau": TEXT,
             "trajectory": FILE,
             "control": Ask("choice", CONTROL_LAWS),
@@ -292,7 +292,7 @@ _MOTION = (
             **dict.fromkeys(("ignore-limits", "other-figures"), SWITCH),
             "duration": Ask(needed=True),
             **dict.fromkeys(("dt", "rtol", "atol", "close", "baumgarte"), TEXT),
-            "integrator": Ask("choice", ("rk4", "dop853", "rk45", "radau")),
+            "integrator": Ask("choice", INTEGRATORS),
             "every": Ask("count"),
             "rows": Ask("count", least=2),
         },

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats
+from robolin.choices import LoopMethod
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
+from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
 from robolin.input_checks import require_arm
 from robolin.shown import Shown

@@ -16,8 +16,9 @@ from robolin.api.loop_results import (
 )
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
+from robolin.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, LoopMethod
+from robolin.evaluation.evaluate import How
 from robolin.input_checks import (
     array_of,
     batch_of,
@@ -26,7 +27,7 @@ from robolin.input_checks import (
     require_loops,
     require_sound,
 )
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.loops.assemble import assemble, assembled_change
 from robolin.loops.closure_arrays import Closures, row_names, rows_of
 from robolin.loops.loop_answers import TOLERANCE
@@ -185,7 +186,7 @@ def loop_forces(
     require_arm(arm)
     require_loops(arm)
     how: How = {"loop_method": loop_method}
-    found = evaluate(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **how)
+    found = evaluate_any_arm(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **how)
     return LoopForces(**found, rows=row_names(arm))
 
 
@@ -226,7 +227,7 @@ def linearize_loops(
     require_loops(arm)
     how: How = {"loop_method": loop_method}
     values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
-    found = evaluate(arm, "linearize-loops", values, **how)
+    found = evaluate_any_arm(arm, "linearize-loops", values, **how)
     q, qd, tau = point_values(arm, values, found["qdd"].shape[:-1]).values()
     return LinearizedLoops(**found, rows=row_names(arm), q=q, qd=qd, tau=tau)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.evaluation.evaluate import Engine, LoopMethod
+from robolin.choices import LoopMethod
+from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.shown import Shown
 
 
@@ -84,10 +85,11 @@ def diagonalize(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Diagonalized`
@@ -105,7 +107,7 @@ def diagonalize(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": tau}
-    return Diagonalized(**evaluate(arm, "diagonalize", values, **how))
+    return Diagonalized(**evaluate_any_arm(arm, "diagonalize", values, **how))
 
 
 def diagonalize_unnormalized(
@@ -126,10 +128,11 @@ def diagonalize_unnormalized(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
         tau: torques (..., n) in N·m, or forces in N
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `DiagonalizedUnnormalized`
@@ -147,7 +150,9 @@ def diagonalize_unnormalized(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": tau}
-    return DiagonalizedUnnormalized(**evaluate(arm, "diagonalize-unnormalized", values, **how))
+    return DiagonalizedUnnormalized(
+        **evaluate_any_arm(arm, "diagonalize-unnormalized", values, **how)
+    )
 
 
 def undiagonalize(
@@ -168,10 +173,11 @@ def undiagonalize(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         nu: velocities ν (..., n) in m·√kg/s
         epsilon: torques ε (..., n) in m·√kg/s²
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
@@ -190,7 +196,7 @@ def undiagonalize(
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
     how = run_options(method, engine, jobs, loop_method)
-    result = evaluate(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **how)
+    result = evaluate_any_arm(arm, "undiagonalize", {"q": q, "nu": nu, "epsilon": epsilon}, **how)
     return result["qd"], result["tau"]
 
 
@@ -212,10 +218,11 @@ def undiagonalize_unnormalized(
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         xi: velocities ξ (..., n) in rad/s or m/s
         kappa: torques κ (..., n) in N·m or N
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (qd, tau), each (..., n), in rad/s and N·m
@@ -234,5 +241,7 @@ def undiagonalize_unnormalized(
         (array([ 0.5, -1.2]), array([1., 2.]))
     """
     how = run_options(method, engine, jobs, loop_method)
-    result = evaluate(arm, "undiagonalize-unnormalized", {"q": q, "xi": xi, "kappa": kappa}, **how)
+    result = evaluate_any_arm(
+        arm, "undiagonalize-unnormalized", {"q": q, "xi": xi, "kappa": kappa}, **how
+    )
     return result["qd"], result["tau"]

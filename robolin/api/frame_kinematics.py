@@ -12,7 +12,6 @@ point: a place in that frame, three numbers in m
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 from robolin.api.frame_results import (
     FrameDerivatives,
@@ -24,14 +23,12 @@ from robolin.api.frame_results import (
 from robolin.api.run_options import run_options
 from robolin.arm import ORIGIN, Arm
 from robolin.arrays import Floats, JointValues
+from robolin.choices import REFERENCES, LoopMethod, Reference
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import Engine, LoopMethod, evaluate
+from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
 from robolin.kinematics.frame_axes import in_frame_axes, of_real_links
 from robolin.kinematics.frames import at_frame, joints_between
-
-Reference = Literal["world", "frame"]
-REFERENCES = ("world", "frame")
 
 # a wrench has six directions, and so many joints it takes to move a frame in all of them
 DIRECTIONS = 6
@@ -265,10 +262,11 @@ def operational_space(
         reference: axes of all vectors: "world", those of the root link, or "frame", those it has
             now
         inverse_only: leave out what does not exist in a singular pose
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         an `OperationalSpace`

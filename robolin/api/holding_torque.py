@@ -7,7 +7,7 @@ from robolin.arrays import JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How
 from robolin.input_checks import require_arm
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 
 HOLD = "hold"
 
@@ -28,4 +28,4 @@ def torque_or_hold(
         raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
     run: How = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
     verb = "hold" if arm.loops else "inverse"
-    return evaluate(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]
+    return evaluate_any_arm(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]

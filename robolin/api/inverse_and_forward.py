@@ -6,10 +6,11 @@ from robolin.api.prescribed import prescribed_values
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.evaluation.evaluate import Engine, LoopMethod
+from robolin.choices import LoopMethod
+from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import Named
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 
 
 def inverse(
@@ -35,7 +36,7 @@ def inverse(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         torques (..., n) in N·m, forces in N where a joint slides
@@ -57,7 +58,7 @@ def inverse(
     if tau is not None:
         return tau
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **how)["tau"]
+    return evaluate_any_arm(arm, "inverse", {"q": q, "qd": qd, "qdd": qdd}, **how)["tau"]
 
 
 def forward(
@@ -110,9 +111,9 @@ def forward(
     if prescribe is not None or qdd is not None:
         how = run_options(method, engine, jobs, loop_method)
         told = prescribed_values(arm, values, prescribe, qdd, how)
-        return evaluate(arm, "forward-prescribed", told, **how)["qdd"]
+        return evaluate_any_arm(arm, "forward-prescribed", told, **how)["qdd"]
     found: Floats | None = at_once(arm, "forward", method, engine, jobs, loop_method)(q, qd, tau)
     if found is not None:
         return found
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "forward", values, **how)["qdd"]
+    return evaluate_any_arm(arm, "forward", values, **how)["qdd"]

@@ -13,11 +13,12 @@ from robolin.api.prescribed import prescribed_values
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.evaluation.evaluate import Engine, How, LoopMethod
+from robolin.choices import LoopMethod
+from robolin.evaluation.evaluate import Engine, How
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import Named
 from robolin.input_checks import point_values
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.shown import Shown
 
 
@@ -57,7 +58,9 @@ class LinearizedInverse(Shown):
     @cached_property
     def tau(self) -> Floats:
         """The torques of the motion (..., n) in N·m, worked out when they are first asked for."""
-        return evaluate(self.arm, "inverse", {"q": self.q, "qd": self.qd, "qdd": self.qdd})["tau"]
+        return evaluate_any_arm(self.arm, "inverse", {"q": self.q, "qd": self.qd, "qdd": self.qdd})[
+            "tau"
+        ]
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def linearize_inverse(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `LinearizedInverse`
@@ -147,7 +150,7 @@ def linearize_inverse(
         return LinearizedInverse(M, dtau_dqd, dtau_dq, *point, arm)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
-    found = evaluate(arm, "linearize-inverse", values, **how)
+    found = evaluate_any_arm(arm, "linearize-inverse", values, **how)
     batch = found["dtau_dq"].shape[:-2]
     return LinearizedInverse(**found, **point_values(arm, values, batch), arm=arm)
 
@@ -215,7 +218,7 @@ def linearize_forward(
         return LinearizedForward(accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq, *point)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
-    found = evaluate(arm, "linearize-forward", values, **how)
+    found = evaluate_any_arm(arm, "linearize-forward", values, **how)
     return LinearizedForward(**found, **point_values(arm, values, found["qdd"].shape[:-1]))
 
 
@@ -233,7 +236,7 @@ def _about_prescribed(
     if hold:
         motion = (values["q"], values["qd"], given["tau"], how, values["qdd"])
         values["tau"] = torque_or_hold(arm, *motion)
-    found = evaluate(arm, "linearize-forward-prescribed", values, **how)
+    found = evaluate_any_arm(arm, "linearize-forward-prescribed", values, **how)
     point = point_values(arm, {"q": values["q"], "qd": values["qd"]}, found["qdd"].shape[:-1])
     return LinearizedForward(**found, **point)
 
@@ -263,7 +266,7 @@ def perturb_inverse(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         δτ (..., n) in N·m or N
@@ -280,7 +283,7 @@ def perturb_inverse(
     """
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd, "dq": dq, "dqd": dqd, "dqdd": dqdd}
-    return evaluate(arm, "perturb-inverse", values, **how)["dtau"]
+    return evaluate_any_arm(arm, "perturb-inverse", values, **how)["dtau"]
 
 
 def perturb_forward(
@@ -333,6 +336,6 @@ def perturb_forward(
     """
     how = run_options(method, engine, jobs, loop_method)
     state = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
-    qdd = evaluate(arm, "forward", state, **how)["qdd"]
+    qdd = evaluate_any_arm(arm, "forward", state, **how)["qdd"]
     changes = {"dq": dq, "dqd": dqd, "dtau": dtau}
-    return evaluate(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]
+    return evaluate_any_arm(arm, "perturb-forward", {**state, "qdd": qdd, **changes}, **how)["dqdd"]

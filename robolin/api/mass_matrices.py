@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
-from robolin.evaluation.evaluate import Engine, LoopMethod
+from robolin.choices import LoopMethod
+from robolin.evaluation.evaluate import Engine
 from robolin.evaluation.methods import Method
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.shown import Shown
 
 
@@ -54,7 +55,7 @@ def mass_matrix(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (..., n, n) in kg·m² for two turning joints, kg for two that slide, else kg·m
@@ -74,7 +75,7 @@ def mass_matrix(
     if M is not None:
         return M
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "mass-matrix", {"q": q}, **how)["mass_matrix"]
+    return evaluate_any_arm(arm, "mass-matrix", {"q": q}, **how)["mass_matrix"]
 
 
 def mass_matrix_inverse(
@@ -94,7 +95,7 @@ def mass_matrix_inverse(
         method: "auto", "operator" or "conventional": by which algorithm, see docs/algorithms.md
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (..., n, n), symmetric, in 1/(kg·m²), 1/kg or 1/(kg·m)
@@ -113,7 +114,7 @@ def mass_matrix_inverse(
                [0., 1.]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "mass-matrix-inverse", {"q": q}, **how)["mass_matrix_inverse"]
+    return evaluate_any_arm(arm, "mass-matrix-inverse", {"q": q}, **how)["mass_matrix_inverse"]
 
 
 def mass_matrix_factor(
@@ -130,10 +131,11 @@ def mass_matrix_factor(
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
-        method: "auto"; there is one algorithm for this, so no other word changes anything
+        method: "auto", the recursion, or elimination where joints mimic others; "operator" and
+            "conventional" ask for the one or the other
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         a `Factors`
@@ -155,7 +157,7 @@ def mass_matrix_factor(
                [0., 1.]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return Factors(**evaluate(arm, "mass-matrix-factor", {"q": q}, **how))
+    return Factors(**evaluate_any_arm(arm, "mass-matrix-factor", {"q": q}, **how))
 
 
 def mass_matrix_derivative(
@@ -177,7 +179,7 @@ def mass_matrix_derivative(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (..., n, n, n), the last axis being k, in units of 𝓜 per rad or per m
@@ -194,7 +196,7 @@ def mass_matrix_derivative(
                [0.3221, 0.    ]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "mass-matrix-derivative", {"q": q}, **how)["dmass_matrix_dq"]
+    return evaluate_any_arm(arm, "mass-matrix-derivative", {"q": q}, **how)["dmass_matrix_dq"]
 
 
 def mass_matrix_second_derivative(
@@ -214,7 +216,7 @@ def mass_matrix_second_derivative(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         (..., n, n, n, n), the last axes being k and l, in units of 𝓜 per rad² or per m²
@@ -231,7 +233,9 @@ def mass_matrix_second_derivative(
                [-0.3824,  0.    ]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "mass-matrix-second-derivative", {"q": q}, **how)["d2mass_matrix_dq2"]
+    return evaluate_any_arm(arm, "mass-matrix-second-derivative", {"q": q}, **how)[
+        "d2mass_matrix_dq2"
+    ]
 
 
 def coriolis_matrix(
@@ -255,7 +259,7 @@ def coriolis_matrix(
         method: "auto"; there is one algorithm for this, so no other word changes anything
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
-        loop_method: no effect here; it is for the forward dynamics of closed loops
+        loop_method: refused here; it is for the forward dynamics of closed loops
 
     Returns:
         C (..., n, n) in N·m·s or N·s: C q̇ are the Coriolis torques
@@ -278,4 +282,4 @@ def coriolis_matrix(
                [-0.0644, -0.    ]])
     """
     how = run_options(method, engine, jobs, loop_method)
-    return evaluate(arm, "coriolis-matrix", {"q": q, "qd": qd}, **how)["coriolis_matrix"]
+    return evaluate_any_arm(arm, "coriolis-matrix", {"q": q, "qd": qd}, **how)["coriolis_matrix"]

@@ -8,7 +8,7 @@ from robolin.arm import Arm
 from robolin.arrays import JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How
-from robolin.evaluation.prescribed_joints import Named, prescribed_joints, require_told
+from robolin.evaluation.prescribed_joints import Named, prescribed_joints, require_prescribed_inputs
 from robolin.input_checks import array_of, require_arm
 
 
@@ -29,5 +29,5 @@ def prescribed_values(
         raise UsageError("cannot go together with prescribe", where="method", hint=hint)
     driven = prescribed_joints(arm, prescribe)
     told = array_of(arm, "qdd", 0.0 if qdd is None else qdd)
-    require_told(arm, driven, told, array_of(arm, "tau", values["tau"]))
+    require_prescribed_inputs(arm, driven, told, array_of(arm, "tau", values["tau"]))
     return {**values, "qdd": told, "prescribed": driven}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from robolin.arm import Arm
-from robolin.evaluation.evaluate import Engine, How, LoopMethod
+from robolin.choices import LoopMethod
+from robolin.evaluation.evaluate import Engine, How
 from robolin.evaluation.methods import Method
 from robolin.evaluation.quick_calls import QuickCall, no_answer, quick_call
 

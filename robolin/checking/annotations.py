@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
-from robolin.checking.outcome import Outcome, counted, told
+from robolin.checking.outcome import Outcome, counted, outcome_lines
 
 
 def github(outcomes: Sequence[Outcome], everything: bool = False) -> str:
@@ -16,7 +16,7 @@ def github(outcomes: Sequence[Outcome], everything: bool = False) -> str:
             continue
         level = "notice" if outcome.status == "same" else "error"
         title = f"robolin check: {outcome.name} {outcome.status}"
-        text = "\n".join(told(outcome, everything)) or outcome.status
+        text = "\n".join(outcome_lines(outcome, everything)) or outcome.status
         lines.append(github_command(level, text, **_where(outcome), title=title))
     return "".join(f"{line}\n" for line in (*lines, counted(outcomes)))
 
@@ -50,7 +50,7 @@ def _testcase(outcome: Outcome, everything: bool) -> list[str]:
     if outcome.status == "same":
         return [f"{head}/>"]
     tag = "error" if outcome.status == "refused" else "failure"
-    lines = told(outcome, everything) or [outcome.status]
+    lines = outcome_lines(outcome, everything) or [outcome.status]
     text = xml_lines(lines)
     message = xml_attribute(lines[0])
     return [f"{head}>", f"    <{tag} message={message}>{text}</{tag}>", "  </testcase>"]

@@ -15,7 +15,7 @@ from robolin.arrays import Numbers
 from robolin.background import close, prefetch
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.model_changes import Change, model_changes
-from robolin.checking.recorded_question import frame_told
+from robolin.checking.recorded_question import frame_in_contract
 from robolin.checking.rounding import remainder_lines, tolerance_of
 from robolin.checking.tolerance import Tolerances
 from robolin.files.provenance_reader import Blocks, Entry
@@ -131,7 +131,7 @@ class _SideBySide:
             yield f"verb: {meta['verb']} → {part.verb}"
         now = plain(part.options)
         # asked again by its name
-        told = {key: name for key, name in frame_told(meta).items() if now.get(key)}
+        told = {key: name for key, name in frame_in_contract(meta).items() if now.get(key)}
         yield from _options({**meta["options"], **told}, now)
         if list(part.joints) != meta["joints"]:
             yield f"joints: {', '.join(meta['joints'])} → {', '.join(part.joints)}"

@@ -11,12 +11,11 @@ from robolin.checking.compare import Comparison
 from robolin.checking.differences import Difference
 from robolin.checking.model_changes import Change
 from robolin.description.model import Place
-from robolin.errors import RobolinError
+from robolin.errors import FOUND_SOMETHING, RobolinError
 from robolin.wording import printable
 
 Status = Literal["same", "differs", "updated", "refused"]
 
-FOUND_SOMETHING = 1
 SHOWN_AT_MOST = 20
 
 
@@ -47,7 +46,7 @@ class Outcome:
         return 0 if self.status == "same" else FOUND_SOMETHING
 
 
-def exit_code_of(outcomes: Sequence[Outcome]) -> int:
+def gravest_exit_code(outcomes: Sequence[Outcome]) -> int:
     """The gravest of all: what could not be checked weighs more than what differs."""
     return max((outcome.exit_code for outcome in outcomes), default=0)
 
@@ -61,7 +60,7 @@ def reasons(comparison: Comparison) -> Iterator[str]:
         yield from comparison.contract
 
 
-def told(outcome: Outcome, everything: bool = False) -> list[str]:
+def outcome_lines(outcome: Outcome, everything: bool = False) -> list[str]:
     """An outcome in lines: why it was refused, or what differs, the largest difference first."""
     problems = outcome.error.parts if outcome.error is not None else ()
     lines = [line for part in problems for line in _problem(part)]

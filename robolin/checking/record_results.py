@@ -15,9 +15,9 @@ from robolin.answering.verbs import answering_verb
 from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.files.apart import require_apart
 from robolin.files.file_parts import place_and_part
 from robolin.files.formats import FORMATS
+from robolin.files.overwritten_inputs import require_output_is_no_input
 from robolin.files.write import format_of, require_holdable, require_target
 from robolin.results.result import Reference, Result, ResultStream, whole
 
@@ -25,7 +25,7 @@ from robolin.results.result import Reference, Result, ResultStream, whole
 def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tolerances) -> None:
     """Compute the answer and store it as one to check others against."""
     require_target(str(path), None)
-    require_apart(path, inquiry.files.values())
+    require_output_is_no_input(path, inquiry.files.values())
     form = format_of(str(path), None)
     inquiry.states.require_writable_as(form)
     with inquired(inquiry, settings) as answer:
@@ -41,7 +41,7 @@ def record_result(
     if not isinstance(result, Result):
         message = f"a {type(result).__name__} cannot be recorded"
         raise UsageError(message, hint="record what robolin.answer gives")
-    require_apart(path, result.files.values())
+    require_output_is_no_input(path, result.files.values())
     _require_repeatable(result)
     kept = as_reference(result, path, result.files, close, notify)
     FORMATS[format_of(str(path), None)].write(kept, str(path))

@@ -78,10 +78,10 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
     if unknown:
         message = f"it was asked with --{unknown[0]}, which {verb.name} does not have"
         raise RobolinError(message, where=stored.path, hint="compute the file again")
-    return RecordedQuestion(verb.name, arm, {**options, **frame_told(meta)})
+    return RecordedQuestion(verb.name, arm, {**options, **frame_in_contract(meta)})
 
 
-def frame_told(meta: Mapping[str, Any]) -> dict[str, str]:
+def frame_in_contract(meta: Mapping[str, Any]) -> dict[str, str]:
     """The frame a stored answer is about, if it was not named when it was asked for."""
     option = {"jacobian": "frame", "forward": "tip-acceleration"}.get(asked_verb(meta["verb"]))
     told = meta["contract"].get("frame", "")

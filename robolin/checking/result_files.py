@@ -14,8 +14,8 @@ from robolin.checking.outcome import Outcome
 from robolin.checking.record_results import record_result
 from robolin.checking.recorded_question import Inputs
 from robolin.checking.tolerance import Tolerances, same_for_all
-from robolin.files.apart import require_apart
 from robolin.files.formats import FORMATS
+from robolin.files.overwritten_inputs import require_output_is_no_input
 from robolin.files.write import format_of, require_holdable, require_target
 from robolin.results.result import Result, ResultStream, whole
 
@@ -57,7 +57,7 @@ def _apart(parts: Iterable[Result], path: str | Path) -> Iterator[Result]:
     """The parts, unless they are made of the file they would replace."""
     try:
         for part in parts:
-            require_apart(path, part.files.values())
+            require_output_is_no_input(path, part.files.values())
             yield part
     finally:
         close(parts)

@@ -22,7 +22,7 @@ _NO_THREAD = "can't start new thread"
 _NO_MEMORY = "without setting an exception"
 
 
-def exit_code_of(action: Callable[[], int]) -> int:
+def run_to_exit_code(action: Callable[[], int]) -> int:
     """The exit code of an action, or of what stopped it; stderr has then been told."""
     try:
         code = action()

@@ -14,9 +14,8 @@ from robolin.cli.flags.output_flags import Output, standard_output
 from robolin.cli.reports.limits_report import csv_part, document, parts, unlimited
 from robolin.cli.reports.report import Report
 from robolin.cli.respond import respond
+from robolin.errors import FOUND_SOMETHING
 from robolin.results.result import Result, ResultStream
-
-EXCEEDED = 1
 
 
 def respond_with_limits(inquiry: Inquiry, out: Output) -> None:
@@ -40,7 +39,7 @@ def respond_with_limits(inquiry: Inquiry, out: Output) -> None:
     found = approach.found()
     _show(found, out, inquiry.states.trajectory is None)
     if found.exceeded:
-        click.get_current_context().exit(EXCEEDED)
+        click.get_current_context().exit(FOUND_SOMETHING)
 
 
 def _passed_by(answer: Result | ResultStream) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from robolin.cli.exit_codes import INTERRUPTED, exit_code_of
+from robolin.cli.exit_codes import INTERRUPTED, run_to_exit_code
 from robolin.cli.messages import say
-from robolin.files.library_words import speak_apart
+from robolin.files.library_messages import separate_own_messages
 from robolin.version import __version__
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def run() -> NoReturn:
     """Run the command line this process was started with."""
     _hear_signals()
-    speak_apart()
+    separate_own_messages()
     # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
@@ -75,7 +75,7 @@ def main(args: Sequence[str]) -> int:
     """Run one command line and return its exit code; no exception gets out."""
     with warnings.catch_warnings():
         warnings.showwarning = _warn
-        return exit_code_of(lambda: _invoked(args))
+        return run_to_exit_code(lambda: _invoked(args))
 
 
 def _invoked(args: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from robolin.cli.messages import say
 from robolin.errors import UsageError
-from robolin.files.apart import require_apart
+from robolin.files.overwritten_inputs import require_output_is_no_input
 from robolin.files.places import Place, place_named
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings
@@ -54,7 +54,7 @@ def _respond_with_parts(inquiry: Inquiry, out: Output, many: ManyRecordings, fol
     share = shard(many.shard)
     require_outside(str(folder), many.recordings)
     for path in inquiry.question.files.values():
-        require_apart(path, [str(folder)])
+        require_output_is_no_input(path, [str(folder)])
     if isinstance(folder, Path) and folder.exists() and not folder.is_dir():
         hint = "choose another name with -o"
         raise UsageError("is a file, not a folder", where=str(folder), hint=hint)
@@ -63,7 +63,7 @@ def _respond_with_parts(inquiry: Inquiry, out: Output, many: ManyRecordings, fol
     division = Division(many.part_rows, out.form)
     plan = planned(inquiry, arm, many.recordings, division, old.sources if old else ())
     settings = replace(out.settings(), notify=out.notify_of_parts)
-    told = Told(not out.quiet and watched())
+    progress = PartsProgress(not out.quiet and watched())
     if many.cluster:
         # a worker is a process of its own, with one thread unless more are asked for
         settings = replace(settings, jobs=settings.jobs or 1)
@@ -77,7 +77,7 @@ def _respond_with_parts(inquiry: Inquiry, out: Output, many: ManyRecordings, fol
             resume=many.resume,
             settings=settings,
             work=work,
-            watch=told.part,
+            watch=progress.part,
         )
     there = f", {done.skipped} there already" if many.resume else ""
     ended = "" if done.finished else "; others are missing yet"
@@ -96,7 +96,7 @@ def _workers(where: str | None) -> Iterator[Work | None]:
         yield work
 
 
-class Told:
+class PartsProgress:
     """How far many parts have come, on stderr, now and then."""
 
     def __init__(self, shown: bool) -> None:
@@ -111,5 +111,5 @@ class Told:
         if self._shown and (now - self._last > _BETWEEN) and sys.stderr is not None:
             self._last = now
             rate = self._rows / max(now - self._begun, 1e-9)
-            told = f"{self._parts} of {of} parts, {self._rows:,} rows, {rate:,.0f} rows/s"
-            say("note", told)
+            progress = f"{self._parts} of {of} parts, {self._rows:,} rows, {rate:,.0f} rows/s"
+            say("note", progress)

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robolin.choices import Discretization
 from robolin.control.matrix_exponential import exponential
-from robolin.control.state_space import Discretization, StateSpace
+from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
 from robolin.input_checks import Array
 

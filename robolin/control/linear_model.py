@@ -10,11 +10,13 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import JointValues
+from robolin.choices import Discretization
 from robolin.control.actuation import JointNames, actuated_places
 from robolin.control.model_outputs import OutputRows, output_rows
 from robolin.control.operating_point import HOLD, OperatingPoint, Running, operating_point
-from robolin.control.state_space import Discretization, StateSpace
+from robolin.control.state_space import StateSpace
 from robolin.engine.compiled.buffer_pool import BufferPool
+from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine
 from robolin.geometry.configuration import kinematic_block
 from robolin.input_checks import Array, require_arm
@@ -79,6 +81,9 @@ def state_space(
         ('shoulder/effort', 'elbow/effort')
     """
     require_arm(arm)
+    if dt is None and method != "zoh":
+        hint = "dt is the sample time of a model that is made discrete"
+        raise UsageError("it has no effect without dt", where="method", hint=hint)
     driven = actuated_places(arm, actuated, passive)
     running: Running = {"engine": engine, "jobs": jobs}
     point = operating_point(arm, q, qd, qdd, tau, driven, running)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
+from robolin.choices import REFERENCES
 from robolin.control.operating_point import OperatingPoint
 from robolin.errors import UsageError
 from robolin.input_checks import Array
 from robolin.kinematics.frames import at_frame
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.quantities import unit_of
 from robolin.wording import did_you_mean
 
@@ -31,7 +32,6 @@ FRAME_UNITS = {
     "velocity": ("rad/s", "m/s"),
     "acceleration": ("rad/s²", "m/s²"),
 }
-REFERENCES = ("world", "frame")
 MATRICES = ("of_q", "of_qd", "of_qdd", "of_tau")
 
 
@@ -131,17 +131,17 @@ def _frame_rows(
     """The six rows of a frame's displacement, velocity or acceleration."""
     placed = at_frame(arm, frame)
     state = {"q": point.q, "qd": point.qd, "qdd": point.qdd}
-    moving = evaluate(placed, "jacobian", state)
+    moving = evaluate_any_arm(placed, "jacobian", state)
     J = moving["jacobian"]
     none = np.zeros(J.shape[-2:])
     of_q, of_qd, of_qdd, value = J, none, none, np.zeros(J.shape[:-1])
     if word != "displacement":
-        changes = evaluate(placed, "frame-derivatives", state)
+        changes = evaluate_any_arm(placed, "frame-derivatives", state)
     if word == "velocity":
         of_q, of_qd, value = changes["dtwist_dq"], J, moving["twist"]
     elif word == "acceleration":
         of_q, of_qd = changes["dclassical_acceleration_dq"], changes["dclassical_acceleration_dqd"]
-        of_qdd, value = J, evaluate(placed, "frame-motion", state)["classical_acceleration"]
+        of_qdd, value = J, evaluate_any_arm(placed, "frame-motion", state)["classical_acceleration"]
     if reference == "frame":
         R, turned = moving["rotation"], of_q + _turning(value, J)
         of_q, of_qd, of_qdd = (_in_frame(R, X) for X in (turned, of_qd, of_qdd))

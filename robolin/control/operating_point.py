@@ -20,9 +20,9 @@ from robolin.control.actuation import (
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import Engine, How
 from robolin.input_checks import Array, array_of, batch_of
-from robolin.loops.any_arm import evaluate, evaluate_rows
+from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows
 from robolin.loops.loop_dynamics import opened
-from robolin.loops.rank import RELATIVE_TOLERANCE
+from robolin.loops.rank import DEPENDENT_WITHIN
 
 HOLD: Literal["hold"] = "hold"
 
@@ -92,9 +92,9 @@ def _of_tree(
     how = _how(running)
     q, qd = state["q"], state["qd"]
     if held:
-        state["tau"] = evaluate(arm, "inverse", state, **how)["tau"]
+        state["tau"] = evaluate_any_arm(arm, "inverse", state, **how)["tau"]
     tau = require_no_passive_torque(arm, state["tau"], actuated)
-    found = evaluate(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
+    found = evaluate_any_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
     # what was asked for is exact, its way back through the torques is not
     qdd = state["qdd"] if held else found["qdd"]
     return OperatingPoint(q, qd, qdd, tau, found["dqdd_dq"], found["dqdd_dqd"], found["dqdd_dtau"])
@@ -107,7 +107,7 @@ def passive_joints_rest(arm: Arm, values: Mapping[str, Array], actuated: Sequenc
     tau = values.get("tau")
     if tau is None:
         given = {name: values.get(name, 0.0) for name in ("q", "qd", "qdd")}
-        tau = evaluate_rows(arm, "inverse", given)[0]["tau"]
+        tau = evaluate_any_arm_rows(arm, "inverse", given)[0]["tau"]
     asked = np.abs(np.broadcast_to(tau, (rows, arm.n))[:, without])
     return ~(asked > negligible(tau)).any(axis=-1)
 
@@ -118,9 +118,9 @@ def rests(arm: Arm, q: Array, qd: Array, qdd: Array, tau: Array) -> bool:
         return False
     if not qdd.any():
         return True
-    M = evaluate(opened(arm), "mass-matrix", {"q": q})["mass_matrix"]
+    M = evaluate_any_arm(opened(arm), "mass-matrix", {"q": q})["mass_matrix"]
     left = np.abs(M @ qdd).max()
-    held = evaluate(opened(arm), "inverse", {"q": q, "qd": qd, "qdd": 0.0 * qd})["tau"]
+    held = evaluate_any_arm(opened(arm), "inverse", {"q": q, "qd": qd, "qdd": 0.0 * qd})["tau"]
     return bool((left <= negligible(held)).all())
 
 
@@ -131,10 +131,10 @@ def _with_loops(
     q, qd = state["q"], state["qd"]
     basis = independent_motions(arm, q)
     if held:
-        wanted = evaluate(opened(arm), "inverse", state, **how)["tau"]
+        wanted = evaluate_any_arm(opened(arm), "inverse", state, **how)["tau"]
         state["tau"] = _held_by_motors(arm, wanted, basis, actuated)
     tau = require_no_passive_torque(arm, state["tau"], actuated)
-    found = evaluate(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
+    found = evaluate_any_arm(arm, "linearize-forward", {"q": q, "qd": qd, "tau": tau}, **how)
     columns = np.moveaxis(basis, -1, -2)
     rates = close_change(arm, q[..., None, :], qd[..., None, :], dq=columns).dqd
     return OperatingPoint(
@@ -157,7 +157,7 @@ def independent_motions(arm: Arm, q: Array) -> Array:
     """
     L = loop_constraints(arm, q).jacobian
     _, sizes, Vt = np.linalg.svd(L)
-    floor = RELATIVE_TOLERANCE * sizes.max(axis=-1, initial=0.0, keepdims=True)
+    floor = DEPENDENT_WITHIN * sizes.max(axis=-1, initial=0.0, keepdims=True)
     ranks = (sizes > floor).sum(axis=-1)
     rank = int(ranks.flat[0])
     if (ranks != rank).any():
@@ -186,7 +186,7 @@ def _held_by_motors(arm: Arm, wanted: Array, basis: Array, actuated: Sequence[in
     across = np.moveaxis(basis, -1, -2)
     force = across @ wanted[..., None]
     driven = across[..., list(actuated)]
-    torque = np.linalg.pinv(driven, rcond=RELATIVE_TOLERANCE) @ force
+    torque = np.linalg.pinv(driven, rcond=DEPENDENT_WITHIN) @ force
     left = (basis @ (force - driven @ torque))[..., 0]
     if (np.abs(left) > negligible(wanted)).any():
         raise passive_torque(arm, left, without)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
+from robolin.choices import Discretization
 from robolin.input_checks import Array
 from robolin.shown import Shown
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from robolin.control.poles import Poles
     from robolin.control.reachability import Reachability
     from robolin.control.time_response import TimeResponse
-
-Discretization = Literal["zoh", "foh", "tustin", "euler"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,7 @@ READING_IDS: dict[str, tuple[Level, str]] = {
         "Actuators and contacts of a MuJoCo model are no part of an arm.",
     ),
     "mjcf-left-out": ("warning", "Something acts on a MuJoCo model that an arm has no place for."),
+    "mjcf-warning": ("warning", "MuJoCo warned while it compiled the file."),
     "name-empty": ("error", "A name is there but empty."),
     "name-missing": ("error", "A robot, link, joint or reference has no name."),
     "no-links": ("error", "The file has no link at all."),

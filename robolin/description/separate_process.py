@@ -19,7 +19,7 @@ _NO_ROOM = 75
 # what the process starts with: its own folders are not known before the request is read
 _START = (
     "import json, sys; request = json.load(sys.stdin); sys.path[:] = request['path']; "
-    f"from {__name__} import answer; answer(request)"
+    f"from {__name__} import reply_on_stdout; reply_on_stdout(request)"
 )
 
 
@@ -35,7 +35,7 @@ class OutOfBoundsError(Exception):
 
 
 def asked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) -> dict[str, Any]:
-    """What the function `answer` of a module gives for a request, both plain data."""
+    """What the function `reply` of a module gives for a request, both plain data."""
     places = [os.path.abspath(place) for place in sys.path]
     whole = {"module": module, "request": request, "path": places, "bounds": bounds}
     command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START]
@@ -54,14 +54,14 @@ def asked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) -> dic
     return answered
 
 
-def answer(request: Mapping[str, Any]) -> None:
+def reply_on_stdout(request: Mapping[str, Any]) -> None:
     """Answer a request on standard output, inside the process."""
     answers, sys.stdout = sys.stdout, sys.stderr
     try:
         module: Any = import_module(request["module"])
         module.prepare()
         bound(*request["bounds"])
-        json.dump(module.answer(request["request"]), answers)
+        json.dump(module.reply(request["request"]), answers)
         answers.flush()
     except (MemoryError, ImportError, OSError):
         os._exit(_NO_ROOM)

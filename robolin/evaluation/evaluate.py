@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
 from robolin.algebra.axes import sizes
 from robolin.arm import Arm
 from robolin.arrays import JointValues
+from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import Arrays, run_on
 from robolin.engine.shortfall import no_inertia
@@ -40,9 +41,7 @@ from robolin.kept_with import kept_with
 from robolin.wording import listed
 
 Engine = Literal["auto", "python", "compiled"]
-LoopMethod = Literal["kkt", "schur", "null-space"]
-
-ENGINES = ("auto", "python", "compiled")
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 # what follows from q, q̇ and q̈ alone, whether or not loops are closed
 KINEMATIC = frozenset(name for name, each in ALGORITHMS.items() if each.kinematic)
@@ -82,6 +81,7 @@ def evaluate_rows(
     require_arm(arm)
     if how:
         require_known(how)
+        _require_nothing_of_loops(arm, how)
     engine, cache = how.get("engine", "auto"), arm_cache(arm)
     question = (verb, how.get("method", "auto"))
     name = cache.names.get(question)
@@ -167,6 +167,13 @@ def require_known(how: How) -> None:
     jobs = how.get("jobs")
     if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
         raise UsageError(f"jobs is {jobs!r}, not a number of threads", hint="1, 2, … or None")
+
+
+def _require_nothing_of_loops(arm: Arm, how: How) -> None:
+    """Refuse a way to solve closures, which nobody solves here."""
+    if how.get("loop_method") is not None:
+        message = "closures change nothing here" if arm.loops else "the arm has no closed loops"
+        raise UsageError(message, where="loop_method", hint="leave it out")
 
 
 def _run_directly(

@@ -33,7 +33,7 @@ def prescribed_joints(arm: Arm, named: Named, where: str = "prescribe") -> Float
     return driven
 
 
-def require_told(arm: Arm, driven: Floats, qdd: Floats, tau: Floats) -> None:
+def require_prescribed_inputs(arm: Arm, driven: Floats, qdd: Floats, tau: Floats) -> None:
     """Refuse an acceleration of a joint that is free, and a torque of one that is not."""
     for name, values, own, asked in (
         ("qdd", qdd, driven == 0.0, "acceleration"),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
+    from robolin.files.provenance_reader import Meta
     from robolin.files.stored_file import StoredFile
     from robolin.files.table_file import TableFile, TableSource
     from robolin.results.result import ResultStream
@@ -32,6 +33,9 @@ class Format:
     read_piped:    whether a trajectory can come through a pipe
     holds_nan:     whether a row without an answer can be written
     holds_infinity: whether a number beyond all others can be written
+    sealed:        whether the end of a file tells that all of it is there
+    companion:     what the name of a file ends in besides, where its provenance lies beside it
+    provenance_reader: (binary stream, name for messages) reads the provenance, and nothing else
     """
 
     writer: str
@@ -41,6 +45,9 @@ class Format:
     read_piped: bool = False
     holds_nan: bool = True
     holds_infinity: bool = True
+    sealed: bool = False
+    companion: str = ""
+    provenance_reader: str | None = None
 
     def write(self, result: ResultStream, path: str | Path) -> None:
         """Write a result as a file."""
@@ -55,6 +62,12 @@ class Format:
         """Open a stored result; its provenance is verified at once."""
         opened: AbstractContextManager[StoredFile] = _function(self.result_opener)(path)
         return opened
+
+    def read_provenance(self, stream: BinaryIO, where: str) -> Meta:
+        """The provenance in an open file whose numbers need not be read for it."""
+        assert self.provenance_reader is not None, "the format can be asked for it alone"
+        meta: Meta = _function(self.provenance_reader)(stream, where)
+        return meta
 
     def open_table(self, source: TableSource) -> TableFile:
         """Open a trajectory; its columns are known at once."""
@@ -74,6 +87,7 @@ FORMATS: dict[str, Format] = {
         table_opener=f"{_HERE}.csv.csv_reader:csv_table",
         read_piped=True,
         holds_infinity=False,
+        companion=".meta.json",
     ),
     "json": Format(
         writer=f"{_HERE}.json.json_writer:write_json",
@@ -86,11 +100,14 @@ FORMATS: dict[str, Format] = {
         writer=f"{_HERE}.npz.npz_writer:write_npz",
         result_opener=f"{_HERE}.npz.stored_npz:open_npz",
         table_opener=f"{_HERE}.npz.npz_reader:npz_table",
+        sealed=True,
     ),
     "parquet": Format(
         writer=f"{_HERE}.parquet.parquet_writer:write_parquet",
         result_opener=f"{_HERE}.parquet.stored_parquet:open_parquet",
         table_opener=f"{_HERE}.parquet.parquet_reader:parquet_table",
+        sealed=True,
+        provenance_reader=f"{_HERE}.parquet.stored_parquet:parquet_provenance",
     ),
     "mat": Format(
         writer=f"{_HERE}.mat.mat_results:write_mat_result",
@@ -118,6 +135,12 @@ PIPED = "csv"
 def format_named(path: str | Path) -> str:
     """The name of the format that a path's extension says, which need not be one of ours."""
     return Path(path).suffix.lower().removeprefix(".")
+
+
+def with_companion(path: str | Path) -> list[str]:
+    """The file, and the one beside it with its provenance where the format has one."""
+    known = FORMATS.get(format_named(path))
+    return [str(path), f"{path}{known.companion}"] if known and known.companion else [str(path)]
 
 
 def trajectory_formats() -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from robolin.errors import FileError
 from robolin.files.atomic import as_file_error, replacing
+from robolin.files.formats import with_companion
 from robolin.files.part_files import new_name, sweep
 from robolin.files.stores import objects
 from robolin.files.stores.store_path import StorePath, is_stored
@@ -74,7 +75,7 @@ def local_copy(place: Place) -> Iterator[Path]:
         yield place
         return
     with _room() as folder:
-        for name in _with_companion(place.name):
+        for name in with_companion(place.name):
             url = f"{str(place)[: -len(place.name)]}{name}"
             if name == place.name or objects.found(url):
                 with as_file_error(folder / name):
@@ -93,12 +94,8 @@ def becoming(place: Place) -> Iterator[Path]:
         return
     with _room() as folder:
         yield folder / place.name
-        for name in reversed(_with_companion(place.name)):
+        for name in reversed(with_companion(place.name)):
             objects.put(f"{str(place)[: -len(place.name)]}{name}", folder / name)
-
-
-def _with_companion(name: str) -> list[str]:
-    return [name, f"{name}.meta.json"] if name.lower().endswith(".csv") else [name]
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.errors import FileError, RobolinError
+from robolin.files.formats import with_companion
 from robolin.files.meta_schema import schema_problem
 from robolin.files.provenance_writer import EXTENDED_FORMAT, FORMAT, JOINTS, meta_digest
 from robolin.results.number_kind import KINDS, REAL, NumberKind, stored_values
@@ -145,6 +146,6 @@ def verified(blocks: Blocks, meta: Meta, where: str) -> Blocks:
 
 def companion(where: str) -> str:
     """What else may be behind a file that is not what its provenance says, if that lies beside."""
-    if not where.lower().endswith(".csv"):
-        return ""
-    return f", or '{Path(where).name}.meta.json' belongs to another CSV file"
+    file, *beside = map(Path, with_companion(where))
+    told = f"belongs to another {file.suffix[1:].upper()} file"
+    return "".join(f", or '{each.name}' {told}" for each in beside)

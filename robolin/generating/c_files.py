@@ -14,7 +14,7 @@ from robolin.generating.c_function import CFunction, own_function
 from robolin.generating.c_names import comment_text, function_name, quoted_text
 from robolin.generating.own_functions import Precision
 from robolin.generating.single_precision import InFloats
-from robolin.quantities import QUANTITIES, told_by_labels, unit_of
+from robolin.quantities import QUANTITIES, has_units_by_label, unit_of
 from robolin.version import __version__
 
 # bytes for saved registers and for functions of our own
@@ -190,7 +190,7 @@ def _about_function(program: CProgram, function: CFunction) -> Iterator[str]:
 def _unit(name: str, kinds: Sequence[str]) -> str:
     """The unit, where all entries have the same one whatever they are about."""
     parts = QUANTITIES[name].parts if name in QUANTITIES else ("closure",)
-    if any(part.startswith("closure") for part in parts) or told_by_labels(name):
+    if any(part.startswith("closure") for part in parts) or has_units_by_label(name):
         return ""
     return f", {unit_of(name, kinds)}"
 

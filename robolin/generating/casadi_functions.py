@@ -23,7 +23,7 @@ from robolin.engine.recorded_numbers import (
 from robolin.engine.recorded_program import RecordedProgram, RecordedResult, record
 from robolin.errors import RobolinError
 from robolin.evaluation.methods import Method
-from robolin.generating.questions import chosen
+from robolin.generating.questions import chosen, require_frame_of_use
 
 
 def casadi_function(
@@ -64,6 +64,7 @@ def casadi_function(
         DM([-9.08219, 6.19002])
     """
     question = chosen(arm, verb, method, frame, point)
+    require_frame_of_use([verb], frame, point)
     ca, algorithm = _casadi(), question.algorithm
     program = record(
         question.parameters, algorithm.run, algorithm.needs, algorithm.gives, arm.source

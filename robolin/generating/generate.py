@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
 
 from robolin.arm import ORIGIN, Arm
+from robolin.choices import EXTRAS, LAYOUTS, REALS, Extra, Layout, Real
 from robolin.engine.recorded_program import record
 from robolin.errors import UsageError
 from robolin.evaluation.methods import Method
@@ -20,19 +20,11 @@ from robolin.generating.generated_folder import file_bytes, write_folder
 from robolin.generating.loop_function import ArmData, loop_function
 from robolin.generating.mex_file import mex_text
 from robolin.generating.own_functions import DOUBLE, PRECISIONS, Precision
-from robolin.generating.questions import Chosen, chosen
+from robolin.generating.questions import Chosen, chosen, require_frame_of_use
 from robolin.generating.ros2_files import plugin_description, plugin_source, require_ros2
 from robolin.generating.single_precision import measured_in_floats
 from robolin.generating.worked_in_floats import parameters_in
 from robolin.wording import listed, quoted
-
-Real = Literal["double", "float"]
-REALS = get_args(Real)
-Layout = Literal["auto", "unrolled", "loops"]
-LAYOUTS = get_args(Layout)
-
-Extra = Literal["mex", "ros2"]
-EXTRAS = get_args(Extra)
 
 # above so many joints, one statement after the other takes compilers too long
 UNROLLED_UP_TO = 12
@@ -87,6 +79,7 @@ def generate(
     """
     _require_choices(real, layout, extras, states)
     questions = [chosen(arm, verb, method, frame, point) for verb in _verbs(verbs)]
+    require_frame_of_use([each.verb for each in questions], frame, point)
     files = program_files(questions, PRECISIONS[real], prefix, layout, extras, method, states)
     write_folder(Path(folder), files)
     return tuple(files)

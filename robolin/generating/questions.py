@@ -15,12 +15,17 @@ from robolin.evaluation.evaluate import same_when_closed
 from robolin.evaluation.methods import METHODS, Method, algorithm_for
 from robolin.input_checks import require_arm, require_loops, require_tree
 from robolin.kinematics.frames import at_frame
-from robolin.wording import did_you_mean, listed
+from robolin.wording import did_you_mean, listed, quoted
 
 # what divides by every body's own inertia is there to be studied: forward has an answer wherever
-# they have one, and on flat bodies too
+# they have one, and on flat bodies too; what is given and answered under one name, as where joints
+# move as prescribed, has no place in a program whose arguments have names
 QUESTIONS = tuple(
-    dict.fromkeys(each.verb or name for name, each in ALGORITHMS.items() if not each.inverts_bodies)
+    dict.fromkeys(
+        each.verb or name
+        for name, each in ALGORITHMS.items()
+        if not each.inverts_bodies and not {*each.needs} & {*each.gives}
+    )
 )
 
 ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_frame)
@@ -37,6 +42,16 @@ class Chosen:
     @property
     def parameters(self) -> Parameters:
         return arm_cache(self.arm).parameters
+
+
+def require_frame_of_use(
+    verbs: Sequence[str], frame: str | None, point: Sequence[float] = ORIGIN
+) -> None:
+    """Refuse a frame that none of the verbs is about."""
+    given = "frame" if frame is not None else "point" if tuple(point) != ORIGIN else ""
+    if given and not ABOUT_A_FRAME & {str(verb).replace("_", "-") for verb in verbs}:
+        hint = f"it is for {listed(sorted(ABOUT_A_FRAME & {*QUESTIONS}))}"
+        raise UsageError(f"{quoted(verbs)} is about no frame", where=given, hint=hint)
 
 
 def chosen(

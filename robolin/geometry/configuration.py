@@ -114,7 +114,7 @@ def advanced(arm: Arm, q: JointValues, delta: JointValues) -> Floats:
     for group in arm.groups:
         at = _places(arm, group)
         if group.kind == "planar":
-            step = bent_in_plane(change[..., at["rz"]], change[..., at["xy"]])
+            step = planar_translation_of_twist(change[..., at["rz"]], change[..., at["xy"]])
             after[..., at["xy"]] = start[..., at["xy"]] + _turned(start[..., at["rz"]], step)
             continue
         turn, slide = change[..., at["turns"]], change[..., at["slides"]]
@@ -151,7 +151,7 @@ def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
         at = _places(arm, group)
         if group.kind == "planar":
             way = _turned(-start[..., at["rz"]], delta[..., at["xy"]])
-            delta[..., at["xy"]] = unbent_in_plane(delta[..., at["rz"]], way)
+            delta[..., at["xy"]] = planar_twist_of_translation(delta[..., at["rz"]], way)
             continue
         before = quaternion_from_rpy(start[..., at["turns"]])
         back = before * np.array([-1.0, -1.0, -1.0, 1.0])
@@ -253,13 +253,13 @@ def _turned(angle: Floats, v: Floats) -> Floats:
     return np.stack([c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1]], axis=-1)
 
 
-def bent_in_plane(angle: Floats, v: Floats) -> Floats:
+def planar_translation_of_twist(angle: Floats, v: Floats) -> Floats:
     """Where one ends by walking along v while turning steadily by an angle."""
     a, b = _sine_over(angle), _versine_over(angle)
     return np.stack([a * v[..., 0] - b * v[..., 1], b * v[..., 0] + a * v[..., 1]], axis=-1)
 
 
-def unbent_in_plane(angle: Floats, way: Floats) -> Floats:
+def planar_twist_of_translation(angle: Floats, way: Floats) -> Floats:
     """The v whose walk, turning steadily by an angle, ends at `way`."""
     a, b = _sine_over(angle), _versine_over(angle)
     size = a * a + b * b

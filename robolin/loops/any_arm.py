@@ -18,7 +18,9 @@ from robolin.evaluation.unanswered import require_answers
 from robolin.input_checks import Array, require_arm
 
 
-def evaluate(arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]) -> Arrays:
+def evaluate_any_arm(
+    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
+) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     if not _closed(arm, verb):
         return trees.evaluate(arm, verb, values, **how)
@@ -29,7 +31,7 @@ def evaluate(arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpa
     return results
 
 
-def evaluate_rows(
+def evaluate_any_arm_rows(
     arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
 ) -> tuple[Arrays, Array]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
@@ -40,7 +42,7 @@ def evaluate_rows(
     return closed_rows(arm, verb, values, how)
 
 
-def why_unanswered(
+def why_any_arm_unanswered(
     arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[How]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""

@@ -12,7 +12,7 @@ from robolin.evaluation.evaluate import How, evaluate_rows
 from robolin.input_checks import Array
 from robolin.loops.closure_arrays import AS_USUAL, Closures, open_by
 from robolin.loops.loop_dynamics import has_kernel
-from robolin.loops.rank import RELATIVE_TOLERANCE, Mask
+from robolin.loops.rank import DEPENDENT_WITHIN, Mask
 
 # gaps below this, in metres and radians, are closed; a few roundings of an arm some metres long
 CLOSED = 1e-13
@@ -122,7 +122,7 @@ def _shortest(closures: Closures, gap: Array, free: Mask) -> Array:
 def _least(closures: Closures, rows: Array, free: Mask) -> Array:
     L = closures.jacobian[..., free]
     step = np.zeros((len(L), len(free)))
-    step[:, free] = np.einsum("bij,bj->bi", np.linalg.pinv(L, rcond=RELATIVE_TOLERANCE), rows)
+    step[:, free] = np.einsum("bij,bj->bi", np.linalg.pinv(L, rcond=DEPENDENT_WITHIN), rows)
     return step
 
 

@@ -17,17 +17,18 @@ from functools import cached_property
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.evaluation.evaluate import How, LoopMethod
+from robolin.choices import LoopMethod
+from robolin.evaluation.evaluate import How
 from robolin.input_checks import Array
 from robolin.kept_with import kept_with
 from robolin.loops.closure_arrays import AS_USUAL, Closures, evaluate_flat, open_by, row_count
-from robolin.loops.rank import Mask, independent_rows, patterns
+from robolin.loops.rank import Mask, independent_row_mask, patterns
 from robolin.loops.solve import METHODS, System, without_inertia
 
 # how far the rows left out may disagree with those kept, beside the accelerations themselves
-AGREE_WITHIN = 1e-4
+ROWS_LEFT_OUT_WITHIN = 1e-4
 # and beside what torques leave of them in rounding
-NOISE = 1e-9
+TORQUE_ROUNDING = 1e-9
 
 # equations up to which a kernel of their own is worth compiling
 FEW_ROWS = 12
@@ -115,7 +116,7 @@ class Mechanism:
         self.q, self.qd, self.tau = q, qd, tau
         self.closures = Closures(arm, q, qd, how)
         self._solve = METHODS[method]
-        self._kept = independent_rows(self.closures.jacobian)
+        self._kept = independent_row_mask(self.closures.jacobian)
 
     def _of_tree(self, verb: str, **values: Array) -> dict[str, Array]:
         """What the tree answers; rows it cannot answer come out as not finite."""
@@ -153,7 +154,7 @@ class Mechanism:
             top, bottom = (self.tau - C)[states][..., None], c[states][:, rows][..., None]
             x, force = self._solve(system, top, bottom)
             qdd[states], lam[np.ix_(states, rows)] = x[..., 0], force[..., 0]
-        noise = NOISE * (1.0 + np.abs(self.tau - C).max(axis=-1))
+        noise = TORQUE_ROUNDING * (1.0 + np.abs(self.tau - C).max(axis=-1))
         return qdd, lam, self._contradicted(qdd, c, noise)
 
     def _no_inertia(self) -> Mask:
@@ -170,7 +171,7 @@ class Mechanism:
         parts = np.abs(self.closures.jacobian) @ np.abs(qdd)[..., None]
         size = parts[..., 0].max(axis=-1) + np.abs(c).max(axis=-1)
         left = np.einsum("bij,bj->bi", self.closures.jacobian, qdd) - c
-        return np.asarray(np.abs(left).max(axis=-1) > AGREE_WITHIN * size + noise)
+        return np.asarray(np.abs(left).max(axis=-1) > ROWS_LEFT_OUT_WITHIN * size + noise)
 
     def gradients(self, nominal: LoopSolution) -> Gradients:
         """The linearization around the nominal motion, by the same system.

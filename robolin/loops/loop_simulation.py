@@ -13,11 +13,12 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import JointValues
+from robolin.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, LoopMethod, evaluate_rows
+from robolin.evaluation.evaluate import How, evaluate_rows
 from robolin.evaluation.quick_calls import quick_call
 from robolin.input_checks import Array
-from robolin.loops.any_arm import evaluate
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.loops.assemble import assemble, closed_nearby
 from robolin.loops.loop_dynamics import Baumgarte, Mechanism, has_kernel, opened
 
@@ -94,7 +95,7 @@ def driven(
     baumgarte: alpha and beta in 1/s, in place of a projection after each step
     """
     # a state that is open, or that no motion belongs to, is an error here
-    evaluate(arm, "forward", {"q": q, "qd": qd, "tau": 0.0})
+    evaluate_any_arm(arm, "forward", {"q": q, "qd": qd, "tau": 0.0})
     if baumgarte is None and not fixed_steps:
         hint = "give baumgarte=(alpha, beta), for example (10, 10), or take steps of fixed size"
         raise UsageError("closures are projected after steps of fixed size only", hint=hint)

@@ -7,15 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from robolin.dynamics.loops.independent_rows import DEPENDENT_WITHIN as DEPENDENT_WITHIN
 from robolin.input_checks import Array
 
 Mask = npt.NDArray[np.bool_]
 
-# a row whose part independent of the others is this small beside the largest row adds nothing
-RELATIVE_TOLERANCE = 1e-9
 
-
-def independent_rows(L: Array) -> Mask:
+def independent_row_mask(L: Array) -> Mask:
     """(B, m): the rows that Gram–Schmidt with pivoting picks, the largest remainder first.
 
     What is left of every row is made orthogonal to each one picked.  Since no remainder is longer
@@ -29,7 +27,7 @@ def independent_rows(L: Array) -> Mask:
         sizes = np.where(kept, 0.0, np.linalg.norm(rest, axis=-1))
         pivot = sizes.argmax(axis=-1)
         size = sizes[each, pivot]
-        found = size > RELATIVE_TOLERANCE * largest
+        found = size > DEPENDENT_WITHIN * largest
         if not found.any():
             break
         kept[each, pivot] |= found

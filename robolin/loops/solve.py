@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.evaluation.evaluate import LoopMethod
+from robolin.choices import LoopMethod
 from robolin.input_checks import Array
 
 Solution = tuple[Array, Array]

@@ -86,7 +86,7 @@ class Space:
         return range(6) if k == self.link else ()
 
 
-def taken_apart(space: Space, array: Array) -> list[Vector]:
+def vectors_by_link(space: Space, array: Array) -> list[Vector]:
     """An array (size,) or (size, columns) as the vectors of links 0, 1, … n."""
     rows: Sequence[Scalar] = array.tolist() if array.ndim == 1 else list(array)
     nothing = (0.0,) * space.width

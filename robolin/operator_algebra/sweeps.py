@@ -30,7 +30,7 @@ from robolin.operator_algebra.spaces import (
     array_for,
     numbers_of,
     put_together,
-    taken_apart,
+    vectors_by_link,
 )
 
 Numbers = Callable[[Block, int], Vector]
@@ -105,7 +105,7 @@ def applied(expression: Expression, vector: ArrayLike) -> Array:
         return _applied_anywhere(expression, numbers_of(repr(expression), vector))
     assert rows is not None
     array = array_for(columns, repr(expression), vector)
-    found = run(expression.plan, columns.layout, taken_apart(columns, array), _own_numbers)
+    found = run(expression.plan, columns.layout, vectors_by_link(columns, array), _own_numbers)
     return put_together(rows, found, array)
 
 
@@ -131,7 +131,7 @@ def operations(expression: Expression) -> dict[str, int]:
     if rows is None or columns is None:
         return {}
     numbers = np.array([unknown() for _ in range(columns.size)])
-    found = run(expression.plan, columns.layout, taken_apart(columns, numbers), _counters)
+    found = run(expression.plan, columns.layout, vectors_by_link(columns, numbers), _counters)
     cost: Counter[str] = cost_of(x for k in _seen(rows) for x in found[k]).total
     return dict(sorted(cost.items()))
 

@@ -9,21 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.files.apart import require_all_apart
-from robolin.files.formats import format_named
-from robolin.files.parquet.stored_parquet import parquet_provenance
+from robolin.files.formats import FORMATS, format_named
+from robolin.files.overwritten_inputs import require_outputs_are_no_inputs
 from robolin.files.places import Place, exists, local_copy, make_folder
 from robolin.files.provenance_reader import Meta, open_bytes
 from robolin.files.stored import open_stored
 from robolin.files.stores.objects import opened
 from robolin.files.stores.store_path import StorePath
 from robolin.parts.parts_plan import PartsPlan
-from robolin.parts.plan_file import COMPLETE, read_plan, require_same, write_complete, write_plan
+from robolin.parts.plan_file import read_plan, require_same, write_complete, write_plan
 
 DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"
 
-# formats whose end tells that all of the file is there
-_SEALED = ("npz", "parquet")
 _SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 
 
@@ -71,7 +68,7 @@ def begin(folder: Place, plan: PartsPlan, inputs: Iterable[str]) -> None:
     old = read_plan(folder)
     if old is not None:
         require_same(folder, old, plan)
-    require_all_apart([str(folder / part.name) for part in plan.parts], inputs)
+    require_outputs_are_no_inputs([str(folder / part.name) for part in plan.parts], inputs)
     for below in {posixpath.dirname(part.name) for part in plan.parts} - {""}:
         make_folder(folder / below)
     if old is None or old.sources != plan.sources:
@@ -113,15 +110,15 @@ def part_state(
 
 def _told(path: Place, thorough: bool, fresh: bool) -> Meta:
     """What a part says of itself, if it is sound."""
-    form = format_named(path.name)
+    form = FORMATS[format_named(path.name)]
     # a store keeps objects whole, and need not send all of them
     kept_whole = fresh or (isinstance(path, StorePath) and not thorough)
-    if form == "parquet" and kept_whole:
+    if form.provenance_reader and kept_whole:
         where = str(path)
         with opened(where) if isinstance(path, StorePath) else open_bytes(where) as stream:
-            return parquet_provenance(stream, where)
+            return form.read_provenance(stream, where)
     with local_copy(path) as here, open_stored(here) as stored:
-        if thorough or (form not in _SEALED and not fresh):
+        if thorough or not (form.sealed or fresh):
             for _ in stored.blocks():
                 pass
         return stored.meta
@@ -158,11 +155,6 @@ def plan_in(folder: Place) -> PartsPlan:
         hint = "robolin VERB ARM --trajectory FILES -o FOLDER/ makes one"
         raise FileError(message, where=str(folder), hint=hint)
     return plan
-
-
-def noted_complete(folder: Place) -> bool:
-    """Whether the folder says of itself that all parts are there."""
-    return exists(folder / COMPLETE)
 
 
 def waits_for(states: Sequence[PartState], count: int) -> dict[int, int]:

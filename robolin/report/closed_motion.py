@@ -18,7 +18,7 @@ from robolin.api.mass_matrices import mass_matrix
 from robolin.arm import Arm
 from robolin.arrays import Floats, Numbers
 from robolin.loops.loop_dynamics import opened
-from robolin.loops.rank import RELATIVE_TOLERANCE
+from robolin.loops.rank import DEPENDENT_WITHIN
 from robolin.report.reported_motion import (
     QUANTITIES,
     ReportedClosures,
@@ -90,7 +90,7 @@ def _free_inertia(arm: Arm, q: Floats) -> tuple[Floats, Floats]:
         gap[fine] = np.abs(found.open_by).max(axis=-1)
         _, sizes, across = np.linalg.svd(found.jacobian)
         M = mass_matrix(opened(arm), q[fine])
-        ranks = (sizes > RELATIVE_TOLERANCE * sizes.max(axis=-1, keepdims=True)).sum(axis=-1)
+        ranks = (sizes > DEPENDENT_WITHIN * sizes.max(axis=-1, keepdims=True)).sum(axis=-1)
         for rank in np.unique(ranks[ranks < arm.n]):
             rows = np.flatnonzero(ranks == rank)
             N = across[rows, rank:, :]

@@ -17,11 +17,11 @@ def contract_table(names: Sequence[str], contracts: Sequence[Mapping[str, Any]])
     """One column for each, where one is silent an empty cell."""
     keys = list(dict.fromkeys(key for each in contracts for key in each))
     header = ("about", *map(shown_name, names)) if len(names) > 1 else ("about", "says")
-    rows = [(shown_name(key), *(said(each.get(key)) for each in contracts)) for key in keys]
+    rows = [(shown_name(key), *(cell_text(each.get(key)) for each in contracts)) for key in keys]
     return table(PageTable("Contract", header, rows))
 
 
-def said(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """What a contract says as a cell shows it, cut where it would fill the page."""
     shown = printable(_words(value)[: 2 * _LONGEST])
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"

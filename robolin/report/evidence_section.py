@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from robolin.description.model import Finding
 from robolin.errors import RobolinError
-from robolin.report.contract_table import contract_table, said
+from robolin.report.contract_table import cell_text, contract_table
 from robolin.report.page_markup import PageTable, element, markup, paragraph, shown_name, table
 from robolin.report.reported_arm import ReportedArm
 from robolin.verification.verify import Verification
@@ -56,7 +56,13 @@ def _findings(told: ReportedArm) -> Iterator[Element]:
 
 
 def _finding(found: Finding) -> tuple[str, ...]:
-    return found.id, found.level, said(str(found.place)), said(found.message), said(found.hint)
+    return (
+        found.id,
+        found.level,
+        cell_text(str(found.place)),
+        cell_text(found.message),
+        cell_text(found.hint),
+    )
 
 
 def _verified(told: ReportedArm) -> Iterator[Element]:
@@ -68,7 +74,7 @@ def _verified(told: ReportedArm) -> Iterator[Element]:
     word = element("span", verdict, class_="good" if found.passed else "bad")
     states = counted(len(found.condition), "state")
     yield element("p", f"{name}: ", word, f" in {states} between the joints' limits.")
-    yield from (paragraph(said(defect), "bad") for defect in found.defects)
+    yield from (paragraph(cell_text(defect), "bad") for defect in found.defects)
     header = ("check", "verdict", "error", "bound")
     rows = list(_checks(found))
     title = f"Checks of {name}, the nearest to their bounds first"

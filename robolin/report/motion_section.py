@@ -9,7 +9,7 @@ from robolin.analysis.limits import Margin
 from robolin.arm_parts import Joint
 from robolin.errors import RobolinError
 from robolin.report.closures_part import closure_figures, closure_words
-from robolin.report.contract_table import said
+from robolin.report.contract_table import cell_text
 from robolin.report.page_figures import PageFigures, curve_figure
 from robolin.report.page_markup import (
     PageTable,
@@ -49,8 +49,8 @@ def motion_section(arms: Sequence[ReportedArm], figures: PageFigures) -> str:
 
 def refusal(name: str, error: RobolinError) -> str:
     """Why there is nothing to show of an arm, and what helps."""
-    hint = f" ({said(error.hint)})" if error.hint else ""
-    return f"{shown_name(name)}: {said(error.message)}{hint}."
+    hint = f" ({cell_text(error.hint)})" if error.hint else ""
+    return f"{shown_name(name)}: {cell_text(error.message)}{hint}."
 
 
 def _motion_of(told: ReportedArm) -> ReportedMotion:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats
+from robolin.choices import STATE_FORMS, StateForm
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.evaluation.quick_calls import quick_call
@@ -17,8 +18,6 @@ from robolin.geometry.configuration import coordinates_of, embedded, embedded_ra
 from robolin.input_checks import Array
 from robolin.simulation.drive import Drive
 from robolin.simulation.torques import Torque
-
-Form = Literal["rates", "xi", "nu"]
 
 # for each form, the algorithms that lead there, back, and forward in time
 _ALGORITHMS = {
@@ -29,7 +28,6 @@ _ALGORITHMS = {
     ),
     "nu": ("diagonalize", "undiagonalize", "forward-diagonalized"),
 }
-FORMS = ("rates", *_ALGORITHMS)
 
 
 class Accelerations(Protocol):
@@ -90,7 +88,7 @@ class Diagonalizing:
     """ξ or ν, by the two sweeps of algorithm 8.1, or by elimination where joints follow others."""
 
     arm: Arm
-    name: Form
+    name: StateForm
     how: How
 
     def of(self, q: Array, qd: Array) -> Array:
@@ -110,13 +108,13 @@ class Diagonalizing:
 
 
 def velocities_of(
-    arm: Arm, form: Form, accelerations: Accelerations | None, how: How
+    arm: Arm, form: StateForm, accelerations: Accelerations | None, how: How
 ) -> VelocityChoice:
     """The velocities of that name."""
     if form == "rates":
         return JointRates(accelerations or FreeMotion(arm, how))
-    if form not in FORMS:
-        raise UsageError(f"there is no state '{form}'", hint=f"states are {', '.join(FORMS)}")
+    if form not in STATE_FORMS:
+        raise UsageError(f"there is no state '{form}'", hint=f"states are {', '.join(STATE_FORMS)}")
     if accelerations is not None:
         raise UsageError(f"constraints cannot be kept in {form}", hint="take the state 'rates'")
     return Diagonalizing(arm, form, how)

@@ -12,7 +12,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
-from robolin.evaluation.prescribed_joints import Named, prescribed_joints, require_told
+from robolin.evaluation.prescribed_joints import Named, prescribed_joints, require_prescribed_inputs
 from robolin.input_checks import Array, array_of, require_sound
 
 # accelerations for all times, or a function of t in s that gives them
@@ -55,7 +55,7 @@ class PrescribedMotion:
             return array_of(self.arm, "qdd", self.qdd)
         told = array_of(self.arm, "qdd", self.qdd(t))
         require_sound(self.arm, {"qdd": told})
-        require_told(self.arm, self.driven, told, np.zeros(self.arm.n))
+        require_prescribed_inputs(self.arm, self.driven, told, np.zeros(self.arm.n))
         return told
 
 
@@ -67,14 +67,14 @@ def prescribed_motion(
         return None
     driven, still = prescribed_joints(arm, wish.joints), np.zeros(arm.n)
     if isinstance(tau, np.ndarray):
-        require_told(arm, driven, still, tau)
+        require_prescribed_inputs(arm, driven, still, tau)
     if not callable(wish.qdd):
         told = array_of(arm, "qdd", wish.qdd)
         if told.ndim != 1:
             hint = "one acceleration per joint, or a function of time that gives them"
             raise UsageError(f"qdd has shape {told.shape}", where="qdd", hint=hint)
         require_sound(arm, {"qdd": told})
-        require_told(arm, driven, told, still)
+        require_prescribed_inputs(arm, driven, told, still)
     return PrescribedMotion(arm, driven, wish.qdd, how)
 
 

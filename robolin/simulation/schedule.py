@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from robolin.choices import Integrator
 from robolin.errors import UsageError
 from robolin.wording import counted
 
-Integrator = Literal["rk4", "dop853", "rk45", "radau"]
 NAMES: Mapping[Integrator, str] = {
     "rk4": "Runge–Kutta of order 4",
     "dop853": "Dormand–Prince 8(5,3)",
@@ -89,7 +89,7 @@ class Schedule:
             last = step == self.steps - 1
             yield start, self.duration - start if last else self._dt
 
-    def said(self) -> str:
+    def settings_text(self) -> str:
         """The integrator and its settings in words."""
         if self.fixed:
             longest = min(self._dt, self.duration)

@@ -10,6 +10,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
+from robolin.choices import Integrator, StateForm
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, How
 from robolin.evaluation.prescribed_joints import Named
@@ -25,13 +26,7 @@ from robolin.input_checks import (
 from robolin.loops.loop_simulation import driven
 from robolin.simulation.controllers import Law, controller_of
 from robolin.simulation.drive import Drive
-from robolin.simulation.equations import (
-    Accelerations,
-    Equations,
-    Form,
-    FreeMotion,
-    velocities_of,
-)
+from robolin.simulation.equations import Accelerations, Equations, FreeMotion, velocities_of
 from robolin.simulation.feedback_control import FeedbackControl, StateFeedback
 from robolin.simulation.held_torque import HeldTorque, fitting_schedule, steps_between
 from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
@@ -44,7 +39,7 @@ from robolin.simulation.prescribed_motion import (
     prescribed_motion,
     prescription,
 )
-from robolin.simulation.schedule import Integrator, Schedule, scheduled
+from robolin.simulation.schedule import Schedule, scheduled
 from robolin.simulation.simulated_motion import Simulation, stacked
 from robolin.simulation.torques import (
     AnyTorque,
@@ -66,7 +61,7 @@ class SimulationTask:
     schedule: Schedule
     hold: bool = False
     control: Law | None = None
-    form: Form = "rates"
+    form: StateForm = "rates"
     limits: bool = True
     accelerations: Accelerations | None = None
     project: Project | None = None
@@ -92,7 +87,7 @@ def simulate(
     tau: AnyTorque = 0.0,
     hold: bool = False,
     control: Law | None = None,
-    state: Form = "rates",
+    state: StateForm = "rates",
     limits: bool = True,
     accelerations: Accelerations | None = None,
     project: Project | None = None,

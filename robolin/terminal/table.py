@@ -8,7 +8,7 @@ from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
 from robolin.files.moments import moment_texts
-from robolin.quantities import QUANTITIES, entry_units, slides_in, told_by_labels
+from robolin.quantities import QUANTITIES, entry_units, has_units_by_label, slides_in
 from robolin.results.result import Array, Result
 from robolin.results.swept_verbs import is_swept
 from robolin.shown import phrase
@@ -82,7 +82,7 @@ def grids_of(result: Result, precision: int, total: int) -> Iterator[Grid]:
     shown = result.arrays[1:] if is_swept(result.verb) else result.arrays
     for labels, group in groupby(shown, key=lambda array: array.labels):
         arrays, rank = list(group), len(labels)
-        if rank == 1 and result.batch is None and told_by_labels(arrays[0].name):
+        if rank == 1 and result.batch is None and has_units_by_label(arrays[0].name):
             yield from (_with_units(array, result, precision) for array in arrays)
         elif rank == 0 or (rank == 1 and result.batch is None):
             grid = _side_by_side(arrays, labels, result, precision)

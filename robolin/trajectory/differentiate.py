@@ -14,7 +14,6 @@ import numpy as np
 from robolin.arrays import Floats, Mask
 from robolin.errors import RobolinError
 
-METHODS = ("central", "savgol")
 WINDOW, DEGREE = 11, 3
 # how far rows may be from one distance, beside it
 UNEVEN = 1e-3

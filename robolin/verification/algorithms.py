@@ -16,7 +16,7 @@ from robolin.verification.checks import (
     not_applicable,
     worst,
 )
-from robolin.verification.running import run_on
+from robolin.verification.running import run_for_check
 from robolin.verification.subject import SUM, Subject
 
 FAMILY = "algorithms"
@@ -116,11 +116,11 @@ def _unit_accelerations(on: Subject) -> Check:
     """𝓜 e = τ(q, 0, e) - τ(q, 0, 0), column by column."""
     q, n = on.q[:, None, :], on.arm.n
     unit = np.concatenate([np.eye(n), np.zeros((1, n))])
-    tau = run_on(on.bare, "inverse", {"q": q, "qd": np.zeros(n), "qdd": unit}).arrays["tau"]
+    tau = run_for_check(on.bare, "inverse", {"q": q, "qd": np.zeros(n), "qdd": unit}).arrays["tau"]
     columns = np.swapaxes(tau[:, :n] - tau[:, n:], -1, -2)
     found = on.result("mass-matrix", "mass_matrix")
     title = "mass-matrix: composite bodies = Newton–Euler columns"
-    return compared(FAMILY, title, found, columns, SUM, on.heft + on.weight)
+    return compared(FAMILY, title, found, columns, SUM, on.inertia_bound + on.weight)
 
 
 def _change_of_torque(on: Subject) -> Check:

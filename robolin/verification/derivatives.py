@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.verification.checks import Check, compared, not_applicable
+from robolin.verification.checks import Check, compared, not_applicable, worst
 from robolin.verification.steps import complex_step, complex_step_along
 from robolin.verification.subject import SUM, Subject
 
@@ -17,6 +17,7 @@ FAMILY = "derivatives"
 # result -> what it is the derivative with respect to
 _TORQUE = {"dtau_dq": "q", "dtau_dqd": "qd", "mass_matrix": "qdd"}
 _ACCELERATION = {"dqdd_dq": "q", "dqdd_dqd": "qd", "dqdd_dtau": "tau"}
+_PRESCRIBED = {**_ACCELERATION, "dqdd_dprescribed": "qdd"}
 
 
 def derivatives(on: Subject) -> Iterator[Check]:
@@ -25,7 +26,7 @@ def derivatives(on: Subject) -> Iterator[Check]:
     for name, along in _TORQUE.items():
         true = complex_step(on.arm, "inverse", motion, along)["tau"]
         found = on.result("linearize-inverse", name)
-        terms = on.heft if along == "qdd" else on.motion_terms
+        terms = on.inertia_bound if along == "qdd" else on.motion_terms
         title = f"{name} = ∂tau/∂{along}"
         yield compared(FAMILY, title, found, true, SUM, terms)
 
@@ -39,6 +40,7 @@ def derivatives(on: Subject) -> Iterator[Check]:
         on, "mass-matrix-second-derivative", "d2mass_matrix_dq2", "mass-matrix-derivative"
     )
     yield from _of_accelerations(on)
+    yield _of_prescribed_motion(on)
 
 
 def _of_results(on: Subject, name: str, array: str, source: str) -> Check:
@@ -48,7 +50,7 @@ def _of_results(on: Subject, name: str, array: str, source: str) -> Check:
     if reason := on.obstacle(name):
         return not_applicable(FAMILY, title, reason)
     true = complex_step(on.arm, source, on.given(source), "q")[of]
-    return compared(FAMILY, title, on.result(name, array), true, SUM, on.heft)
+    return compared(FAMILY, title, on.result(name, array), true, SUM, on.inertia_bound)
 
 
 def _of_accelerations(on: Subject) -> Iterator[Check]:
@@ -69,3 +71,17 @@ def _of_accelerations(on: Subject) -> Iterator[Check]:
     true = complex_step_along(on.arm, source, given, changes)["qdd"]
     found = on.result(on.answering("perturb-forward")[0], "dqdd")
     yield compared(FAMILY, titles[-1], found, true, on.accelerations, on.acceleration_terms)
+
+
+def _of_prescribed_motion(on: Subject) -> Check:
+    """Gradients of q̈ where some joints move as told."""
+    source, model = "forward-prescribed", "linearize-forward-prescribed"
+    title = f"gradients of {model}"
+    if reason := on.obstacle(model):
+        return not_applicable(FAMILY, title, reason)
+    given, checks = on.given(source), []
+    for name, along in _PRESCRIBED.items():
+        true = complex_step(on.arm, source, given, along)["qdd"]
+        terms = on.forward_terms if along in ("q", "qd") else 0.0
+        checks.append(compared(FAMILY, title, on.result(model, name), true, on.divided, terms))
+    return worst(checks)

@@ -26,7 +26,7 @@ from robolin.verification.checks import (
     worst,
 )
 from robolin.verification.exact_numbers import Exact, decimals, exact, fifty_digits
-from robolin.verification.running import run_on
+from robolin.verification.running import run_for_check
 from robolin.verification.subject import Subject
 
 FAMILY = "digits"
@@ -115,7 +115,7 @@ def _exactly(on: Subject, name: str, rows: Array) -> dict[str, Array]:
         need: np.array([Exact(column) for column in decimals(values[rows].T)], dtype=object)
         for need, values in on.given(name).items()
     }
-    found = run_on(on.arm, name, given, exact).arrays
+    found = run_for_check(on.arm, name, given, exact).arrays
     return {array: _by_state(values, len(rows)) for array, values in found.items()}
 
 

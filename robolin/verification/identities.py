@@ -14,7 +14,7 @@ from robolin.verification.bodies import (
     weight_torque,
 )
 from robolin.verification.checks import Array, Check, compared, not_applicable, worst
-from robolin.verification.running import run_on
+from robolin.verification.running import run_for_check
 from robolin.verification.steps import complex_step_along
 from robolin.verification.subject import SUM, Subject
 
@@ -34,16 +34,18 @@ def _energies(on: Subject) -> Iterator[Check]:
     M = on.result("mass-matrix", "mass_matrix")
     found = 0.5 * np.einsum("bi,bij,bj->b", on.qd, M, on.qd)
     true = kinetic_energy(on.arm, on.q, on.qd)
-    yield compared(FAMILY, "½ q̇ᵀMq̇ = energy of the bodies", found, true, SUM, on.heft * on.speed**2)
+    yield compared(
+        FAMILY, "½ q̇ᵀMq̇ = energy of the bodies", found, true, SUM, on.inertia_bound * on.speed**2
+    )
 
     found = on.ran("energy").arrays
     height = potential_energy(on.arm, on.q)
-    terms = on.weight + on.heft * on.speed**2
+    terms = on.weight + on.inertia_bound * on.speed**2
     energies = np.stack([found["kinetic_energy"], found["potential_energy"]], axis=1)
     bodies = np.stack([true, height], axis=1)
     yield compared(FAMILY, "kinetic, potential energy = bodies'", energies, bodies, SUM, terms)
 
-    tau = run_on(on.bare, "inverse", on.given("inverse")).arrays["tau"]
+    tau = run_for_check(on.bare, "inverse", on.given("inverse")).arrays["tau"]
     power = (tau * on.qd).sum(-1)
     rate = energy_rate(on.arm, on.q, on.qd, on.qdd)
     terms = on.speed * on.motion_terms * on.arm.n
@@ -52,7 +54,7 @@ def _energies(on: Subject) -> Iterator[Check]:
 
 def _torques(on: Subject) -> Iterator[Check]:
     still = np.zeros_like(on.q)
-    hold = run_on(on.bare, "inverse", {"q": on.q, "qd": still, "qdd": still}).arrays["tau"]
+    hold = run_for_check(on.bare, "inverse", {"q": on.q, "qd": still, "qdd": still}).arrays["tau"]
     weight = weight_torque(on.arm, on.q)
     yield compared(FAMILY, "τ at rest = gradient of height", hold, weight, SUM, on.weight)
 
@@ -70,7 +72,7 @@ def _torques(on: Subject) -> Iterator[Check]:
     if not extra.any():
         yield not_applicable(FAMILY, title, "no damping, no friction, no wrench")
         return
-    bare = run_on(on.bare, "inverse", on.given("inverse")).arrays["tau"]
+    bare = run_for_check(on.bare, "inverse", on.given("inverse")).arrays["tau"]
     yield compared(FAMILY, title, tau - bare, extra, SUM, on.motion_terms)
 
 
@@ -82,7 +84,7 @@ def _structure(on: Subject) -> Iterator[Check]:
         dM = on.result("mass-matrix-derivative", "dmass_matrix_dq")
         C = on.result("coriolis-matrix", "coriolis_matrix")
         N = np.einsum("bijk,bk->bij", dM, on.qd) - 2.0 * C
-        yield compared(FAMILY, title, N, -_T(N), SUM, on.heft * on.speed)
+        yield compared(FAMILY, title, N, -_T(N), SUM, on.inertia_bound * on.speed)
 
     title = "M = (I + HφK) D (I + HφK)*"
     name, reason = on.answering("mass-matrix-factor")
@@ -92,7 +94,7 @@ def _structure(on: Subject) -> Iterator[Check]:
     factors = on.ran(name).arrays
     L, D, Linv = factors["factor"], factors["D"], factors["factor_inverse"]
     M = on.result("mass-matrix", "mass_matrix")
-    yield compared(FAMILY, title, L @ (D[..., None] * _T(L)), M, SUM, on.heft)
+    yield compared(FAMILY, title, L @ (D[..., None] * _T(L)), M, SUM, on.inertia_bound)
     one = np.broadcast_to(np.eye(on.arm.n), M.shape)
     yield compared(FAMILY, "(I + HφK)(I - HψK) = 1", L @ Linv, one, on.divided)
 
@@ -109,6 +111,19 @@ def _inverses(on: Subject) -> Iterator[Check]:
     yield compared(FAMILY, titles[0], product, one, on.divided)
     qdd = on.result(forward, "qdd")
     yield compared(FAMILY, titles[1], qdd, on.qdd, on.accelerations, on.acceleration_terms)
+    yield _prescribed(on)
+
+
+def _prescribed(on: Subject) -> Check:
+    """Some joints are told to move as they do: the others do too, and torques stay as they were."""
+    title, name = "forward-prescribed undoes inverse", "forward-prescribed"
+    if reason := on.obstacle(name):
+        return not_applicable(FAMILY, title, reason)
+    terms = {"qdd": (on.qdd, on.acceleration_terms), "tau": (on.value("tau"), on.motion_terms)}
+    return worst(
+        compared(FAMILY, title, on.result(name, array), true, on.accelerations, each)
+        for array, (true, each) in terms.items()
+    )
 
 
 def _diagonal(on: Subject) -> Iterator[Check]:
@@ -128,9 +143,9 @@ def _diagonal(on: Subject) -> Iterator[Check]:
     state = on.ran(name).arrays
     nu, epsilon, coriolis = state["nu"], state["epsilon"], state["coriolis"]
     M = on.result("mass-matrix", "mass_matrix")
-    yield compared(FAMILY, titles[0], state["m"] @ _T(state["m"]), M, SUM, on.heft)
+    yield compared(FAMILY, titles[0], state["m"] @ _T(state["m"]), M, SUM, on.inertia_bound)
     energy = np.einsum("bi,bij,bj->b", on.qd, M, on.qd)
-    terms = on.heft * on.speed**2
+    terms = on.inertia_bound * on.speed**2
     yield compared(FAMILY, titles[1], (nu * nu).sum(-1), energy, SUM, terms)
     work = (nu * coriolis).sum(-1)
     sizes = np.abs(nu).sum(-1) * np.abs(coriolis).sum(-1) + (nu * nu).sum(-1) * on.speed

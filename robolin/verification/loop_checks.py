@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from robolin.arm import Frame
-from robolin.evaluation.evaluate import LoopMethod
-from robolin.loops.any_arm import evaluate_rows
+from robolin.choices import LoopMethod
+from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.loops.any_arm import evaluate_any_arm_rows
 from robolin.loops.assemble import assemble
 from robolin.verification.bodies import Moving, energy_rate, lost_and_borne, moving
 from robolin.verification.checks import (
@@ -25,12 +26,11 @@ from robolin.verification.checks import (
 )
 from robolin.verification.digits import digits_of
 from robolin.verification.engines import same_bits
-from robolin.verification.running import run_on
+from robolin.verification.running import run_for_check
 from robolin.verification.steps import complex_step, complex_step_along
 from robolin.verification.subject import SUM, Subject
 
 FAMILY = "loops"
-ALGORITHMS = ("closures", "linearize-closures", "forward-closed", "closing-step")
 METHODS: tuple[LoopMethod, ...] = ("kkt", "schur")
 STATE = ("q", "qd", "tau")
 
@@ -56,7 +56,10 @@ def closed_loops(on: Subject) -> Iterator[Check]:
 
 def _frames_apart(on: Subject) -> Iterator[Check]:
     """Gaps, turns and how fast they grow, with the loops open, against the bodies' own places."""
-    at, found = moving(on.arm, on.q, on.qd), run_on(on.arm, "closures", on.given("closures")).arrays
+    at, found = (
+        moving(on.arm, on.q, on.qd),
+        run_for_check(on.arm, "closures", on.given("closures")).arrays,
+    )
     gaps: list[Array] = []
     rates: list[Array] = []
     turns: list[Array] = []
@@ -94,8 +97,10 @@ def _checks(closed: Subject) -> Iterator[Check]:
     yield from _closures(closed)
     yield from _motion(closed)
     yield from _linearization(closed)
-    yield from same_bits(closed, ALGORITHMS, FAMILY, "closed: compiled kernels = plain Python")
-    yield from digits_of(closed, ALGORITHMS)
+    names = [name for name, each in ALGORITHMS.items() if each.kind == "closed"]
+    names = [name for name in names if not (ALGORITHMS[name].independent and closed.followers)]
+    yield from same_bits(closed, names, FAMILY, "closed: compiled kernels = plain Python")
+    yield from digits_of(closed, names)
 
 
 def _closed(on: Subject) -> tuple[Subject, Array]:
@@ -103,10 +108,10 @@ def _closed(on: Subject) -> tuple[Subject, Array]:
     found = assemble(on.arm, on.q, on.qd)
     states = {**on.states, "q": found.q, "qd": found.qd, "tau": on.value("tau")}
     given = {name: states[name] for name in STATE}
-    unanswered = evaluate_rows(on.arm, "loop-forces", given)[1]
+    unanswered = evaluate_any_arm_rows(on.arm, "loop-forces", given)[1]
     left = np.maximum(np.abs(found.open_by).max(axis=-1), np.abs(found.opening).max(axis=-1))
     fine = (unanswered == 0) & (left < CLOSED)
-    doubted = evaluate_rows(on.arm, "forward-closed", given)[1]
+    doubted = evaluate_any_arm_rows(on.arm, "forward-closed", given)[1]
     fine &= doubted == 0
     closed = {name: values[fine] for name, values in states.items()}
     return Subject(on.arm, closed, closed=True), np.flatnonzero(fine)
@@ -149,7 +154,7 @@ def _motion(on: Subject) -> Iterator[Check]:
     found, bound = on.ran("forward-closed").arrays, on.closed_bound
     qdd, lam = found["qdd"], found["lam"]
     L = on.result("closures", "closure_jacobian")
-    tau = run_on(on.arm, "inverse", {"q": on.q, "qd": on.qd, "qdd": qdd}).arrays["tau"]
+    tau = run_for_check(on.arm, "inverse", {"q": on.q, "qd": on.qd, "qdd": qdd}).arrays["tau"]
     pulled = np.einsum("bij,bi->bj", L, lam)
     terms = np.abs(tau).max(axis=-1) + np.abs(pulled).max(axis=-1) + on.motion_terms
     yield compared(FAMILY, "M q̈ + C = τ + L* λ", tau, on.value("tau") + pulled, bound, terms)
@@ -170,7 +175,7 @@ def _method(on: Subject, method: LoopMethod, bound: Bound) -> Check:
     title, given = f"null space = {method}", {name: on.value(name) for name in STATE}
     if method == "schur" and on.no_inertia:
         return not_applicable(FAMILY, title, on.no_inertia)
-    other = evaluate_rows(on.arm, "loop-forces", given, loop_method=method)[0]
+    other = evaluate_any_arm_rows(on.arm, "loop-forces", given, loop_method=method)[0]
     return worst(
         compared(FAMILY, title, on.result("forward-closed", name), other[name], bound)
         for name in ("qdd", "lam")
@@ -180,7 +185,7 @@ def _method(on: Subject, method: LoopMethod, bound: Bound) -> Check:
 def _linearization(on: Subject) -> Iterator[Check]:
     """Derivatives of q̈ and λ against complex steps of both."""
     given, bound = {name: on.value(name) for name in STATE}, on.closed_bound
-    model = evaluate_rows(on.arm, "linearize-loops", given)[0]
+    model = evaluate_any_arm_rows(on.arm, "linearize-loops", given)[0]
     for along in ("tau", "qd", "q"):
         true = complex_step(on.arm, "forward-closed", given, along)
         for name in ("qdd", "lam"):

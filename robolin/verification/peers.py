@@ -108,7 +108,7 @@ def _inverse_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
         family, "tau", on.result("inverse", "tau"), tau @ S + extra.torque, SUM, on.motion_terms
     )
     found = on.result("mass-matrix", "mass_matrix")
-    yield compared(family, "mass_matrix", found, S.T @ M @ S, SUM, on.heft)
+    yield compared(family, "mass_matrix", found, S.T @ M @ S, SUM, on.inertia_bound)
     bound = SUM if peer.exact else DIFFERENCES
     for name, true in (
         ("dtau_dqd", S.T @ by_qd @ S + extra.by_qd),

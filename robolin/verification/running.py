@@ -18,7 +18,7 @@ from robolin.verification.checks import Array
 STEP = 1e-30
 
 
-def run_on(arm: Arm, name: str, given: Mapping[str, Array], number: Any = float) -> Ran:
+def run_for_check(arm: Arm, name: str, given: Mapping[str, Array], number: Any = float) -> Ran:
     """Each input is an array (..., n) of numbers, each result an array (..., …) of the same."""
     algorithm = ALGORITHMS[name]
     values = {need: np.asarray(given[need]) for need in algorithm.needs}

@@ -8,7 +8,7 @@ import numpy as np
 
 from robolin.arm import Arm, Joint
 from robolin.verification.checks import Array
-from robolin.verification.running import run_on
+from robolin.verification.running import run_for_check
 
 # how far a joint goes, and how fast, where its limits do not say or say more
 TURN, SLIDE, SPEED = float(np.pi), 1.0, 2.0
@@ -34,7 +34,7 @@ def default_samples(arm: Arm) -> int:
 
 
 def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
-    """q, q̇, q̈ and small changes of them and of τ, each of shape (samples, n).
+    """q, q̇, q̈, small changes of them and of τ, and which q̈ are prescribed, all (samples, n).
 
     The first states are the middle of the limits, a badly conditioned one, one far away if the arm
     can go there, and the lower and upper ends of the limits; the others are drawn evenly.
@@ -57,6 +57,8 @@ def sampled_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Array]:
         "q": q,
         "qd": speed * (2.0 * drawn[:, 1] - 1.0),
         "qdd": 2.0 * normal[:, 0],
+        # every other joint moves as told, in the next state the others
+        "prescribed": 1.0 * ((np.arange(arm.n) + np.arange(samples)[:, None]) % 2 == 0),
         **{name: normal[:, i] for i, name in enumerate(CHANGES, start=1)},
         "gain": 0.5 + np.random.default_rng([seed, 2]).random((samples, arm.n)),
     }
@@ -76,7 +78,9 @@ def _badly_conditioned(arm: Arm, low: Array, high: Array, seed: int) -> Array:
     """Of some poses inside the limits, the one whose mass matrix is hardest to divide by."""
     shares = np.random.default_rng([seed, 3]).random((POSES, arm.n))
     poses = low + (high - low) * shares
-    condition = np.linalg.cond(run_on(arm, "mass-matrix", {"q": poses}).arrays["mass_matrix"])
+    condition = np.linalg.cond(
+        run_for_check(arm, "mass-matrix", {"q": poses}).arrays["mass_matrix"]
+    )
     # where it cannot be divided by at all there are no digits to count
     return poses[int(np.argmax(np.where(condition <= ILL_CONDITIONED, condition, 0.0)))]
 

@@ -13,7 +13,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.verification.bodies import coordinate_rates
 from robolin.verification.checks import Array
-from robolin.verification.running import STEP, run_on
+from robolin.verification.running import STEP, run_for_check
 
 
 def complex_step(
@@ -25,7 +25,7 @@ def complex_step(
     if along == "q":
         ways = coordinate_rates(arm, steps["q"], ways)
     steps[along] = steps[along] + 1j * STEP * ways
-    moved = run_on(arm, name, steps).arrays
+    moved = run_for_check(arm, name, steps).arrays
     return {result: np.moveaxis(values.imag / STEP, 1, -1) for result, values in moved.items()}
 
 
@@ -37,4 +37,4 @@ def complex_step_along(
     for need, way in directions.items():
         direction = coordinate_rates(arm, given["q"], way) if need == "q" else way
         moved[need] = given[need] + 1j * STEP * direction
-    return {result: x.imag / STEP for result, x in run_on(arm, name, moved).arrays.items()}
+    return {result: x.imag / STEP for result, x in run_for_check(arm, name, moved).arrays.items()}

@@ -26,7 +26,7 @@ from robolin.verification.checks import (
     Bound,
 )
 from robolin.verification.distances import distance_factor, levered, reaches, slides_of
-from robolin.verification.running import run_on
+from robolin.verification.running import run_for_check
 
 # inputs that only another algorithm can make
 _MADE_BY = {
@@ -66,7 +66,7 @@ class Subject:
 
     def ran(self, name: str) -> Ran:
         if name not in self._ran:
-            self._ran[name] = run_on(self.arm, name, self.given(name))
+            self._ran[name] = run_for_check(self.arm, name, self.given(name))
         return self._ran[name]
 
     def result(self, algorithm: str, array: str) -> Array:
@@ -220,7 +220,7 @@ class Subject:
         return np.abs(self.qd).max(axis=1)
 
     @cached_property
-    def heft(self) -> Array:
+    def inertia_bound(self) -> Array:
         """More than any moment of inertia about the base that the arm can have, per state."""
         return levered(self.arm, self._reaches, 2) + max(
             link.joint.armature for link in self.arm.links
@@ -235,7 +235,7 @@ class Subject:
     def motion_terms(self) -> Array:
         """What torques, and their gradients, are made of, per state."""
         acceleration = np.abs(self.qdd).max(axis=1)
-        inertial = self.heft * (self.speed + self.speed**2 + acceleration)
+        inertial = self.inertia_bound * (self.speed + self.speed**2 + acceleration)
         return inertial + self.weight + np.abs(self._extra).max(axis=1)
 
     @cached_property
@@ -253,7 +253,7 @@ class Subject:
     def terms(self, algorithm: str, array: str) -> Array:
         """What a result of an algorithm is made of, where it can cancel."""
         if array in _OF_MASSES:
-            return self.heft
+            return self.inertia_bound
         if array in ("nud", "xid"):
             # from ν or ξ: the velocities were divided by the factor m, cond(m) = √cond(M)
             light = self._lightness if array == "xid" else np.sqrt(self._lightness)

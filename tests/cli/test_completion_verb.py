@@ -87,6 +87,35 @@ def test_bash_reads_the_script(tmp_path):
     assert "-F _robolin_completion robolin" in done.stdout
 
 
+# what is typed, what robolin is asked for and answers, and what bash puts behind the last = or :
+TYPED = [
+    ("robolin inv", "robolin inv", "plain,inverse", "inverse"),
+    ("robolin x --q a=0,b", "robolin x --q a=0,b", "plain,a=0,beta=", "0,beta="),
+    ("robolin x --q=a=0,b", "robolin x --q=a=0,b", "plain,a=0,beta=", "0,beta="),
+    ("robolin x --payload ha", "robolin x --payload ha", "plain,hand:", "hand:"),
+    ("robolin x --trajectory=mo", "robolin x --trajectory=mo", "file,mo", ""),
+    ("robolin x ", "robolin x ", "plain,panda", "panda"),
+]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(("typed", "asked", "answer", "reply"), TYPED, ids=range(len(TYPED)))
+def test_bash_completes_what_stands_behind_its_word_breaks(tmp_path, typed, asked, answer, reply):
+    """bash takes words apart at = and :; robolin is asked about whole ones nevertheless."""
+    fake = tmp_path / "robolin"
+    fake.write_text(f'#!/bin/sh\nprintf "%s" "$COMP_WORDS" > {tmp_path}/asked\necho "{answer}"\n')
+    fake.chmod(0o755)
+    script = tmp_path / "robolin.bash"
+    script.write_text(answered("completion", "bash").out)
+    command = (
+        f"source {script}; compopt() {{ :; }}; COMP_LINE='{typed}'; COMP_POINT=${{#COMP_LINE}}; "
+        f'_robolin_completion {fake}; printf "%s" "${{COMPREPLY[*]}}"'
+    )
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (reply, "")
+    assert (tmp_path / "asked").read_text() == asked
+
+
 def test_the_entry_point_answers_the_shell(capsys):
     """With the variable set, the command answers what the shell asks instead of running."""
     asked = {"_ROBOLIN_COMPLETE": "bash_complete", "COMP_WORDS": "robolin inver", "COMP_CWORD": "1"}

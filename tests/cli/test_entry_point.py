@@ -41,7 +41,7 @@ import robolin.answering.algorithm_answer as answer
 def evaluate(*args, **how):
     {body}
 
-answer.evaluate = evaluate
+answer.evaluate_any_arm = evaluate
 from robolin.cli.main import run
 run()
 """

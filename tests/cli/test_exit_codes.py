@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from robolin.cli import exit_codes
-from robolin.cli.exit_codes import exit_code_of
+from robolin.cli.exit_codes import run_to_exit_code
 from robolin.errors import FileError, RobolinError, UsageError
 
 
@@ -45,6 +45,6 @@ def test_what_stops_a_command(
     def action() -> int:
         raise error
 
-    assert exit_code_of(action) == code
+    assert run_to_exit_code(action) == code
     if code == 70:
         assert "a bug in robolin" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robolin as library
-from robolin.checking.recorded_question import frame_told
+from robolin.checking.recorded_question import frame_in_contract
 from tests.cli.command import answered, robolin
 
 Q = [0.3, -1.0, 1.2, 0.4, 0.9, 0.1]
@@ -182,7 +182,7 @@ def test_an_answer_stored_before_frames_had_to_be_named_is_checked(tmp_path: Pat
     stored = tmp_path / "stored.json"
     answered("jacobian", "two-link", "-o", stored)
     assert robolin("check", stored).code == 0
-    told = frame_told(json.loads(stored.read_text())["meta"])
+    told = frame_in_contract(json.loads(stored.read_text())["meta"])
     assert told == {"frame": "tip"}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robolin.cli.reports.validate_report import EXTENSIONS, FORMS
+from robolin.cli.reports.report_forms import VALIDATE_EXTENSIONS, VALIDATE_FORMS
 from robolin.cli.verbs.validate_verb import command
 from tests.cli.command import answered, robolin
 
@@ -177,7 +177,7 @@ def test_hostile_names_are_no_workflow_commands(folder: Path) -> None:
     """A name from the file can neither begin a line nor steer the terminal."""
     name = "a&#10;::error::b"
     (folder / "one.urdf").write_text(ODD.format(name="x").replace('"turn"', f'"{name}"'))
-    for form in FORMS:
+    for form in VALIDATE_FORMS:
         text = robolin("validate", "one.urdf", "--format", form).out
         assert not any(line.startswith("::error::b") for line in text.splitlines())
 
@@ -219,5 +219,5 @@ def test_a_file_and_standard_output_at_once(folder: Path) -> None:
 def test_the_flag_offers_every_form() -> None:
     """What can be written can be asked for."""
     (form,) = (param for param in command.params if param.name == "form")
-    assert tuple(form.type.choices) == FORMS  # type: ignore[attr-defined]
-    assert set(EXTENSIONS.values()) < set(FORMS)
+    assert tuple(form.type.choices) == VALIDATE_FORMS  # type: ignore[attr-defined]
+    assert set(VALIDATE_EXTENSIONS.values()) < set(VALIDATE_FORMS)

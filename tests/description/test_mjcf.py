@@ -249,6 +249,15 @@ def test_what_is_left_out_is_warned_about(here, old, new, what):
         robolin.load("a.xml", strict=True)
 
 
+def test_warnings_of_mujoco_are_findings(here):
+    """What MuJoCo says of a model is listed; it would write it into a file beside the user's."""
+    lit = '<worldbody><light pos="0 0 nan"/>'
+    Path("a.xml").write_text(ARM.replace("<worldbody>", lit))
+    (found,) = [each.message for each in read("a.xml").findings if each.id == "mjcf-warning"]
+    assert "NaN" in found
+    assert [path.name for path in Path().iterdir()] == ["a.xml"]
+
+
 def test_what_acts_from_outside_is_noted(here):
     """Actuators and contacts are listed, and keep nobody from loading the model strictly."""
     servos = '<actuator><position joint="wrist" kp="9"/></actuator></mujoco>'

@@ -32,7 +32,7 @@ def test_no_id_is_made_up_in_the_code() -> None:
 def _ids_in_code() -> Iterator[str]:
     """The first argument of every call that makes a finding, where it is a plain text."""
     makers = {"Finding", "finding"}
-    for module in (ROOT / "robolin" / "description").glob("*.py"):
+    for module in (ROOT / "robolin" / "description").rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
                 first = node.args[0]

@@ -7,14 +7,16 @@ import re
 import pytest
 
 import robolin
+from robolin.algebra.chain import Chain
+from robolin.answering.verbs import VERBS
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.evaluation.methods import CONVENTIONAL_UP_TO
 from tools.markdown import DOCS, ROOT, pages
 
 ALGEBRAIC = [
-    f"{room}/{module.name}"
+    module.relative_to(ROOT / "robolin").as_posix()
     for room in ("algebra", "dynamics")
-    for module in sorted((ROOT / "robolin" / room).glob("*.py"))
+    for module in sorted((ROOT / "robolin" / room).rglob("*.py"))
     if module.name != "__init__.py"
 ]
 RESULTS = sorted({name for algorithm in ALGORITHMS.values() for name in algorithm.gives})
@@ -35,6 +37,22 @@ def test_the_reading_guide_leads_past_every_file(module: str) -> None:
 def test_every_result_is_in_the_notation(name: str) -> None:
     """docs/notation.md gives the symbol of every array that a verb can answer with."""
     assert name in _quoted("notation.md")
+
+
+def test_everything_asked_of_a_chain_is_listed() -> None:
+    """docs/engine.md tells what each member of the chain is for, and names no other."""
+    page = (DOCS / "engine.md").read_text("utf-8")
+    table = page.partition("| asked of the chain |")[2].partition("\n\n")[0]
+    members = {name for name in vars(Chain) if not name.startswith("_")}
+    assert set(re.findall(r"`(\w+)`", table)) == members
+
+
+def test_every_verb_is_on_the_first_page() -> None:
+    """The README's table of verbs leaves none out."""
+    page = (ROOT / "README.md").read_text("utf-8")
+    table = page.partition("## Verbs")[2].partition("\n\nARM is")[0]
+    first = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    assert {name for cell in first for name in re.findall(r"`([\w-]+)`", cell)} == set(VERBS)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -92,7 +92,7 @@ def gap_by_state(
     return np.abs(found - true).max(axis=axes) / np.where(size == 0.0, 1.0, size)
 
 
-def heft(arm: Arm) -> float:
+def inertia_bound(arm: Arm) -> float:
     """More than the arm's moment of inertia about its base in any pose with |q| ≤ 1.5, kg m²."""
     total, reach = 0.0, {arm.base: 0.0}
     for k in range(arm.base - 1, 0, -1):

@@ -15,7 +15,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.description.bundled import bundled_names, bundled_path
-from tests.dynamics.running import gap_by_state, heft
+from tests.dynamics.running import gap_by_state, inertia_bound
 from tests.published import each_file
 from tests.robots import States, named, random_arm, random_states
 
@@ -63,7 +63,7 @@ def _made_of(arm: Arm, states: States) -> np.ndarray:
     quadrotor, have no Coriolis torque and no weight, and both programs return rounding.
     """
     speed = np.abs(states.qd).max(axis=1)
-    return heft(arm) * (speed + speed**2 + np.abs(states.qdd).max(axis=1))
+    return inertia_bound(arm) * (speed + speed**2 + np.abs(states.qdd).max(axis=1))
 
 
 @pytest.mark.parametrize("name", bundled_names())

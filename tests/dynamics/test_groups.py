@@ -12,7 +12,7 @@ import pytest
 
 import robolin
 from robolin.arm import HERE, Arm
-from robolin.description.building.freedoms import taken_apart
+from robolin.description.building.freedoms import joints_of_freedoms
 from robolin.description.model import JointEntry, Place
 from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
 from robolin.engine import run
@@ -199,7 +199,7 @@ def test_a_frame_moves_as_its_derivatives_say(arm: Arm) -> None:
 def test_a_plane_has_right_handed_axes(axis: tuple[float, float, float]) -> None:
     """x and y of a planar joint span the plane across its axis, and x turns to y about it."""
     joint = JointEntry("cart", "planar", "ground", "wagon", Place(""), axis=axis)
-    x, y, normal = (np.array(part.axis) for part in taken_apart(joint, "planar", HERE, {}))
+    x, y, normal = (np.array(part.axis) for part in joints_of_freedoms(joint, "planar", HERE, {}))
     assert np.abs(np.cross(x, y) - normal).max() <= 1e-15
     assert np.abs(np.cross(y, normal) - x).max() <= 1e-15
     assert gap(normal, np.array(axis) / np.linalg.norm(axis)) <= 1e-15

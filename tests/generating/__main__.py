@@ -18,7 +18,7 @@ from robolin.arm import Arm
 from robolin.description.bundled import bundled_names
 from robolin.errors import RobolinError
 from robolin.generating.generate import Real
-from robolin.generating.questions import QUESTIONS
+from robolin.generating.questions import ABOUT_A_FRAME, QUESTIONS
 from tests.generating.compilers import RUNNING
 
 
@@ -34,7 +34,7 @@ def answered(arm: Arm, real: Real) -> list[str]:
     found = []
     for verb in QUESTIONS:
         with tempfile.TemporaryDirectory() as place, suppress(RobolinError):
-            folder, frame = f"{place}/made", arm.links[-1].name
+            folder, frame = f"{place}/made", arm.links[-1].name if verb in ABOUT_A_FRAME else None
             robolin.generate(arm, [verb], folder, real=real, layout="loops", frame=frame, states=1)
             found.append(verb)
     return found

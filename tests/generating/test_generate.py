@@ -15,7 +15,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.generating.questions import QUESTIONS
+from robolin.generating.questions import ABOUT_A_FRAME, QUESTIONS
 from tests.cli.command import answered
 from tests.cli.command import robolin as run
 from tests.generating.compilers import EVERY, GCC
@@ -116,8 +116,8 @@ def test_every_verb_is_made_or_refused_in_words(arm: Arm, layout: str, tmp_path:
     refused = {}
     for verb in QUESTIONS:
         try:
-            folder = tmp_path / verb
-            robolin.generate(arm, [verb], folder, layout=layout, frame="lower", states=1)
+            folder, frame = tmp_path / verb, "lower" if verb in ABOUT_A_FRAME else None
+            robolin.generate(arm, [verb], folder, layout=layout, frame=frame, states=1)
         except RobolinError as error:
             refused[verb] = str(error)
     assert "cannot move the frame in all six directions" in refused.pop("operational-space")

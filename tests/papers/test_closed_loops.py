@@ -14,7 +14,7 @@ from scipy.linalg import null_space
 
 import robolin
 from robolin.loops.closure_arrays import Closures
-from robolin.verification.running import run_on
+from robolin.verification.running import run_for_check
 from tests.loops.closed_arms import Closed, sample
 from tests.operator_algebra.subjects import apart
 
@@ -71,7 +71,7 @@ def test_O_eq_16_to_18(closed: Closed) -> None:
     """φ(q) = 0, φ' q̈ + φ̇' q̇ = 0 for all its rows, and L q̈ = c for independent ones."""
     closures = Closures(closed.arm, closed.q)
     moving = {"q": closed.q + 1j * STEP * closed.qd, "qd": closed.qd}
-    moved = run_on(closed.arm, "closures", moving).arrays["closure_jacobian"].imag / STEP
+    moved = run_for_check(closed.arm, "closures", moving).arrays["closure_jacobian"].imag / STEP
     found = robolin.loop_forces(closed.arm, closed.q, closed.qd, closed.tau)
     along = np.einsum("bij,bj->bi", closures.jacobian, found.qdd)
     turning = np.einsum("bij,bj->bi", moved, closed.qd)

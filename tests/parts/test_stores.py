@@ -19,7 +19,7 @@ from robolin.errors import FileError, RobolinError
 from robolin.files.places import StorePath, content
 from robolin.files.stored import read_result
 from robolin.files.stores import objects
-from robolin.files.stores.store_errors import told
+from robolin.files.stores.store_errors import store_error
 from robolin.parts.recordings import _is_meant, recordings
 from tests.cli.command import robolin
 from tests.parts.some_recordings import SIZES, write_recordings
@@ -157,10 +157,10 @@ def test_words_of_stores_are_understood() -> None:
         ("error sending request", "does not answer"),
         ("something else\n\nDebug source: much", "says: something else"),
     ):
-        error = told("gs://logs/a.csv", text)
+        error = store_error("gs://logs/a.csv", text)
         assert words in error.message
         assert "much" not in str(error)
-    assert "GOOGLE_SERVICE_ACCOUNT" in told("gs://logs/a.csv", "403 Forbidden").hint
+    assert "GOOGLE_SERVICE_ACCOUNT" in store_error("gs://logs/a.csv", "403 Forbidden").hint
 
 
 def test_patterns_mean_what_they_mean_on_a_disk(logs: Path) -> None:

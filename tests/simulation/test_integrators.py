@@ -125,7 +125,7 @@ def test_moments_of_adapted_steps_are_dt_apart() -> None:
 
 def test_a_step_longer_than_the_motion_is_told_as_it_was() -> None:
     """A step is never longer than the motion, and the words say so."""
-    assert Schedule(1.0, dt=2.0).said() == "Runge–Kutta of order 4, dt = 1 s, 1 step"
+    assert Schedule(1.0, dt=2.0).settings_text() == "Runge–Kutta of order 4, dt = 1 s, 1 step"
 
 
 def test_adapted_steps_of_a_batch_are_those_of_each_state() -> None:

@@ -83,8 +83,8 @@ def test_loops_are_checked_closed(arm: str) -> None:
     told = {check.name: check for check in found.checks if check.verdict == "passed"}
     for name in ("L = ∂gap/∂q", "dlam_dq = ∂lam/∂q", "energy grows by τ and losses alone"):
         assert told[name].family == "loops"
-    assert "4 algorithms" in told["closed: compiled kernels = plain Python"].detail
-    assert {"closures", "forward-closed"} <= told.keys()
+    assert "5 algorithms" in told["closed: compiled kernels = plain Python"].detail
+    assert {"closures", "forward-closed", "forward-closed-recursive"} <= told.keys()
 
 
 @pytest.mark.slow

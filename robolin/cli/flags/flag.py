@@ -151,7 +151,7 @@ def bundled(
 
 def require_inputs_kept(ctx: click.Context) -> None:
     """Refuse a command line that names one file as an output and for anything else."""
-    from robolin.files.apart import require_apart
+    from robolin.files.overwritten_inputs import require_output_is_no_input
 
     words: dict[str, list[str]] = {}
     for param in ctx.command.params:
@@ -161,9 +161,9 @@ def require_inputs_kept(ctx: click.Context) -> None:
     for output in OUTPUTS & words.keys():
         others = [each for name, named in words.items() if name != output for each in named]
         for target in words[output]:
-            require_apart(target, others)
+            require_output_is_no_input(target, others)
     if not any(words.get(output) for output in OUTPUTS):
-        require_apart(None, [each for named in words.values() for each in named])
+        require_output_is_no_input(None, [each for named in words.values() for each in named])
 
 
 def given_options(ctx: click.Context) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robolin.answering.asks import DISCRETIZATIONS
+from robolin.choices import DISCRETIZATIONS, REFERENCES
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.loop_flags import CLOSE
 
@@ -36,7 +36,7 @@ LINEAR_MODEL = [
     flag(
         "--reference",
         section=METHOD,
-        type=click.Choice(("world", "frame")),
+        type=click.Choice(REFERENCES),
         default="world",
         show_default=True,
         help="The axes in which frames are measured.",

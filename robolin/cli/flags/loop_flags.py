@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robolin.answering.asks import LOOP_METHODS
+from robolin.choices import LOOP_METHODS
 from robolin.cli.flags.flag import METHOD, STATE, TIME, flag
 
 CLOSE = flag(

@@ -55,7 +55,7 @@ _CLUSTER = flag(
 )
 
 MANY_PARAMS: list[click.Parameter] = [_PART_ROWS, _SHARD, _RESUME, _CLUSTER, _LIVE]
-_WISHES = ("part_rows", "shard", "resume", "cluster")
+_PART_FLAGS = ("part_rows", "shard", "resume", "cluster")
 
 
 @dataclass(frozen=True)
@@ -76,23 +76,23 @@ class ManyRecordings:
 def many_recordings(ctx: click.Context) -> ManyRecordings | None:
     """What a command line says about many recordings; None if it asks as ever for one result."""
     given = ctx.params.get("trajectory")
-    wishes: dict[str, Any] = {name: ctx.params.get(name) for name in _WISHES}
-    folder = _folder(ctx.params.get("path"), any(wishes.values()))
+    asked: dict[str, Any] = {name: ctx.params.get(name) for name in _PART_FLAGS}
+    folder = _folder(ctx.params.get("path"), any(asked.values()))
     texts = tuple(map(file_name, given)) if isinstance(given, tuple) else ()
     if not texts:
-        _require_no_wish(wishes, "--trajectory says of which recordings")
+        _require_unasked(asked, "--trajectory says of which recordings")
         return None
     from robolin.parts.recordings import names_several, recordings
 
     if folder is None:
-        _require_no_wish(wishes, "-o FOLDER/ says where the parts go")
+        _require_unasked(asked, "-o FOLDER/ says where the parts go")
         if len(texts) == 1 and not names_several(texts[0]):
             return None
     found = recordings(texts)
     if folder is not None and found[0].path == "-":
         hint = "store what comes in a file first, or write to a file"
         raise UsageError("standard input cannot be read again", where="--trajectory -", hint=hint)
-    return ManyRecordings(found, folder, **wishes)
+    return ManyRecordings(found, folder, **asked)
 
 
 def live(ctx: click.Context, out: Output, question: Question) -> Output:
@@ -111,8 +111,8 @@ def live(ctx: click.Context, out: Output, question: Question) -> Output:
     return replace(out, form="csv", live=True)
 
 
-def _require_no_wish(wishes: dict[str, object], hint: str) -> None:
-    for name, value in wishes.items():
+def _require_unasked(asked: dict[str, object], hint: str) -> None:
+    for name, value in asked.items():
         if value:
             raise UsageError("has no effect here", where=f"--{name.replace('_', '-')}", hint=hint)
 

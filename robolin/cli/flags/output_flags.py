@@ -58,7 +58,7 @@ class Output:
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
-        from robolin.files.apart import require_apart
+        from robolin.files.overwritten_inputs import require_output_is_no_input
         from robolin.files.write import require_target
 
         if self.path is not None:
@@ -72,7 +72,7 @@ class Output:
         if self.summary and self.form == "csv":
             hint = "--format table or json"
             raise UsageError("a summary is no CSV", where="--summary", hint=hint)
-        require_apart(self.path, inputs)
+        require_output_is_no_input(self.path, inputs)
 
     def form_written(self) -> str:
         """The form the answer will have."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robolin.answering.asks import DIFFERENTIATIONS, TIME_UNITS
+from robolin.choices import DIFFERENTIATIONS, TIME_UNITS
 from robolin.cli.flags.flag import STATE, flag
 
 READING_FLAGS = [

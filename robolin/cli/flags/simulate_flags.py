@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robolin.answering.asks import CONTROL_LAWS
+from robolin.choices import CONTROL_LAWS, INTEGRATORS, STATE_FORMS
 from robolin.cli.flags.flag import STATE, TIME, TORQUE, flag
 from robolin.files.formats import extensions, trajectory_formats
 
@@ -32,7 +32,7 @@ START = [
         "--state",
         "velocities",
         section=STATE,
-        type=click.Choice(("rates", "xi", "nu")),
+        type=click.Choice(STATE_FORMS),
         default="rates",
         show_default=True,
         help="Velocities to integrate: those of the joints, or diagonalizing ones.",
@@ -60,7 +60,7 @@ CLOCK = [
     flag(
         "--integrator",
         section=TIME,
-        type=click.Choice(("rk4", "dop853", "rk45", "radau")),
+        type=click.Choice(INTEGRATORS),
         help="Method: rk4 takes fixed steps, the others adapt them; radau is for strong damping "
         "of light links.  [default: rk4; dop853 with a tolerance]",
     ),

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from robolin.answering.asks import ON_BAD_ROW
 from robolin.answering.verbs import Verb
+from robolin.choices import ON_BAD_ROW
 from robolin.cli.flags.flag import STATE, flag
 from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.files.formats import extensions, trajectory_formats

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from robolin.checking.annotations import github, junit
-from robolin.checking.outcome import Outcome, counted, document, reasons, shown_entries, told
+from robolin.checking.outcome import (
+    Outcome,
+    counted,
+    document,
+    outcome_lines,
+    reasons,
+    shown_entries,
+)
 from robolin.cli.reports.report import Part, Report, ReportTable, TextLines
 
 if TYPE_CHECKING:
@@ -54,7 +61,7 @@ def _details(outcome: Outcome, everything: bool) -> Iterator[Part]:
     title = f"{outcome.name}: {outcome.status}"
     comparison = outcome.comparison
     if comparison is None or outcome.error is not None:
-        yield TextLines(told(outcome), title)
+        yield TextLines(outcome_lines(outcome), title)
         return
     yield TextLines(list(reasons(comparison)), title)
     shown, left = shown_entries(comparison, everything)

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from robolin.analysis.torque_changes import TorqueChange
     from robolin.checking.model_changes import Change
 
-FORMS = ("table", "markdown", "csv", "json")
-EXTENSIONS = {".txt": "table", ".md": "markdown", ".csv": "csv", ".json": "json"}
-
 _TORQUES = ("joint", "row", "old", "new", "unit", "change", "of the peak")
 
 

@@ -15,6 +15,7 @@ import click
 from robolin.cli.flags.flag import OUTPUT, bundled, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag, standard_output
+from robolin.cli.reports.report_forms import EXTENSIONS, FORMS
 from robolin.errors import UsageError
 from robolin.wording import printable, printable_json
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 # robot files begin with a licence, seldom with a longer one
 _START_OF_A_FILE = 1 << 16
 _ROBOT = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*<(?:robot|mujoco)", re.DOTALL)
-
-EXTENSIONS = {".json": "json", ".txt": "table"}
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ _FLAGS = [
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice(("table", "json")),
+        type=click.Choice(FORMS),
         help="Form of the answer.  [default: table]",
     ),
     color_flag("Colours on standard output."),

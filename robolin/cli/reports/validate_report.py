@@ -16,9 +16,6 @@ from robolin.description.model import Finding
 from robolin.version import __version__
 from robolin.wording import counted, printable, printable_json
 
-FORMS = ("table", "json", "github", "junit", "sarif")
-EXTENSIONS = {".txt": "table", ".json": "json", ".xml": "junit", ".sarif": "sarif"}
-
 _LEVELS = ("error", "warning", "note")
 _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 

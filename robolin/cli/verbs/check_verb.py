@@ -15,15 +15,13 @@ from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag
 from robolin.cli.flags.model_flags import file_name
 from robolin.cli.flags.output_flags import color_flag, count_flag
 from robolin.cli.reports.report import Report, reports_to
+from robolin.cli.reports.report_forms import CHECK_EXTENSIONS, CHECK_FORMS
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
     from robolin.checking.check_results import CheckSettings
     from robolin.checking.outcome import Outcome
     from robolin.checking.suite import Case
-
-_FORMS = ("table", "json", "github", "junit")
-_EXTENSIONS = {".txt": "table", ".json": "json", ".xml": "junit"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class CheckOptions:
         return CheckSettings(Inputs(self.model, root), close, settings, self.update)
 
     def reports(self) -> list[Report]:
-        return reports_to(self.path, self.form, self.color, _EXTENSIONS)
+        return reports_to(self.path, self.form, self.color, CHECK_EXTENSIONS)
 
     def require_sense(self) -> None:
         """Refuse flags that cannot go together."""
@@ -135,7 +133,7 @@ _PARAMS = [
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice(_FORMS),
+        type=click.Choice(CHECK_FORMS),
         help="Form of the report on standard output; with -o, beside the file.  [default: table]",
     ),
     flag(
@@ -176,7 +174,7 @@ def command(options: CheckOptions) -> None:
       robolin check --format github
     """
     from robolin.checking.check_results import checked_side_by_side
-    from robolin.checking.outcome import exit_code_of
+    from robolin.checking.outcome import gravest_exit_code
     from robolin.cli.reports.check_report import write
 
     options.require_sense()
@@ -186,7 +184,7 @@ def command(options: CheckOptions) -> None:
     outcomes = checked_side_by_side(checks, options.jobs or os.cpu_count() or 1)
     for report in reports:
         write(report, outcomes, options.everything)
-    click.get_current_context().exit(exit_code_of(outcomes))
+    click.get_current_context().exit(gravest_exit_code(outcomes))
 
 
 def _checks(options: CheckOptions) -> list[Callable[[], Outcome]]:
@@ -209,17 +207,17 @@ def _require_inputs_kept(options: CheckOptions) -> None:
     """Refuse a report that would replace a file which is read for a case or a stored result."""
     from robolin.checking.suite import nearest_suite, suite_file
     from robolin.cli.reports.report import require_no_robot
-    from robolin.files.apart import require_apart
+    from robolin.files.overwritten_inputs import require_output_is_no_input
 
     if options.path is None or not Path(options.path).exists():
         return
     if options.stored:
         for name in options.stored:
-            require_apart(options.path, _read_for(name, options.how()))
+            require_output_is_no_input(options.path, _read_for(name, options.how()))
     else:
-        require_apart(options.path, [suite_file(options.suite)])
+        require_output_is_no_input(options.path, [suite_file(options.suite)])
         for case in nearest_suite(options.suite):
-            require_apart(options.path, [case.stored, *case.question.files])
+            require_output_is_no_input(options.path, [case.stored, *case.question.files])
     require_no_robot(options.path)
 
 

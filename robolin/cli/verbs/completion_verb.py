@@ -23,10 +23,7 @@ def command(shell: str) -> None:
       eval "$(robolin completion bash)"                            # in ~/.bashrc
       eval "$(robolin completion zsh)"                             # in ~/.zshrc
     """
-    from click.shell_completion import get_completion_class
-
     from robolin.cli.group import group
+    from robolin.cli.shell_scripts import SCRIPTS
 
-    found = get_completion_class(shell)
-    assert found is not None, "click knows these shells"
-    click.echo(found(group, {}, "robolin", "_ROBOLIN_COMPLETE").source())
+    click.echo(SCRIPTS[shell](group, {}, "robolin", "_ROBOLIN_COMPLETE").source())

@@ -14,13 +14,12 @@ from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.cli.messages import say
-from robolin.errors import UsageError
+from robolin.cli.reports.report_forms import DIFF_EXTENSIONS, DIFF_FORMS
+from robolin.errors import FOUND_SOMETHING, UsageError
 
 if TYPE_CHECKING:
     from robolin.analysis.torque_changes import TorqueChange
     from robolin.description.building.options import ModelOptions
-
-_FOUND_SOMETHING = 1
 
 _PARAMS = [
     RobotFile(["old"], metavar="ARM1"),
@@ -45,7 +44,7 @@ _PARAMS = [
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice(("table", "markdown", "csv", "json")),
+        type=click.Choice(DIFF_FORMS),
         help="Form of the answer on standard output; with -o, beside the file.  [default: table]",
     ),
     color_flag("Colours on standard output."),
@@ -79,12 +78,12 @@ def command(
     """
     from robolin.answering.recording_rules import require_files
     from robolin.checking.model_changes import model_changes
-    from robolin.cli.reports.diff_report import EXTENSIONS, write
+    from robolin.cli.reports.diff_report import write
     from robolin.cli.reports.report import reports_to
     from robolin.description.load import figures
 
     ctx = click.get_current_context()
-    reports = reports_to(path, form, color, EXTENSIONS)
+    reports = reports_to(path, form, color, DIFF_EXTENSIONS)
     if torques is not None and "csv" in (report.form for report in reports):
         hint = "Markdown, JSON and tables hold both"
         raise UsageError("a CSV of figures has no place for them", where="--torques", hint=hint)
@@ -96,7 +95,7 @@ def command(
     for report in reports:
         write(report, (old, new), changes, found)
     if changes or any(each.change for each in found or ()):
-        ctx.exit(_FOUND_SOMETHING)
+        ctx.exit(FOUND_SOMETHING)
 
 
 def _torques(

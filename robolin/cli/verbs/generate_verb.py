@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from robolin.answering.inquiry import ArmSource
+from robolin.choices import EXTRAS, LAYOUTS, REALS
 from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, flag
 from robolin.cli.flags.method_flag import FORWARD_METHOD_FLAG
 from robolin.cli.flags.model_flags import file_name, model_options
@@ -28,7 +29,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--real",
         section=METHOD,
-        type=click.Choice(("double", "float")),
+        type=click.Choice(REALS),
         default="double",
         show_default=True,
         help="The numbers to compute with; double gives the bits of robolin's own results.",
@@ -42,7 +43,7 @@ _FLAGS: list[click.Parameter] = [
     flag(
         "--layout",
         section=METHOD,
-        type=click.Choice(("auto", "unrolled", "loops")),
+        type=click.Choice(LAYOUTS),
         default="auto",
         show_default=True,
         help="One statement after the other with all constants folded, or loops over the links; "
@@ -53,7 +54,7 @@ _FLAGS: list[click.Parameter] = [
         "extras",
         section=METHOD,
         multiple=True,
-        type=click.Choice(("mex", "ros2")),
+        type=click.Choice(EXTRAS),
         help="Add a function for MATLAB and Octave (mex), or a plugin for ROS 2's "
         "inverse_dynamics_solver (ros2); repeatable.",
     ),

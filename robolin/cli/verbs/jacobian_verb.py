@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from robolin.answering.inquiry import Inquiry
+from robolin.choices import REFERENCES
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
@@ -26,7 +27,7 @@ _FLAGS = [
     flag(
         "--reference",
         section=METHOD,
-        type=click.Choice(("world", "frame")),
+        type=click.Choice(REFERENCES),
         default="world",
         show_default=True,
         help="The axes that vectors are written in; the pose is always the world's.",

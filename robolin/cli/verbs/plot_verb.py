@@ -54,15 +54,15 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
       robolin plot new.npz old.npz --only tau -o difference.png
       robolin plot panda -o panda.pdf
     """
-    from robolin.files.apart import require_apart
     from robolin.files.atomic import replacing
+    from robolin.files.overwritten_inputs import require_output_is_no_input
     from robolin.pictures.draw import drawn_panels, picture_bytes
 
     extension = PurePath(file_name(path)).suffix.lower()
     if extension not in _EXTENSIONS:
         hint = f"use {', '.join(_EXTENSIONS)}"
         raise UsageError("the extension does not say what to draw", where=path, hint=hint)
-    require_apart(path, [name for name in (source, other) if name])
+    require_output_is_no_input(path, [name for name in (source, other) if name])
     found = _results(source, other)
     title = (
         f"{source} less {other}"

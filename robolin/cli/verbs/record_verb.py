@@ -10,6 +10,7 @@ import click
 from robolin.answering.verbs import answering_verb
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag, label_of
 from robolin.errors import RobolinError, UsageError, raise_all
+from robolin.files.formats import FORMATS, extensions
 from robolin.results.swept_verbs import SWEEP
 from robolin.wording import printable
 
@@ -111,7 +112,8 @@ def _record(words: tuple[str, ...], close: Tolerances) -> None:
         from robolin.checking.record_results import as_reference
 
         if out.path is None:
-            hint = "-o FILE.npz, or .csv, .json, .parquet or .mat"
+            others = extensions(name for name in FORMATS if name != "npz")
+            hint = f"-o FILE.npz, or {others}"
             raise UsageError("a reference needs a file to be stored in", where="-o", hint=hint)
         out.write(as_reference(answer, Path(out.path), inquiry.files, close, out.notify))
 

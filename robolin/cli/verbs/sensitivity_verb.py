@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from robolin.answering.inquiry import Inquiry
+from robolin.choices import TORQUES
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.output_flags import Output
@@ -25,7 +26,7 @@ _FLAGS = [
     flag(
         "--torques",
         section=STATE,
-        type=click.Choice(("continuous", "stepwise")),
+        type=click.Choice(TORQUES),
         default="continuous",
         show_default=True,
         help="How the efforts go from row to row; 'stepwise' holds each until the next row.",

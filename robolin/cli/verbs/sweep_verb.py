@@ -70,11 +70,11 @@ def asked_in_sweep(words: Sequence[str]) -> tuple[Inquiry, Output]:
 
 def _draw(inquiry: Inquiry, out: Output, path: str) -> None:
     from robolin.answering.sweep import swept_answer
-    from robolin.files.apart import require_apart
     from robolin.files.atomic import replacing
+    from robolin.files.overwritten_inputs import require_output_is_no_input
     from robolin.pictures.draw import figure_of, picture_bytes
 
-    require_apart(path, inquiry.files.values())
+    require_output_is_no_input(path, inquiry.files.values())
     found = swept_answer(inquiry, out.settings())
     drawn = picture_bytes(figure_of(found, out.arrays), PurePath(path).suffix.lower()[1:])
     with replacing(path) as stream:

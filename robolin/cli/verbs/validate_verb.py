@@ -12,14 +12,13 @@ import click
 from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, flag
 from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
 from robolin.cli.flags.output_flags import color_flag
-from robolin.errors import FileError, UsageError
+from robolin.cli.reports.report_forms import VALIDATE_EXTENSIONS, VALIDATE_FORMS
+from robolin.errors import FOUND_SOMETHING, FileError, UsageError
 
 if TYPE_CHECKING:
     from robolin.checking.validate_settings import ValidateSettings
     from robolin.cli.reports.validate_report import Validated
     from robolin.description.building.options import ModelOptions
-
-FOUND_SOMETHING = 1
 
 _PATTERN = frozenset("*?[")
 
@@ -104,7 +103,7 @@ _FLAGS = [
         "--format",
         "form",
         section=OUTPUT,
-        type=click.Choice(("table", "json", "github", "junit", "sarif")),
+        type=click.Choice(VALIDATE_FORMS),
         help="Form of the answer on standard output; with -o, beside the file.  [default: table]",
     ),
     color_flag("Colours on standard output."),
@@ -127,9 +126,9 @@ def command(options: ValidateOptions) -> None:
       robolin validate 'robots/**/*.urdf' --ignore massless-link --format github -o found.sarif
     """
     from robolin.cli.reports.report import reports_to
-    from robolin.cli.reports.validate_report import EXTENSIONS, write
+    from robolin.cli.reports.validate_report import write
 
-    reports = reports_to(options.path, options.form, options.color, EXTENSIONS)
+    reports = reports_to(options.path, options.form, options.color, VALIDATE_EXTENSIONS)
     settings = options.settings()
     sources = options.sources()
     _require_kept(options, settings, sources)
@@ -148,13 +147,13 @@ def command(options: ValidateOptions) -> None:
 def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources: list[str]) -> None:
     """Refuse to replace a file that is read; a baseline alone may be brought up to date."""
     from robolin.cli.reports.report import require_no_robot
-    from robolin.files.apart import require_apart
+    from robolin.files.overwritten_inputs import require_output_is_no_input
 
     if options.path is not None:
-        require_apart(options.path, [*sources, *settings.files])
+        require_output_is_no_input(options.path, [*sources, *settings.files])
         require_no_robot(options.path)
     if options.write_baseline is not None:
-        require_apart(options.write_baseline, [*sources, *settings.files[:1]])
+        require_output_is_no_input(options.write_baseline, [*sources, *settings.files[:1]])
 
 
 def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -> Validated:

@@ -8,8 +8,8 @@ from robolin.answering.inquiry import ArmSource
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_options
 from robolin.cli.reports.report import Report, report_options
+from robolin.errors import FOUND_SOMETHING
 
-FOUND_SOMETHING = 1
 PEERS = ("pinocchio", "mujoco")
 
 _FLAGS = [

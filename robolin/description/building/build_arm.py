@@ -31,7 +31,7 @@ from robolin.description.building.freedoms import (
     floated,
     floating_problems,
     group_kind,
-    taken_apart,
+    joints_of_freedoms,
 )
 from robolin.description.building.loop_frames import loop_problems, loops_of
 from robolin.description.building.merge import NOTHING, merged, placed, standing
@@ -237,7 +237,7 @@ def _joints(
     """A joint placed on the moving link that carries its parent, as one or several that move."""
     pose = compose(carrier, joint.pose)
     if kind := group_kind(joint):
-        yield from taken_apart(joint, kind, pose, armature)
+        yield from joints_of_freedoms(joint, kind, pose, armature)
         return
     yield Joint(
         name=joint.name,

@@ -35,7 +35,7 @@ def coordinate_names(joint: JointEntry) -> tuple[str, ...]:
     return tuple(f"{joint.name}:{part}" for part in PUBLIC_PARTS[kind]) if kind else (joint.name,)
 
 
-def taken_apart(
+def joints_of_freedoms(
     joint: JointEntry, kind: GroupKind, pose: Pose, armature: Mapping[str, float]
 ) -> Iterator[Joint]:
     """One joint for each freedom, from the innermost outward; only the first is placed."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Pose, Vector3
 from robolin.description.finding_limits import limited
-from robolin.description.mjcf import compile_apart
+from robolin.description.mjcf import compile_in_own_process
 from robolin.description.mjcf.mjcf_equalities import closures, followers
 from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
 from robolin.description.mjcf.mjcf_numbers import not_finite
@@ -85,7 +85,7 @@ def _compiled(found: RobotText) -> Row:
     assert found.path is not None, "a file on disk"
     request = {"file": str(found.path.absolute())}
     try:
-        model = asked(compile_apart.__name__, request, compile_apart.BOUNDS)
+        model = asked(compile_in_own_process.__name__, request, compile_in_own_process.BOUNDS)
     except OutOfBoundsError:
         message = "MuJoCo broke down over it, or needed more than 10 s or 4 GiB"
         raise RobolinError(message, where=found.shown) from None
@@ -121,6 +121,8 @@ def _named(model: dict[str, Any]) -> dict[str, Any]:
 
 def _findings(model: Row, files: ModelFiles) -> Iterator[Finding]:
     """What acts on the model and an arm has no place for."""
+    for text in dict.fromkeys(model["warned"]):
+        yield Finding("mjcf-warning", "warning", files.at("mujoco", ""), " ".join(text.split()))
     for what in model["left_out"]:
         yield Finding("mjcf-left-out", "warning", files.at("mujoco", ""), f"{what}: left out")
     for what in model["from_outside"]:

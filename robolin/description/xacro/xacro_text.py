@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robolin.description.separate_process import OutOfBoundsError, asked
-from robolin.description.xacro import expand_apart
+from robolin.description.xacro import expand_in_own_process
 from robolin.errors import RobolinError, UsageError
 from robolin.wording import counted, did_you_mean, printable, quoted
 
@@ -56,9 +56,9 @@ def _answer(
         "packages": {name: os.path.abspath(folder) for name, folder in packages.items()},
     }
     try:
-        return asked(expand_apart.__name__, request, expand_apart.BOUNDS)
+        return asked(expand_in_own_process.__name__, request, expand_in_own_process.BOUNDS)
     except OutOfBoundsError:
-        message = f"it is not expanded after {expand_apart.BOUNDS.seconds} s of work"
+        message = f"it is not expanded after {expand_in_own_process.BOUNDS.seconds} s of work"
         hint = "a macro that calls itself, or a number that grows without bound"
         raise RobolinError(message, where=str(path), hint=hint) from None
 

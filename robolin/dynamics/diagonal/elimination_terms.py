@@ -53,6 +53,7 @@ def coriolis_forces(
     W = L⁻¹ 𝓜̇ L⁻*  is  Y D + Ḋ + D Y*  with Y = L⁻¹ L̇:   D L̇* q̇ = Σ W(r,j) ξ(r) over r > j
     With roots, half of Ḋ(j) ξ(j) comes in as well.
     """
+    # c = C q̇ and 𝓜̇ = C + C*, row by row
     C, W, c = chain.table(), chain.table(), chain.column()
     coriolis_entries(chain, links, qd, C)
     rate = of_leaders(chain, qd)
@@ -62,8 +63,11 @@ def coriolis_forces(
             torque.value = (torque.value[0] + C[r, s] * rate[s],)
             W[r, s] = C[r, s] + C[s, r]
         c[r] = torque.value[0]
+
+    # 𝓜̇ as the new coordinates see it
     congruent(chain, L, W)
 
+    # L⁻¹ c less D L̇* q̇, and less half of Ḋ ξ where the roots of D are divided by
     found, half = solved(chain, L, c), 0.5 if normalized else 0.0
     for j in chain.coordinates():
         felt = chain.cell((found[j] - W[j, j] * half * xi[j],))

@@ -16,9 +16,12 @@ def transmitted(chain: Chain, links: Links, k: LinkNumber) -> tuple[Vector, ...]
 
     x, y and z are the axes of the link, z that of its joint.
     """
+    # a moment about the joint's axis, and a force along it
     R, p = links.R[k], links.p[k]
     x, y, z = R[0::3], R[1::3], R[2::3]
     turn, push = z + ZERO3, cross(p, z) + z
+
+    # the drive has one of them, what bears the joint the other, whatever kind it is
     drive = where(chain.turns(k), turn, push)
     along = where(chain.turns(k), push, turn)
     return drive, x + ZERO3, y + ZERO3, cross(p, x) + x, cross(p, y) + y, along

@@ -30,6 +30,7 @@ def tip_frame(chain: Chain, links: Links) -> TipFrame:
 
 def placed_frame(place: FramePlace, links: Links) -> TipFrame:
     """R = R(k) axes and r = p(k) + R(k) point, on link k."""
+    # the frame is fixed to its link, whose axes and origin carry it along
     R, p = links.R[place.link], links.p[place.link]
     return TipFrame(place.link, rotate_rotation(R, place.axes), add(p, rotate(R, place.point)))
 
@@ -52,6 +53,7 @@ def out_spatial(chain: Chain, name: str, X: Vector) -> None:
 
 def out_pose(chain: Chain, links: Links, tip: TipFrame) -> None:
     """Where the frame is in the root frame of the description."""
+    # recursions start at the inertial frame, descriptions at their root frame
     position = add(tip.r, frame_origin(chain, links))
     for i in range(3):
         chain.out("position", (i,), position[i])

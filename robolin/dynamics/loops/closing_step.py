@@ -20,13 +20,18 @@ from robolin.dynamics.loops.independent_rows import independent_rows, least_solu
 
 def closing_step(chain: Chain) -> None:
     """The shortest δq with L δq = φ and δq̇ with L δq̇ = L q̇: taken away, they close the loops."""
+    # how far and how fast the loops stand open
     links, qd, count = place_links(chain, weighed=False), chain.given("qd"), row_count(chain)
     ends, moving = closure_ends(chain, links), coasting(chain, links, qd)
     out_gaps(chain, ends)
+
+    # the equations that are independent, and the shortest changes that meet them
     L = by_coordinates(chain, closure_columns(chain, links, ends), count)
     basis = independent_rows(chain, L, count)
     dq = least_solution(basis, gaps(ends)[0])
     dqd = least_solution(basis, closure_velocity(chain, ends, moving))
+
+    # coordinate by coordinate
     out_dq, out_dqd = chain.result("dq"), chain.result("dqd")
     for j in chain.coordinates():
         out_dq[j] = dot(dq, basis.Q[j])

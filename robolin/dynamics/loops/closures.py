@@ -31,13 +31,17 @@ def closures(chain: Chain) -> None:
     L q̇   = [v₁ - v₂; w₁ - w₂]
     L̇ q̇   = [r̈₁ - r̈₂; ẇ₁ - ẇ₂]    for q̈ = 0
     """
+    # how far the loops stand open where the links are now
     links, qd = place_links(chain, weighed=False), chain.given("qd")
     ends = closure_ends(chain, links)
     out_gaps(chain, ends)
+
+    # how fast they open, and how that changes while nothing accelerates
     moving = coasting(chain, links, qd)
     out_rows(chain, "closure_velocity", closure_velocity(chain, ends, moving))
     out_rows(chain, "closure_jacobian_rate_qd", closure_acceleration(chain, ends, moving))
 
+    # what every joint opens of them
     L = closure_columns(chain, links, ends)
     for k in chain.tip_to_base():
         for row, entry in enumerate(L[k]):
@@ -58,6 +62,8 @@ def closure_columns(chain: Chain, links: Links, ends: list[Ends]) -> Slots:
     L = chain.slots(count)
     for k in chain.tip_to_base():
         L[k] = (0.0,) * count
+
+    # joints inboard of the first frame move it away, those of the second go after it
     for closure, first, second in ends:
         for k in chain.path_of(first.link):
             L[k] = added(L[k], closure, at_point(links.H[k], first.r))
@@ -104,6 +110,7 @@ def gaps(ends: list[Ends]) -> tuple[Vector, list[Vector]]:
     phi: Vector = ()
     turns: list[Vector] = []
     for closure, first, second in ends:
+        # R₁ R₂*, the turn that is left from one frame to the other, and its sine
         x, y, z = second.R[0::3], second.R[1::3], second.R[2::3]
         turn = rotate_rotation(first.R, x + y + z)
         sine = (turn[7] - turn[5], turn[2] - turn[6], turn[3] - turn[1])

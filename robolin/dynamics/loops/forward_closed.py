@@ -41,7 +41,7 @@ from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
 SMALL_INERTIA = 1e-8
 
 # by how much rows left out may miss, beside their terms, and beside rounding of the torques
-AGREE_WITHIN, NOISE = 1e-8, 1e-11
+AGREE_FOR_SURE_WITHIN, ROUNDING_OF_TORQUES = 1e-8, 1e-11
 
 
 def forward_closed(chain: Chain) -> None:
@@ -150,7 +150,9 @@ def require_agreement(chain: Chain, L: Slots, qdd: Scalars, c: Vector, driven: S
     """
     moved = summed(chain, len(c), lambda j: scale(L[j], qdd[j]))
     size = summed(chain, 1, lambda j: (total(_squares(scale(L[j], qdd[j]))),))[0]
-    allowed = AGREE_WITHIN**2 * (size + total(_squares(c))) + NOISE**2 * (1.0 + driven)
+    allowed = AGREE_FOR_SURE_WITHIN**2 * (size + total(_squares(c))) + ROUNDING_OF_TORQUES**2 * (
+        1.0 + driven
+    )
     chain.regular("qdd", allowed - total(_squares(sub(moved, c))), 0.0)
 
 

@@ -17,7 +17,7 @@ from robolin.algebra.scalar import Scalar, Vector, sqrt
 from robolin.algebra.vectors import add, dot, scale, sub
 
 # a row whose part independent of the others is this small beside the largest row adds nothing
-RELATIVE_TOLERANCE = 1e-9
+DEPENDENT_WITHIN = 1e-9
 
 # parts between these, beside the largest row, are neither rounding nor plainly there
 DOUBTFUL = (1e-13, 1e-6)
@@ -86,7 +86,7 @@ def _picked(chain: Chain, sizes: Vector, basis: Basis, largest: Scalar) -> Vecto
     taken = basis.kept if basis.picks else (0.0,) * len(sizes)
     left = tuple(if_less(0.5, mark, 0.0, size) for mark, size in zip(taken, sizes, strict=True))
     place, longest = _longest(left)
-    found = if_less(RELATIVE_TOLERANCE**2 * largest, longest, 1.0, 0.0)
+    found = if_less(DEPENDENT_WITHIN**2 * largest, longest, 1.0, 0.0)
     low, high = (edge * edge * largest for edge in DOUBTFUL)
     doubtful = if_less(low, longest, if_less(longest, high, 1.0, 0.0), 0.0)
     chain.regular("closure_basis", 0.5 - doubtful, 0.0)

@@ -30,6 +30,7 @@ def times(chain: Chain, L: Table, x: Column) -> Column:
 def solved(chain: Chain, L: Table, x: Column) -> Column:
     """L⁻¹ x."""
     found = chain.column()
+    # from the first coordinate on, each without what those before it account for
     for r in chain.coordinates():
         entry = chain.cell((x[r],))
         for j in chain.coordinates(before=r):
@@ -41,6 +42,7 @@ def solved(chain: Chain, L: Table, x: Column) -> Column:
 def solved_transposed(chain: Chain, L: Table, x: Column) -> Column:
     """L⁻* x, from the base outward."""
     found = chain.column()
+    # from the last coordinate back, each without what those after it account for
     for j in chain.coordinates(step=-1):
         entry = chain.cell((x[j],))
         for r in chain.coordinates(after=j):
@@ -51,10 +53,13 @@ def solved_transposed(chain: Chain, L: Table, x: Column) -> Column:
 
 def congruent(chain: Chain, L: Table, W: Table) -> None:
     """Overwrite W with L⁻¹ W L⁻*: rows first, then columns."""
+    # W ← L⁻¹ W
     for r in chain.coordinates():
         for j in chain.coordinates(before=r):
             for s in chain.coordinates():
                 W[r, s] = W[r, s] - L[r, j] * W[j, s]
+
+    # W ← W L⁻*
     for r in chain.coordinates():
         for j in chain.coordinates(before=r):
             for s in chain.coordinates():

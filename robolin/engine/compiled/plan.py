@@ -26,7 +26,7 @@ from robolin.engine.parameters import Parameters, first_of_subtrees
 Array = Any
 
 # the least work worth a thread, and what a thread claims at once, in numbers of results
-WORTH_A_THREAD, PIECE = 4096, 1024
+RESULTS_WORTH_A_THREAD, PIECE = 4096, 1024
 
 # numbers of results that no cache holds until somebody looks at them: 64 MB
 TOO_MANY_TO_CACHE = 1 << 23
@@ -181,7 +181,7 @@ class Plan:
         known = self._known(inputs, buffer)
         workers = jobs or cores()
         if not chunk:
-            workers = min(workers, rows * self._starts[-1] // WORTH_A_THREAD)
+            workers = min(workers, rows * self._starts[-1] // RESULTS_WORTH_A_THREAD)
             if workers <= 1:
                 kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, rows)
                 return self._results_in(buffer, batch)

@@ -16,7 +16,7 @@ from robolin.files.csv.stored_csv import belongs, companion_of
 from robolin.files.json.json_writer import laid_out
 from robolin.files.moments import moment_texts
 from robolin.files.paired_files import replacing_pair
-from robolin.files.polars_room import polars_has_room
+from robolin.files.polars_memory import memory_suffices_for_polars
 from robolin.files.provenance_writer import Digests
 from robolin.results.result import Result, ResultStream
 from robolin.results.table_columns import Columns, column_names, table_columns
@@ -80,7 +80,7 @@ def _texts(parts: Iterable[Result]) -> Iterator[bytes]:
         if size >= _LARGE_TABLE:
             break
     yield _lines([column_names(held[0])])
-    by_polars = size >= _LARGE_TABLE and polars_has_room()
+    by_polars = size >= _LARGE_TABLE and memory_suffices_for_polars()
     written = _by_polars if by_polars else _by_python
     for part in chain(held, rest):
         groups = table_columns(part)

@@ -10,7 +10,7 @@ from robolin.arrays import Floats, Integers
 from robolin.files.csv.csv_records import EXACT
 from robolin.files.csv.line_reader import count
 from robolin.files.moments import moments_of
-from robolin.files.polars_room import polars_has_room
+from robolin.files.polars_memory import memory_suffices_for_polars
 from robolin.files.table_file import ReadRequest
 
 
@@ -18,7 +18,7 @@ def polars_numbers(
     data: bytes, width: int, request: ReadRequest
 ) -> tuple[Floats, dict[int, Integers]] | None:
     """The numbers asked for, or None if anything is unusual enough to be looked at closely."""
-    if not polars_has_room():
+    if not memory_suffices_for_polars():
         return None
     import polars
 

@@ -11,6 +11,7 @@ from typing import BinaryIO
 from robolin.errors import FileError, RobolinError
 from robolin.files.atomic import is_stream
 from robolin.files.csv.csv_reader import csv_table
+from robolin.files.formats import FORMATS
 from robolin.files.paired_files import waiting_place
 from robolin.files.provenance_reader import Meta, open_bytes, provenance
 from robolin.files.stored_columns import stored_table
@@ -23,7 +24,7 @@ _ATTEMPTS = 20
 
 def companion_of(path: str | Path) -> Path:
     """Where the provenance of a CSV file is."""
-    return Path(f"{path}.meta.json")
+    return Path(f"{path}{FORMATS['csv'].companion}")
 
 
 @contextmanager

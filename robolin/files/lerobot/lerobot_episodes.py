@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.files.library_words import hush_libraries
+from robolin.files.library_messages import silence_libraries
 from robolin.files.parquet.parquet_reader import damaged_parquet, sound_footer
-from robolin.files.polars_room import require_polars_room
+from robolin.files.polars_memory import require_polars_memory
 from robolin.files.table_file import require_plausible
 from robolin.wording import counted
 
@@ -44,8 +44,8 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
 
     part: its number, as 3 or episode_000003; '' is the only one
     """
-    require_polars_room(file)
-    hush_libraries()
+    require_polars_memory(file)
+    silence_libraries()
     files = sorted((folder / "data").glob("*/*.parquet"))
     if not files:
         raise FileError("it has no data/*/*.parquet", where=file, hint="is it all there?")

@@ -29,7 +29,7 @@ from robolin.results.result import Result, ResultStream
 _COPIED_AT_ONCE = 1 << 22
 
 # below this, checking bytes takes less time than waking another thread for it
-_WORTH_A_THREAD = 1 << 18
+_BYTES_WORTH_A_THREAD = 1 << 18
 
 
 def write_npz(result: ResultStream, path: str | Path) -> None:
@@ -98,7 +98,7 @@ class GrowingArray:
         if self._most is not None and self._size + len(data) > self._most:
             raise FileError("the trajectory grew while it was read", hint="try again")
         self._file.seek(self._start + self._size)
-        if not beside or len(data) < _WORTH_A_THREAD:
+        if not beside or len(data) < _BYTES_WORTH_A_THREAD:
             self._crc = crc(data, self._crc)
             self._file.write(data)
         else:

@@ -11,14 +11,14 @@ import numpy as np
 
 from robolin.arrays import Integers
 from robolin.errors import RobolinError
-from robolin.files.library_words import hush_libraries
+from robolin.files.library_messages import silence_libraries
 from robolin.files.parquet.parquet_footer import (
     FooterError,
     ParquetFooter,
     read_footer,
     require_pages,
 )
-from robolin.files.polars_room import require_polars_room
+from robolin.files.polars_memory import require_polars_memory
 from robolin.files.stores.objects import polars_options
 from robolin.files.stores.store_errors import known_problem
 from robolin.files.stores.store_path import is_stored
@@ -46,8 +46,8 @@ def parquet_table(source: TableSource) -> TableFile:
     """Look at the names and types; columns that nobody asks for may hold anything."""
     file = source.file
     footer = sound_footer(source.stream, file)
-    require_polars_room(file)
-    hush_libraries()
+    require_polars_memory(file)
+    silence_libraries()
     import polars
 
     try:

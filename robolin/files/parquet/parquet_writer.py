@@ -22,7 +22,7 @@ import numpy as np
 from robolin.background import SHORT_ANSWER, after_short_answer, close, in_background, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
-from robolin.files.polars_room import require_polars_room
+from robolin.files.polars_memory import require_polars_memory
 from robolin.files.provenance_writer import Digests
 from robolin.results.result import Result, ResultStream
 from robolin.results.table_columns import Columns, table_columns
@@ -54,7 +54,7 @@ def write_parquet(result: ResultStream, path: str | Path) -> None:
 
 
 def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path) -> None:
-    require_polars_room(str(path))
+    require_polars_memory(str(path))
     import polars
     from polars.io.plugins import register_io_source
 

@@ -39,17 +39,17 @@ def store_errors(url: str, *, writing: bool = False) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         if writing or is_about_bucket(error):
-            raise told(url, str(error)) from error
+            raise store_error(url, str(error)) from error
         raise
     except OSError as error:
         if error.errno is not None:
             # a disk of this machine says so
             raise
-        raise told(url, str(error)) from error
+        raise store_error(url, str(error)) from error
     except Exception as error:
         if not type(error).__module__.startswith(("obstore", "huggingface_hub", "httpx")):
             raise
-        raise told(url, str(error)) from error
+        raise store_error(url, str(error)) from error
 
 
 def is_about_bucket(error: FileNotFoundError) -> bool:
@@ -57,11 +57,11 @@ def is_about_bucket(error: FileNotFoundError) -> bool:
     return any(word in str(error) for word in _KNOWN[0][0])
 
 
-def told(url: str, text: str) -> FileError:
+def store_error(url: str, text: str) -> FileError:
     """The error that the words of a library come to."""
     first = text.partition("\n\nDebug source")[0]
-    said = FileError(f"its store says: {' '.join(first.split())[:_LONGEST]}", where=url)
-    return known_problem(url, text) or said
+    unknown = FileError(f"its store says: {' '.join(first.split())[:_LONGEST]}", where=url)
+    return known_problem(url, text) or unknown
 
 
 def known_problem(url: str, text: str) -> FileError | None:

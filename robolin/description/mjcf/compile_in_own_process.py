@@ -25,9 +25,12 @@ def prepare() -> None:
     import_module("mujoco")
 
 
-def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def reply(request: Mapping[str, Any]) -> dict[str, Any]:
     """The figures of the model in a file, as MuJoCo compiles them."""
     mujoco: Any = import_module("mujoco")
+    warned: list[str] = []
+    # it would write them into a file where the user is
+    mujoco.set_mju_user_warning(warned.append)
     try:
         model = mujoco.MjModel.from_xml_path(request["file"])
     except (ValueError, MemoryError) as error:
@@ -40,6 +43,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         "joint": list(_rows(model, "jnt", model.njnt, _PER_JOINT)),
         "dof": list(_rows(model, "dof", model.nv, _PER_DOF)),
         "equality": list(_rows(model, "eq", model.neq, _PER_EQUALITY)),
+        "warned": warned,
         "left_out": list(_left_out(model)),
         "from_outside": list(_from_outside(model)),
         "disabled": [name for name, bit in _switches(mujoco) if model.opt.disableflags & bit],

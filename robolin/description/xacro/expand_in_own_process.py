@@ -103,7 +103,7 @@ def prepare() -> None:
         import_module(name)
 
 
-def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+def reply(request: Mapping[str, Any]) -> dict[str, Any]:
     """The text of the expansion and xacro's warnings, arguments without effect, or an error."""
     return _expanded(Path(request["file"]), request["arguments"], request["packages"])
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from robolin.errors import UsageError
 from robolin.files.file_parts import place_of
+from robolin.files.formats import with_companion
 
 # what a file is, whatever it is called: its device and its number there
-Identity = tuple[int, int]
+FileIdentity = tuple[int, int]
 
 
-def require_apart(output: str | Path | None, inputs: Iterable[str | Path]) -> None:
+def require_output_is_no_input(output: str | Path | None, inputs: Iterable[str | Path]) -> None:
     """Refuse an output that is one of the inputs, so that nothing is lost that is read.
 
     output: a file, or None for standard output
@@ -25,18 +26,20 @@ def require_apart(output: str | Path | None, inputs: Iterable[str | Path]) -> No
     if not targets:
         return
     for given in inputs:
-        for name in _with_companion(given):
+        for name in with_companion(given):
             written = targets.get(_identity(name, 0) or (-1, -1))
             if written is not None:
                 raise _overwritten(written, name)
 
 
-def require_all_apart(outputs: Iterable[str | Path], inputs: Iterable[str | Path]) -> None:
+def require_outputs_are_no_inputs(
+    outputs: Iterable[str | Path], inputs: Iterable[str | Path]
+) -> None:
     """Refuse any of many outputs that is one of the inputs, each of which is looked at once."""
-    named = (name for given in inputs for name in _with_companion(given))
+    named = (name for given in inputs for name in with_companion(given))
     read = {found: name for name in named if (found := _identity(name, 0))}
     for output in outputs:
-        for name in _with_companion(output):
+        for name in with_companion(output):
             if (found := _identity(name, 1)) in read:
                 raise _overwritten(name, read[found])
 
@@ -48,18 +51,11 @@ def _overwritten(written: str, read: str) -> UsageError:
     return UsageError(message, where=where, hint="write to another file")
 
 
-def _written(output: str | Path | None) -> Iterator[str]:
-    return iter(("-",)) if output is None else _with_companion(output)
+def _written(output: str | Path | None) -> list[str]:
+    return ["-"] if output is None else with_companion(output)
 
 
-def _with_companion(file: str | Path) -> Iterator[str]:
-    """The file, and beside a CSV what is stored of its provenance."""
-    yield str(file)
-    if str(file).lower().endswith(".csv"):
-        yield f"{file}.meta.json"
-
-
-def _identity(name: str, standard: int) -> Identity | None:
+def _identity(name: str, standard: int) -> FileIdentity | None:
     """Which file it is; None for none, and for pipes and devices, which nothing overwrites."""
     try:
         found = os.fstat(_number(standard)) if name == "-" else os.stat(place_of(name))

@@ -10,16 +10,16 @@ from robolin.errors import RobolinError
 _RESERVED, _RESERVED_PER_THREAD = 1 << 30, 1 << 26
 
 
-def polars_has_room() -> bool:
+def memory_suffices_for_polars() -> bool:
     """Whether the limit on memory, if there is one, leaves enough for polars."""
     left = _left()
     threads = os.cpu_count() or 1
     return left is None or left > _RESERVED + threads * _RESERVED_PER_THREAD
 
 
-def require_polars_room(file: str) -> None:
+def require_polars_memory(file: str) -> None:
     """Refuse a file that only polars reads and writes where it cannot be loaded."""
-    if not polars_has_room():
+    if not memory_suffices_for_polars():
         message = "the limit on memory leaves too little for Parquet"
         raise RobolinError(message, where=file, hint="raise it (ulimit -v), or use CSV or NPZ")
 

@@ -19,67 +19,67 @@ _LARGEST = 1 << 20
 _TIME = "time"
 
 # a text, texts in the order of the joints, or texts by joint
-Told = str | Sequence[str] | Mapping[str, str]
+FlagValue = str | Sequence[str] | Mapping[str, str]
 
 
-def is_told_in_file(text: str) -> bool:
+def names_value_file(text: str) -> bool:
     """Whether a text names such a file rather than saying something itself."""
     return "=" not in text and PurePath(text).suffix.lower() in _ENDINGS
 
 
-def column_rules_told(texts: Sequence[str]) -> tuple[str, ...]:
+def column_rules_with_files(texts: Sequence[str]) -> tuple[str, ...]:
     """Rules for columns, with those of every file that is named among them in its place."""
     rules: list[str] = []
     for text in texts:
-        rules += _rules_in(text) if is_told_in_file(text) else [text]
+        rules += _rules_in(text) if names_value_file(text) else [text]
     return tuple(rules)
 
 
 def _rules_in(path: str) -> list[str]:
     rules: list[str] = []
     words = [*COLUMN_WORDS.values(), _TIME]
-    for key, told in told_in(path).items():
+    for key, value in read_flag_values(path).items():
         if key not in words:
             hint = did_you_mean(key, words, f"{', '.join(words)} are said here, all else by flags")
             raise RobolinError(f"'{key}' is no quantity", where=path, hint=hint)
-        if isinstance(told, Mapping) and key != _TIME:
-            rules += [f"{joint}/{key}={column}" for joint, column in told.items()]
-        elif isinstance(told, str):
-            rules.append(f"{key}={told}")
+        if isinstance(value, Mapping) and key != _TIME:
+            rules += [f"{joint}/{key}={column}" for joint, column in value.items()]
+        elif isinstance(value, str):
+            rules.append(f"{key}={value}")
         else:
             hint = "a pattern such as arm.{joint}.angle, or the column of every joint by its name"
             raise RobolinError(f"'{key}' is a list", where=path, hint=hint)
     return rules
 
 
-def state_told(path: str, quantities: Sequence[str]) -> dict[str, str]:
+def read_state_file(path: str, quantities: Sequence[str]) -> dict[str, str]:
     """A state in a file: each quantity as it would be typed."""
-    if not is_told_in_file(path):
+    if not names_value_file(path):
         hint = f"a state file ends in {', '.join(_ENDINGS)}"
         raise UsageError("this is no state file", where=f"--state={path}", hint=hint)
     by_word = {word: short for short, word in COLUMN_WORDS.items()}
     found: dict[str, str] = {}
-    for key, told in told_in(path).items():
+    for key, value in read_flag_values(path).items():
         name = by_word.get(key, key)
         if name not in quantities:
             hint = did_you_mean(key, [*quantities, *by_word], "q, qd, qdd and tau make a state")
             raise RobolinError(f"no state has '{key}'", where=path, hint=hint)
         if name in found:
             raise RobolinError(f"'{name}' is there twice", where=path, hint="keep one of them")
-        found[name] = _typed(key, told, path)
+        found[name] = _typed(key, value, path)
     return found
 
 
-def _typed(key: str, told: Told, path: str) -> str:
-    items = [*told, *told.values()] if isinstance(told, Mapping) else told
+def _typed(key: str, value: FlagValue, path: str) -> str:
+    items = [*value, *value.values()] if isinstance(value, Mapping) else value
     for item in [items] if isinstance(items, str) else items:
-        if "," in item and not isinstance(told, str):
+        if "," in item and not isinstance(value, str):
             message = f"'{item}' in '{key}' is more than one value"
             raise RobolinError(message, where=path, hint="one number per joint")
-    return text_of(told)
+    return text_of(value)
 
 
-def told_in(path: str) -> dict[str, Told]:
+def read_flag_values(path: str) -> dict[str, FlagValue]:
     """What a file says, key by key, every number as its text."""
     try:
         data = Path(path).read_bytes()
@@ -89,13 +89,13 @@ def told_in(path: str) -> dict[str, Told]:
     if len(data) > _LARGEST:
         raise RobolinError(f"{len(data)} bytes are too many", where=path, hint="a page of text")
     read = _toml if path.lower().endswith(".toml") else _yaml
-    told = read(data, path) if data.strip() else {}
-    if not told:
+    value = read(data, path) if data.strip() else {}
+    if not value:
         raise RobolinError("it says nothing", where=path, hint="KEY: VALUE, line by line")
-    return told
+    return value
 
 
-def _yaml(data: bytes, path: str) -> dict[str, Told]:
+def _yaml(data: bytes, path: str) -> dict[str, FlagValue]:
     from robolin.description.yaml.yaml_nodes import Node, read_nodes
 
     root, findings = read_nodes(data, path)
@@ -104,7 +104,7 @@ def _yaml(data: bytes, path: str) -> dict[str, Told]:
     if root is None or root.kind != "mapping":
         raise RobolinError("this is no mapping", where=path, hint="KEY: VALUE, line by line")
 
-    def plain(node: Node) -> Told:
+    def plain(node: Node) -> FlagValue:
         if node.kind == "mapping":
             return {key.text: _scalar(plain(value), path) for key, value in node.pairs}
         if node.kind == "list":
@@ -114,7 +114,7 @@ def _yaml(data: bytes, path: str) -> dict[str, Told]:
     return {key.text: plain(value) for key, value in root.pairs}
 
 
-def _toml(data: bytes, path: str) -> dict[str, Told]:
+def _toml(data: bytes, path: str) -> dict[str, FlagValue]:
     import tomllib
 
     try:
@@ -122,7 +122,7 @@ def _toml(data: bytes, path: str) -> dict[str, Told]:
     except (ValueError, RecursionError) as error:
         raise RobolinError(f"not well-formed TOML: {error}", where=path) from error
 
-    def plain(value: Any) -> Told:
+    def plain(value: Any) -> FlagValue:
         if isinstance(value, dict):
             return {key: _scalar(plain(item), path) for key, item in value.items()}
         if isinstance(value, list):
@@ -132,7 +132,7 @@ def _toml(data: bytes, path: str) -> dict[str, Told]:
     return {key: plain(value) for key, value in table.items()}
 
 
-def _scalar(told: Told, path: str) -> str:
-    if not isinstance(told, str):
+def _scalar(value: FlagValue, path: str) -> str:
+    if not isinstance(value, str):
         raise RobolinError("it is nested too deeply", where=path, hint="KEY: {JOINT: VALUE}")
-    return told
+    return value

@@ -1,0 +1,27 @@
+"""Words to choose from are in one place, and whatever goes by them knows all of them."""
+
+import pytest
+
+from robolin import choices
+from robolin.answering import jacobian_answer, loop_answer, simulate_result
+from robolin.control import discretize
+from robolin.loops import solve
+from robolin.simulation import schedule
+from robolin.trajectory import differentiate, time_units
+
+TABLES = [
+    (choices.REFERENCES, jacobian_answer._AXES),
+    (choices.LOOP_METHODS, solve.METHODS),
+    (choices.LOOP_METHODS, loop_answer.TITLES),
+    (choices.DISCRETIZATIONS, discretize.METHODS),
+    (choices.INTEGRATORS, schedule.NAMES),
+    (choices.STATE_FORMS, simulate_result._VELOCITIES),
+    (choices.TIME_UNITS, time_units.PER_SECOND),
+    (choices.DIFFERENTIATIONS, differentiate._WORDS),
+]
+
+
+@pytest.mark.parametrize("words, table", TABLES)
+def test_tables_have_an_entry_for_every_word(words, table):
+    """What a flag offers is known to those who carry it out, in the same order."""
+    assert tuple(table) == words
