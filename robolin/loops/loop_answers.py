@@ -16,6 +16,7 @@ from robolin.input_checks import Array, array_of, batch_of, require_sound, requi
 from robolin.loops.closure_arrays import Closures, row_names
 from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, opened
 from robolin.loops.solve import METHODS
+from robolin.quantities.unit_texts import joint_unit
 
 Arrays = dict[str, Array]
 
@@ -206,7 +207,7 @@ def _farthest(arm: Arm, gaps: Array, verb: str = "stands open by", per: str = ""
     """The closure that misses most, and by how much."""
     at = int(np.abs(gaps).argmax())
     loop, component = row_names(arm)[at].rsplit("/", 1)
-    unit = "m" if component.startswith("f") else "rad"
+    unit = joint_unit("position", turns=not component.startswith("f"))
     others = (np.abs(gaps) > TOLERANCE).sum()
     more = f" ({others} of {len(gaps)} equations are not met)" if others > 1 else ""
     return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"
