@@ -40,6 +40,7 @@ from robolin.arm_parts import Rotary as Rotary
 from robolin.arm_parts import Vector3 as Vector3
 from robolin.arm_parts import Wrench as Wrench
 from robolin.arm_parts import WrenchModel as WrenchModel
+from robolin.quantities.unit_texts import joint_unit
 from robolin.shown import html_contract, html_table, in_short
 
 
@@ -217,14 +218,16 @@ _HEADER = ("joint", "kind", "from", "to", "velocity", "effort", "link", "mass", 
 def _row_of(link: Link) -> list[str]:
     """A joint and the link on it for a notebook, with units."""
     joint, limits = link.joint, link.joint.limits
-    position, effort = ("rad", "N·m") if joint.turns else ("m", "N")
     figures = (
-        (limits.lower, position),
-        (limits.upper, position),
-        (limits.velocity, f"{position}/s"),
-        (limits.effort, effort),
+        (limits.lower, "position"),
+        (limits.upper, "position"),
+        (limits.velocity, "velocity"),
+        (limits.effort, "effort"),
     )
-    told = ["" if value is None else f"{value:.6g} {unit}" for value, unit in figures]
+    told = [
+        "" if value is None else f"{value:.6g} {joint_unit(part, joint.turns)}"
+        for value, part in figures
+    ]
     com = ", ".join(f"{x:.6g}" for x in link.inertia.com)
     cells = (joint.name, joint.kind, *told, link.name, f"{link.inertia.mass:.6g} kg", f"{com} m")
     return [escape(cell) for cell in cells]

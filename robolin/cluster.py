@@ -36,7 +36,7 @@ _TRIES = 20
 # counted: as long as new ones take to come up where others died
 _LOOK, _PATIENCE = 0.02, 30.0
 _LOCAL = "local:"
-_TALKATIVE = ("distributed", "tornado", "asyncio")
+_TALKATIVE = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
 
 
 def compute(
@@ -250,7 +250,11 @@ def _from_root(path: str) -> str:
 def _require_fit(client: Any, job: PartJob) -> None:
     """Refuse workers with another robolin, or without the arm's file, by their addresses."""
     problems = []
-    for address, told in client.run(_about, job.loads, on_error="return").items():
+    try:
+        answers = client.run(_about, job.loads, on_error="return")
+    except OSError as lost:
+        raise _gone() from lost
+    for address, told in answers.items():
         if isinstance(told, OSError):
             # it died meanwhile; whoever takes its place says with its first part if it is unfit
             continue

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robolin.errors import RobolinError
-from robolin.quantities import QUANTITIES
+from robolin.quantities.quantity_table import QUANTITIES
 from robolin.wording import did_you_mean, quoted
 
 _BARE = "leave the labels out (.to_numpy()) if the values are in the order of the joints"

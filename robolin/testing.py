@@ -204,7 +204,8 @@ def _named(name: str, values: Numbers, known: Mapping[str, Entry], arm: Arm | No
 def _of_arm(name: str, values: Numbers, arm: Arm) -> Array | None:
     from robolin.answering.named_arrays import axis_labels
     from robolin.dynamics.catalogue import ALGORITHMS
-    from robolin.quantities import COLUMN_WORDS, unit_of
+    from robolin.quantities.quantity_table import COLUMN_WORDS
+    from robolin.quantities.units import unit_of
 
     shapes = {key: shape for a in ALGORITHMS.values() for key, shape in a.gives.items()}
     labels = tuple(axis_labels(arm, axis) for axis in shapes.get(name, ()))

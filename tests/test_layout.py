@@ -22,7 +22,7 @@ ALLOWED = {
     for room, allowed in {
         "arm_parts": "",
         "shown": "wording",
-        "arm": "arm_parts shown",
+        "arm": "arm_parts quantities shown",
         "arrays": "",
         "kept_with": "arm",
         "background": "",
@@ -41,7 +41,7 @@ ALLOWED = {
             "algebra arm arrays choices dynamics engine errors input_checks kept_with wording"
         ),
         "number_texts": "errors",
-        "description": "arm errors geometry number_texts wording",
+        "description": "arm errors geometry number_texts quantities wording",
         "results": "arrays errors shown",
         "terminal": "arrays background errors files pictures quantities results shown wording",
         "files": "arrays background errors quantities results shown version wording",
@@ -67,7 +67,9 @@ ALLOWED = {
             "analysis answering api arm arm_parts arrays checking control description errors "
             "files geometry loops pictures quantities results verification version wording"
         ),
-        "loops": "arm arrays choices dynamics engine errors evaluation input_checks kept_with",
+        "loops": (
+            "arm arrays choices dynamics engine errors evaluation input_checks kept_with quantities"
+        ),
         "simulation": (
             "arm arrays choices description errors evaluation geometry input_checks loops shown "
             "wording"
@@ -80,7 +82,7 @@ ALLOWED = {
         "operator_algebra": "algebra arm arrays dynamics engine errors input_checks",
         "analysis": (
             "algebra api arm arrays choices dynamics engine errors evaluation geometry "
-            "input_checks results shown wording"
+            "input_checks quantities results shown wording"
         ),
         "control": (
             "api arm arrays choices description engine errors evaluation files geometry "

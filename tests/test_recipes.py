@@ -1,8 +1,9 @@
-"""The recipe for a new verb, followed: an answer, a command, an entry in the table, no more."""
+"""The recipe for a new verb, followed: an answer, a command, an entry in each table, no more."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -12,48 +13,61 @@ import pytest
 import robolin
 from robolin import Question, States
 from robolin.answering import verbs
+from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
+from robolin.answering.asks import TRAJECTORY
+from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion
+from robolin.arm import Arm
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.respond import respond
-from robolin.results.result import Array, Result
+from robolin.quantities.quantity_table import QUANTITIES, Quantity
+from robolin.quantities.units import unit_of
+from robolin.results.result import Array, Result, ResultStream
 from tests.cli.command import answered
 from tests.cli.command import robolin as command_line
 
 
 # what would stand in robolin/answering/reach_answer.py
-def answer_reach(posed: PosedQuestion) -> Result:
-    """How far each joint is from zero, or the square of it."""
-    posed.tell_of_arm()
-    given = "q" in posed.states.typed
-    q = np.array(posed.states.of_joints(posed.arm, "q") if given else [0.0] * posed.arm.n)
-    values = q**2 if posed.question.asked("squared") else abs(q)
-    return posed.result((Array("reach", values, (posed.arm.joint_names,), "rad"),), {})
+def answer_reach(posed: PosedQuestion) -> Result | ResultStream:
+    """How far the centre of mass is from the base, or half of it; of one state or of every row."""
+    share = 0.5 if posed.question.asked("halved") else 1.0
+
+    def named(arm: Arm, found: Values) -> Iterator[Array]:
+        unit = unit_of("reach", [joint.kind for joint in arm.joints])
+        yield Array("reach", share * np.linalg.norm(found["com"], axis=-1), (), unit)
+
+    return answer_by_algorithms(posed, Algorithms(("momentum",), named=named))
 
 
-# what would stand in the table
+# what would stand in the table of verbs
 REACH = verbs.Verb(
     "reach",
     "Motion",
-    "How far joints are from zero.",
-    states=("q",),
-    asks={"squared": verbs.SWITCH},
+    "How far the centre of mass is from the base.",
+    states=("q", "qd"),
+    states_from=TRAJECTORY,
+    asks={"halved": verbs.SWITCH},
     answers="robolin.answering.reach_answer:answer_reach",
 )
+
+# and in the table of quantities
+QUANTITY = Quantity(("length",), "abs c")
 
 
 @pytest.fixture(autouse=True)
 def reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """The verb, as if its files were there."""
     monkeypatch.setitem(verbs.VERBS, "reach", REACH)
+    monkeypatch.setitem(QUANTITIES, "reach", QUANTITY)  # type: ignore[arg-type]
     answering = ModuleType("robolin.answering.reach_answer")
     answering.answer_reach = answer_reach  # type: ignore[attr-defined]
     cli = ModuleType(REACH.command)
 
     # what would stand in robolin/cli/verbs/reach_verb.py
-    @asking_command("reach", [flag("--squared", section=METHOD, is_flag=True, help="Squared.")])
+    @asking_command("reach", [flag("--halved", section=METHOD, is_flag=True, help="Half.")])
     def command(inquiry, out) -> None:
-        """How far joints are from zero.
+        """How far the centre of mass is from the base.
 
         \b
         Example:
@@ -66,33 +80,56 @@ def reach(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, cli.__name__, cli)
 
 
+def reach_of(q: np.ndarray) -> np.ndarray:
+    """The closed form for two uniform rods of 1 kg and 1 m: c = 3/4 along one, 1/4 along both."""
+    return np.sqrt(0.75**2 + 0.25**2 + 2 * 0.75 * 0.25 * np.cos(q[..., 1]))
+
+
 def test_a_new_verb_answers_from_python_and_from_the_command_line(tmp_path: Path) -> None:
-    """With these three parts the verb is asked, explained, written, recorded and checked."""
-    arm, states = robolin.load("two-link"), States(q=[0.5, -2.0])
-    assert robolin.answer(arm, "reach", states)["reach"].tolist() == [0.5, 2.0]
-    squared = robolin.answer(arm, Question("reach", squared=True), states)
-    assert squared["reach"].tolist() == [0.25, 4.0]
-    assert answered("reach", "two-link", "--q", "0.5,-2").numbers == [[0.5, 2.0]]
+    """With these parts the verb is asked, explained, written, recorded and checked."""
+    arm, q = robolin.load("two-link"), np.array([0.5, -2.0])
+    states = States(q=q)
+    found = robolin.answer(arm, "reach", states)
+    # a root of three sums of rounded numbers of size one
+    np.testing.assert_allclose(found["reach"], reach_of(q), rtol=1e-14)
+    assert found.arrays[0].unit == "m"
+    halved = robolin.answer(arm, Question("reach", halved=True), states)
+    assert halved["reach"] == found["reach"] / 2
+    assert answered("reach", "two-link", "--q", "0.5,-2").numbers == [[found["reach"]]]
     assert "reach" in answered("--help").out
-    assert "--squared" in answered("reach", "--help").out
+    assert "--halved" in answered("reach", "--help").out
 
     for extension in ("npz", "csv", "json", "parquet"):
         path = tmp_path / f"stored.{extension}"
-        answered("record", "reach", "two-link", "--squared", "--q", "0.5,-2", "-o", path)
+        answered("record", "reach", "two-link", "--halved", "--q", "0.5,-2", "-o", path)
         answered("check", path)
-        robolin.record(squared, path)
+        robolin.record(halved, path)
         assert robolin.check(path).status == "same"
+
+
+def test_a_new_verb_takes_a_trajectory(tmp_path: Path) -> None:
+    """Every row of a recording is answered, in Python and into a file that is checked."""
+    q = np.random.default_rng(6).uniform(-3.0, 3.0, (20, 2))
+    path, out = tmp_path / "motion.npz", tmp_path / "reach.csv"
+    np.savez(path, joints=np.array(["shoulder", "elbow"]), q=q, qd=0.0 * q)
+    found = robolin.answer(robolin.load("two-link"), "reach", States(trajectory=path))
+    # the shorter c is, the more of it cancels: at least 1/2 of sums of size one is left
+    np.testing.assert_allclose(found["reach"], reach_of(q), rtol=1e-14)
+
+    answered("reach", "two-link", "--trajectory", path, "-q", "-o", out)
+    assert robolin.read_result(out).arrays["reach"].tobytes() == found["reach"].tobytes()
+    answered("check", out, "--root", tmp_path)
 
 
 def test_a_new_verb_has_a_place_in_suites(tmp_path: Path) -> None:
     """A suite asks it by its flags, and refuses others."""
     suite = tmp_path / "robolin.toml"
     case = '[[case]]\nverb = "reach"\narm = "two-link"\nstored = "a.npz"\n'
-    suite.write_text(case + "options = { squared = true }\n")
+    suite.write_text(case + "options = { halved = true }\n")
     answered("record", "--suite", suite)
     answered("check", "--suite", suite)
 
-    suite.write_text(case + "options = { square = true }\n")
+    suite.write_text(case + "options = { halve = true }\n")
     ran = command_line("check", "--suite", suite)
     assert ran.code == 3
-    assert "did you mean 'squared'?" in ran.err
+    assert "did you mean 'halved'?" in ran.err

@@ -13,15 +13,11 @@ from robolin.arm import Arm, Link
 from robolin.arrays import Floats, JointValues, Numbers
 from robolin.errors import RobolinError
 from robolin.input_checks import array_of, require_arm
+from robolin.quantities.unit_texts import joint_unit
 from robolin.shown import Shown
 
 LimitedQuantity = Literal["position", "velocity", "effort"]
 LIMITED_QUANTITIES: tuple[LimitedQuantity, ...] = ("position", "velocity", "effort")
-
-_UNITS = {
-    True: {"position": "rad", "velocity": "rad/s", "effort": "N·m"},
-    False: {"position": "m", "velocity": "m/s", "effort": "N"},
-}
 
 
 @dataclass(frozen=True)
@@ -199,7 +195,7 @@ def _bounds(arm: Arm, link: Link) -> Iterator[_Bounds]:
         lower, upper = _range(link, quantity)
         if np.isfinite(lower) or np.isfinite(upper):
             shift = offset if quantity == "position" else 0.0
-            unit = _UNITS[joint.turns][quantity]
+            unit = joint_unit(quantity, joint.turns)
             yield _Bounds(joint.name, quantity, place, lower, upper, ratio, shift, unit)
 
 

@@ -11,6 +11,7 @@ from robolin.api.inverse_and_forward import inverse
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import RobolinError
+from robolin.quantities.unit_texts import joint_unit
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def _changes(arm: Arm, before: Floats, after: Floats) -> Iterator[TorqueChange]:
             float(before[row, i]),
             float(after[row, i]),
             float(np.abs(before[:, i]).max()),
-            "N·m" if joint.turns else "N",
+            joint_unit("effort", joint.turns),
         )
 
 

@@ -10,7 +10,8 @@ from robolin.analysis.curvature import Curvature, curvature, independent_symbols
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.sampled_states import SampledStates, sampled_states
 from robolin.arm import Arm
-from robolin.quantities import COLUMN_WORDS, unit_of
+from robolin.quantities.quantity_table import COLUMN_WORDS
+from robolin.quantities.units import unit_of
 from robolin.results.result import Array, Result
 
 

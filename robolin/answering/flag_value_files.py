@@ -11,7 +11,7 @@ from typing import Any
 
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.number_texts import text_of
-from robolin.quantities import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.wording import did_you_mean
 
 _ENDINGS = (".yaml", ".yml", ".toml")

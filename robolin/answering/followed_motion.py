@@ -10,7 +10,7 @@ import numpy as np
 from robolin.answering.posed_question import PosedQuestion, file_label
 from robolin.arrays import Floats
 from robolin.errors import RobolinError
-from robolin.quantities import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.trajectory.read import read_trajectory
 from robolin.trajectory.trajectory import Trajectory
 

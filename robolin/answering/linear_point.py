@@ -8,7 +8,8 @@ import numpy as np
 
 from robolin.answering.motion import Run, Values
 from robolin.arm import Arm
-from robolin.quantities import COLUMN_WORDS, unit_of
+from robolin.quantities.quantity_table import COLUMN_WORDS
+from robolin.quantities.units import unit_of
 from robolin.results.result import Array
 
 POINT = ("q", "qd", "qdd", "tau")

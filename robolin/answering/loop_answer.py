@@ -11,7 +11,9 @@ from robolin.answering.motion import Values
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.loops.closure_arrays import row_names
-from robolin.quantities import COLUMN_WORDS, closure_unit, unit_of
+from robolin.quantities.quantity_table import COLUMN_WORDS
+from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import CLOSURE, unit_of
 from robolin.results.result import Array
 
 TITLES = {
@@ -81,10 +83,11 @@ def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -
     if "lam" not in found:
         return
     points = all(loop.kind == "point" for loop in arm.loops)
-    yield Array("lam", found["lam"], (rows,), closure_unit("lam", kinds, points))
+    told = {CLOSURE: joint_unit("effort", turns=False)} if points else {}
+    yield Array("lam", found["lam"], (rows,), unit_of("lam", kinds, told))
     for name in FORCE_DERIVATIVES:
         if name in found:
-            yield Array(name, found[name], (rows, joints), closure_unit(name, kinds, points))
+            yield Array(name, found[name], (rows, joints), unit_of(name, kinds, told))
     yield Array("rank", np.asarray(found["rank"]), (), unit_of("rank", kinds))
     kept = np.asarray(found["kept"], dtype=float)
     yield Array("kept", kept, (rows,), unit_of("kept", kinds))

@@ -9,10 +9,7 @@ import numpy as np
 
 from robolin.answering.given_states import States
 from robolin.answering.model_arrays import (
-    INPUT_AXIS,
-    STATE_AXIS,
-    either,
-    mode_array,
+    model_array,
     model_lines,
     model_point_arrays,
 )
@@ -30,7 +27,7 @@ from robolin.answering.regulator_weights import (
 )
 from robolin.arrays import Floats
 from robolin.errors import UsageError
-from robolin.results.result import Array, Result, ResultStream
+from robolin.results.result import Result, ResultStream
 
 if TYPE_CHECKING:
     from robolin.control.regulator import Regulator
@@ -57,8 +54,8 @@ def answer_lqr(posed: PosedQuestion) -> Result | ResultStream:
         work.lines.update(told)
         posed.settings.notify("summary", f"closed loop: {told['closed loop']}")
         weights = (
-            _square("Q", regulator.Q, model, STATE_AXIS, model.states),
-            _square("R", regulator.R, model, INPUT_AXIS, model.inputs),
+            model_array(model, "Q", regulator.Q),
+            model_array(model, "R", regulator.R),
         )
         return (*_arrays(regulator), *weights, *model_point_arrays(model))
 
@@ -87,11 +84,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
 
 def gain_arrays(model: StateSpace, K: Floats, P: Floats) -> ModelArrays:
     """K and P with their names."""
-    x, u = either(model, model.states), either(model, model.inputs)
-    return (
-        Array("K", K, (model.inputs, model.states), f"{u} per {x}", None, (INPUT_AXIS, STATE_AXIS)),
-        _square("P", P, model, STATE_AXIS, model.states),
-    )
+    return (model_array(model, "K", K), model_array(model, "P", P))
 
 
 def _regulator(
@@ -110,17 +103,12 @@ def _regulator(
 
 
 def _arrays(regulator: Regulator) -> ModelArrays:
-    unit = "1/s" if regulator.model.dt is None else "1"
+    model = regulator.model
     return (
-        *gain_arrays(regulator.model, regulator.K, regulator.P),
-        mode_array("poles", regulator.poles.values, unit),
-        Array("residual", np.asarray(regulator.residual, dtype=float), (), "1"),
+        *gain_arrays(model, regulator.K, regulator.P),
+        model_array(model, "poles", regulator.poles.values),
+        model_array(model, "residual", np.asarray(regulator.residual, dtype=float)),
     )
-
-
-def _square(name: str, values: Any, model: StateSpace, kind: str, labels: Any) -> Array:
-    unit = either(model, labels)
-    return Array(name, values, (labels, labels), f"1 per {unit} per {unit}", None, (kind, kind))
 
 
 def _closed_lines(regulator: Regulator) -> dict[str, Any]:

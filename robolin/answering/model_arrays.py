@@ -6,68 +6,67 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from robolin.answering.linear_point import POINT, point_arrays
+from robolin.quantities.quantity_table import QUANTITIES
+from robolin.quantities.unit_texts import either, rate_of
+from robolin.quantities.units import unit_of
 from robolin.results.result import Array
 
 if TYPE_CHECKING:
     from robolin.control.state_space import StateSpace
 
-STATE_AXIS, INPUT_AXIS, OUTPUT_AXIS, MODE_AXIS, MOTION_AXIS = (
-    "state",
-    "input",
-    "output",
-    "mode",
-    "motion",
-)
-_RATES = {
-    "rad": "rad/s",
-    "m": "m/s",
-    "rad or m": "rad/s or m/s",
-    "rad/s": "rad/s²",
-    "m/s": "m/s²",
-    "rad/s or m/s": "rad/s² or m/s²",
-}
-_OR, _PER = " or ", " per "
+# what the axes of models count, as tables and files are told
+_KINDS = {"model state": "state", "joint": ""}
+# arrays whose quantity is called otherwise, because the name is that of another one
+_QUANTITIES = {"D": "feedthrough"}
 
 
 def matrix_arrays(model: StateSpace) -> tuple[Array, ...]:
     """A, B, drift, C, D and y."""
-    x, u, y = (either(model, names) for names in (model.states, model.inputs, model.outputs))
-    rate = x if model.dt is not None else _either(_rate(model.units[name]) for name in model.states)
-    axes = {STATE_AXIS: model.states, INPUT_AXIS: model.inputs, OUTPUT_AXIS: model.outputs}
-
-    def array(name: str, unit: str, *kinds: str) -> Array:
-        labels = tuple(axes[kind] for kind in kinds)
-        return Array(name, getattr(model, name), labels, unit, None, kinds)
-
-    return (
-        array("A", f"{rate}{_PER}{x}", STATE_AXIS, STATE_AXIS),
-        array("B", f"{rate}{_PER}{u}", STATE_AXIS, INPUT_AXIS),
-        array("drift", rate, STATE_AXIS),
-        array("C", f"{y}{_PER}{x}", OUTPUT_AXIS, STATE_AXIS),
-        array("D", f"{y}{_PER}{u}", OUTPUT_AXIS, INPUT_AXIS),
-        array("y", y, OUTPUT_AXIS),
-    )
+    names = ("A", "B", "drift", "C", "D", "y")
+    return tuple(model_array(model, name, getattr(model, name)) for name in names)
 
 
 def model_point_arrays(model: StateSpace) -> tuple[Array, ...]:
     """The operating point, and the independent motions where loops are closed."""
     point = {name: getattr(model, name) for name in POINT}
     arrays = tuple(point_arrays(model.arm, point, model.batch))
-    if model.basis is None:
-        return arrays
-    joints = model.arm.joint_names
-    motions = tuple(f"motion{i + 1}" for i in range(model.basis.shape[-1]))
-    return (*arrays, Array("basis", model.basis, (joints, motions), "1", None, ("", MOTION_AXIS)))
+    return arrays if model.basis is None else (*arrays, model_array(model, "basis", model.basis))
 
 
-def mode_labels(count: int) -> tuple[str, ...]:
-    """Modes have no names but their number, the slowest first."""
-    return tuple(str(i + 1) for i in range(count))
+def model_array(model: StateSpace, name: str, values: Any) -> Array:
+    """An array that is a part of a model or made of it, with what the table tells of its name."""
+    quantity = _QUANTITIES.get(name, name)
+    axes = QUANTITIES[quantity].axes
+    sizes = values.shape[values.ndim - len(axes) :]
+    labels = tuple(_labels(model, str(axis), size) for axis, size in zip(axes, sizes, strict=True))
+    kinds = [joint.kind for joint in model.arm.joints]
+    words = tuple(_KINDS.get(str(axis), str(axis)) for axis in axes)
+    return Array(name, values, labels, unit_of(quantity, kinds, _units(model)), None, words)
 
 
-def mode_array(name: str, values: Any, unit: str) -> Array:
-    """One number for every mode."""
-    return Array(name, values, (mode_labels(values.shape[-1]),), unit, None, (MODE_AXIS,))
+def _labels(model: StateSpace, axis: str, size: int) -> tuple[str, ...]:
+    """Names along an axis; modes have none but their number, the slowest first."""
+    named = {
+        "model state": model.states,
+        "input": model.inputs,
+        "output": model.outputs,
+        "joint": model.arm.joint_names,
+        "motion": tuple(f"motion{i + 1}" for i in range(size)),
+        "mode": tuple(str(i + 1) for i in range(size)),
+    }
+    return named[axis]
+
+
+def _units(model: StateSpace) -> dict[str, str]:
+    """The units along the axes of a model, each once, and those of what one sample changes."""
+    x, u, y = (
+        either(model.units[name] for name in names)
+        for names in (model.states, model.inputs, model.outputs)
+    )
+    told = {"model state": x, "model input": u, "model output": y}
+    if model.dt is not None:
+        return {**told, "model rate": x, "pole": unit_of("stability", ())}
+    return {**told, "model rate": rate_of(x)}
 
 
 def model_lines(model: StateSpace) -> dict[str, Any]:
@@ -85,20 +84,6 @@ def model_lines(model: StateSpace) -> dict[str, Any]:
 def units_line(model: StateSpace, names: Sequence[str]) -> Mapping[str, str]:
     """Units by name."""
     return {name: model.units[name] for name in names}
-
-
-def either(model: StateSpace, names: Sequence[str]) -> str:
-    """The units along an axis, each once."""
-    return _either(model.units[name] for name in names)
-
-
-def _either(units: Any) -> str:
-    parts = [part for unit in units for part in unit.split(_OR)]
-    return _OR.join(dict.fromkeys(parts))
-
-
-def _rate(unit: str) -> str:
-    return _RATES.get(unit) or unit.removesuffix("·s")
 
 
 def _point_line(model: StateSpace) -> str:

@@ -14,7 +14,7 @@ from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
-from robolin.quantities import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.wording import counted, listed
 
 Values = Mapping[str, Floats]

@@ -10,7 +10,8 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.kinematics.frame_axes import of_real_links
 from robolin.loops.closure_arrays import row_names
-from robolin.quantities import COLUMN_WORDS, unit_of
+from robolin.quantities.quantity_table import COLUMN_WORDS
+from robolin.quantities.units import unit_of
 from robolin.results.result import Array
 
 # angular part first

@@ -9,6 +9,7 @@ import numpy as np
 
 from robolin.arm import Arm, Joint
 from robolin.arrays import Floats
+from robolin.quantities.unit_texts import joint_unit
 from robolin.wording import quoted
 
 # an angle a turn beyond its range, or a slide ten times its travel, is no overshoot
@@ -58,7 +59,7 @@ class OddStates:
         for joint, low, high in (each for each in far if each not in turned):
             lower, upper = _range(joint)
             value = high if high - upper > lower - low else low
-            unit = "rad" if joint.turns else "m"
+            unit = joint_unit("position", joint.turns)
             told = f"joint '{joint.name}' is at {value:.6g} {unit}, far outside its limits"
             as_angle = f"; {value:.6g}deg would be {radians(value):.4g} rad" * joint.turns
             yield f"{told} of {_limits(joint)}{as_angle}"

@@ -9,9 +9,7 @@ import numpy as np
 
 from robolin.answering.given_states import States
 from robolin.answering.model_arrays import (
-    MODE_AXIS,
-    mode_array,
-    mode_labels,
+    model_array,
     model_lines,
     model_point_arrays,
 )
@@ -71,15 +69,15 @@ def pole_arrays(poles: Poles) -> ModelArrays:
         # a pole at 0 is gone after one sample; it is told like the smallest number there is
         fastest = -np.log(np.finfo(float).tiny) / poles.model.dt
         frequency, decay = np.minimum(frequency, fastest), np.minimum(decay, fastest)
-    joints, modes = poles.model.arm.joint_names, mode_labels(poles.values.shape[-1])
-    return (
-        mode_array("poles", poles.values, "1/s" if poles.model.dt is None else "1"),
-        mode_array("frequency", frequency, "rad/s"),
-        mode_array("damping", poles.damping, "1"),
-        mode_array("decay", decay, "1/s"),
-        mode_array("stability", stability, "1"),
-        Array("mode_shape", poles.shapes, (modes, joints), "1", None, (MODE_AXIS, "")),
-    )
+    found = {
+        "poles": poles.values,
+        "frequency": frequency,
+        "damping": poles.damping,
+        "decay": decay,
+        "stability": stability,
+        "mode_shape": poles.shapes,
+    }
+    return tuple(model_array(poles.model, name, values) for name, values in found.items())
 
 
 def pole_lines(poles: Poles) -> dict[str, Any]:
@@ -110,8 +108,8 @@ def _reach_arrays(poles: Poles, found: Reachability) -> tuple[Array, Array]:
     distance = np.take_along_axis(found.distance, gaps.argmin(axis=-1), axis=-1)
     dimension = np.asarray(found.dimension, dtype=np.int64)
     return (
-        mode_array(f"{found.kind}_distance", distance, "1"),
-        Array(f"{found.kind}_dimension", dimension, (), "1"),
+        model_array(poles.model, f"{found.kind}_distance", distance),
+        model_array(poles.model, f"{found.kind}_dimension", dimension),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from robolin.answering.question import Question
 from robolin.answering.sampled_states import sampled_states
 from robolin.arm import Arm
 from robolin.errors import UsageError
-from robolin.quantities import labelled_unit
+from robolin.quantities.units import told_along, unit_of
 from robolin.results.result import Array, Result, ResultStream
 
 
@@ -60,8 +60,8 @@ def _rank(posed: PosedQuestion) -> Result:
         "condition": f"{found.condition:.3g}",
     }
     arrays = (
-        Array("rank", np.array(float(found.rank)), (), "1"),
-        Array("share", found.share, (found.names,), "1"),
+        Array("rank", np.array(float(found.rank)), (), unit_of("rank", ())),
+        Array("share", found.share, (found.names,), unit_of("share", ())),
     )
     return posed.result(arrays, lines, states.inputs)
 
@@ -72,7 +72,7 @@ def _parameters(posed: PosedQuestion) -> Result:
     listed = parameters(posed.arm)
     values = np.array([p.value for p in listed])
     labels = (tuple(p.label for p in listed),)
-    unit = labelled_unit("parameters", labels, joint_slides(posed.arm))
+    unit = _unit(posed.arm, "parameters", labels)
     array = Array("parameters", values, labels, unit)
     return posed.result((array,), {})
 
@@ -81,10 +81,15 @@ def _columns(arm: Arm, found: Values) -> Iterator[Array]:
     names = tuple(p.label for p in parameters(arm))
     matrix = public_columns(arm, found["regressor"])
     labels = (arm.joint_names, names)
-    yield Array("regressor", matrix, labels, labelled_unit("regressor", labels, joint_slides(arm)))
+    yield Array("regressor", matrix, labels, _unit(arm, "regressor", labels))
 
 
 def _geometry(arm: Arm, found: Values) -> Iterator[Array]:
     labels = (arm.joint_names, geometry_names(arm))
-    unit = labelled_unit("dtau_dgeometry", labels, joint_slides(arm))
+    unit = _unit(arm, "dtau_dgeometry", labels)
     yield Array("dtau_dgeometry", public_geometry(arm, found["dtau_dgeometry"]), labels, unit)
+
+
+def _unit(arm: Arm, quantity: str, labels: Sequence[Sequence[str]]) -> str:
+    kinds = [joint.kind for joint in arm.joints]
+    return unit_of(quantity, kinds, told_along(quantity, labels, joint_slides(arm)))

@@ -8,19 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robolin.answering.given_states import States
-from robolin.answering.model_arrays import (
-    INPUT_AXIS,
-    OUTPUT_AXIS,
-    either,
-    model_lines,
-    model_point_arrays,
-)
+from robolin.answering.model_arrays import model_array, model_lines, model_point_arrays
 from robolin.answering.model_question import model_question, require_model_sense, seconds
 from robolin.answering.model_rows import answer_models
 from robolin.answering.model_work import ModelArrays, ModelWork
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
-from robolin.arrays import Floats, Numbers
+from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, number
 from robolin.results.result import Array, Result
@@ -73,7 +67,10 @@ def _by_frequency(question: Question, model: StateSpace) -> ModelArrays:
     """One row for every frequency."""
     omega = _frequencies(question)
     values = model.frequency_response(omega)
-    return (_named("frequency_response", values, model), Array("omega", omega, (), "rad/s"))
+    return (
+        model_array(model, "frequency_response", values),
+        model_array(model, "omega", omega),
+    )
 
 
 def _over_time(question: Question, model: StateSpace) -> tuple[Floats, Array]:
@@ -84,12 +81,7 @@ def _over_time(question: Question, model: StateSpace) -> tuple[Floats, Array]:
     ask = model.impulse_response if impulse else model.step_response
     found = ask(duration, question.count("rows") or FEWEST_MOMENTS)
     name = "impulse_response" if impulse else "step_response"
-    return np.asarray(found.time, dtype=np.float64), _named(name, found.y, model)
-
-
-def _named(name: str, values: Numbers, model: StateSpace) -> Array:
-    unit = f"{either(model, model.outputs)} per {either(model, model.inputs)}"
-    return Array(name, values, (model.outputs, model.inputs), unit, None, (OUTPUT_AXIS, INPUT_AXIS))
+    return np.asarray(found.time, dtype=np.float64), model_array(model, name, found.y)
 
 
 def _in_every_row(array: Array, like: Array) -> Array:

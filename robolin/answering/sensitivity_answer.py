@@ -22,7 +22,8 @@ from robolin.description.building.option_texts import payload_of
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import evaluate
 from robolin.number_texts import FlagText, named
-from robolin.quantities import COLUMN_WORDS, labelled_unit, unit_of
+from robolin.quantities.quantity_table import COLUMN_WORDS
+from robolin.quantities.units import told_along, unit_of
 from robolin.results.result import Array, Result
 from robolin.trajectory.read import read_trajectory
 from robolin.trajectory.trajectory import Trajectory
@@ -182,7 +183,8 @@ def _gradient(
             ("dcost_dtau", found.tau),
         )
     ]
-    unit = f"1 per {labelled_unit('parameters', (found.names,), joint_slides(arm))}"
+    told = told_along("dcost_dparameters", (found.names,), joint_slides(arm))
+    unit = unit_of("dcost_dparameters", kinds, told)
     return (*by_joint, Array("dcost_dparameters", found.parameter, (found.names,), unit))
 
 
@@ -196,8 +198,9 @@ def _matrices(arm: Arm, along: dict[str, Any], geometry: bool) -> tuple[Array, .
         "dx_dtau": (found.torque, (states, arm.joint_names)),
         "dx_dparameters": (found.parameter, (states, found.names)),
     }
+    kinds, slides = [joint.kind for joint in arm.joints], joint_slides(arm)
     return tuple(
-        Array(name, values, labels, labelled_unit(name, labels, joint_slides(arm)))
+        Array(name, values, labels, unit_of(name, kinds, told_along(name, labels, slides)))
         for name, (values, labels) in named.items()
     )
 

@@ -12,7 +12,8 @@ from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
-from robolin.quantities import COLUMN_WORDS, unit_of
+from robolin.quantities.quantity_table import COLUMN_WORDS
+from robolin.quantities.units import unit_of
 from robolin.results.result import Array, Result
 from robolin.simulation.feedback_control import FeedbackControl
 from robolin.simulation.simulate import SimulationTask

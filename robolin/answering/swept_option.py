@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, typed_figure
+from robolin.quantities.figure_units import FIGURES
+from robolin.quantities.unit_texts import joint_units
 
 if TYPE_CHECKING:
     from robolin.answering.given_states import States
@@ -22,10 +24,10 @@ _FORMS = {
 }
 SWEPT = tuple(_FORMS)
 _UNITS = {
-    "payload": ("kg", "kg"),
-    "armature": ("kg·m²", "kg"),
-    "lock": ("rad", "m"),
-    "friction-velocity": ("rad/s", "m/s"),
+    "payload": FIGURES["mass"],
+    "armature": FIGURES["armature"],
+    "lock": joint_units("position"),
+    "friction-velocity": joint_units("velocity"),
 }
 
 

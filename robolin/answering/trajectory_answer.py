@@ -35,7 +35,7 @@ from robolin.answering.row_source import ArrayRows, FileRows, RowSource
 from robolin.background import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
-from robolin.quantities import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.trajectory.read import TrajectoryStream, open_trajectory, table_trajectory
 from robolin.trajectory.trajectory import Chunk, pieces

@@ -21,7 +21,7 @@ from robolin.checking.tolerance import Tolerances
 from robolin.files.provenance_reader import Blocks, Entry
 from robolin.files.provenance_writer import plain
 from robolin.files.stored_file import StoredFile
-from robolin.quantities import entry_units, same_unit, slides_in
+from robolin.quantities.units import entry_units, same_unit, slides_in
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.results.swept_verbs import asked_verb
 

@@ -9,7 +9,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import AnyArray
 from robolin.errors import RobolinError, UsageError
-from robolin.quantities import unit_of
+from robolin.quantities.units import unit_of
 from robolin.wording import did_you_mean
 
 # a torque below this share of the largest one in its state, or of 1, is rounding

@@ -20,7 +20,7 @@ from robolin.errors import UsageError
 from robolin.evaluation.evaluate import Engine
 from robolin.geometry.configuration import kinematic_block
 from robolin.input_checks import require_arm
-from robolin.quantities import unit_of
+from robolin.quantities.units import unit_of
 
 # numbers of A and B together whose memory is used again: below, new memory costs nothing, and
 # above, it would be kept for too long

@@ -19,18 +19,19 @@ from robolin.control.operating_point import OperatingPoint
 from robolin.errors import UsageError
 from robolin.kinematics.frames import at_frame
 from robolin.loops.any_arm import evaluate_any_arm
-from robolin.quantities import unit_of
+from robolin.quantities.quantity_table import COLUMN_WORDS, column_name
+from robolin.quantities.unit_texts import joint_units
+from robolin.quantities.units import unit_of
 from robolin.wording import did_you_mean
 
-WORDS = {"q": "position", "qd": "velocity", "qdd": "acceleration", "tau": "effort"}
 DISPLACEMENT = ("rx", "ry", "rz", "x", "y", "z")
 VELOCITY = ("wx", "wy", "wz", "vx", "vy", "vz")
 ACCELERATION = ("dwx", "dwy", "dwz", "ax", "ay", "az")
 FRAME_WORDS = {"displacement": DISPLACEMENT, "velocity": VELOCITY, "acceleration": ACCELERATION}
 FRAME_UNITS = {
-    "displacement": ("rad", "m"),
-    "velocity": ("rad/s", "m/s"),
-    "acceleration": ("rad/s²", "m/s²"),
+    "displacement": joint_units("position"),
+    "velocity": joint_units("velocity"),
+    "acceleration": joint_units("acceleration"),
 }
 OUTPUT_MATRICES = ("of_q", "of_qd", "of_qdd", "of_tau")
 
@@ -72,11 +73,11 @@ def output_rows(
 
 
 def _rows(arm: Arm, point: OperatingPoint, wanted: str, reference: str) -> OutputRows:
-    if wanted in WORDS:
+    if wanted in COLUMN_WORDS:
         return _joint_rows(arm, point, wanted, range(arm.n))
     kind, name, word = _told(arm, wanted)
     if kind == "joint":
-        quantity = next(key for key, each in WORDS.items() if each == word)
+        quantity = next(key for key, each in COLUMN_WORDS.items() if each == word)
         return _joint_rows(arm, point, quantity, [arm.joint_names.index(name)])
     if word:
         whole = next(key for key, parts in FRAME_WORDS.items() if word in (key, *parts))
@@ -94,7 +95,7 @@ def _told(arm: Arm, wanted: str) -> tuple[str, str, str]:
     text = rest if only in ("joint", "frame") else wanted
     name, _, word = text.rpartition("/") if "/" in text else (text, "", "")
     frame_words = ("", *FRAME_WORDS, *DISPLACEMENT, *VELOCITY, *ACCELERATION)
-    joint = name in arm.joint_names and word in WORDS.values() and only != "frame"
+    joint = name in arm.joint_names and word in COLUMN_WORDS.values() and only != "frame"
     frame = name in arm.frames and word in frame_words and only != "joint"
     if joint and frame:
         hint = f"write 'joint:{text}' or 'frame:{text}'"
@@ -102,12 +103,12 @@ def _told(arm: Arm, wanted: str) -> tuple[str, str, str]:
     if joint or frame:
         return ("joint" if joint else "frame"), name, word
     if name in arm.joint_names or name in arm.frames:
-        words = [*WORDS.values()] if name in arm.joint_names else list(frame_words[1:])
+        words = [*COLUMN_WORDS.values()] if name in arm.joint_names else list(frame_words[1:])
         raise UsageError(
             f"outputs: '{name}' has no '{word}'" if word else f"outputs: what of '{name}'?",
             hint=f"it has {', '.join(words)}",
         )
-    known = (*WORDS, *arm.joint_names, *arm.frames)
+    known = (*COLUMN_WORDS, *arm.joint_names, *arm.frames)
     raise UsageError(f"outputs: there is no '{name}'", hint=did_you_mean(name, known))
 
 
@@ -116,9 +117,9 @@ def _joint_rows(
 ) -> OutputRows:
     chosen = np.eye(arm.n)[list(places)]
     none = np.zeros_like(chosen)
-    matrices = {f"of_{each}": chosen if each == quantity else none for each in WORDS}
+    matrices = {f"of_{each}": chosen if each == quantity else none for each in COLUMN_WORDS}
     joints = [arm.joints[i] for i in places]
-    names = tuple(f"{joint.name}/{WORDS[quantity]}" for joint in joints)
+    names = tuple(column_name(quantity, joint.name) for joint in joints)
     units = tuple(unit_of(quantity, [joint.kind]) for joint in joints)
     values = getattr(point, quantity)
     chosen_values = values if len(joints) == arm.n else values[..., list(places)]

@@ -31,7 +31,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.geometry.configuration import advanced, difference
 from robolin.input_checks import array_of, require_arm
 from robolin.loops.loop_dynamics import without_closures
-from robolin.quantities import unit_of
+from robolin.quantities.units import unit_of
 from robolin.shown import Shown
 
 ITERATIONS = 100

@@ -14,7 +14,9 @@ from robolin.generating.c_function import CFunction, own_function
 from robolin.generating.c_names import comment_text, function_name, quoted_text
 from robolin.generating.own_functions import Precision
 from robolin.generating.single_precision import InFloats
-from robolin.quantities import QUANTITIES, has_units_by_label, unit_of
+from robolin.quantities.quantity_table import QUANTITIES
+from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import has_units_by_label, unit_of
 from robolin.version import __version__
 
 # bytes for saved registers and for functions of our own
@@ -132,11 +134,9 @@ def source_text(program: CProgram) -> Iterator[str]:
     yield "#pragma STDC FP_CONTRACT OFF"
     yield "#endif"
     yield ""
-    joints = program.arm.joints
     yield from _texts(program, "joint_names", "JOINTS", program.arm.joint_names)
-    yield from _texts(
-        program, "joint_units", "JOINTS", ["rad" if joint.turns else "m" for joint in joints]
-    )
+    units = [joint_unit("position", joint.turns) for joint in program.arm.joints]
+    yield from _texts(program, "joint_units", "JOINTS", units)
     yield from _texts(
         program, "contract", "CONTRACT_LINES", header_contract_lines(program.contract)
     )
@@ -164,7 +164,7 @@ def _about(program: CProgram) -> Iterator[str]:
     yield ""
     yield "Joints:"
     for i, joint in enumerate(arm.joints, start=1):
-        yield f"  {i}  {joint.name}  {'rad' if joint.turns else 'm'}"
+        yield f"  {i}  {joint.name}  {joint_unit('position', joint.turns)}"
     yield ""
     yield "What is included:"
     yield from (f"  {line}" for line in header_contract_lines(program.contract))

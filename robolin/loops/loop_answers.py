@@ -17,6 +17,7 @@ from robolin.input_checks import array_of, batch_of, require_sound, require_tree
 from robolin.loops.closure_arrays import Closures, row_names
 from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, without_closures
 from robolin.loops.solve import LOOP_SOLVERS
+from robolin.quantities.unit_texts import joint_unit
 
 # metres, radians, and the same per second, by which a state may miss its closures
 CLOSURE_TOLERANCE = 1e-6
@@ -207,7 +208,7 @@ def _farthest(arm: Arm, gaps: AnyArray, verb: str = "stands open by", per: str =
     """The closure that misses most, and by how much."""
     at = int(np.abs(gaps).argmax())
     loop, component = row_names(arm)[at].rsplit("/", 1)
-    unit = "m" if component.startswith("f") else "rad"
+    unit = joint_unit("position", turns=not component.startswith("f"))
     others = (np.abs(gaps) > CLOSURE_TOLERANCE).sum()
     more = f" ({others} of {len(gaps)} equations are not met)" if others > 1 else ""
     return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"

@@ -34,7 +34,7 @@ from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import KnownTable
 from robolin.parts.parts_plan import DEFAULT_FORM, Division, require_divisible
 from robolin.parts.recordings import NamedRecording
-from robolin.quantities import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.results.result import Result, whole
 from robolin.trajectory.opened_table import is_other_programs, is_text, recording_bytes
 from robolin.trajectory.read import open_trajectory

@@ -20,6 +20,7 @@ from robolin.pictures.panels import (
     Panel,
     PlanePanel,
 )
+from robolin.quantities.units import unit_of
 from robolin.results.result import Array, Result
 from robolin.results.swept_verbs import asked_verb, is_swept
 
@@ -74,7 +75,7 @@ class _Axis:
         if swept is not None:
             self.label, self.x = f"{swept.name} [{swept.unit}]", swept.values
         elif self.log:
-            self.label, self.x = "frequency [rad/s]", result["omega"]
+            self.label, self.x = f"frequency [{unit_of('omega', ())}]", result["omega"]
         elif result.time is not None:
             self.label, self.x = _times(result.time)
         else:

@@ -9,6 +9,7 @@ import numpy as np
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.model_changes import model_changes
 from robolin.errors import RobolinError
+from robolin.quantities.unit_texts import joint_unit
 from robolin.report.page_markup import PageTable, figure_cell, markup, paragraph, shown_name, table
 from robolin.report.reported_arm import ReportedArm
 
@@ -58,7 +59,7 @@ def _torques(first: ReportedArm, second: ReportedArm) -> Iterator[tuple[str, ...
         pair, peak = (float(before[row]), float(after[row])), float(np.nanmax(np.abs(before)))
         change = pair[1] - pair[0]
         share = percent(change / peak) if peak else ""
-        unit = "N·m" if joint.turns else "N"
+        unit = joint_unit("effort", joint.turns)
         told = (
             distinguishing_digits(*pair) if change else (figure_cell(pair[0]), figure_cell(pair[1]))
         )

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from robolin.arrays import Numbers
+from robolin.quantities.unit_texts import joint_unit
 from robolin.report.page_figures import PageFigures, curve_figure
 from robolin.report.page_markup import PageTable, element, figure_cell, paragraph, shown_name, table
 from robolin.report.reported_arm import ReportedArm
@@ -75,4 +76,4 @@ def _borne(motion: ReportedMotion, closures: ReportedClosures) -> Numbers:
 
 def _unit(name: str) -> str:
     """Equations end in the component of a force or a moment."""
-    return "N" if name.rpartition("/")[2].startswith("f") else "N·m"
+    return joint_unit("effort", turns=not name.rpartition("/")[2].startswith("f"))

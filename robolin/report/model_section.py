@@ -10,6 +10,7 @@ import numpy as np
 
 from robolin.control.poles import UNSTABLE
 from robolin.errors import RobolinError
+from robolin.quantities.units import unit_of
 from robolin.report.motion_section import refusal
 from robolin.report.page_figures import PageFigures
 from robolin.report.page_files import filled
@@ -72,7 +73,7 @@ def _part(
             "repeat": own["poles"],
             "series": [{"label": "real part", "y": own["real"]}],
             "points": True,
-            "unit": "1/s",
+            "unit": unit_of("poles", ()),
         }
     )
     caption = f"Real parts of all poles at {len(model.rows)} of {motion.rows} rows."

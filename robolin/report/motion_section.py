@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 from robolin.analysis.limits import Margin
 from robolin.arm_parts import Joint
 from robolin.errors import RobolinError
+from robolin.quantities.unit_texts import joint_unit
 from robolin.report.closures_part import closure_figures, closure_words
 from robolin.report.contract_table import cell_text
 from robolin.report.page_figures import PageFigures, curve_figure
@@ -149,4 +150,4 @@ def _label(arms: Sequence[ReportedArm], number: int) -> str:
 
 
 def _unit(joint: Joint) -> str:
-    return "N·m" if joint.turns else "N"
+    return joint_unit("effort", joint.turns)

@@ -12,7 +12,7 @@ from robolin.arrays import Floats
 from robolin.files.stored import open_stored
 from robolin.files.stored_file import StoredFile
 from robolin.pictures.joint_bounds import Bounds, joint_bounds
-from robolin.quantities import entry_units, slides_in
+from robolin.quantities.units import entry_units, slides_in
 from robolin.report.reported_motion import seconds_from_first
 
 

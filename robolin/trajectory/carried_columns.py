@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from robolin.errors import RobolinError, UsageError
 from robolin.files.table_file import TableFile
-from robolin.quantities import COLUMN_WORDS
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.trajectory.column_rules import RecordingRules
 from robolin.wording import did_you_mean
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from robolin.errors import RobolinError, UsageError
-from robolin.quantities import COLUMN_WORDS, column_name
+from robolin.quantities.quantity_table import COLUMN_WORDS, column_name
 from robolin.trajectory.listed_columns import TextsOf, listed_columns
 from robolin.wording import did_you_mean, quoted
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from robolin.errors import RobolinError, raise_all
-from robolin.quantities import COLUMN_WORDS, column_name
+from robolin.quantities.quantity_table import COLUMN_WORDS, column_name
 from robolin.trajectory.orientation import Orientation, orientations
 from robolin.wording import closest, quoted
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from robolin.errors import RobolinError
-from robolin.quantities import COLUMN_WORDS, column_name
+from robolin.quantities.quantity_table import COLUMN_WORDS, column_name
 from robolin.wording import did_you_mean, quoted
 
 _SHORT = {word: short for short, word in COLUMN_WORDS.items()}

@@ -14,7 +14,7 @@ import numpy as np
 from robolin.arrays import Floats
 from robolin.errors import RobolinError
 from robolin.geometry.quaternions import LENGTH_TOLERANCE, rpy_from_quaternion
-from robolin.quantities import column_name
+from robolin.quantities.quantity_table import column_name
 
 EULER_ANGLES = ("rx", "ry", "rz")
 QUATERNION_PARTS = ("qx", "qy", "qz", "qw")

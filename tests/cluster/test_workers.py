@@ -75,6 +75,8 @@ class _Workers:
         self._told = told
 
     def run(self, *_: object, **__: object) -> dict[str, Any]:
+        if not self._told:
+            raise OSError("closed")
         return self._told
 
     def nthreads(self) -> dict[str, int]:
@@ -90,6 +92,8 @@ def test_workers_that_die_while_they_are_asked_are_not_refused(folder: Path) -> 
         _require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)
     with pytest.raises(RobolinError, match="cannot use robolin"):
         _require_fit(_Workers({"tcp://without": ImportError("robolin")}), job)
+    with pytest.raises(RobolinError, match="the scheduler is gone"):
+        _require_fit(_Workers({}), job)
 
 
 def test_nobody_waits_for_workers_of_which_there_are_none() -> None:

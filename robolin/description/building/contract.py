@@ -12,6 +12,7 @@ from robolin.description.building.selection import Selection, stranding
 from robolin.description.model import JointEntry
 from robolin.description.tree import Tree
 from robolin.geometry.travelling import FAR_SLID, travelling
+from robolin.quantities.unit_texts import joint_unit
 from robolin.wording import counted, listed
 
 NAMED_AT_MOST = 8
@@ -117,7 +118,9 @@ def _locked(tree: Tree, selection: Selection) -> str:
 
 
 def _standing(joint: JointEntry, position: float, mimic: Mapping[str, Mimic]) -> str:
-    text = f"{joint.name} {exact_figure(position)} {'m' if joint.kind == 'prismatic' else 'rad'}"
+    text = (
+        f"{joint.name} {exact_figure(position)} {joint_unit('position', joint.kind != 'prismatic')}"
+    )
     return f"{text} (follows {mimic[joint.name].leader})" if joint.name in mimic else text
 
 

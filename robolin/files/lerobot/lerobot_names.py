@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from robolin.errors import RobolinError
-from robolin.quantities import COLUMN_WORDS, column_name
+from robolin.quantities.quantity_table import COLUMN_WORDS, column_name
 
 # what the lists of a dataset are, where they are called as usual
 FEATURES = {"observation.state": "q", "observation.velocity": "qd", "observation.effort": "tau"}

@@ -20,7 +20,7 @@ from robolin.files.table_file import (
     require_finite_cells,
     require_plausible,
 )
-from robolin.quantities import COLUMN_WORDS, column_name
+from robolin.quantities.quantity_table import COLUMN_WORDS, column_name
 
 # bytes; as many joints as no arm has
 _LARGEST_NAMES = 1 << 22

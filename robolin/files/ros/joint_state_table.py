@@ -12,7 +12,7 @@ from robolin.errors import RobolinError
 from robolin.files.ros.joint_states import MessageLayout, as_table, layout_of
 from robolin.files.ros.topic import Topic
 from robolin.files.table_file import ReadRequest, TableBlock, TableFile, require_finite_cells
-from robolin.quantities import column_name
+from robolin.quantities.quantity_table import column_name
 from robolin.wording import quoted
 
 TIME = "time"

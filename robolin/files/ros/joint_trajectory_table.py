@@ -20,7 +20,7 @@ from robolin.files.table_file import (
     counted_place,
     require_finite_cells,
 )
-from robolin.quantities import column_name
+from robolin.quantities.quantity_table import column_name
 
 TIME = "time"
 _FIELDS = {"q": "positions", "qd": "velocities", "qdd": "accelerations", "tau": "effort"}

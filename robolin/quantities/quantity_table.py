@@ -1,16 +1,9 @@
-"""The one table of everything robolin names: unit, symbol, axes and the word in column names.
-
-Units are those of turning joints, of sliding joints, or of both where an arm has both.
-"""
+"""What every name stands for: its unit, its symbol, its axes and its word in column names."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from itertools import product
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -31,7 +24,7 @@ class Quantity:
 
 _N, _NN, _6N = ("joint",), ("joint", "joint"), (6, "joint")
 _MN = ("closure", "joint")
-_X, _U, _Y = "model state", "model input", "model output"
+_X, _U, _Y, _RATE = "model state", "model input", "model output", "model rate"
 _VEL, _ACC = "spatial velocity", "spatial acceleration"
 _CURVED = ("effort", "acceleration", "position", "position")
 
@@ -137,10 +130,12 @@ QUANTITIES: Mapping[str, Quantity] = {
     "rank": Quantity(("number",), "how many"),
     "kept": Quantity(("number",), "which", ("closure",)),
     # of linear models, whose names of states, inputs and outputs have units of their own
-    "A": Quantity((_X, _X), "A", ("model state", "model state")),
-    "B": Quantity((_X, _U), "B", ("model state", "input")),
+    "A": Quantity((_RATE, _X), "A", ("model state", "model state")),
+    "B": Quantity((_RATE, _U), "B", ("model state", "input")),
     "C": Quantity((_Y, _X), "C", ("output", "model state")),
-    "drift": Quantity((_X,), "ẋ₀", ("model state",)),
+    # its array is called D, as the articulated inertia above is
+    "feedthrough": Quantity((_Y, _U), "D", ("output", "input")),
+    "drift": Quantity((_RATE,), "ẋ₀", ("model state",)),
     "y": Quantity((_Y,), "y₀", ("output",)),
     "basis": Quantity(("number",), "N, δq = N z", ("joint", "motion")),
     "K": Quantity((_U, _X), "K", ("input", "model state")),
@@ -149,7 +144,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "R": Quantity(("number", _U, _U), "R", ("input", "input")),
     "residual": Quantity(("number",), "what is left of the Riccati equation"),
     "cost_to_go": Quantity(("number",), "xᵀPx"),
-    "poles": Quantity(("rate",), "λ", ("mode",)),
+    "poles": Quantity(("pole",), "λ", ("mode",)),
     "frequency": Quantity(("angle", "time"), "abs λ", ("mode",)),
     "damping": Quantity(("number",), "−Re λ / abs λ", ("mode",)),
     "decay": Quantity(("rate",), "−Re λ", ("mode",)),
@@ -168,193 +163,7 @@ QUANTITIES: Mapping[str, Quantity] = {
 # the words of vectors over joints, which files have as `<joint>/<word>`
 COLUMN_WORDS = {name: each.column for name, each in QUANTITIES.items() if each.column}
 
-# figures of links and joints: their units where a joint turns, and where it slides
-FIGURES: Mapping[str, tuple[str, str]] = {
-    "mass": ("kg", "kg"),
-    "com": ("m", "m"),
-    "first moment": ("kg·m", "kg·m"),
-    "inertia": ("kg·m²", "kg·m²"),
-    "origin": ("m", "m"),
-    "rotation": ("rad", "rad"),
-    "axis": ("1", "1"),
-    "gravity": ("m/s²", "m/s²"),
-    "damping": ("N·m·s/rad", "N·s/m"),
-    "friction": ("N·m", "N"),
-    "armature": ("kg·m²", "kg"),
-    **dict.fromkeys(("lower limit", "upper limit"), ("rad", "m")),
-    "velocity limit": ("rad/s", "m/s"),
-    "effort limit": ("N·m", "N"),
-    "mimic offset": ("rad", "m"),
-}
-_PARAMETERS = {
-    **dict.fromkeys(("mx", "my", "mz"), "first moment"),
-    **dict.fromkeys(("com_x", "com_y", "com_z"), "com"),
-    **dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "inertia"),
-    **dict.fromkeys(("origin_x", "origin_y", "origin_z", "dh_a", "dh_d"), "origin"),
-    **dict.fromkeys(("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta"), "rotation"),
-    **dict.fromkeys(("axis_x", "axis_y", "axis_z"), "axis"),
-}
-
-# how often an effort, a position, a second and √J occur as factors
-_BASE: dict[str, dict[str, int]] = {
-    "position": {"position": 1},
-    "velocity": {"position": 1, "s": -1},
-    "acceleration": {"position": 1, "s": -2},
-    "effort": {"effort": 1},
-    "root energy": {"√J": 1},
-    "root energy rate": {"√J": 1, "s": -1},
-    "energy": {"J": 1},
-    "power": {"W": 1},
-    "number": {},
-    "length": {"m": 1},
-    "angle": {"rad": 1},
-    "time": {"s": 1},
-    "rate": {"s": -1},
-    "mass": {"kg": 1},
-    "speed": {"m": 1, "s": -1},
-    "point acceleration": {"m": 1, "s": -2},
-    "momentum": {"effort": 1, "s": 1},
-}
-
-# what has an angular and a linear half, whatever the joints do
-SPATIAL_PREFIX = "spatial "
-# parts whose unit is told by the label: `elbow/velocity` of a state, `forearm/mass`
-_BY_LABEL = ("state", "parameter")
-# what was stored for such arrays before their units were spelled out
-_FORMERLY = "SI"
-
-_TURNING = {"effort": "N·m", "position": "rad"}
-_SLIDING = {"effort": "N", "position": "m"}
-_ORDER = ("kg", "effort", "J", "W", "√J", "position", "rad", "m", "s")
-_OR, _PER = " or ", " per "
-
 
 def column_name(quantity: str, joint: str) -> str:
     """The column of a file that has this quantity of a joint."""
     return f"{joint}/{COLUMN_WORDS[quantity]}"
-
-
-def unit_of(quantity: str, kinds: Sequence[str]) -> str:
-    """The unit of a named quantity of an arm whose joints have these kinds."""
-    return _unit_of(quantity, tuple(kinds))
-
-
-@cache
-def _unit_of(quantity: str, kinds: tuple[str, ...]) -> str:
-    parts, words = QUANTITIES[quantity].parts, _words(kinds)
-    if len(words) > 1 or any(part.startswith(SPATIAL_PREFIX) for part in parts):
-        return _PER.join(_either(part, words) for part in parts)
-    return _written(_exponents(parts), words[0])
-
-
-def closure_unit(quantity: str, kinds: Sequence[str], points: bool) -> str:
-    """The unit of forces that keep loops closed; `points` where no loop keeps directions."""
-    force = "N" if points else "N or N·m"
-    per = [f"({_either(part, _words(kinds))})" for part in QUANTITIES[quantity].parts[1:]]
-    return _PER.join([f"({force})", *per]) if per else force
-
-
-def labelled_unit(
-    quantity: str, labels: Sequence[Sequence[str]], slides: Mapping[str, bool]
-) -> str:
-    """The unit of a quantity whose labels tell it, in all its spellings along each axis.
-
-    slides: whether a joint of this name slides; one that is not there may do either
-    """
-    parts = QUANTITIES[quantity].parts
-    along = [
-        dict.fromkeys(_label_unit(part, label, slides) for label in names)
-        for part, names in zip(parts, labels, strict=True)
-    ]
-    return _PER.join(_OR.join(units) for units in along)
-
-
-def entry_units(
-    quantity: str, unit: str, labels: Sequence[Sequence[str]], slides: Mapping[str, bool]
-) -> list[str]:
-    """One unit per entry of an array, last axis fastest.
-
-    An arm with both kinds of joints has units such as 'N·m or N per rad or m', the turning
-    joint's first: one part per axis, decided by the joint that stands there.
-    """
-    entries = list(product(*labels))
-    if has_units_by_label(quantity):
-        named = QUANTITIES[quantity].parts
-        if len(named) == len(labels):
-            return [_PER.join(map(_label_unit, named, at, [slides] * len(at))) for at in entries]
-    parts = [part.split(_OR) for part in unit.split(_PER)]
-    known = all(label in slides for names in labels for label in names)
-    if _OR not in unit or len(parts) != len(labels) or not known:
-        return [unit] * len(entries)
-    return [
-        _PER.join(part[-1 if slides[label] else 0] for part, label in zip(parts, at, strict=True))
-        for at in entries
-    ]
-
-
-def slides_in(model: Mapping[str, Any] | None) -> dict[str, bool]:
-    """Whether each joint of a model slides, as far as its figures tell."""
-    joints = (model or {}).get("joints", {})
-    return {name: figures.get("type") == "prismatic" for name, figures in joints.items()}
-
-
-def has_units_by_label(quantity: str) -> bool:
-    """Whether entries of this quantity have units of their own."""
-    known = QUANTITIES.get(quantity)
-    return known is not None and any(part in _BY_LABEL for part in known.parts)
-
-
-def same_unit(quantity: str, one: str, other: str) -> bool:
-    """Whether two units of a quantity are the same, also where one was stored as just 'SI'."""
-    return one == other or (has_units_by_label(quantity) and _FORMERLY in (one, other))
-
-
-def _label_unit(part: str, label: str, slides: Mapping[str, bool]) -> str:
-    """The unit that one label along an axis stands for."""
-    owner, _, word = label.rpartition("/")
-    if part == "parameter":
-        return _chosen(FIGURES[_PARAMETERS.get(word, word)], slides.get(owner))
-    if part == "state":
-        part, label = word, owner
-    units = _written(_BASE[part], _TURNING), _written(_BASE[part], _SLIDING)
-    return _chosen(units, slides.get(label))
-
-
-def _chosen(units: tuple[str, str], slides: bool | None) -> str:
-    return _OR.join(dict.fromkeys(units)) if slides is None else units[slides]
-
-
-def _words(kinds: Sequence[str]) -> Sequence[dict[str, str]]:
-    """How efforts and positions are spelled on an arm with these joints."""
-    sliding = [kind == "prismatic" for kind in kinds]
-    if any(sliding) and not all(sliding):
-        return (_TURNING, _SLIDING)
-    return (_SLIDING if any(sliding) else _TURNING,)
-
-
-def _either(part: str, words: Sequence[dict[str, str]]) -> str:
-    """The unit of one part, in every spelling it has."""
-    if part.startswith(SPATIAL_PREFIX):
-        part, words = part.removeprefix(SPATIAL_PREFIX), (_TURNING, _SLIDING)
-    return _OR.join(dict.fromkeys(_written(_BASE[part], each) for each in words))
-
-
-def _exponents(parts: Sequence[str]) -> dict[str, int]:
-    total: Counter[str] = Counter(_BASE[parts[0]])
-    for part in parts[1:]:
-        total.subtract(_BASE[part])
-    return dict(total)
-
-
-def _written(exponents: dict[str, int], words: dict[str, str]) -> str:
-    above = [(words.get(f, f), exponents.get(f, 0)) for f in _ORDER if exponents.get(f, 0) > 0]
-    below = [(words.get(f, f), -exponents.get(f, 0)) for f in _ORDER if exponents.get(f, 0) < 0]
-    top = _product(above) or "1"
-    if not below:
-        return top
-    bottom = _product(below)
-    return f"{top}/({bottom})" if "·" in bottom else f"{top}/{bottom}"
-
-
-def _product(factors: Iterable[tuple[str, int]]) -> str:
-    return "·".join(word + {1: "", 2: "²", 3: "³"}[power] for word, power in factors)

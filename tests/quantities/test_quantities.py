@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.quantities import QUANTITIES, entry_units, labelled_unit, same_unit, unit_of
+from robolin.quantities.quantity_table import QUANTITIES
+from robolin.quantities.unit_texts import rate_of
+from robolin.quantities.units import entry_units, same_unit, told_along, unit_of
 from tests.cli.command import answered, robolin
 
 TURNS, SLIDES, BOTH = ["revolute", "continuous"], ["prismatic"], ["revolute", "prismatic"]
@@ -55,9 +57,53 @@ def test_units(name, turning, sliding, both):
     assert unit_of(name, BOTH) == both
 
 
+OPEN = [
+    ("A", "rad/s or rad/s² per rad or rad/s", "m/s or m/s² per m or m/s"),
+    ("K", "N·m per rad or rad/s", "N per m or m/s"),
+    ("P", "1 per rad or rad/s per rad or rad/s", "1 per m or m/s per m or m/s"),
+    ("dx_dtau", "rad or rad/s per N·m", "m or m/s per N"),
+    ("lam", "N or N·m", "N or N·m"),
+    ("dlam_dq", "(N or N·m) per (rad)", "(N or N·m) per (m)"),
+    ("poles", "1/s", "1/s"),
+]
+
+
+@pytest.mark.parametrize("name, turning, sliding", OPEN, ids=[row[0] for row in OPEN])
+def test_units_that_nobody_told(name, turning, sliding):
+    """Where labels or a model decide, the kinds of the joints tell every unit there can be."""
+    assert unit_of(name, TURNS) == turning
+    assert unit_of(name, SLIDES) == sliding
+
+
+@pytest.mark.parametrize("kinds", [TURNS, SLIDES, BOTH], ids=["turning", "sliding", "both"])
+def test_every_name_has_a_unit(kinds):
+    """Whatever is in the table can be asked for its unit, on every arm, by the one function."""
+    for name, quantity in QUANTITIES.items():
+        # one unit for each part, unless all of them make one fraction
+        parts = unit_of(name, kinds).split(" per ")
+        assert len(parts) in (1, len(quantity.parts)), name
+        assert all(parts), name
+
+
+def test_a_feedthrough_is_no_articulated_inertia():
+    """Both arrays are called D; outputs per input are not torques per acceleration."""
+    told = {"model output": "rad", "model input": "N·m"}
+    assert unit_of("feedthrough", TURNS, told) == "rad per N·m"
+    assert unit_of("D", TURNS) == "N·m·s²/rad"
+
+
+@pytest.mark.parametrize(
+    "unit, rate",
+    [("rad", "rad/s"), ("m/s", "m/s²"), ("rad or rad/s", "rad/s or rad/s²"), ("rad·s", "rad")],
+)
+def test_rates(unit, rate):
+    """How fast a position, a velocity or an integral changes is told in its unit per second."""
+    assert rate_of(unit) == rate
+
+
 def border_names():
     """The rows of the last table of docs/notation.md: names, symbols, shapes."""
-    text = (Path(__file__).parents[1] / "docs" / "notation.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "notation.md").read_text("utf-8")
     for line in text.partition("## Names at the border")[2].partition("\n## ")[0].splitlines():
         if line.startswith("| `"):
             names, symbols, shapes = line.strip("| ").split(" | ")
@@ -94,8 +140,8 @@ def test_the_page_says_what_the_table_says():
             symbol = QUANTITIES[name].symbol
             rough = QUANTITIES["coriolis_unnormalized"].symbol if name == "coriolis" else symbol
             assert symbol in symbols or rough in symbols, name
-    # a quantity of its own only for its unit
-    assert set(QUANTITIES) - told == {"coriolis_unnormalized"}
+    # quantities of their own whose arrays share a name with another one
+    assert set(QUANTITIES) - told == {"coriolis_unnormalized", "feedthrough"}
 
 
 def test_algorithms_give_what_the_table_says():
@@ -129,9 +175,8 @@ def test_labels_tell_the_units_of_entries(name, labels, units):
 
 def test_the_unit_of_an_array_has_all_of_its_entries():
     """The unit of a whole array lists those that occur along each axis."""
-    assert labelled_unit("regressor", (("elbow",), LABELS), JOINT_SLIDES) == (
-        "N·m per kg or kg·m or kg·m² or N·s/m or N·m·s/rad"
-    )
+    told = told_along("regressor", (("elbow",), LABELS), JOINT_SLIDES)
+    assert unit_of("regressor", TURNS, told) == "N·m per kg or kg·m or kg·m² or N·s/m or N·m·s/rad"
 
 
 def test_si_was_the_unit_of_arrays_with_many():
@@ -147,7 +192,7 @@ def test_changing_an_si_file_is_still_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = ("regressor", "two-link", "--parameters")
     with monkeypatch.context() as patched:
-        patched.setattr("robolin.answering.regressor_answer.labelled_unit", lambda *_: "SI")
+        patched.setattr("robolin.answering.regressor_answer.unit_of", lambda *_: "SI")
         answered(*asked, "-o", "before.json")
     assert '"SI"' in Path("before.json").read_text("utf-8")
     answered("check", "before.json")
