@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from robolin.analysis.operation_counts import Counted, value_at, written
+from robolin.analysis.operation_counts import Counted, value_at, written_polynomial
 from robolin.cli.reports.report import ReportPart, ReportTable, TextLines
 from robolin.engine.counting import Cost
 from robolin.engine.parameters import Parameters
@@ -96,9 +96,7 @@ def _cells(row: Counted, n: int, comparable: bool) -> tuple[str, ...]:
     counts = [str(cost[kind]) for kind in ("multiplication", "addition", "division", "root")]
     published = formula = "–"
     if row.published:
-        formula = (
-            f"({written(row.published.multiplications)}) M + ({written(row.published.additions)}) A"
-        )
+        formula = f"({written_polynomial(row.published.multiplications)}) M + ({written_polynomial(row.published.additions)}) A"
     if row.published and comparable:
         published = (
             f"{value_at(row.published.multiplications, n)} M "
@@ -133,8 +131,8 @@ def _entry(row: Counted, parameters: Parameters) -> dict[str, Any]:
             "multiplications": value_at(row.published.multiplications, parameters.n),
             "additions": value_at(row.published.additions, parameters.n),
             "formula": [
-                written(row.published.multiplications),
-                written(row.published.additions),
+                written_polynomial(row.published.multiplications),
+                written_polynomial(row.published.additions),
             ],
             "holds_for_this_arm": _comparable(parameters),
             "remark": row.published.remark,

@@ -12,7 +12,7 @@ from robolin.geometry.rotations import rotation_from_rpy
 
 JOINT_KINDS = ("revolute", "continuous", "prismatic", "floating", "planar", "spherical", "fixed")
 TWO_FREEDOM_KINDS = ("universal", "cylindrical")
-TURNING = ("revolute", "continuous", "universal")
+TURNING_KINDS = ("revolute", "continuous", "universal")
 ORIGIN_KEYS = ("xyz", "rpy")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MIMIC_KEYS = ("joint", "ratio", "offset")
@@ -60,7 +60,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: Written) -> JointEnt
         damping=fields.number("damping"),
         friction=fields.number("friction"),
         armature=_armature(fields),
-        mimic=_mimic(fields, joint.kind in TURNING),
+        mimic=_mimic(fields, joint.kind in TURNING_KINDS),
         places={**joint.places, **_motion_places(fields)},
     )
 
@@ -69,7 +69,7 @@ def _limits(fields: Fields, kind: str, written: Written) -> Limits:
     limits = fields.fields("limits", LIMIT_KEYS)
     if limits is None:
         return Limits()
-    turns = kind in TURNING
+    turns = kind in TURNING_KINDS
     lower, upper, velocity = (limits.maybe_number(key, angle=turns) for key in LIMIT_KEYS[:3])
     effort = limits.maybe_number("effort")
     if kind == "continuous":
