@@ -55,7 +55,7 @@ def _answer(module: str, request: Mapping[str, Any], bounds: ProcessBounds, writ
                 # what the whole campaign holds is not the reader's
                 used = int(text.read().split()[0]) * resource.getpagesize()
             bound(bounds.seconds, used + bounds.memory)
-            stream.write(json.dumps(import_module(module).answer(request)))
+            stream.write(json.dumps(import_module(module).reply(request)))
             code = 0
         except BaseException as error:
             stream.write(f"{type(error).__name__}: {error}")
