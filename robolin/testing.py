@@ -28,6 +28,7 @@ from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, format_named
 from robolin.files.stored import open_stored
+from robolin.quantities.units import unit_of
 from robolin.results.result import Array, Reference, Result, whole
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def _result(
 def _named(name: str, values: Numbers, known: Mapping[str, Entry], arm: Arm | None) -> Array | None:
     """An array with the names along its own axes, as stored or as the arm has them, if any fit."""
     if name == "time":
-        return Array(name, values, (), "s")
+        return Array(name, values, (), unit_of("time", ()))
     entry = known.get(name)
     if entry is not None and _fits(values, entry.labels):
         return entry.array(values)
@@ -205,7 +206,6 @@ def _of_arm(name: str, values: Numbers, arm: Arm) -> Array | None:
     from robolin.answering.named_arrays import axis_labels
     from robolin.dynamics.catalogue import ALGORITHMS
     from robolin.quantities.quantity_table import COLUMN_WORDS
-    from robolin.quantities.units import unit_of
 
     shapes = {key: shape for a in ALGORITHMS.values() for key, shape in a.gives.items()}
     labels = tuple(axis_labels(arm, axis) for axis in shapes.get(name, ()))

@@ -197,7 +197,7 @@ def value_at(polynomial: Polynomial, n: int) -> int:
     return int(sum(c * n**power for power, c in enumerate(polynomial)))
 
 
-def written_polynomial(polynomial: Polynomial) -> str:
+def polynomial_text(polynomial: Polynomial) -> str:
     """The polynomial as a formula, highest power first."""
     text = ""
     for power, c in reversed(list(enumerate(polynomial))):

@@ -31,6 +31,7 @@ class Format:
     stream_writer: (ResultStream, binary stream) writes into a pipe, where that can be done
     table_opener:  (TableSource) opens a trajectory as a TableFile, where that can be done
     read_piped:    whether a trajectory can come through a pipe
+    read_in_parts: whether a part of a trajectory can be read without the rest, as from a store
     holds_nan:     whether a row without an answer can be written
     holds_infinity: whether a number beyond all others can be written
     sealed:        whether the end of a file tells that all of it is there
@@ -43,6 +44,7 @@ class Format:
     stream_writer: str | None = None
     table_opener: str | None = None
     read_piped: bool = False
+    read_in_parts: bool = False
     holds_nan: bool = True
     holds_infinity: bool = True
     sealed: bool = False
@@ -86,6 +88,7 @@ FORMATS: dict[str, Format] = {
         result_opener=f"{_HERE}.csv.stored_csv:open_csv",
         table_opener=f"{_HERE}.csv.csv_reader:csv_table",
         read_piped=True,
+        read_in_parts=True,
         holds_infinity=False,
         companion=".meta.json",
     ),
@@ -106,6 +109,7 @@ FORMATS: dict[str, Format] = {
         writer=f"{_HERE}.parquet.parquet_writer:write_parquet",
         result_opener=f"{_HERE}.parquet.stored_parquet:open_parquet",
         table_opener=f"{_HERE}.parquet.parquet_reader:parquet_table",
+        read_in_parts=True,
         sealed=True,
         provenance_reader=f"{_HERE}.parquet.stored_parquet:parquet_provenance",
     ),

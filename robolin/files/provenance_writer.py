@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from robolin.background import close_generator
+from robolin.quantities.units import unit_of
 from robolin.results.number_kind import REAL, kind_of, stored_values
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.version import __version__
@@ -74,7 +75,8 @@ def _meta(passed: Digests, ending: Footer, digests: Mapping[str, str]) -> dict[s
     part = passed.last
     described = {array.name: _described(array, part.joints) for array in part.arrays}
     if part.time is not None:
-        described["time"] = _described(Array("time", part.time, (), "s"), part.joints)
+        time = Array("time", part.time, (), unit_of("time", ()))
+        described["time"] = _described(time, part.joints)
     return sealed(
         {
             "format": EXTENDED_FORMAT if any(map(_extended, described.values())) else FORMAT,

@@ -28,8 +28,6 @@ from robolin.files.stores.store_path import StorePath, is_stored
 from robolin.files.table_file import KnownTable, TableFile, TableSource
 
 _BUFFER = 1 << 20
-# formats of which a part can be read without the rest
-_READ_FROM_STORES = ("csv", "parquet")
 
 # what a table of numbers in text may be called besides .csv
 TEXT_ENDINGS = (".tsv", ".txt", ".tab")
@@ -78,7 +76,7 @@ def _stored_table(
     form, version = _format(path), objects.present(path)
     known = known or KnownTable(version.text)
     with ExitStack() as stack:
-        if form in _READ_FROM_STORES:
+        if FORMATS[form].read_in_parts:
             stream, regular = stack.enter_context(_opened(path, file, form))
             yield _table(form, TableSource(stream, path, file, regular, joints, known))
         else:

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from robolin.analysis.operation_counts import Counted, value_at, written_polynomial
+from robolin.analysis.operation_counts import Counted, polynomial_text, value_at
 from robolin.cli.reports.report import ReportPart, ReportTable, TextLines
 from robolin.engine.counting import Cost
 from robolin.engine.parameters import Parameters
@@ -96,7 +96,8 @@ def _cells(row: Counted, n: int, comparable: bool) -> tuple[str, ...]:
     counts = [str(cost[kind]) for kind in ("multiplication", "addition", "division", "root")]
     published = formula = "–"
     if row.published:
-        formula = f"({written_polynomial(row.published.multiplications)}) M + ({written_polynomial(row.published.additions)}) A"
+        products = polynomial_text(row.published.multiplications)
+        formula = f"({products}) M + ({polynomial_text(row.published.additions)}) A"
     if row.published and comparable:
         published = (
             f"{value_at(row.published.multiplications, n)} M "
@@ -131,8 +132,8 @@ def _entry(row: Counted, parameters: Parameters) -> dict[str, Any]:
             "multiplications": value_at(row.published.multiplications, parameters.n),
             "additions": value_at(row.published.additions, parameters.n),
             "formula": [
-                written_polynomial(row.published.multiplications),
-                written_polynomial(row.published.additions),
+                polynomial_text(row.published.multiplications),
+                polynomial_text(row.published.additions),
             ],
             "holds_for_this_arm": _comparable(parameters),
             "remark": row.published.remark,
