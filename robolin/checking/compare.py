@@ -13,6 +13,7 @@ from robolin.answering.linear_point import POINT
 from robolin.answering.verbs import VERBS
 from robolin.arrays import Numbers
 from robolin.background import close_generator, prefetch
+from robolin.checking.contract_changes import changed_lines, shown_value
 from robolin.checking.differences import Difference, Ledger
 from robolin.checking.model_changes import Change, model_changes
 from robolin.checking.recorded_question import frame_in_contract
@@ -25,12 +26,16 @@ from robolin.quantities.units import entry_units, same_unit, slides_in
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.results.swept_verbs import asked_verb
 
+# a sum over an arm is rounded some tens of times
+_ROUNDINGS = 64.0
+
 
 @dataclass(frozen=True)
 class Comparison:
     """What a result and a stored one differ in.
 
-    entries:   every entry of every array that both have, the largest difference first
+    entries:   every entry of every array that both have, the largest difference first and those
+               that are rounding on both sides last
     structure: what else is different about the results, in sentences
     changes:   what is different about the models
     notes:     inputs that are not the same files any more
@@ -71,8 +76,11 @@ def compare_with_stored(
     ending = result.ending(pair.rows or 1)
     changes = _model_changes(stored.meta["model"], ending.model)
     entries = [d for ledger in pair.ledgers.values() for d in ledger.differences(pair.batch)]
+    rounding = pair.rounding
     return Comparison(
-        entries=tuple(sorted(entries, key=lambda d: (not d.beyond, -d.weight))),
+        entries=tuple(
+            sorted(entries, key=lambda d: (not d.beyond, d.is_below(rounding), -d.weight))
+        ),
         structure=tuple(pair.structure()),
         changes=changes,
         notes=tuple(_notes(stored.meta, ending)),
@@ -96,6 +104,12 @@ class _SideBySide:
     @property
     def batch(self) -> bool:
         return self.stored.meta["rows"] is not None
+
+    @property
+    def rounding(self) -> float:
+        """What rounding leaves of zero where numbers as large as these are added up."""
+        scales = (each.scale for name, each in self.ledgers.items() if name != "time")
+        return _ROUNDINGS * float(np.finfo(float).eps) * max(scales, default=0.0)
 
     def add(self, part: Result) -> None:
         """Compare a part with the stored rows that belong to it."""
@@ -207,17 +221,9 @@ class _StoredRows:
 
 def _options(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for key in [*old, *(key for key in new if key not in old)]:
-        before, after = (_shown_value(options.get(key)) for options in (old, new))
+        before, after = (shown_value(options.get(key)) for options in (old, new))
         if before != after:
             yield f"option {key}: {before} → {after}"
-
-
-def _shown_value(value: Any) -> str:
-    if value is None or value is False:
-        return "not given"
-    if isinstance(value, list):
-        return " and ".join(map(str, value))
-    return "given" if value is True else str(value)
 
 
 def _model_changes(old: Any, new: Any) -> tuple[Change, ...]:
@@ -240,4 +246,4 @@ def _contract(meta: Mapping[str, Any], ending: Footer) -> Iterator[str]:
     silent = ("joints", "ignored", *remainder_lines(meta["verb"]))
     for key, said in meta["contract"].items():
         if key in contract and contract[key] != said and key not in silent:
-            yield f"{key}: {_shown_value(said)} → {_shown_value(contract[key])}"
+            yield from changed_lines(key, said, contract[key], meta["joints"])

@@ -39,6 +39,10 @@ class Difference:
     def beyond(self) -> bool:
         return self.rows > 0
 
+    def is_below(self, size: float) -> bool:
+        """Whether both numbers are smaller than that."""
+        return abs(self.stored) < size and abs(self.found) < size
+
     @property
     def relative(self) -> float:
         """The gap as a share of the stored number."""

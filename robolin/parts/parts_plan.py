@@ -21,7 +21,7 @@ from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.compressed import uncompressed_name
 from robolin.files.formats import FORMATS, RECORDINGS, extensions, format_named
 from robolin.files.provenance_writer import plain
-from robolin.files.table_file import digest_of
+from robolin.files.table_file import WHOLE, digest_of
 from robolin.parts.recordings import NamedRecording
 from robolin.parts.survey import Surveyed, surveyed
 from robolin.trajectory.opened_table import TEXT_ENDINGS
@@ -112,6 +112,7 @@ def planned_parts(
     if division.part_rows is None:
         parts = _one_each(sources, division)
     else:
+        _require_times_alike(sources)
         parts = _numbered(sources, choice, division.part_rows, division.form or DEFAULT_FORM)
     return PartsPlan(asked_of(inquiry, arm), tuple(sources), parts)
 
@@ -130,6 +131,34 @@ def require_divisible(inquiry: Inquiry, division: Division) -> None:
         raise UsageError(f"cannot go together with --{together}", where="--part-rows", hint=hint)
     if division.form is not None:
         inquiry.states.require_writable_as(division.form)
+
+
+def _require_times_alike(sources: Sequence[Surveyed]) -> None:
+    """Refuse times that no one table has room for, before parts are computed that never merge."""
+    kinds = [_times(each) for each in sources]
+    usual = Counter(kinds).most_common(1)[0][0]
+    like = sources[kinds.index(usual)].name
+    hint = (
+        "write times alike everywhere, 0.0 beside 0.5, or leave out --part-rows: "
+        "one result for each recording"
+    )
+    raise_all(
+        [
+            RobolinError(f"has {kind}, '{like}' has {usual}", where=each.path, hint=hint)
+            for each, kind in zip(sources, kinds, strict=True)
+            if kind != usual
+        ]
+    )
+
+
+def _times(source: Surveyed) -> str:
+    """What the times of a recording are, in words."""
+    if not source.looks:
+        return "no time"
+    (look,) = source.looks.values()
+    if look == WHOLE:
+        return "whole numbers as times"
+    return f"dates in {look} as times" if look else "fractional times"
 
 
 def asked_of(inquiry: Inquiry, arm: Arm) -> dict[str, Any]:

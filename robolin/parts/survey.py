@@ -65,7 +65,8 @@ def surveyed(
         has_size = not is_text(recording.path) and not is_other_programs(recording.path)
         rows = stream.table.size if has_size else None
         time = stream.matched.time
-        if every is not None and time is not None and is_text(recording.path):
+        # a text is looked through for it, which only parts of it are worth
+        if time is not None and (every is not None if is_text(recording.path) else has_size):
             unit = stream.table.moments(time)
             looks[time] = unit or (WHOLE if stream.table.whole(time) else "")
         if is_other_programs(recording.path):

@@ -123,6 +123,7 @@ class StateFeedback:
     """Torques of a FeedbackControl.
 
     memory: how many integrals there are
+    motors: which joints have one, counted from 0
     dt:     the sample time of torques that are held
     """
 
@@ -136,12 +137,12 @@ class StateFeedback:
         if law.dt is not None and not (isfinite(law.dt) and law.dt > 0.0):
             raise UsageError(f"dt is {law.dt!r}", hint="a positive number of seconds is needed")
         self.dt, self._arm = law.dt, arm
-        self._driven = [arm.joint_names.index(name) for name in names]
+        self.motors = [arm.joint_names.index(name) for name in names]
         self._basis = None if law.basis is None else np.asarray(law.basis, dtype=float)
         freedoms = arm.n if self._basis is None else self._basis.shape[-1]
         self.memory = 0 if law.integrals is None else int(np.shape(law.integrals)[-2])
         size = 2 * freedoms + self.memory
-        matrices = {"K": _matrix("K", law.K, (len(self._driven), size))}
+        matrices = {"K": _matrix("K", law.K, (len(self.motors), size))}
         if law.P is not None:
             matrices["P"] = _matrix("P", law.P, (size, size))
         if law.integrals is not None:
@@ -156,6 +157,13 @@ class StateFeedback:
         if self._basis is not None:
             dq, dqd = dq @ self._basis, dqd @ self._basis
         return np.concatenate([dq, dqd, integrals], axis=-1)
+
+    def rows(self, end: float) -> dict[str, AnyArray]:
+        """What it follows and its gains: one of each, or (rows, …) up to the row after the end."""
+        time, arrays = self._reference.time, self._reference.arrays
+        if time is None:
+            return arrays
+        return {name: array[: np.searchsorted(time, end) + 1] for name, array in arrays.items()}
 
     def given(self, integrals: AnyArray) -> GivenIntegrals:
         """The torque as long as the integrals (..., i) are these."""
@@ -178,7 +186,7 @@ class StateFeedback:
         tau = np.array(np.broadcast_to(at["tau"], q.shape))
         # sums in a fixed order: a state's bits do not depend on its neighbours
         for i in range(x.shape[-1]):
-            tau[..., self._driven] -= at["K"][:, i] * x[..., i, None]
+            tau[..., self.motors] -= at["K"][:, i] * x[..., i, None]
         return tau
 
     def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:

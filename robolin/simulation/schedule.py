@@ -62,6 +62,11 @@ class Schedule:
         return DEFAULT_DT if self.dt is None else self.dt
 
     @property
+    def longest(self) -> float:
+        """The longest step of rk4."""
+        return min(self._dt, self.duration)
+
+    @property
     def relative(self) -> float:
         """The tolerance of each step beside the size of the state."""
         return DEFAULT_RTOL if self.rtol is None else self.rtol
@@ -93,9 +98,8 @@ class Schedule:
         """The integrator and its settings in words."""
         name = INTEGRATOR_NAMES[self.integrator]
         if self.fixed:
-            longest = min(self._dt, self.duration)
             steps = counted(self.steps, "step")
-            return f"{name}, dt = {longest:g} s, {steps}"
+            return f"{name}, dt = {self.longest:g} s, {steps}"
         return f"{name}, rtol = {self.relative:g}, atol = {self.absolute:g}"
 
 

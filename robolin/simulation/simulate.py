@@ -34,6 +34,7 @@ from robolin.simulation.prescribed_motion import (
 )
 from robolin.simulation.schedule import Schedule, scheduled
 from robolin.simulation.simulated_motion import Simulation, stacked_motions
+from robolin.simulation.stiff_gains import require_short_steps
 from robolin.simulation.torques import (
     AnyTorque,
     Holding,
@@ -128,7 +129,7 @@ def simulate(
 
     Raises:
         RobolinError: values that are not sound, a state off its closures, a motion that runs
-            away, or gains that were found for an arm with other figures
+            away, gains that were found for an arm with other figures, or that are too stiff for dt
         UsageError: settings that do not go together, or an option with a value it cannot have
 
     Example:
@@ -169,6 +170,9 @@ def run_simulation(
             raise UsageError("cannot go together with accelerations", where="prescribe")
     task = with_samples_met(task)
     q, qd, tau = _together(task.arm, q, qd, tau)
+    if task.prescribed is None and task.accelerations is None:
+        how: How = {"engine": task.engine, "jobs": task.jobs}
+        require_short_steps(task.arm, task.control, task.schedule, how)
     if task.arm.loops:
         task = _on_closures(task, q, qd)
     elif task.baumgarte is not None:

@@ -233,3 +233,31 @@ def test_what_rounding_leaves_of_an_equation_is_no_difference(tmp_path: Path) ->
     assert not beside(tmp_path, solved(1e-15), solved(3e-15), own).same
     other = (solved(1e-15, "inverse"), solved(3e-15, "inverse"))
     assert not beside(tmp_path, *other, close).same
+
+
+def test_a_contract_tells_which_quantity_moved_and_how_far(tmp_path: Path) -> None:
+    """Of numbers by quantity each one that changed is a short line, with the joint of the most."""
+    point = {"q": [0.1, 0.2], "qd": [0.0, 0.0], "tau": [3.0, -1.5]}
+    old = replace(torques([1.0, 2.0]), contract={"operating point": point, "gravity": "down"})
+    moved = {**point, "tau": [3.25, -1.5], "wrench": [1.0]}
+    now = replace(torques([1.0, 2.5]), contract={"operating point": moved, "gravity": "up"})
+    assert beside(tmp_path, old, now).contract == (
+        "operating point: tau moved by up to 0.25, shoulder: 3 → 3.25 (1 of 2)",
+        "operating point: wrench: not given → 1.0",
+        "gravity: down → up",
+    )
+
+
+def test_what_is_rounding_on_both_sides_comes_last(tmp_path: Path) -> None:
+    """An acceleration of nothing but rounding stays listed, behind the torques that changed."""
+    tiny = Array("qdd", np.array([7e-18, 2e-15]), (JOINTS,), "rad/s²", "acceleration")
+    other = replace(tiny, values=np.array([7e-15, 0.01]))
+    old, now = torques([30.0, 20.0]), torques([30.0, 20.001])
+    found = beside(
+        tmp_path,
+        replace(old, arrays=(tiny, *old.arrays)),
+        replace(now, arrays=(other, *now.arrays)),
+    )
+    told = [entry.entry for entry in found.beyond]
+    # the arm begins to move at its elbow: what is rounding on one side alone is a change
+    assert told == ["elbow/acceleration", "elbow/effort", "shoulder/acceleration"]

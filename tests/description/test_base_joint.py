@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.description.building.option_texts import options_from_texts
 from tests.dynamics.running import gap
 
 
@@ -43,3 +44,14 @@ def test_a_base_that_does_not_exist_is_refused() -> None:
     with pytest.raises(robolin.UsageError, match="a base cannot be 'planer'") as caught:
         robolin.load("ur5", base_joint="planer")
     assert "planar" in caught.value.hint
+
+
+def test_two_answers_about_the_base_are_refused() -> None:
+    """Six freedoms and three cannot both be meant; saying floating twice is no contradiction."""
+    with pytest.raises(robolin.UsageError, match="'planar' cannot go together with floating_base"):
+        robolin.load("ur5", floating_base=True, base_joint="planar")
+    texts = {"floating-base": True, "base-joint": "spherical"}
+    with pytest.raises(robolin.UsageError, match="cannot go together with --floating-base"):
+        options_from_texts(texts)
+    twice = robolin.load("ur5", floating_base=True, base_joint="floating")
+    assert twice == robolin.load("ur5", floating_base=True)

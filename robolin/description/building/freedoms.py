@@ -69,8 +69,14 @@ def _axes(joint: JointEntry, kind: GroupKind) -> dict[str, Vector3]:
     return {"x": unit(x), "y": unit(y), "z": normal}
 
 
-def base_joint_of(option: str, kind: str | None) -> GroupKind:
-    """What the joint under the base is: floating unless another kind is named."""
+def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupKind:
+    """What the joint under the base is: floating unless another kind is named.
+
+    floating: the option that asks for all six freedoms, if it was given
+    """
+    if floating is not None and kind in GROUP_FREEDOMS and kind != "floating":
+        message = f"{kind!r} cannot go together with {floating}"
+        raise UsageError(message, where=option, hint=f"leave out {floating}")
     for known in GROUP_FREEDOMS:
         if kind in (None, known):
             return known

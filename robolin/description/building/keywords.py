@@ -42,7 +42,8 @@ class Keywords(TypedDict, total=False):
 
 def model_options(keywords: Keywords) -> ModelOptions:
     """The options that the keywords stand for."""
-    velocity = keywords.get("friction_velocity")
+    velocity, kind = keywords.get("friction_velocity"), keywords.get("base_joint")
+    floats = _switch("floating_base", keywords.get("floating_base", False))
     return ModelOptions(
         gravity=_gravity(keywords.get("gravity")),
         base=_link("base", keywords.get("base")),
@@ -54,9 +55,8 @@ def model_options(keywords: Keywords) -> ModelOptions:
         friction_velocity=None if velocity is None else _number("friction_velocity", velocity),
         armature=_values("armature", keywords.get("armature")),
         joints=_joints(keywords.get("joints")),
-        floating_base=_switch("floating_base", keywords.get("floating_base", False))
-        or keywords.get("base_joint") is not None,
-        base_joint=base_joint_of("base_joint", keywords.get("base_joint")),
+        floating_base=floats or kind is not None,
+        base_joint=base_joint_of("base_joint", kind, "floating_base" if floats else None),
         open_loops=_switch("open_loops", keywords.get("open_loops", False)),
         strict=_switch("strict", keywords.get("strict", False)),
         xacro_args={

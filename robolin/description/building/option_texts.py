@@ -14,7 +14,7 @@ from robolin.number_texts import Figure, FlagText, named, number, numbers, text_
 
 def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
     """The options that flags stand for, each by its name without dashes."""
-    velocity = texts.get("friction-velocity")
+    velocity, floats = texts.get("friction-velocity"), bool(texts.get("floating-base"))
     joints = texts.get("joints")
     model = texts.get("wrench-frame", "follower")
     return ModelOptions(
@@ -32,8 +32,10 @@ def options_from_texts(texts: Mapping[str, Any]) -> ModelOptions:
         else number(FlagText("--friction-velocity", velocity), velocity),
         armature=_armature(texts),
         joints=None if joints is None else tuple(name.strip() for name in joints.split(",")),
-        floating_base=bool(texts.get("floating-base")) or "base-joint" in texts,
-        base_joint=base_joint_of("--base-joint", texts.get("base-joint")),
+        floating_base=floats or "base-joint" in texts,
+        base_joint=base_joint_of(
+            "--base-joint", texts.get("base-joint"), "--floating-base" if floats else None
+        ),
         open_loops=bool(texts.get("open-loops")),
         strict=bool(texts.get("strict")),
         xacro_args=_pairs("xacro-arg", ":=", texts),
