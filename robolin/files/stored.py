@@ -24,13 +24,21 @@ if TYPE_CHECKING:
 TIME = "time"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stored(Shown):
     """A result read back: arrays by name, the joints in their order, and the provenance."""
 
     arrays: Mapping[str, Numbers]
     joints: tuple[str, ...]
     meta: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        result = self.result
+        return f"<Stored result of {result.verb}: {', '.join(a.told for a in result.arrays)}>"
+
+    def __sub__(self, other: Result | Stored) -> Result:
+        """By how much every number is larger than in another result of the same shape."""
+        return self.result - other
 
     @property
     def result(self) -> Result:

@@ -118,16 +118,18 @@ class _Joining:
     def _require_alike(self, part: Result, name: str) -> None:
         """Refuse a recording whose answer has other columns than the first one's."""
         first = self._like = self._like or part
+        hint = "-o FOLDER/ keeps one result for each"
         if (first.time is None) != (part.time is None):
             lacks = name if part.time is None else self._names[0]
             message = f"'{lacks}' has no time, others have"
         elif (kind := _kind(part.time)) != (other := _kind(first.time)):
             message = f"time is {kind} here, in '{self._names[0]}' {other}"
+            hint = f"write times alike everywhere, 0.0 beside 0.5; {hint}"
         elif _columns(first) != _columns(part):
             message = f"its answer has other columns than that of '{self._names[0]}'"
         else:
             return
-        raise RobolinError(message, where=name, hint="-o FOLDER/ keeps one result for each")
+        raise RobolinError(message, where=name, hint=hint)
 
     def _note(self, name: str, rows: int, ending: Footer) -> None:
         """Keep what a piece says of itself, but for its number of rows, which is added up."""

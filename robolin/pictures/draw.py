@@ -46,13 +46,15 @@ def drawn_panels(panels: Sequence[Panel], title: str) -> Figure:
     _require_matplotlib()
     from matplotlib.figure import Figure
 
-    from robolin.pictures.draw_panels import draw_panel, text_of_name
+    from robolin.pictures.draw_panels import draw_panel, room_for_names, text_of_name
 
     columns = next(c for c, most in ((1, 1), (2, 4), (3, 9), (4, 1 << 30)) if len(panels) <= most)
     rows = -(-len(panels) // columns)
+    needed = [_PANEL, *(room_for_names(panel) for panel in panels)]
+    width, height = (max(each) for each in zip(*needed, strict=True))
     with _drawing():
         figure = Figure(
-            figsize=(columns * _PANEL[0], rows * _PANEL[1] + 0.4), dpi=120, layout="constrained"
+            figsize=(columns * width, rows * height + 0.4), dpi=120, layout="constrained"
         )
         figure.suptitle(text_of_name(title, 100))
         axes = figure.subplots(rows, columns, squeeze=False).ravel()

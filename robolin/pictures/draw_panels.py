@@ -9,7 +9,14 @@ import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.pictures.joint_bounds import Bounds
-from robolin.pictures.panels import BarPanel, CurvePanel, MatrixPanel, Panel, PlanePanel
+from robolin.pictures.panels import (
+    BarPanel,
+    CurvePanel,
+    MatrixPanel,
+    Panel,
+    PlanePanel,
+    Rounding,
+)
 from robolin.wording import printable
 
 if TYPE_CHECKING:
@@ -24,9 +31,14 @@ _LONGEST_NAME = 40
 # matrices up to this size have their numbers written into them
 _WRITTEN = 8
 _MOST_NAMES = 45
+# in inches: a name beside the next, a letter of one, and what stands around a panel
+_NAME, _LETTER, _FRAME = 0.115, 0.045, 1.0
 _FEW_POINTS = 12
 _LEAST_SHARE = 0.05
 _LEAST_SPREAD = 1e-3
+# a curve that changes by less than this share of itself is a level line
+_ROUNDING = 1e-12
+_MARGIN = 0.05
 
 
 def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
@@ -35,6 +47,23 @@ def text_of_name(text: str, longest: int = _LONGEST_NAME) -> str:
     shown = shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
     # matplotlib leaves names out that begin with an underscore
     return f" {shown}" if shown.startswith("_") else shown
+
+
+def room_for_names(panel: Panel) -> tuple[float, float]:
+    """The least width and height in inches with which no name stands on another."""
+    under: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    match panel:
+        case BarPanel():
+            under = panel.names
+        case MatrixPanel():
+            under, beside = panel.columns, panel.rows
+    wide, high = (_NAME * min(len(names), _MOST_NAMES) for names in (under, beside))
+    return wide + _longest(beside) + _FRAME, high + _longest(under) + _FRAME
+
+
+def _longest(names: tuple[str, ...]) -> float:
+    return _LETTER * max((len(text_of_name(name)) for name in names), default=0)
 
 
 def draw_panel(figure: Figure, axes: Axes, panel: Panel) -> None:
@@ -64,9 +93,29 @@ def _draw_curves(panel: CurvePanel, axes: Axes) -> None:
         _set_log(axes.set_xscale, axes.xaxis)
     if panel.log_y and _spans_decades(panel):
         _set_log(axes.set_yscale, axes.yaxis)
+    values = np.concatenate([curve.y for curve in panel.curves])
+    _level_line(values, axes)
+    _level_rounding(values, panel.rounding, axes)
     if len(lines) > 1:
         axes.legend(lines, [text_of_name(curve.name) for curve in panel.curves])
     _draw_limits(panel, axes)
+
+
+def _level_rounding(values: Numbers, rounding: Rounding, axes: Axes) -> None:
+    """Show what is only rounding as nothing beside what it comes from, and say how large it is."""
+    fine = values[np.isfinite(values)]
+    largest = float(np.abs(fine).max(initial=0.0))
+    if rounding.covers(largest):
+        axes.set_ylim(-rounding.beside, rounding.beside)
+        axes.text(0.02, 0.9, rounding.words(largest), transform=axes.transAxes, fontsize=6)
+
+
+def _level_line(values: Numbers, axes: Axes) -> None:
+    """Show curves that change by rounding alone as the level lines they are."""
+    fine = values[np.isfinite(values)]
+    largest = float(np.abs(fine).max(initial=0.0))
+    if len(fine) and 0.0 < float(np.ptp(fine)) < _ROUNDING * largest:
+        axes.set_ylim(fine.min() - _MARGIN * largest, fine.max() + _MARGIN * largest)
 
 
 def _spans_decades(panel: CurvePanel) -> bool:
@@ -115,6 +164,7 @@ def _draw_bars(panel: BarPanel, axes: Axes) -> None:
     axes.bar(places, panel.values, color=_COLOURS[1], edgecolor="black", linewidth=0.5)
     for place, bounds in zip(places, panel.bounds, strict=True):
         _mark_bounds(axes, float(place), bounds)
+    _level_rounding(panel.values, panel.rounding, axes)
     _name_ticks(axes.xaxis, panel.names, rotation=60)
     axes.set_ylabel(f"[{text_of_name(panel.y_label)}]")
     axes.axhline(0.0, color="black", linewidth=0.6)
@@ -130,6 +180,10 @@ def _draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes) -> None:
     axes.grid(False)
     # from dark to bright, so that grey tells the same
     image = axes.imshow(panel.values, cmap="cividis", aspect="auto", interpolation="none")
+    rounding, largest = panel.rounding, float(np.nanmax(np.abs(panel.values), initial=0.0))
+    if rounding.covers(largest):
+        image.set_clim(-rounding.beside, rounding.beside)
+        axes.set_xlabel(rounding.words(largest), fontsize=6)
     bar = figure.colorbar(image, ax=axes)
     bar.set_label(f"[{text_of_name(panel.unit)}]")
     _name_ticks(axes.xaxis, panel.columns, rotation=60)
@@ -139,7 +193,8 @@ def _draw_matrix(panel: MatrixPanel, figure: Figure, axes: Axes) -> None:
     middle = (np.nanmin(panel.values) + np.nanmax(panel.values)) / 2.0
     for (i, j), value in np.ndenumerate(panel.values):
         color = "black" if value > middle else "white"
-        axes.text(j, i, f"{value:.2g}", ha="center", va="center", color=color, fontsize=5)
+        text = "~0" if rounding.covers(abs(value)) else f"{value:.2g}"
+        axes.text(j, i, text, ha="center", va="center", color=color, fontsize=5)
 
 
 def _name_ticks(axis: Any, names: tuple[str, ...], rotation: float = 0.0) -> None:
@@ -157,6 +212,10 @@ def _draw_plane(panel: PlanePanel, figure: Figure, axes: Axes) -> None:
     axes.set_ylabel(f"imaginary [{text_of_name(panel.unit)}]")
     flat = np.asarray(panel.values).ravel()
     _level_scales(flat, axes)
+    largest = float(np.nanmax(np.abs(flat), initial=0.0))
+    if panel.rounding.covers(largest):
+        axes.set_xlim(-panel.rounding.beside, panel.rounding.beside)
+        _level_rounding(np.abs(flat), panel.rounding, axes)
     if panel.x is None:
         axes.scatter(flat.real, flat.imag, marker="x", color=_COLOURS[2], s=25)
         return

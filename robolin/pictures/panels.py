@@ -12,6 +12,29 @@ from robolin.arrays import Numbers
 from robolin.pictures.joint_bounds import NO_BOUNDS, Bounds, Closest
 
 
+@dataclass(frozen=True)
+class Rounding:
+    """What of the numbers of a panel is nothing but rounding.
+
+    beside: the size of the numbers that they were computed with
+    share:  what is smaller than this share of it is rounding
+    """
+
+    beside: float = 0.0
+    share: float = 0.0
+
+    def covers(self, largest: float) -> bool:
+        """Whether a number of this size is rounding; an exact zero is none."""
+        return 0.0 < largest < self.share * self.beside
+
+    def words(self, largest: float) -> str:
+        """How large it is, and beside what."""
+        return f"~0: rounding, at most {largest:.2g} beside {self.beside:.4g}"
+
+
+NO_ROUNDING = Rounding()
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """One line: y over the panel's x, at the rows that are kept."""
@@ -34,6 +57,7 @@ class CurvePanel:
     closest_x: float = 0.0
     log_x: bool = False
     log_y: bool = False
+    rounding: Rounding = NO_ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +69,7 @@ class BarPanel:
     names: tuple[str, ...]
     values: Numbers
     bounds: tuple[Bounds, ...]
+    rounding: Rounding = NO_ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +81,7 @@ class MatrixPanel:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: Numbers
+    rounding: Rounding = NO_ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +93,7 @@ class PlanePanel:
     values: Numbers
     x_label: str = ""
     x: Numbers | None = None
+    rounding: Rounding = NO_ROUNDING
 
 
 Panel = CurvePanel | BarPanel | MatrixPanel | PlanePanel

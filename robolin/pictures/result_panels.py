@@ -13,14 +13,16 @@ from robolin.errors import UsageError
 from robolin.pictures.joint_bounds import NO_BOUNDS, Bounds, closest_approach, joint_bounds
 from robolin.pictures.kept_rows import MOST_POINTS, kept_rows
 from robolin.pictures.panels import (
+    NO_ROUNDING,
     BarPanel,
     Curve,
     CurvePanel,
     MatrixPanel,
     Panel,
     PlanePanel,
+    Rounding,
 )
-from robolin.quantities.units import unit_of
+from robolin.quantities.units import entry_units, slides_in, unit_of
 from robolin.results.result import Array, Result
 from robolin.results.swept_verbs import asked_verb, is_swept
 
@@ -36,6 +38,10 @@ _CURVES_TOGETHER = 8
 _OWN_PANELS = 12
 _SLICES = 12
 MOST_PANELS = 60
+# what tables show as ~0
+_NOISE = 1e-15
+# two computations of the same differ by many roundings of what they began with
+_NOISE_OF_DIFFERENCES = 1e-12
 
 
 def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
@@ -44,7 +50,7 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
     for name in only:
         if name not in known:
             hint = f"arrays here are {', '.join(known)}"
-            raise UsageError(f"there is no array '{name}'", where="--only", hint=hint)
+            raise UsageError(f"there is no array '{name}'", hint=hint)
     wanted = tuple(only) or [
         name for name in _FIRST.get(asked_verb(result.verb), known) if name in known
     ]
@@ -54,7 +60,7 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
         panel for array in _without_scalars(chosen) for panel in _panels(array, result, axis)
     )
     if len(panels) > MOST_PANELS:
-        hint = f"choose arrays with --only: {', '.join(known)}"
+        hint = f"choose some arrays by name: {', '.join(known)}"
         raise UsageError(f"{len(panels)} panels are too many for one picture", hint=hint)
     if not panels:
         raise UsageError("there is nothing to draw: one number has no picture")
@@ -95,32 +101,46 @@ def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
     elif array.name == "omega" or (is_swept(result.verb) and array is result.arrays[0]):
         return
     elif array.rank == 0:
-        yield _curves(array.name, array, axis, [array.name], array.values[:, None])
+        values, rounding = array.values[:, None], _rounding(array, result)
+        yield _curves(array.name, array, axis, [array.name], values, rounding=rounding)
     elif array.values.dtype.kind == "c" and array.rank == 1:
         kept = kept_rows(array.values.real, MOST_POINTS)
-        yield PlanePanel(
-            array.name, array.unit, array.values[kept], axis.label, np.asarray(axis.x)[kept]
-        )
+        x, rounding = np.asarray(axis.x)[kept], _rounding(array, result)
+        yield PlanePanel(array.name, array.unit, array.values[kept], axis.label, x, rounding)
     elif array.rank == 1:
         yield from _joint_curves(array, result, axis)
     elif array.name in _FIRST["response"]:
         yield from _responses(array, axis)
     else:
-        yield from _matrices_along(array, axis)
+        yield from _matrices_along(array, result, axis)
+
+
+def _rounding(array: Array, result: Result) -> Rounding:
+    """What is rounding beside the array's largest number, or beside the two of a difference."""
+    if result.compared is not None:
+        return Rounding(result.compared[array.name], _NOISE_OF_DIFFERENCES)
+    sizes = np.abs(array.values)
+    return Rounding(float(sizes[np.isfinite(sizes)].max(initial=0.0)), _NOISE)
+
+
+def _bounds(array: Array, result: Result) -> tuple[Bounds, ...]:
+    """The limits of every joint; a difference of two results has none."""
+    model = result.model if result.compared is None else None
+    return tuple(joint_bounds(model, array.name, name) for name in array.labels[0])
 
 
 def _of_one_state(array: Array, result: Result) -> Iterator[Panel]:
-    title = array.name
+    title, rounding = array.name, _rounding(array, result)
     if array.rank == 1 and array.values.dtype.kind == "c":
-        yield PlanePanel(title, array.unit, array.values)
+        yield PlanePanel(title, array.unit, array.values, rounding=rounding)
     elif array.rank == 1:
-        bounds = tuple(joint_bounds(result.model, array.name, name) for name in array.labels[0])
-        yield BarPanel(title, array.unit, array.labels[0], array.values, bounds)
+        bounds = _bounds(array, result)
+        yield BarPanel(title, array.unit, array.labels[0], array.values, bounds, rounding)
     else:
-        yield from _slices(title, array, array.values)
+        yield from _slices(title, array, array.values, rounding)
 
 
-def _slices(title: str, array: Array, values: Numbers) -> Iterator[Panel]:
+def _slices(title: str, array: Array, values: Numbers, rounding: Rounding) -> Iterator[Panel]:
     """A matrix, or the first matrices of an array with more axes."""
     rows, columns, *along = array.labels
     sizes = np.abs(values) if values.dtype.kind == "c" else values
@@ -128,21 +148,26 @@ def _slices(title: str, array: Array, values: Numbers) -> Iterator[Panel]:
     for place in places[:_SLICES]:
         by = "".join(f", {names[i]}" for names, i in zip(along, place, strict=True))
         at: Any = (slice(None), slice(None), *place)
-        yield MatrixPanel(f"{title}{by}", array.unit, rows, columns, sizes[at])
+        yield MatrixPanel(f"{title}{by}", array.unit, rows, columns, sizes[at], rounding)
 
 
 def _joint_curves(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
     """One panel per joint where it has limits, else several curves to a panel."""
-    names = array.labels[0]
-    bounds = [joint_bounds(result.model, array.name, name) for name in names]
+    names, bounds, rounding = array.labels[0], _bounds(array, result), _rounding(array, result)
+    units = entry_units(array.name, array.unit, array.labels, slides_in(result.model))
     if len(names) <= _OWN_PANELS and any(each.given for each in bounds):
         for i, name in enumerate(names):
-            title = f"{array.name}, {name}"
-            yield _curves(title, array, axis, [name], array.values[:, i : i + 1], bounds[i])
+            title, values = f"{array.name}, {name}", array.values[:, i : i + 1]
+            yield _curves(
+                title, array, axis, [name], values, bounds[i], unit=units[i], rounding=rounding
+            )
         return
     for first in range(0, len(names), _CURVES_TOGETHER):
         part = slice(first, first + _CURVES_TOGETHER)
-        yield _curves(array.name, array, axis, names[part], array.values[:, part])
+        values, unit = array.values[:, part], units[first]
+        if any(other != unit for other in units[part]):
+            unit = array.unit
+        yield _curves(array.name, array, axis, names[part], values, unit=unit, rounding=rounding)
 
 
 def _curves(
@@ -155,6 +180,7 @@ def _curves(
     *,
     unit: str | None = None,
     log_y: bool = False,
+    rounding: Rounding = NO_ROUNDING,
 ) -> CurvePanel:
     closest = closest_approach(values[:, 0], bounds) if bounds.given else None
     curves = []
@@ -171,6 +197,7 @@ def _curves(
         0.0 if closest is None else float(axis.x[closest.row]),
         axis.log,
         log_y,
+        rounding,
     )
 
 
@@ -191,11 +218,13 @@ def _responses(array: Array, axis: _Axis) -> Iterator[Panel]:
             yield _curves(f"{title}, angle", array, axis, names, angle, unit="°")
 
 
-def _matrices_along(array: Array, axis: _Axis) -> Iterator[Panel]:
+def _matrices_along(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
     """Matrices at the first, the middle and the last row; of mass matrices also the condition."""
     rows = array.batch or 0
-    if array.name == "mass_matrix":
+    if array.name == "mass_matrix" and result.compared is None:
         condition = np.linalg.cond(array.values)[:, None]
         yield _curves("cond(M)", array, axis, ["cond(M)"], condition, unit="1", log_y=True)
+    rounding = _rounding(array, result)
     for row in dict.fromkeys((0, rows // 2, rows - 1)):
-        yield from _slices(f"{array.name}, row {row + 1} of {rows}", array, array.values[row])
+        title = f"{array.name}, row {row + 1} of {rows}"
+        yield from _slices(title, array, array.values[row], rounding)

@@ -46,7 +46,12 @@ class Array(Shown):
             raise UsageError(message, hint="name every axis or none")
 
     def __repr__(self) -> str:
-        return f"<Array {self.name} {self.values.shape} [{self.unit}]>"
+        return f"<Array {self.told}>"
+
+    @property
+    def told(self) -> str:
+        """Name, shape and unit in a few words."""
+        return f"{self.name} {self.values.shape} [{self.unit}]"
 
     @property
     def rank(self) -> int:
@@ -99,6 +104,7 @@ class Result(Shown):
     model:     the figures of the arm's description, for telling what changed in it
     reference: set where the result is stored for others to be checked against
     files:     option -> the path given for it, as far as the question has just been asked
+    compared:  set where this is a difference: array -> the largest number in either result
     """
 
     verb: str
@@ -111,6 +117,7 @@ class Result(Shown):
     model: Mapping[str, Any] | None = None
     reference: Reference | None = None
     files: Mapping[str, str] = field(default_factory=dict, compare=False)
+    compared: Mapping[str, float] | None = field(default=None, compare=False)
 
     def __getitem__(self, name: str) -> Numbers:
         """The values of an array, or the times."""
@@ -124,10 +131,9 @@ class Result(Shown):
         return any(known == name for known, _ in self.stored())
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{a.name} {a.values.shape} [{a.unit}]" for a in self.arrays)
-        return f"<Result of {self.verb}: {told}>"
+        return f"<Result of {self.verb}: {', '.join(a.told for a in self.arrays)}>"
 
-    def __sub__(self, other: Result) -> Result:
+    def __sub__(self, other: Any) -> Result:
         """By how much every number is larger than in another result of the same shape."""
         return difference_of(self, other)
 
@@ -176,24 +182,31 @@ class Result(Shown):
         return replace(self, arrays=arrays, time=time)
 
 
-def difference_of(one: Result, other: Result) -> Result:
+def difference_of(one: Result, other: Any) -> Result:
     """One result less another, array by array; refused unless both are about the same."""
+    # what was read from a file has its result within
+    other = getattr(other, "result", other)
     if not isinstance(other, Result):
         raise UsageError(f"{other!r} is no result", hint="take one result from another")
     mine, others = ({a.name: a for a in each.arrays} for each in (one, other))
     shared = [name for name in mine if name in others]
     if not shared:
         raise UsageError("the results have no array in common", hint=f"{one!r}, {other!r}")
-    arrays = []
+    arrays, largest = [], {}
     for name in shared:
         left, right = mine[name], others[name]
         if left.labels != right.labels or left.values.shape != right.values.shape:
             where, hint = f"array '{name}'", "take results of the same joints and rows"
             raise UsageError("names or shapes differ", where=where, hint=hint)
         arrays.append(replace(left, values=left.values - right.values))
+        largest[name] = max(_largest(left.values), _largest(right.values))
     if (one.time is None) != (other.time is None) or not equal_values(one.time, other.time):
         raise UsageError("the times differ", hint="take results of the same rows")
-    return replace(one, arrays=tuple(arrays))
+    return replace(one, arrays=tuple(arrays), compared=largest)
+
+
+def _largest(values: Numbers) -> float:
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import robolin
 from robolin.errors import RobolinError
 from robolin.files.formats import FORMATS
 from robolin.files.stored import read_result
@@ -192,3 +193,17 @@ def test_parquet_into_a_pipe_has_its_checksum(tmp_path: Path) -> None:
     FORMATS["parquet"].write(whole(replace(result(4, 1))), pipe)
     reader.join(60)
     assert through.read_bytes() == written("parquet", tmp_path, 4, 1).read_bytes()
+
+
+def test_what_is_read_back_is_told_and_subtracted(tmp_path: Path) -> None:
+    """A stored result says verb, arrays and shapes, and differs from others as results do."""
+    arm = robolin.load("two-link")
+    one, other = (robolin.answer(arm, "inverse", robolin.States(q=q)) for q in ([0, 0], [1, 2]))
+    robolin.write(one, tmp_path / "one.npz")
+    robolin.write(other, tmp_path / "other.json")
+    first, second = (robolin.read_result(tmp_path / name) for name in ("one.npz", "other.json"))
+    assert repr(first) == "<Stored result of inverse: tau (2,) [N·m]>"
+    for difference in (first - second, first - other, one - second):
+        assert np.array_equal(difference["tau"], one["tau"] - other["tau"])
+    with pytest.raises(robolin.UsageError, match="is no result"):
+        first - 3  # type: ignore[operator]

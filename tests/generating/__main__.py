@@ -45,7 +45,8 @@ def compared(
 ) -> Iterator[tuple[str, str]]:
     """Of every compiler its name and what the program says that it made, if nothing differs."""
     with tempfile.TemporaryDirectory() as place:
-        folder, frame = Path(place) / "made", arm.links[-1].name
+        framed = not ABOUT_A_FRAME.isdisjoint(verbs)
+        folder, frame = Path(place) / "made", arm.links[-1].name if framed else None
         as_asked = {"real": given.real, "layout": layout, "states": given.states}
         robolin.generate(arm, verbs, folder, frame=frame, prefix="arm", **as_asked)
         for label in given.compilers.split(","):

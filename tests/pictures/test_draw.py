@@ -56,6 +56,44 @@ def test_a_figure_has_the_numbers_of_the_result() -> None:
     assert axes[0].get_ylabel() == "[rad]"
 
 
+def test_rounding_is_told_and_not_drawn() -> None:
+    """What two results differ by rounding is nothing beside them, and so is a joint's own."""
+    still = robolin.answer(robolin.load("panda"), "inverse")
+    tau = np.arange(1.0, 15.0).reshape(2, 7)
+    rows = replace(still, arrays=(replace(still.arrays[0], values=tau),))
+    other = replace(still, arrays=(replace(still.arrays[0], values=np.nextafter(tau, 0.0)),))
+    (axes,) = (rows - other).plot().axes
+    assert axes.get_ylim()[1] > 10.0
+    # two neighbours between 8 and 16 are 2⁻⁴⁹ apart
+    assert [text.get_text() for text in axes.texts] == ["~0: rounding, at most 1.8e-15 beside 14"]
+    noisy = tau.copy()
+    noisy[:, 6] = 3.09e-18, 3.1e-18
+    noisy[:, 5] = 0.7, 0.7 + 1e-16
+    swept = replace(still, arrays=(replace(still.arrays[0], values=noisy),))
+    level, nothing = swept.plot().axes[5:7]
+    assert nothing.get_ylim()[1] > 10.0
+    assert any("~0: rounding" in text.get_text() for text in nothing.texts)
+    assert level.get_ylim()[1] - level.get_ylim()[0] > 0.05
+
+
+def test_names_do_not_stand_on_each_other() -> None:
+    """The names of many joints have room beside bars and matrices."""
+    names = tuple(f"left_shoulder_pitch_{i}_joint" for i in range(29))
+    still = robolin.answer(robolin.load("panda"), "inverse")
+    bars = replace(still.arrays[0], values=np.ones(29), labels=(names,))
+    matrix = replace(bars, name="mass_matrix", values=np.eye(29), labels=(names, names))
+    figure = replace(still, arrays=(bars, matrix)).plot()
+    figure.draw_without_rendering()
+    for axis in (figure.axes[0].xaxis, figure.axes[1].xaxis, figure.axes[1].yaxis):
+        labels = axis.get_ticklabels()
+        places = [label.get_window_extent() for label in labels]
+        middles = np.array([(box.x0 + box.x1, box.y0 + box.y1) for box in places]) / 2.0
+        # names side by side: turned by 60 degrees they are closer than their ticks
+        turned = np.radians(labels[0].get_rotation())
+        apart = np.diff(middles, axis=0) @ (np.sin(turned), -np.cos(turned))
+        assert np.abs(apart).min() > labels[0].get_fontsize() * figure.dpi / 72.0
+
+
 @pytest.mark.slow
 def test_a_stored_result_has_the_same_picture(tmp_path: Path) -> None:
     """What is read from a file is drawn as it was before it was written."""
@@ -72,7 +110,7 @@ def test_files_and_arms_are_drawn(tmp_path: Path) -> None:
     one, other = tmp_path / "one.npz", tmp_path / "other.json"
     answered("inverse", "two-link", "--q", "0.3,0.1", "-o", one)
     answered("inverse", "two-link", "--q", "0.2,0.1", "-o", other)
-    for args in ((one,), (one, other), ("two-link",)):
+    for args in ((one,), (one, other), ("two-link",), ("four-bar",), ("five-bar",)):
         answered("plot", *args, "-o", tmp_path / "picture.svg")
         assert ET.parse(tmp_path / "picture.svg").getroot().tag.endswith("svg")
 

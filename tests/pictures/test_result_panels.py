@@ -80,6 +80,31 @@ def test_each_kind_of_array_has_its_kind_of_panel(arm: robolin.Arm) -> None:
     assert angle.y_label == "°"
 
 
+def test_a_joint_has_its_own_unit() -> None:
+    """A panel of one joint has the unit of that joint, on arms that turn and slide too."""
+    arm = robolin.load("panda-fingers")
+    result = robolin.answer(arm, "inverse")
+    (tau,) = result.arrays
+    assert " or " in tau.unit
+    panels = panels_of(replace(result, arrays=(replace(tau, values=np.ones((3, arm.n))),)))
+    slides = [joint.kind == "prismatic" for joint in arm.joints]
+    assert any(slides)
+    for panel, slide in zip(panels, slides, strict=True):
+        assert isinstance(panel, CurvePanel)
+        assert panel.y_label == ("N" if slide else "N·m")
+
+
+def test_a_difference_has_no_limits(arm: robolin.Arm) -> None:
+    """What two results differ by is held against no limit, of one state or of many."""
+    still, motion = robolin.answer(arm, "inverse"), along(arm, 50)
+    (bars,) = panels_of(still - still)
+    assert isinstance(bars, BarPanel)
+    assert not any(each.given for each in bars.bounds)
+    for panel in panels_of(motion - motion):
+        assert isinstance(panel, CurvePanel)
+        assert panel.closest is None
+
+
 def test_dates_count_from_the_first(arm: robolin.Arm) -> None:
     """Times that are dates are drawn in seconds since the first, which is named."""
     dates = np.array(["2026-01-01T00:00:00", "2026-01-01T00:00:02"], "M8[ms]")
@@ -94,8 +119,9 @@ def test_what_cannot_be_drawn_is_refused(arm: robolin.Arm) -> None:
     many = Array("x", np.zeros((3, 8 * MOST_PANELS + 8)), (tuple(map(str, range(488))),), "1")
     one = Array("mass", np.array(3.0), (), "kg")
     still = robolin.answer(arm, "inverse")
-    with pytest.raises(robolin.UsageError, match="arrays here are tau"):
+    with pytest.raises(robolin.UsageError, match="arrays here are tau") as told:
         panels_of(still, ["tua"])
+    assert "--" not in str(told.value)
     with pytest.raises(robolin.UsageError, match="too many"):
         panels_of(replace(still, arrays=(many,)))
     with pytest.raises(robolin.UsageError, match="nothing to draw"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,13 @@ from robolin.cli.flags.model_flags import file_name
 from robolin.errors import UsageError
 
 if TYPE_CHECKING:
+    from robolin.arm import Arm
     from robolin.pictures.panels import Panel
     from robolin.results.result import Result
 
 _EXTENSIONS = (".svg", ".png", ".pdf")
+# torques that hold a linkage are not unique, and its mass matrix is that of a tree
+_OF_LOOPS = (("forward", ("q", "lam")), ("linearize-forward", ("dqdd_dtau",)))
 
 _PARAMS = [
     RobotFile(["source"], metavar="RESULT|ARM"),
@@ -41,12 +45,14 @@ _PARAMS = [
 
 @click.command("plot", cls=VerbCommand, params=_PARAMS)
 def command(source: str, other: str | None, only: tuple[str, ...], path: str) -> None:
-    """A picture of a stored result, or of an arm.
+    """A picture of a stored result, or of what holds an arm.
 
     Joint quantities are drawn over time with their limits and the worst margin, matrices as heat
     maps with names, poles in the plane, responses over frequency or time.  Of two results it is
     what the first has more than the second.  Of an arm it is its mass matrix and the torques that
-    hold it, at its zero position.  The same data give the same bytes.  Needs matplotlib.
+    hold it, at its zero position; of one with closed loops the state nearest to zero that meets
+    them, the forces they take there, and how accelerations change with torques.  The same data
+    give the same bytes.  Needs matplotlib.
 
     \b
     Example:
@@ -94,17 +100,29 @@ def _panels(found: list[Result], only: tuple[str, ...]) -> list[Panel]:
 
 def _results(source: str, other: str | None) -> list[Result]:
     """What is to be drawn: a stored result, a difference of two, or answers about an arm."""
-    from robolin.answering.answer import answer
     from robolin.description.load import load
 
     if not _is_stored(source):
         if other is not None:
             hint = "two stored results are compared; `robolin diff` compares two arms"
             raise UsageError("is no stored result", where=source, hint=hint)
-        arm = load(file_name(source))
-        return [answer(arm, verb) for verb in ("inverse", "mass-matrix")]
+        return _about(load(file_name(source)))
     first = _stored(source)
     return [first if other is None else first - _stored(other)]
+
+
+def _about(arm: Arm) -> list[Result]:
+    """What holds the arm and how heavy it is; of a linkage what its closures bear, let go."""
+    from robolin.answering.answer import answer
+    from robolin.answering.question import Question
+
+    if not arm.loops:
+        return [answer(arm, verb) for verb in ("inverse", "mass-matrix")]
+    answers = [(answer(arm, Question(verb, close="least")), names) for verb, names in _OF_LOOPS]
+    return [
+        replace(result, arrays=tuple(a for a in result.arrays if a.name in names))
+        for result, names in answers
+    ]
 
 
 def _is_stored(path: str) -> bool:

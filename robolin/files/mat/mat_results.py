@@ -52,8 +52,8 @@ def _too_large(path: str) -> FileError:
     return FileError(
         f"a MAT-file of more than {LARGEST_RESULT >> 20} MB would not fit in memory well",
         where=path,
-        hint="write fewer rows, fewer matrices with --only, or an NPZ file, which may be of any "
-        "size",
+        hint="write fewer rows, fewer matrices (--only, only=), or an NPZ file, which may be of "
+        "any size",
     )
 
 
