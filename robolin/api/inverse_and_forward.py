@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robolin.api.holding_torque import torque_or_hold
 from robolin.api.prescribed import prescribed_values
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
@@ -65,7 +66,7 @@ def forward(
     arm: Arm,
     q: JointValues,
     qd: JointValues = 0.0,
-    tau: JointValues = 0.0,
+    tau: JointValues | str = 0.0,
     *,
     method: Method = "auto",
     engine: Engine = "auto",
@@ -80,7 +81,7 @@ def forward(
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
         qd: velocities (..., n) in rad/s or m/s
-        tau: torques (..., n) in N·m, or forces in N
+        tau: torques (..., n) in N·m, or forces in N; "hold" for those that keep q̈ = 0
         method: "auto", "operator", "conventional", or a recursion: "a" … "d", "bias-free", …
         engine: "auto", "python" or "compiled": what runs it; every bit of the result is the same
         jobs: threads for many states; None takes one per processor
@@ -96,7 +97,8 @@ def forward(
     Raises:
         RobolinError: a shape that does not fit the arm, a value that is not finite, a joint
             without inertia, or a state off its closures
-        UsageError: no arm, or a method, engine or number of jobs that does not exist
+        UsageError: no arm, another word for tau, or a method, engine or number of jobs that does
+            not exist
 
     Example:
         >>> arm = robolin.load("two-link")
@@ -107,13 +109,13 @@ def forward(
         >>> robolin.forward(cart, 0.0, prescribe="base", qdd={"base:x": 9.81}).round(4)
         array([  9.81  ,   0.    ,   0.    , -12.6129,  16.8171])
     """
-    values = {"q": q, "qd": qd, "tau": tau}
     if prescribe is not None or qdd is not None:
         how = run_options(method, engine, jobs, loop_method)
-        told = prescribed_values(arm, values, prescribe, qdd, how)
+        told = prescribed_values(arm, {"q": q, "qd": qd, "tau": tau}, prescribe, qdd, how)
         return evaluate_any_arm(arm, "forward-prescribed", told, **how)["qdd"]
     found: Floats | None = at_once(arm, "forward", method, engine, jobs, loop_method)(q, qd, tau)
     if found is not None:
         return found
     how = run_options(method, engine, jobs, loop_method)
+    values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
     return evaluate_any_arm(arm, "forward", values, **how)["qdd"]

@@ -230,12 +230,7 @@ def _about_prescribed(
     how: How,
 ) -> LinearizedForward:
     """The model where some joints move as they are told."""
-    hold = isinstance(given["tau"], str)
-    state = {name: 0.0 if isinstance(value, str) else value for name, value in given.items()}
-    values = prescribed_values(arm, state, prescribe, qdd, how)
-    if hold:
-        motion = (values["q"], values["qd"], given["tau"], how, values["qdd"])
-        values["tau"] = torque_or_hold(arm, *motion)
+    values = prescribed_values(arm, given, prescribe, qdd, how)
     found = evaluate_any_arm(arm, "linearize-forward-prescribed", values, **how)
     point = point_values(arm, {"q": values["q"], "qd": values["qd"]}, found["qdd"].shape[:-1])
     return LinearizedForward(**found, **point)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from robolin.api.holding_torque import torque_or_hold
 from robolin.arm import Arm
 from robolin.arrays import JointValues
 from robolin.errors import UsageError
@@ -18,12 +19,15 @@ from robolin.input_checks import array_of, require_arm
 
 def prescribed_values(
     arm: Arm,
-    values: Mapping[str, JointValues],
+    values: Mapping[str, JointValues | str],
     prescribe: JointsNamed | None,
     qdd: JointValues | None,
     how: How,
 ) -> dict[str, JointValues]:
-    """The values of a state with its torques, and what the joints named are told to do."""
+    """The values of a state with its torques, and what the joints named are told to do.
+
+    Torques that hold the arm are those of no other acceleration than the told ones.
+    """
     require_arm(arm)
     if prescribe is None:
         hint = "prescribe= says which joints move as it tells"
@@ -33,5 +37,9 @@ def prescribed_values(
         raise UsageError("cannot go together with prescribe", where="method", hint=hint)
     driven = prescribed_joints(arm, prescribe)
     told = array_of(arm, "qdd", 0.0 if qdd is None else qdd)
-    require_prescribed_inputs(arm, driven, told, array_of(arm, "tau", values["tau"]))
-    return {**values, "qdd": told, "prescribed": driven}
+    given = values["tau"]
+    own = 0.0 if isinstance(given, str) else given
+    require_prescribed_inputs(arm, driven, told, array_of(arm, "tau", own))
+    q, qd = values["q"], values["qd"]
+    tau = torque_or_hold(arm, q, qd, given, how, told)
+    return {"q": q, "qd": qd, "tau": tau, "qdd": told, "prescribed": driven}

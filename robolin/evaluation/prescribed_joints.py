@@ -20,7 +20,11 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
 
     named: joints, or 'base' and others of several freedoms, with commas between them or as a list
     """
-    names = named.split(",") if isinstance(named, str) else [str(name) for name in named]
+    try:
+        names = named.split(",") if isinstance(named, str) else [str(name) for name in named]
+    except TypeError as error:
+        hint = "joints by name: 'base', or ['base', 'elbow']"
+        raise UsageError(f"{named!r} names no joint", where=where, hint=hint) from error
     driven = np.zeros(arm.n)
     for name in map(str.strip, names):
         own = [each == name or each.startswith(f"{name}:") for each in arm.joint_names]
@@ -58,7 +62,10 @@ def prescribed_line(arm: Arm, driven: Floats) -> str:
 
 def _unknown(arm: Arm, name: str, where: str) -> UsageError:
     if name == "base":
-        hint = "let the base move first: --floating-base, or --base-joint"
+        hint = (
+            "let the base move first: --floating-base, or --base-joint; in Python "
+            "floating_base=True, or base_joint="
+        )
         return UsageError("the base stands still", where=where, hint=hint)
     groups = [group.name for group in arm.groups]
     hint = did_you_mean(name, (*groups, *arm.joint_names))

@@ -131,8 +131,9 @@ def compiled_call(arm: Arm, verb: str, method: Method = "auto") -> Callable[...,
 def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
     """The algorithm whose kernel answers the verb by itself."""
     verbs = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
-    if verb not in verbs and verb not in ALGORITHMS:
-        raise UsageError(f"there is no kernel for '{verb}'", hint=did_you_mean(verb, verbs))
+    if not isinstance(verb, str) or (verb not in verbs and verb not in ALGORITHMS):
+        hint = did_you_mean(str(verb), verbs, "verbs are texts, such as 'inverse'")
+        raise UsageError(f"there is no kernel for {verb!r}", hint=hint)
     if arm.loops and not same_when_closed(verb):
         raise RobolinError(
             f"{verb} of an arm with closed loops takes more than a kernel",

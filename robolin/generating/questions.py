@@ -28,6 +28,11 @@ QUESTIONS = tuple(
     )
 )
 
+PRESCRIBED_HINT = (
+    "programs have no prescribed motion, robolin forward --prescribe has; of inverse and "
+    "mass-matrix a program can solve for the joints that are free (docs/embedded.md)"
+)
+
 ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_frame)
 
 
@@ -65,6 +70,8 @@ def chosen_question(
     require_arm(arm)
     if not isinstance(verb, str) or (verb := verb.replace("_", "-")) not in QUESTIONS:
         hint = did_you_mean(str(verb), QUESTIONS, f"there are {', '.join(QUESTIONS)}")
+        if str(verb).endswith("-prescribed"):
+            hint = PRESCRIBED_HINT
         raise UsageError(f"there is no verb '{verb}' to make a program of", hint=hint)
     if method not in METHODS:
         raise UsageError(f"there is no method '{method}'", hint=f"methods are {listed(METHODS)}")

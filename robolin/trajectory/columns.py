@@ -154,11 +154,48 @@ def _missing(
         ]
         if not names:
             continue
+        if (partly := _behind_a_prefix(quantity, names, unused, where)) is not None:
+            problems.append(partly)
+            continue
         noun = "column" if len(names) == 1 else "columns"
         hint = _similar(names, unused) or _styles(quantity)
         message = f"the {noun} {_listed(names)} {'is' if len(names) == 1 else 'are'} missing"
         problems.append(RobolinError(message, where=where, hint=hint))
     return problems
+
+
+def _behind_a_prefix(
+    quantity: str, names: Sequence[str], unused: Sequence[str], where: str
+) -> RobolinError | None:
+    """What is missing where most of the names are there, but behind the same prefix."""
+    before = [c.removesuffix(name) for name in names for c in unused if c.endswith(f"/{name}")]
+    prefix = max(before, key=before.count, default="")
+    absent = [name for name in names if f"{prefix}{name}" not in unused]
+    if not prefix or not 0 < 2 * len(absent) < len(names):
+        return None
+    missing = _listed([f"{prefix}{name}" for name in absent])
+    hint = _rules_behind(prefix, quantity, names, absent[0], unused)
+    message = f"behind the prefix '{prefix}' there is no {missing}"
+    return RobolinError(message, where=where, hint=hint)
+
+
+def _rules_behind(
+    prefix: str, quantity: str, names: Sequence[str], absent: str, unused: Sequence[str]
+) -> str:
+    """How to say which column is meant, with the one of no known joint that is most like it."""
+    word = COLUMN_WORDS[quantity]
+    hint = f"--columns '{word}={prefix}{{joint}}/{word}' --columns '{absent}=COLUMN' says which"
+    ending, known = f"/{word}", {f"{prefix}{name}" for name in names}
+    others = {
+        column.removeprefix(prefix).removesuffix(ending): column
+        for column in unused
+        if column.startswith(prefix) and column.endswith(ending) and column not in known
+    }
+    if joint := closest(absent.removesuffix(ending), others, cutoff=0.75):
+        near = others[joint]
+        told = f"did you mean '{prefix}{absent}' by '{near}'? then call it so, or "
+        hint = told + hint.replace("COLUMN' says which", f"{near}'")
+    return hint
 
 
 def _styles(quantity: str) -> str:

@@ -22,7 +22,8 @@ def _single_flags() -> Iterator[tuple[str, Flag]]:
         for param in command.params:
             if isinstance(param, click.Option) and not param.is_flag and not param.multiple:
                 assert isinstance(param, Flag), f"{name} {param.opts[0]} would drop a value"
-                yield name, param
+                if not param.by_name:
+                    yield name, param
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,13 @@ def test_values_of_named_joints_are_put_together(name: str) -> None:
     alone = answered(*asked, "shoulder=2")
     assert apart == together
     assert apart != alone
+
+
+def test_names_of_joints_are_put_together() -> None:
+    """Joints that move as told may be named one after the other."""
+    asked = ("forward", "two-link", "--base-joint", "planar", "--prescribe", "base")
+    assert answered(*asked, "--prescribe", "elbow") == answered(*asked[:-1], "base,elbow")
+    assert answered(*asked, "--prescribe", "elbow") != answered(*asked)
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,11 @@ def test_costs_are_lines_in_n() -> None:
 
 REFUSED = [
     ({"prescribe": "base"}, "the base stands still", "--floating-base"),
+    ({"prescribe": "base"}, "the base stands still", "floating_base=True"),
+    ({"prescribe": True}, "True names no joint", "['base', 'elbow']"),
+    ({"prescribe": np.array(3)}, "names no joint", "['base', 'elbow']"),
+    ({"prescribe": "elbow", "tau": "hols"}, "tau is 'hols'", "'hold'"),
+    ({"tau": "hols"}, "tau is 'hols'", "'hold'"),
     ({"prescribe": "elbw"}, "no moving joint 'elbw'", "did you mean 'elbow'?"),
     ({"prescribe": ""}, "no moving joint ''", ""),
     ({"prescribe": []}, "no joint is named", "shoulder"),
@@ -159,3 +164,28 @@ def test_loops_and_followers_are_refused() -> None:
         robolin.forward(robolin.load("four-bar"), 0.0, prescribe="drive")
     with pytest.raises(robolin.RobolinError, match="independent joints"):
         robolin.forward(robolin.load("panda-fingers"), 0.0, prescribe="panda_joint1")
+
+
+def test_torques_that_hold_have_a_word() -> None:
+    """With tau="hold" nothing accelerates but what is told to.
+
+    Rounding of torques of 20 N·m, divided by 𝓜: 1e-12.
+    """
+    q, qd = np.random.default_rng(5).uniform(-1.0, 1.0, (2, 3, 5))
+    arm = robolin.load("two-link", base_joint="planar")
+    moved = {"prescribe": "base", "qdd": {"base:x": 2.0}}
+    held = robolin.forward(arm, q, qd, "hold", **moved)
+    assert np.abs(held - [2.0, 0.0, 0.0, 0.0, 0.0]).max() <= 1e-12
+    still = robolin.load("two-link")
+    assert np.abs(robolin.forward(still, q[:, 3:], qd[:, 3:], "hold")).max() <= 1e-12
+
+
+def test_free_joints_are_those_of_inverse_and_mass_matrix() -> None:
+    """What docs/embedded.md says of programs: 𝓜 q̈ = τ - τ₀ for the free joints, to 1e-12."""
+    q, qd = np.random.default_rng(5).uniform(-1.0, 1.0, (2, 5))
+    arm = robolin.load("two-link", base_joint="planar")
+    told_qdd, tau = {"base:x": 2.0}, [0.0, 0.0, 0.0, 1.0, 0.5]
+    mass = robolin.mass_matrix(arm, q)[3:, 3:]
+    needed = robolin.inverse(arm, q, qd, [2.0, 0.0, 0.0, 0.0, 0.0])[3:]
+    found = robolin.forward(arm, q, qd, tau, prescribe="base", qdd=told_qdd)
+    assert np.abs(found[3:] - np.linalg.solve(mass, tau[3:] - needed)).max() <= 1e-12

@@ -222,6 +222,9 @@ def test_what_has_no_kernel_of_its_own_is_refused() -> None:
     """Unknown verbs and methods, closed loops and no arm at all are told in words."""
     with pytest.raises(UsageError, match="no kernel for 'invrse'"):
         robolin.compile(CHAIN, "invrse")
+    for verb in (3, None, ["inverse"]):
+        with pytest.raises(UsageError, match="no kernel for"):
+            robolin.compile(CHAIN, verb)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no method"):
         robolin.compile(CHAIN, "inverse", method="best")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="an arm is needed"):

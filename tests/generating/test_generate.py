@@ -88,6 +88,11 @@ def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
     """Whatever is wrong is found before anything is written, and nothing is left lying about."""
     for verbs, options, what in (
         (["inverse", "nothing"], {}, "no verb 'nothing'"),
+        (
+            ["forward-prescribed"],
+            {},
+            r"programs have no prescribed motion.*inverse and mass-matrix",
+        ),
         ([], {}, "no verb"),
         (["inverse", "inverse"], {}, "more than once"),
         ("inverse", {}, "one text"),

@@ -104,6 +104,12 @@ BAD = [
         "<joint>/position, q_<joint>, <joint>.q, or numbered q1 … or q[0] …",
     ),
     (
+        "all behind a prefix that nobody took off",
+        ["left/shoulder/position", "left/elbow/position"],
+        "the columns 'shoulder/position', 'elbow/position' are missing",
+        "by 'left/shoulder/position'?",
+    ),
+    (
         "counted from q0",
         ["q0", "q1"],
         "the column 'q0' numbers a joint that the arm does not have",
@@ -123,6 +129,25 @@ def test_bad_headers_are_named(columns, message, hint):
         match(columns, ARM, ["q"], where="motion.csv")
     assert hint in caught.value.hint
     assert caught.value.where == "motion.csv"
+
+
+@pytest.mark.parametrize(
+    ("last", "hint"),
+    [
+        ("elbwo", "did you mean 'left/elbow/position' by 'left/elbwo/position'?"),
+        ("tool", "--columns 'elbow/position=COLUMN'"),
+    ],
+)
+def test_only_what_is_missing_behind_a_prefix_is_named(last: str, hint: str) -> None:
+    """Columns that are there, if behind a prefix, are not called missing."""
+    joints = ("base", "shoulder", "elbow")
+    columns = [f"left/{joint}/position" for joint in ("base", "shoulder", last)]
+    with pytest.raises(RobolinError) as caught:
+        match(columns, joints, ["q"], where="motion.csv")
+    message = "behind the prefix 'left/' there is no 'left/elbow/position'"
+    assert caught.value.message == message
+    assert hint in caught.value.hint
+    assert "--columns 'position=left/{joint}/position'" in caught.value.hint
 
 
 def test_a_column_with_two_meanings_is_refused():

@@ -42,13 +42,19 @@ class Flag(click.Option):
     """An option with a section of the help page to stand in, which drops nothing it was given.
 
     by_joint: whether VALUES given more than once are put together, as long as joints are named
+    by_name: whether names given more than once are put together
     """
 
     def __init__(
-        self, *args: Any, section: str = OUTPUT, by_joint: bool = False, **kwargs: Any
+        self,
+        *args: Any,
+        section: str = OUTPUT,
+        by_joint: bool = False,
+        by_name: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.section, self.by_joint = section, by_joint
+        self.section, self.by_joint, self.by_name = section, by_joint, by_name
         self._takes_one = not (self.multiple or self.is_flag or self.count)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
@@ -78,7 +84,7 @@ class Flag(click.Option):
     def _one_of(self, given: Sequence[Any]) -> Any:
         if len(given) == 1:
             return given[0]
-        if self.by_joint and all(map(_names_joints, given)):
+        if self.by_name or (self.by_joint and all(map(_names_joints, given))):
             return ",".join(given)
         hint = "keep one of them"
         if self.by_joint:

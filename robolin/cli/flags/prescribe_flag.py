@@ -7,6 +7,7 @@ from robolin.cli.flags.flag import STATE, flag
 PRESCRIBE = flag(
     "--prescribe",
     section=STATE,
+    by_name=True,
     metavar="JOINTS",
     help="These joints, such as 'base' with --floating-base, move as --qdd and --qd say, whatever "
     "torque that takes, which is answered; --tau is of the others.",
