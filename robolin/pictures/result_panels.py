@@ -60,7 +60,7 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
         panel for array in _without_scalars(chosen) for panel in _panels(array, result, axis)
     )
     if len(panels) > MOST_PANELS:
-        hint = f"choose some arrays by name: {', '.join(known)}"
+        hint = f"choose some (--only NAME, plot(NAME)): {', '.join(known)}"
         raise UsageError(f"{len(panels)} panels are too many for one picture", hint=hint)
     if not panels:
         raise UsageError("there is nothing to draw: one number has no picture")

@@ -115,6 +115,17 @@ def test_files_and_arms_are_drawn(tmp_path: Path) -> None:
         assert ET.parse(tmp_path / "picture.svg").getroot().tag.endswith("svg")
 
 
+def test_a_linkage_that_does_not_close_is_told(tmp_path: Path) -> None:
+    """The hint about a linkage that cannot be drawn names what `plot` can be given instead."""
+    text = (Path(__file__).parents[2] / "models" / "four-bar.yaml").read_text("utf-8")
+    (tmp_path / "far.yaml").write_text(text.replace("[0, 1, 0]", "[0, 9, 0]"), "utf-8")
+    ran = command("plot", tmp_path / "far.yaml", "-o", tmp_path / "x.svg")
+    assert ran.code == robolin.RobolinError.exit_code
+    assert "cannot be closed from here" in ran.err
+    assert "plot x.npz" in ran.err
+    assert not (tmp_path / "x.svg").exists()
+
+
 @pytest.mark.parametrize(
     "args, message",
     [

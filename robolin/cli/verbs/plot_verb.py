@@ -10,7 +10,7 @@ import click
 
 from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag
 from robolin.cli.flags.model_flags import file_name
-from robolin.errors import UsageError
+from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -50,9 +50,9 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
     Joint quantities are drawn over time with their limits and the worst margin, matrices as heat
     maps with names, poles in the plane, responses over frequency or time.  Of two results it is
     what the first has more than the second.  Of an arm it is its mass matrix and the torques that
-    hold it, at its zero position; of one with closed loops the state nearest to zero that meets
-    them, the forces they take there, and how accelerations change with torques.  The same data
-    give the same bytes.  Needs matplotlib.
+    hold it, at its zero position; of one with closed loops the state that --close least of
+    forward finds from there, the forces that the closures take, and how accelerations change with
+    torques.  The same data give the same bytes.  Needs matplotlib.
 
     \b
     Example:
@@ -118,7 +118,11 @@ def _about(arm: Arm) -> list[Result]:
 
     if not arm.loops:
         return [answer(arm, verb) for verb in ("inverse", "mass-matrix")]
-    answers = [(answer(arm, Question(verb, close="least")), names) for verb, names in _OF_LOOPS]
+    try:
+        answers = [(answer(arm, Question(verb, close="least")), names) for verb, names in _OF_LOOPS]
+    except RobolinError as error:
+        hint = "`forward ARM --q … --close least -o x.npz` starts elsewhere; plot x.npz then"
+        raise RobolinError(error.message, where=error.where, hint=hint) from error
     return [
         replace(result, arrays=tuple(a for a in result.arrays if a.name in names))
         for result, names in answers
