@@ -322,7 +322,7 @@ _OTHERS = (
     ),
     Verb("record", "Stored results", "A result stored for others to be checked against."),
     Verb("diff", "Stored results", "What differs between two models."),
-    Verb("plot", "Stored results", "A picture of a stored result, or of an arm."),
+    Verb("plot", "Stored results", "A picture of a stored result, or of what holds an arm."),
     Verb("status", "Stored results", "What there is of a folder of parts, and what is left."),
     Verb("merge", "Stored results", "A folder of parts as one result."),
     Verb("plan", "Stored results", "What a command over many recordings will do."),

@@ -59,7 +59,7 @@ TWO_LINK = [
     ("inverse", "-o out.txt", "out.txt: the extension '.txt' does not say", ".csv"),
     ("inverse", "extra", "unexpected extra argument", "robolin inverse --help"),
     ("forward", "--tau 1deg,0", "--tau=1deg,0: joint 'shoulder': this is not an angle", ""),
-    ("forward", "--qdd 0,0", "no such option '--qdd'", "--qd"),
+    ("forward", "--qdd 0,0", "--qdd: has no effect here", "depends on --q, --qd, --tau alone"),
     ("forward", "--tau holt", "--tau=holt: 'holt' is not a number", ""),
     ("forward", "--method fast", "'fast' is not one of", ""),
     ("mass-matrix", "--qd 0,0", "--qd: has no effect here", "--q alone"),

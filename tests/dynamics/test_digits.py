@@ -60,6 +60,8 @@ def motions(panda: Arm) -> list[dict[str, np.ndarray]]:
     )
     inputs = {**vars(s), "tau": tau, "nu": one.nu, "epsilon": one.epsilon}
     inputs |= {"xi": two.xi, "kappa": two.kappa, "gain": np.abs(s.dq)}
+    # every other joint moves as told
+    inputs["prescribed"] = np.broadcast_to(1.0 * (np.arange(panda.n) % 2), s.q.shape)
     return [{name: values[i] for name, values in inputs.items()} for i in range(STATES)]
 
 
