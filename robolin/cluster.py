@@ -22,9 +22,9 @@ from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.places import place_named
 from robolin.files.stores.store_path import is_stored
 from robolin.parts.compute import PartsWork, WorkDone, compute_parts
+from robolin.parts.looked_file import planned_in
 from robolin.parts.part_job import PartDone, PartJob, compute_part
-from robolin.parts.parts_plan import Division, planned_parts
-from robolin.parts.plan_file import read_plan
+from robolin.parts.parts_plan import Division
 from robolin.parts.recordings import recordings, require_outside
 from robolin.version import __version__
 
@@ -93,10 +93,8 @@ def compute(
     require_outside(str(place), found)
     states = States(trajectory=found[0].path, on_bad_row=on_bad_row)
     inquiry = Inquiry(ArmSource(os.fspath(arm)), asked, states)
-    loaded, old = inquiry.source.arm(), read_plan(place)
-    plan = planned_parts(
-        inquiry, loaded, found, Division(part_rows, form), old.sources if old else ()
-    )
+    loaded = inquiry.source.arm()
+    plan = planned_in(place, inquiry, loaded, found, Division(part_rows, form))
     return compute_parts(
         plan,
         inquiry,

@@ -16,6 +16,7 @@ from robolin.files.formats import FORMATS, format_named
 from robolin.files.places import FilePlace, becoming, place_named, size_of
 from robolin.files.table_file import KnownTable
 from robolin.files.write import require_holdable
+from robolin.parts.alike_columns import with_fractions
 from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.survey import Surveyed, require_unchanged
 from robolin.results.result import Footer, Result, whole
@@ -30,6 +31,7 @@ class PartJob:
     number: which of its parts it is, of so many
     loads:  the arm, whose file has to be where the part is computed
     target: the file to be written
+    mixed:  columns whose whole numbers are written as fractions
     """
 
     plan: str
@@ -42,6 +44,7 @@ class PartJob:
     states: States
     source: Surveyed
     target: str
+    mixed: tuple[str, ...] = ()
     jobs: int | None = None
     chunk_rows: int | None = None
 
@@ -81,6 +84,7 @@ def part_jobs(
             # of all marks in a long recording only two are of use here
             source=replace(source, marks=_known(source, states).marks),
             target=str(folder / part.name),
+            mixed=plan.mixed,
             jobs=settings.jobs,
             chunk_rows=settings.chunk_rows,
         )
@@ -138,7 +142,9 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
         if isinstance(answer, Result):
             require_holdable(answer, form)
             answer = whole(answer)
-        ending = answer.ending
+        ending, parts = answer.ending, answer.parts
+        if job.mixed:
+            parts = with_fractions(parts, job.mixed, job.source.path)
 
         def part_ending(count: int) -> Footer:
             # the file has no name yet, and gets none if this is refused
@@ -148,7 +154,7 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
             return replace(ending(count), plan=told)
 
         with becoming(target) as path:
-            FORMATS[form].write(replace(answer, ending=part_ending), path)
+            FORMATS[form].write(replace(answer, parts=parts, ending=part_ending), path)
     return rows[0]
 
 
