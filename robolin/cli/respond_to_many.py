@@ -90,7 +90,7 @@ def _workers(where: str | None) -> Iterator[PartsWork | None]:
     if where is None:
         yield None
         return
-    from robolin.cluster import workers
+    from robolin.cluster.workers import workers
 
     with workers(where) as work:
         yield work

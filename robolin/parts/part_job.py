@@ -53,7 +53,8 @@ class PartJob:
 class PartDone:
     """What became of a job: rows and bytes written, or the error that kept it.
 
-    said: notes and warnings on the way, each with its kind
+    said:      notes and warnings on the way, each with its kind
+    elsewhere: whether the error is one of this machine, so that another may do it
     """
 
     number: int
@@ -62,6 +63,7 @@ class PartDone:
     size: int = 0
     error: RobolinError | None = None
     said: tuple[tuple[str, str], ...] = ()
+    elsewhere: bool = False
 
 
 def part_jobs(
@@ -104,15 +106,16 @@ def compute_part(job: PartJob, arm: Arm | None = None) -> PartDone:
     arm: if it is loaded already
     """
     said: list[tuple[str, str]] = []
+    fit = False
     try:
-        if job.version != __version__:
-            message = f"robolin {job.version} is asked for, here is {__version__}"
-            hint = "install the same version everywhere"
-            raise RobolinError(message, where=Path(job.target).name, hint=hint)
-        rows = _written(job, arm or _loaded(job), lambda kind, text: said.append((kind, text)))
+        arm = arm or _loaded(job)
+        fit = True
+        rows = _written(job, arm, lambda kind, text: said.append((kind, text)))
         size = size_of(place_named(job.target))
     except RobolinError as error:
-        return PartDone(job.number, job.target, error=_of_part(error, job), said=tuple(said))
+        elsewhere = not fit or isinstance(error, FileError)
+        told = _of_part(error, job)
+        return PartDone(job.number, job.target, error=told, said=tuple(said), elsewhere=elsewhere)
     return PartDone(job.number, job.target, rows, size, said=tuple(said))
 
 
@@ -121,6 +124,11 @@ _LOADED: dict[str, Arm] = {}
 
 
 def _loaded(job: PartJob) -> Arm:
+    """The arm of a job, if this is the robolin that is asked for."""
+    if job.version != __version__:
+        message = f"robolin {job.version} is asked for, here is {__version__}"
+        hint = "install the same version everywhere"
+        raise RobolinError(message, where=Path(job.target).name, hint=hint)
     key = repr((job.loads.path, sorted(job.loads.texts.items()), job.arm_digest))
     if key not in _LOADED:
         arm = job.loads.arm()
