@@ -10,7 +10,8 @@ import pytest
 import robolin
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import evaluate
-from robolin.generating.questions import ABOUT_A_FRAME, QUESTIONS, chosen_question
+from robolin.generating.questions import QUESTIONS, chosen_question
+from robolin.kinematics.frames import ABOUT_A_FRAME
 from tests.robots import random_arm, with_follower
 
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
