@@ -77,8 +77,8 @@ def test_the_last_bit_of_a_sine_matters_as_much_as_the_state_lets_it(verb: str) 
     """Near a pose without an answer results differ by more, up to what rounding does there.
 
     A light wrist has mass matrices of a condition of 1e4, and poses may be nearly singular: gaps
-    are up to 0.97 of condition times the distance of doubles, 6.9e-12 of the largest entry; 4 is
-    allowed.  In 50 digits robolin's own results prove to be as far off.
+    are up to 7e-12 of the largest entry, 0.7 of condition times the distance of doubles; 4 is
+    allowed.  In 50 digits robolin's own results prove to be as far off: `casadi_gaps`.
     """
     casadi()
     arm = robolin.load("j2s6s200")
