@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,9 +10,15 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.input_checks import require_tree
-from robolin.wording import did_you_mean
+from robolin.wording import did_you_mean, listed, quoted
 
 JointsNamed = str | Sequence[str]
+
+# verbs that can be asked so, and what answers them then
+ANSWERED_BY: Mapping[str, str] = {
+    "forward": "forward-prescribed",
+    "linearize-forward": "linearize-forward-prescribed",
+}
 
 
 def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") -> Floats:
@@ -35,6 +41,25 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
         raise UsageError("no joint is named", where=where, hint=f"for example {arm.joint_names[0]}")
     require_tree(arm, where)
     return driven
+
+
+def require_prescribed_of_use(
+    verbs: Sequence[str], prescribe: JointsNamed | None, method: str = "auto"
+) -> None:
+    """Refuse joints that move as told where no verb asks what they do, and what asks without."""
+    for verb in verbs:
+        if verb in ANSWERED_BY.values():
+            asked = next(each for each, name in ANSWERED_BY.items() if name == verb)
+            hint = f"ask for {asked}, and name the joints: prescribe='base', or --prescribe base"
+            raise UsageError(f"'{verb}' is asked in another way", hint=hint)
+    if prescribe is None:
+        return
+    if not {*verbs} & {*ANSWERED_BY}:
+        hint = f"it is for {listed([*ANSWERED_BY])}"
+        raise UsageError(f"changes nothing about {quoted(verbs)}", where="prescribe", hint=hint)
+    if method != "auto":
+        hint = "there is one where joints move as prescribed"
+        raise UsageError("cannot go together with prescribe", where="method", hint=hint)
 
 
 def require_prescribed_inputs(arm: Arm, driven: Floats, qdd: Floats, tau: Floats) -> None:
