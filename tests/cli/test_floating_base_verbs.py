@@ -189,11 +189,10 @@ def test_links_are_bodies() -> None:
 
 def test_curvature_along_twists() -> None:
     """Symbols are named by the freedoms of the base as by joints, and are the library's."""
-    asked = ("diagonalize", "two-link", "--base-joint", "planar", "--curvature", "--symbols")
-    ran = answered(*asked, "--q", "base:rz=0.4,elbow=-0.7")
-    found = library.curvature(
-        library.load("two-link", base_joint="planar"), [0.0, 0.0, 0.4, 0.0, -0.7]
-    )
+    asked = ("diagonalize", "two-link", "--base-joint", "planar", "--armature", "base:rz=0.5")
+    ran = answered(*asked, "--curvature", "--symbols", "--q", "base:rz=0.4,elbow=-0.7")
+    arm = library.load("two-link", base_joint="planar", armature={"base:rz": 0.5})
+    found = library.curvature(arm, [0.0, 0.0, 0.4, 0.0, -0.7])
     at = ran.rows[0].index("riemann/base:rz/elbow/base:rz/elbow")
     assert ran.numbers[0][at] == float(found.symbols[2, 4, 2, 4]) != 0.0
     assert found.independent == 50
