@@ -74,15 +74,15 @@ def require_prescribed_inputs(arm: Arm, driven: Floats, qdd: Floats, tau: Floats
             raise UsageError(message, where=name, hint="leave it out there")
 
 
-def prescribed_line(arm: Arm, driven: Floats) -> str:
-    """What the contract tells about it."""
+def prescribed_line(arm: Arm, driven: Floats, origin: str = "given") -> str:
+    """What the contract tells about it; `origin` is where the accelerations come from."""
     names = [name for name, own in zip(arm.joint_names, driven, strict=True) if own]
     whole = {g.name: [f"{g.name}:{part}" for part in g.freedoms] for g in arm.groups}
     for group, parts in whole.items():
         if set(parts) <= set(names):
             first = min(names.index(part) for part in parts)
             names = [*names[:first], group, *(x for x in names[first:] if x not in parts)]
-    return f"{', '.join(names)}: accelerations given, torques answered"
+    return f"{', '.join(names)}: accelerations {origin}, torques answered"
 
 
 def _unknown(arm: Arm, name: str, where: str) -> UsageError:
