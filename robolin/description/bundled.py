@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 SUFFIXES = (".urdf", ".yaml")
@@ -47,6 +48,7 @@ def bundled_about(path: Path) -> About:
     return About(path.stem, **{key: " ".join(lines) for key, lines in entries.items()})
 
 
+@cache
 def _files() -> dict[str, Path]:
     folder = _folder()
     return {path.stem: path for path in folder.glob("*") if path.suffix in SUFFIXES}
