@@ -27,12 +27,12 @@ class About:
 
 def bundled_names() -> tuple[str, ...]:
     """The bare names of the bundled arms, sorted."""
-    return tuple(sorted(_files()))
+    return tuple(sorted(_files_in(_folder())))
 
 
 def bundled_path(name: str) -> Path | None:
     """The file of a bundled arm, None if there is none of that name."""
-    return _files().get(name)
+    return _files_in(_folder()).get(name)
 
 
 def bundled_about(path: Path) -> About:
@@ -49,8 +49,7 @@ def bundled_about(path: Path) -> About:
 
 
 @cache
-def _files() -> dict[str, Path]:
-    folder = _folder()
+def _files_in(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in folder.glob("*") if path.suffix in SUFFIXES}
 
 
