@@ -1,4 +1,8 @@
-"""What holds for every test: kernels are kept in a folder of the session, never in the user's."""
+"""What holds for every test: kernels are kept in a folder of the session, never in the user's.
+
+They are compiled without optimizing, which takes a tenth of the time and changes no bit: that is
+what tests/engine/test_same_bits.py shows, on kernels of both kinds.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +53,7 @@ def kernel_folder(
     place.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "ROBOLIN_CACHE", str(place))
+        patch.setitem(os.environ, "ROBOLIN_OPTIMIZE", "0")
         # the key that kernels are signed with
         patch.setitem(os.environ, "XDG_CONFIG_HOME", str(place / "settings"))
         if sys.dont_write_bytecode:
