@@ -22,7 +22,7 @@ from robolin.trajectory.column_rules import RecordingRules
 from robolin.trajectory.read import TrajectoryStream, open_trajectory
 
 # what the time is called here, as no column is
-TIME_COLUMN = ""
+THE_TIME = ""
 _FRACTIONS = ""
 _HINT = (
     "write them alike everywhere, or let each recording have a result of its own: -o FOLDER/ "
@@ -34,7 +34,7 @@ _HINT = (
 class LookedColumn:
     """A column of a recording that goes into the result as it is.
 
-    name:  as in the recording; that of the time is `TIME_COLUMN`
+    name:  as in the recording; that of the time is `THE_TIME`
     place: where it stands
     look:  what it looks like from the first row to the last, as in `KnownTable`
     """
@@ -47,7 +47,7 @@ class LookedColumn:
 def looked_columns(stream: TrajectoryStream) -> tuple[LookedColumn, ...]:
     """What the time and the columns that go along look like; a text is looked through for it."""
     table, time = stream.table, stream.matched.time
-    meant = {} if time is None else {TIME_COLUMN: time}
+    meant = {} if time is None else {THE_TIME: time}
     return tuple(
         LookedColumn(name, place, table.moments(place) or (WHOLE if table.whole(place) else ""))
         for name, place in {**meant, **stream.carried}.items()
@@ -121,7 +121,7 @@ def with_fractions(
     """
     for part in parts:
         time = part.time
-        if time is not None and TIME_COLUMN in columns:
+        if time is not None and THE_TIME in columns:
             time = _as_fractions(time, "time", where)
         arrays = tuple(
             replace(array, values=_as_fractions(array.values, f"'{array.name}'", where))

@@ -9,7 +9,7 @@ from functools import partial
 from robolin.errors import RobolinError
 from robolin.files.places import FilePlace, local_copy
 from robolin.files.stored import open_stored
-from robolin.parts.alike_columns import TIME_COLUMN
+from robolin.parts.alike_columns import THE_TIME
 from robolin.parts.joined import Piece, joined_pieces
 from robolin.parts.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, part_states, plan_in
 from robolin.results.result import ResultStream
@@ -39,7 +39,7 @@ def _mixed(states: Sequence[PartState]) -> set[str]:
     """Columns that are whole in some parts and not in others."""
     whole = [each.whole for each in states]
     some = frozenset.union(*whole) - frozenset.intersection(*whole)
-    return {TIME_COLUMN if name == "time" else name for name in some}
+    return {THE_TIME if name == "time" else name for name in some}
 
 
 def _require_done(folder: FilePlace, states: Sequence[PartState]) -> None:
