@@ -27,6 +27,7 @@ from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, evaluate
 from robolin.evaluation.quick_calls import no_answer, quick_call
 from robolin.evaluation.state_call import PlainCall, compiled_call
+from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame
 from tests.robots import random_arm, random_states, with_follower
 
 CHAIN = random_arm(61, 3)
@@ -63,8 +64,10 @@ SLOW = (*SHAPES, "perturb-inverse", "frame-derivatives")
 def test_kernels_can_be_called(verb: str) -> None:
     """A compiled call gives the bits that the same algorithm gives on floats."""
     state = state_of(TREE, ALGORITHMS[verb].needs)
-    expected = evaluate(TREE, verb, state, engine="python")
-    found = robolin.compile(TREE, verb)(*state.values())
+    frame = TREE.links[-1].name if verb in ABOUT_A_FRAME else None
+    placed = TREE if frame is None else at_frame(TREE, frame)
+    expected = evaluate(placed, verb, state, engine="python")
+    found = robolin.compile(TREE, verb, frame=frame)(*state.values())
     assert same_bits(found, tuple(expected.values()))
 
 
