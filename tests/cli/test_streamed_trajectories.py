@@ -318,7 +318,7 @@ def test_memory_does_not_grow_with_the_trajectory(
     """Rows of 144 bytes of results, 72 MB or 29 MB more, take no more memory than a few chunks.
 
     The shorter one fills a whole group of rows, the largest thing that is held at a time.  Chunks
-    were seen to take 35 MB and 6 MB at most; the bounds are little more than half of what would be kept.
+    were seen to take 35 MB and 6 MB at most; of what would be kept the bounds are about half.
     """
 
     def peak(rows: int) -> int:
