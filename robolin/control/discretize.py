@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.choices import Discretization
 from robolin.control.matrix_exponential import exponential
 from robolin.control.state_space import StateSpace
@@ -19,12 +19,12 @@ from robolin.errors import UsageError
 class Sampled(NamedTuple):
     """The matrices of a discrete model, and what its outputs are at x = 0, u = 0."""
 
-    A: AnyArray
-    B: AnyArray
-    C: AnyArray
-    D: AnyArray
-    drift: AnyArray
-    y: AnyArray
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
+    drift: Floats
+    y: Floats
 
 
 def discretized(model: StateSpace, dt: float, method: Discretization = "zoh") -> StateSpace:
@@ -97,7 +97,7 @@ DISCRETIZERS: Mapping[Discretization, Callable[[StateSpace, float], Sampled]] = 
 }
 
 
-def _bordered(model: StateSpace, more: int) -> AnyArray:
+def _bordered(model: StateSpace, more: int) -> Floats:
     """[[A, B, drift], [0, 0, 0]]."""
     N = model.A.shape[-1]
     whole = np.zeros((*model.batch, N + more, N + more))

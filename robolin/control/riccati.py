@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.weights import Weights
@@ -25,12 +25,12 @@ REFINEMENT_STEPS = 6
 class Solution(NamedTuple):
     """K (m, N), P (N, N), and the largest entry left over beside the largest of any term."""
 
-    K: AnyArray
-    P: AnyArray
+    K: Floats
+    P: Floats
     residual: float
 
 
-def riccati(A: AnyArray, B: AnyArray, weights: Weights, discrete: bool) -> Solution:
+def riccati(A: Floats, B: Floats, weights: Weights, discrete: bool) -> Solution:
     """The stabilizing solution; LinAlgError where SciPy finds none."""
     linalg = scipy_part("linalg", "a Riccati equation")
     solve = linalg.solve_discrete_are if discrete else linalg.solve_continuous_are
@@ -55,7 +55,7 @@ def riccati(A: AnyArray, B: AnyArray, weights: Weights, discrete: bool) -> Solut
     return best
 
 
-def _solution(A: AnyArray, B: AnyArray, weights: Weights, P: AnyArray, discrete: bool) -> Solution:
+def _solution(A: Floats, B: Floats, weights: Weights, P: Floats, discrete: bool) -> Solution:
     Q, R, N = weights
     if discrete:
         inner = R + B.T @ P @ B
