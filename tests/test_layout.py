@@ -75,7 +75,10 @@ ALLOWED = {
             "wording"
         ),
         # the public functions
-        "api": "arm arrays choices errors evaluation input_checks kinematics loops shown wording",
+        "api": (
+            "arm arrays choices engine errors evaluation input_checks kinematics loops shown "
+            "wording"
+        ),
         "kinematics": (
             "algebra arm arrays description dynamics errors geometry input_checks kept_with wording"
         ),
