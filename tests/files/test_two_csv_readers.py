@@ -100,7 +100,7 @@ def test_both_readers_accept_the_same_files(seed: int, monkeypatch: pytest.Monke
         _both(text.encode(), ReadRequest(indices, 4, gaps=rng.random() < 0.3), monkeypatch)
 
 
-@pytest.mark.parametrize("unread", range(3))
+@pytest.mark.parametrize("unread", range(4))
 @pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize("other", ["", "4,5"])
 def test_a_cell_too_many_is_never_shifted_away(
