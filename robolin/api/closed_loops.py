@@ -228,7 +228,8 @@ def linearize_loops(
     how: How = {"loop_method": loop_method}
     values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
     found, point = evaluate_about(arm, "linearize-loops", values, how)
-    return LinearizedLoops(**found, rows=row_names(arm), **point)
+    q, qd, tau = (point[name] for name in values)
+    return LinearizedLoops(**found, rows=row_names(arm), q=q, qd=qd, tau=tau)
 
 
 def _flat(arm: Arm, **given: JointValues) -> tuple[tuple[int, ...], dict[str, Floats]]:

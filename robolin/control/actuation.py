@@ -58,7 +58,8 @@ def passive_places(arm: Arm, actuated: Iterable[int]) -> list[int]:
 
 def negligible(tau: Floats) -> Floats:
     """(..., 1): below what a torque of each state is nothing but rounding."""
-    return NEGLIGIBLE_TORQUE * np.maximum(1.0, np.abs(tau).max(axis=-1, initial=0.0, keepdims=True))
+    largest: Floats = np.abs(tau).max(axis=-1, initial=0.0, keepdims=True)
+    return NEGLIGIBLE_TORQUE * np.maximum(1.0, largest)
 
 
 def require_no_passive_torque(arm: Arm, tau: Floats, actuated: Sequence[int]) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Integers
 from robolin.control.regulator import Regulator
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.time_varying import TimeVaryingRegulator
@@ -148,7 +148,7 @@ def law_cost(
     return FeedbackCost(spent, last, first)
 
 
-def _counting_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> Floats:
+def _counting_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> Integers:
     """The rows of a motion while its law counts: all of them, or those at samples."""
     time, begin, end = motion.time, 0.0, motion.time[-1]
     if law.time is not None:
@@ -187,7 +187,7 @@ def _integral(time: Floats, rate: Floats) -> Floats:
 
 
 def _states(
-    arm: Arm, law: FeedbackControl, point: dict[str, Floats], motion: Simulation, rows: Floats
+    arm: Arm, law: FeedbackControl, point: dict[str, Floats], motion: Simulation, rows: Integers
 ) -> Floats:
     """x (..., rows, N) along a motion, as the control law sees it."""
     dq = difference(arm, point["q"], motion.q[..., rows, :])

@@ -78,7 +78,8 @@ def by_trapezoids(model: StateSpace, dt: float) -> Sampled:
     N, m = model.B.shape[-2:]
     A, B, moved = found[..., :N], found[..., N : N + m], found[..., N + m :]
     back = np.moveaxis(one - half, -1, -2)
-    C = np.moveaxis(np.linalg.solve(back, np.moveaxis(model.C, -1, -2)), -1, -2)
+    turned = np.linalg.solve(back, np.moveaxis(model.C, -1, -2))
+    C = np.asarray(np.moveaxis(turned, -1, -2), dtype=np.float64)
     y = model.y + 0.5 * (model.C @ moved)[..., 0]
     return Sampled(A, B, C, model.D + 0.5 * model.C @ B, moved[..., 0], y)
 

@@ -17,7 +17,8 @@ def frequency_response(model: StateSpace, omega: ArrayLike) -> Complexes:
     w = as_numbers("omega", omega)
     if w.ndim != 1 or not len(w) or not np.isfinite(w).all():
         raise UsageError("omega is not a row of finite frequencies", hint="rad/s, one or more")
-    at = 1j * w if model.dt is None else np.exp(1j * w * model.dt)
+    rates = 1j * w
+    at = np.asarray(rates if model.dt is None else np.exp(rates * model.dt), dtype=np.complex128)
     return stacked_models([_response(each, at, w) for each in one_by_one(model)], model.batch)
 
 

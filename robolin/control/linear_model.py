@@ -113,6 +113,7 @@ def _on_closures(
     """x = [Nᵀδq; Nᵀδq̇] of the independent motions, with δq = N z and δq̇ = N ż + G z."""
     N, G = point.basis, point.along_rate
     assert N is not None
+    assert G is not None
     across = np.moveaxis(N, -1, -2)
     along_q = point.dqdd_dq @ N + point.dqdd_dqd @ G
     along_qd, to_input = point.dqdd_dqd @ N, _columns(point.dqdd_dtau, driven)

@@ -16,6 +16,7 @@ DOUBLINGS = 60
 def continuous_lyapunov(A: Floats, W: Floats) -> Floats:
     """X with Aᵀ X + X A + W = 0, A stable."""
     linalg = scipy_part("linalg", "a Lyapunov equation")
+    X: Floats
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         try:

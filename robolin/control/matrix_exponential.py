@@ -35,4 +35,4 @@ def _pade(X: Floats) -> Floats:
     odd = X6 @ (b[13] * X6 + b[11] * X4 + b[9] * X2) + b[7] * X6 + b[5] * X4 + b[3] * X2
     even = X6 @ (b[12] * X6 + b[10] * X4 + b[8] * X2) + b[6] * X6 + b[4] * X4 + b[2] * X2
     U, V = X @ (odd + b[1] * one), even + b[0] * one
-    return np.linalg.solve(V - U, V + U)
+    return np.asarray(np.linalg.solve(V - U, V + U), dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
+from robolin.arrays import Floats, JointValues, Mask
 from robolin.control.actuation import (
     negligible,
     passive_places,
@@ -100,7 +100,7 @@ def _of_tree(
     return OperatingPoint(q, qd, qdd, tau, found["dqdd_dq"], found["dqdd_dqd"], found["dqdd_dtau"])
 
 
-def passive_joints_rest(arm: Arm, values: Mapping[str, Floats], actuated: Sequence[int]) -> Floats:
+def passive_joints_rest(arm: Arm, values: Mapping[str, Floats], actuated: Sequence[int]) -> Mask:
     """(rows,): whether a tree needs no torque of passive joints; True also where it is unknown."""
     rows = len(values["q"])
     without = passive_places(arm, actuated)
@@ -109,7 +109,7 @@ def passive_joints_rest(arm: Arm, values: Mapping[str, Floats], actuated: Sequen
         given = {name: values.get(name, 0.0) for name in ("q", "qd", "qdd")}
         tau = evaluate_any_arm_rows(arm, "inverse", given)[0]["tau"]
     asked = np.abs(np.broadcast_to(tau, (rows, arm.n))[:, without])
-    return ~(asked > negligible(tau)).any(axis=-1)
+    return np.asarray(~(asked > negligible(tau)).any(axis=-1))
 
 
 def rests(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
@@ -174,7 +174,8 @@ def independent_motions(arm: Arm, q: Floats) -> Floats:
         raise RobolinError("the closures leave nothing free to move", where=arm.source)
     basis = np.moveaxis(Vt[..., rank:, :], -1, -2)
     largest = np.take_along_axis(basis, np.abs(basis).argmax(axis=-2)[..., None, :], axis=-2)
-    return basis * np.sign(largest)
+    signed: Floats = basis * np.sign(largest)
+    return signed
 
 
 def _held_by_motors(arm: Arm, wanted: Floats, basis: Floats, actuated: Sequence[int]) -> Floats:

@@ -77,7 +77,8 @@ class Poles(Shown):
     @property
     def stable(self) -> Mask:
         """(...): whether every pole is stable."""
-        return (self.stability == STABLE).all(axis=-1)
+        stable: Mask = (self.stability == STABLE).all(axis=-1)
+        return stable
 
     def joints(self, *place: int) -> tuple[str, ...]:
         """The joints that move in the mode at a place of the batch, most first."""
@@ -109,11 +110,12 @@ def _bounds(A: Floats, values: Complexes, condition: Floats, dt: float | None) -
     """
     noise = ROUNDINGS * A.shape[-1] * np.finfo(float).eps
     size = np.linalg.norm(A, axis=(-2, -1))[..., None]
-    bound = np.minimum(noise * condition, np.cbrt(noise)) * size
+    bound: Floats = np.minimum(noise * condition, np.cbrt(noise)) * size
     if dt is None:
         return bound
     # dλ = dz / (z dt)
-    return bound / (np.maximum(np.abs(values), noise) * dt)
+    per_second: Floats = bound / (np.maximum(np.abs(values), noise) * dt)
+    return per_second
 
 
 def _conditions(vectors: Complexes) -> Floats:

@@ -50,14 +50,16 @@ class Reachability(Shown):
     def complete(self) -> Mask:
         """(...): whether all states are reached, or shown, by more than rounding."""
         told = self.distance.min(axis=-1) > MODEL_ROUNDING
-        return (self.dimension == self.model.A.shape[-1]) & told
+        complete: Mask = (self.dimension == self.model.A.shape[-1]) & told
+        return complete
 
     @cached_property
     def values(self) -> Complexes:
         """The eigenvalues (..., N) that distances are told for, the slowest first."""
         found = np.linalg.eigvals(self.scaled.A).astype(complex)
         order = np.lexsort((found.imag, found.real, np.abs(found)), axis=-1)
-        return np.take_along_axis(found, order, axis=-1) * self.scaled.norm[..., None]
+        in_order: Complexes = np.take_along_axis(found, order, axis=-1)
+        return in_order * self.scaled.norm[..., None]
 
     @cached_property
     def distance(self) -> Floats:
@@ -70,7 +72,8 @@ class Reachability(Shown):
     @cached_property
     def worst(self) -> Integers:
         """(...): which mode is nearest to being lost."""
-        return self.distance.argmin(axis=-1)
+        worst: Integers = self.distance.argmin(axis=-1)
+        return worst
 
     def joints(self, *place: int) -> tuple[str, ...]:
         """The joints of the direction that is nearest to being lost in a mode, largest first."""

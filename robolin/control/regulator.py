@@ -74,7 +74,8 @@ class Regulator(Shown):
     def cost(self, x: ArrayLike) -> Floats:
         """xᵀ P x of states (..., N): what it costs to come to rest from there."""
         state = as_numbers("x", x)
-        return np.einsum("...i,...ij,...j->...", state, self.P, state)
+        cost: Floats = np.einsum("...i,...ij,...j->...", state, self.P, state)
+        return cost
 
     def feedback(self, *, other_figures: bool = False) -> FeedbackControl:
         """The control law for `simulate`: τ = τ₀ - K x at the joints with a motor.

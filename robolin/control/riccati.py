@@ -57,14 +57,11 @@ def riccati(A: Floats, B: Floats, weights: Weights, discrete: bool) -> Solution:
 
 def _solution(A: Floats, B: Floats, weights: Weights, P: Floats, discrete: bool) -> Solution:
     Q, R, N = weights
-    if discrete:
-        inner = R + B.T @ P @ B
-        K = np.linalg.solve(inner, B.T @ P @ A + N.T)
-        terms = [A.T @ P @ A, -P, -K.T @ inner @ K, Q]
-    else:
-        inner = R
-        K = np.linalg.solve(R, B.T @ P + N.T)
-        terms = [A.T @ P, P @ A, -K.T @ R @ K, Q]
+    inner = R + B.T @ P @ B if discrete else R
+    right = B.T @ P @ A + N.T if discrete else B.T @ P + N.T
+    K = np.asarray(np.linalg.solve(inner, right), dtype=np.float64)
+    moved = [A.T @ P @ A, -P] if discrete else [A.T @ P, P @ A]
+    terms = [*moved, -K.T @ inner @ K, Q]
     left = np.abs(terms[0] + terms[1] + terms[2] + terms[3]).max()
     largest = max(np.abs(term).max() for term in terms)
     return Solution(K, P, float(left / largest) if largest > 0.0 else 0.0)

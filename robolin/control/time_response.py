@@ -65,6 +65,7 @@ def _sampled(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace,
     if not isinstance(rows, int) or rows < 2:
         raise UsageError(f"rows is {rows!r}, not a whole number from 2")
     if model.dt is not None:
-        return model, np.arange(int(duration / model.dt + 1e-9) + 1) * model.dt
+        rows = int(duration / model.dt + 1e-9) + 1
+        return model, model.dt * np.arange(rows, dtype=float)
     time = np.linspace(0.0, duration, rows)
     return discretized(model, float(time[1])), time
