@@ -13,7 +13,7 @@ from robolin.arrays import Complexes, Floats, Numbers, Texts
 from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
 
-Scalar = TypeVar("Scalar", bound=np.generic)
+Kind = TypeVar("Kind", bound=np.generic)
 
 MODEL_ARRAYS = ("A", "B", "C", "D", "drift", "y", "q", "qd", "qdd", "tau", "basis")
 LABEL_FIELDS = ("states", "inputs", "outputs")
@@ -89,8 +89,8 @@ def one_by_one(model: StateSpace) -> list[StateSpace]:
 
 
 def stacked_models(
-    parts: Sequence[npt.NDArray[Scalar]], batch: tuple[int, ...]
-) -> npt.NDArray[Scalar]:
+    parts: Sequence[npt.NDArray[Kind]], batch: tuple[int, ...]
+) -> npt.NDArray[Kind]:
     """Arrays of single models, put together as the batch has them."""
     return np.stack(parts).reshape((*batch, *np.shape(parts[0])))
 
