@@ -1,4 +1,8 @@
-"""What holds for every test: kernels are kept in a folder of the session, never in the user's."""
+"""What holds for every test: kernels are kept in a folder of the session, never in the user's.
+
+They are compiled without optimizing, which takes a tenth of the time and changes no bit: that is
+what tests/engine/test_same_bits.py shows, on kernels of both kinds.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
 
 
+def pytest_collection_finish() -> None:
+    """What was collected stays, and is not looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def kernel_folder(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
@@ -49,6 +59,7 @@ def kernel_folder(
     place.mkdir(mode=0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "ROBOLIN_CACHE", str(place))
+        patch.setitem(os.environ, "ROBOLIN_OPTIMIZE", "0")
         # the key that kernels are signed with
         patch.setitem(os.environ, "XDG_CONFIG_HOME", str(place / "settings"))
         if sys.dont_write_bytecode:

@@ -12,8 +12,9 @@ from pathlib import Path
 from tools.markdown import ROOT
 
 ANYTHING = "..."
-# besides the user's places, those of the key of kernels and of bytecode, if the caller has chosen
-KEPT = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "PYTHONPYCACHEPREFIX")
+# besides the user's places, those of the key of kernels and of bytecode, and how kernels are made,
+# if the caller has chosen
+KEPT = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "PYTHONPYCACHEPREFIX", "ROBOLIN_OPTIMIZE")
 START = "import sys; sys.argv[0] = 'robolin'; from robolin.cli.main import run; sys.exit(run())"
 
 

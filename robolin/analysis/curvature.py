@@ -11,11 +11,11 @@ from itertools import combinations
 
 import numpy as np
 
+from robolin.analysis.riemann_symbols import brackets, riemann_symbols
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
-from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import Engine, How, evaluate
 from robolin.evaluation.methods import Method
 from robolin.input_checks import array_of, require_arm, require_tree
@@ -64,6 +64,8 @@ def curvature(
 ) -> Curvature:
     """The curvature of the mass matrix: zero where coordinates exist that make it the identity.
 
+    Of joints with several freedoms the symbols are those along the velocities of their bodies.
+
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`
@@ -76,8 +78,7 @@ def curvature(
         a `Curvature`
 
     Raises:
-        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops,
-            or a joint with several freedoms
+        RobolinError: a shape that does not fit the arm, a value that is not finite, closed loops
         UsageError: no arm, or a method, engine or number of jobs that does not exist
 
     Example:
@@ -91,7 +92,6 @@ def curvature(
     how = run_options(method, engine, jobs, loop_method)
     require_arm(arm)
     require_tree(arm, "curvature")
-    _require_coordinates(arm)
     given = array_of(arm, "q", q)
     batch, n = given.shape[:-1], arm.n
     rows = given.reshape(-1, n)
@@ -129,12 +129,7 @@ def independent_symbols(n: int) -> list[tuple[int, int, int, int]]:
 
 
 def _symbols(arm: Arm, q: Floats, how: How) -> tuple[Floats, Floats]:
-    """R (rows, n, n, n, n) from exact derivatives, and the largest |𝓜| (rows,).
-
-    [ij,k]    = ½ (𝓜(i,k),j + 𝓜(j,k),i - 𝓜(i,j),k)
-    R(h,i,j,k) = ½ (𝓜(h,k),ij + 𝓜(i,j),hk - 𝓜(h,j),ik - 𝓜(i,k),hj)
-               + [ij,l] 𝓜⁻¹(l,m) [hk,m] - [ik,l] 𝓜⁻¹(l,m) [hj,m]
-    """
+    """R (rows, n, n, n, n) from exact derivatives, and the largest |𝓜| (rows,)."""
 
     def asked(verb: str) -> Floats:
         (found,) = evaluate(arm, verb, {"q": q}, **how).values()
@@ -142,13 +137,7 @@ def _symbols(arm: Arm, q: Floats, how: How) -> tuple[Floats, Floats]:
 
     M, inverse = asked("mass-matrix"), asked("mass-matrix-inverse")
     first, second = asked("mass-matrix-derivative"), asked("mass-matrix-second-derivative")
-
-    christoffel = 0.5 * (np.einsum("rikj->rijk", first) + np.einsum("rjki->rijk", first) - first)
-    curved = np.einsum("rhkij->rhijk", second) + np.einsum("rijhk->rhijk", second)
-    curved -= np.einsum("rhjik->rhijk", second) + np.einsum("rikhj->rhijk", second)
-    raised = np.einsum("rijl,rlm->rijm", christoffel, inverse)
-    product = np.einsum("rijm,rhkm->rhijk", raised, christoffel, optimize=True)
-    R = 0.5 * curved + product - np.einsum("rhikj->rhijk", product)
+    R = riemann_symbols(M, inverse, first, second, brackets(arm))
     return R, np.abs(M).max(axis=(1, 2))
 
 
@@ -164,14 +153,3 @@ def _parts(rows: int, n: int) -> Iterator[slice]:
     """Slices of the rows, so many at a time as fit into a fair share of memory."""
     step = max(1, _AT_ONCE // (8 * n**4))
     return (slice(first, min(first + step, rows)) for first in range(0, rows, step))
-
-
-def _require_coordinates(arm: Arm) -> None:
-    """Only where velocities are the rates of positions is 𝓜 a metric of them."""
-    if arm.groups:
-        raise RobolinError(
-            f"the velocities of joint '{arm.groups[0].name}' are not rates of coordinates, "
-            "so its mass matrix has no Riemann symbols",
-            where=arm.source,
-            hint="ask for the arm on a base that stands still",
-        )

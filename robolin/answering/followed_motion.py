@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,14 +43,7 @@ def followed_motion(posed: PosedQuestion, files: dict[str, str]) -> FollowedMoti
         return None
     wanted = ("qd", "qdd") if posed.question.text("control") == "computed-torque" else ("qd",)
     read, name = read_noted(posed, path, ("q",), wanted, files)
-    if read.time is None:
-        hint = "a controller has to know when to be where"
-        raise RobolinError("there is no column 'time'", where=name, hint=hint)
-    time = np.asarray(read.seconds, dtype=np.float64)
-    if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
-        row = int(falls[0])
-        message = f"time does not rise from row {row + 1} to row {row + 2}"
-        raise RobolinError(message, where=name)
+    time = rising_times(read, name, "a controller has to know when to be where")
     assert read.q is not None, "positions are needed"
     still = np.zeros_like(read.q)
     for quantity in wanted:
@@ -60,16 +53,32 @@ def followed_motion(posed: PosedQuestion, files: dict[str, str]) -> FollowedMoti
     return FollowedMotion(name, time, read.q, qd, qdd)
 
 
+def rising_times(read: Trajectory, name: str, why: str) -> Floats:
+    """When each row of a file counts, in s; `why` somebody has to know."""
+    if read.time is None:
+        raise RobolinError("there is no column 'time'", where=name, hint=why)
+    time = np.asarray(read.seconds, dtype=np.float64)
+    if (falls := np.flatnonzero(np.diff(time) <= 0.0)).size:
+        row = int(falls[0])
+        message = f"time does not rise from row {row + 1} to row {row + 2}"
+        raise RobolinError(message, where=name)
+    return time
+
+
 def read_noted(
     posed: PosedQuestion,
     path: str,
     needs: Sequence[str],
     optional: Sequence[str],
     files: dict[str, str],
+    only: Sequence[str] | None = None,
 ) -> tuple[Trajectory, str]:
-    """A trajectory file, noted among the inputs, and its name."""
-    rules = posed.rules.about((*needs, *optional))
-    read = read_trajectory(path, posed.arm.joint_names, tuple(needs), tuple(optional), rules)
+    """A trajectory file, noted among the inputs, and its name; of all joints, or of some only."""
+    arm, rules = posed.arm, posed.rules.about((*needs, *optional))
+    joints = arm.joint_names if only is None else tuple(only)
+    turning = dict(zip(arm.joint_names, rules.turning, strict=True))
+    rules = replace(rules, turning=tuple(turning[joint] for joint in joints))
+    read = read_trajectory(path, joints, tuple(needs), tuple(optional), rules)
     name = file_label(path)
     files[name] = read.digest
     posed.note(*(f"{name}: {note}" for note in read.notes))

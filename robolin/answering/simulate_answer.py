@@ -15,6 +15,7 @@ from robolin.answering.joint_values import per_joint
 from robolin.answering.loop_answer import closed_state
 from robolin.answering.loop_options import loop_options
 from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.prescribed_file import PrescribedRows, prescribed_rows
 from robolin.answering.question import Question
 from robolin.answering.recording_rules import require_files
 from robolin.answering.simulate_result import SimulatedMotion, motion_result
@@ -37,6 +38,7 @@ from robolin.results.result import Result
 from robolin.simulation.schedule import Schedule, scheduled
 from robolin.simulation.simulate import SimulationTask, with_samples_met
 from robolin.simulation.simulate import run_simulation as simulated
+from robolin.simulation.simulated_motion import Simulation
 from robolin.simulation.torques import AnyTorque, TorqueTable
 from robolin.wording import counted
 
@@ -52,9 +54,13 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     loops.require_useful(arm)
     files: dict[str, str] = {}
     stored, followed = _feedback(posed, files), followed_motion(posed, files)
-    way = stored or followed
-    _tell_of_times(posed, way)
+    way, told = stored or followed, prescribed_rows(posed, files)
+    for rows in (way, told):
+        _tell_of_times(posed, rows)
     q, qd, begun = _beginning(posed, files, way)
+    if told is not None and "initial" not in question.asks:
+        q, qd = told.begun(q, qd, posed.states.typed)
+        begun = f"{begun}; prescribed joints where {told.name} has them"
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
@@ -74,10 +80,12 @@ def answer_simulate(posed: PosedQuestion) -> Result:
         jobs=posed.settings.jobs,
         baumgarte=loops.baumgarte,
         disturbance=disturbance(question, arm),
-        prescribed=prescription_asked(question, arm),
+        prescribed=told.prescription if told else prescription_asked(question, arm),
     )
     task = with_samples_met(task)
     motion = simulated(task, q, qd, tau)
+    if told is not None and not many:
+        _tell_of_misses(posed, told, motion)
     ends_only = many and not _asks_for_rows(question, schedule)
     cost = told_cost(posed, stored, motion) if stored else ""
     simulated_motion = SimulatedMotion(task, motion, begun, driven, files, ends_only, cost)
@@ -96,7 +104,9 @@ def _feedback(posed: PosedQuestion, files: dict[str, str]) -> StoredFeedback | N
     return stored
 
 
-def _tell_of_times(posed: PosedQuestion, way: StoredFeedback | FollowedMotion | None) -> None:
+def _tell_of_times(
+    posed: PosedQuestion, way: StoredFeedback | FollowedMotion | PrescribedRows | None
+) -> None:
     """Refuse gains or a motion of other times than the simulation's, and tell where they end."""
     duration = _number(posed.question, "duration")
     if way is None or way.times is None or duration is None:
@@ -111,6 +121,13 @@ def _tell_of_times(posed: PosedQuestion, way: StoredFeedback | FollowedMotion | 
         )
     if first > 0.0 or last < duration * (1.0 - DURATION_ROUNDING):
         posed.note(f"{way.name}: {span}; outside, its nearest row counts")
+
+
+def _tell_of_misses(posed: PosedQuestion, told: PrescribedRows, motion: Simulation) -> None:
+    """Accelerations alone lead prescribed joints, so their positions show how well these fit."""
+    missed = told.missed(float(motion.time[-1]), motion.q[-1])
+    if missed:
+        posed.note(f"{told.name}: prescribed joints end within {missed:.1g} of its positions")
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -128,7 +145,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         other = f"--{next(iter(states.typed), 'initial')}"
         raise UsageError(f"cannot go together with {other}", where="--offset", hint=hint)
     require_one_drive(question)
-    files = ("trajectory", "initial", "follow")
+    files = ("trajectory", "initial", "follow", "prescribe-from")
     there = any(name in question.asks for name in files)
     require_files(question.asks, tuple(f"--{name}" for name in files), there)
     _require_one_stdin(question, arm)
@@ -165,14 +182,8 @@ def _asks_for_rows(question: Question, schedule: Schedule) -> bool:
 
 
 def _require_one_stdin(question: Question, arm: str) -> None:
-    initial, trajectory = question.text("initial"), question.text("trajectory")
-    follow = question.text("follow")
-    given = {
-        "the arm": arm,
-        "--initial": initial,
-        "--trajectory": trajectory,
-        "--follow": follow,
-    }
+    flags = ("initial", "trajectory", "follow", "prescribe-from")
+    given = {"the arm": arm, **{f"--{name}": question.text(name) for name in flags}}
     piped = [name for name, path in given.items() if path == "-"]
     if len(piped) > 1:
         message = f"{piped[0]} is read from standard input already"

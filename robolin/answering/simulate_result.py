@@ -104,7 +104,7 @@ def _prescribed(task: SimulationTask) -> dict[str, str]:
     if task.prescribed is None:
         return {}
     driven = prescribed_joints(task.arm, task.prescribed.joints)
-    return {"prescribed": prescribed_line(task.arm, driven)}
+    return {"prescribed": prescribed_line(task.arm, driven, task.prescribed.origin)}
 
 
 def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:

@@ -150,9 +150,13 @@ def require_one_drive(question: Question) -> None:
         if name in question.asks and not set(others) & set(question.asks):
             hint = f"it is for {' and '.join(f'--{other}' for other in others)}"
             raise UsageError("has no effect here", where=f"--{name}", hint=hint)
-    if "qdd" in question.asks and "prescribe" not in question.asks:
+    told = [name for name in ("qdd", "prescribe-from") if name in question.asks]
+    if told and "prescribe" not in question.asks:
         hint = "--prescribe names the joints that move as it says"
-        raise UsageError("has no effect without --prescribe", where="--qdd", hint=hint)
+        raise UsageError("has no effect without --prescribe", where=f"--{told[0]}", hint=hint)
+    if len(told) > 1:
+        hint = "accelerations are the same at all times, or those of a file"
+        raise UsageError("cannot go together with --prescribe-from", where="--qdd", hint=hint)
     if "goal" in question.asks and "follow" in question.asks:
         hint = "the arm goes to one pose, or along a motion"
         raise UsageError("cannot go together with --follow", where="--goal", hint=hint)

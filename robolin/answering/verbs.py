@@ -289,6 +289,7 @@ _MOTION = (
             "follow": FILE,
             **dict.fromkeys(("offset", "goal", "kp", "kd", "disturb"), TEXT),
             **dict.fromkeys(("prescribe", "qdd"), TEXT),
+            "prescribe-from": FILE,
             **dict.fromkeys(("gain", "target", "position-gain", "orientation-gain"), TEXT),
             **dict.fromkeys(("ignore-limits", "other-figures"), SWITCH),
             "duration": Ask(needed=True),

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from robolin.arm import Arm
+from robolin.arm import ORIGIN, Arm
 from robolin.errors import UsageError
 from robolin.evaluation.methods import METHODS, Method
-from robolin.evaluation.state_call import compiled_call
+from robolin.evaluation.prescribed_joints import (
+    ANSWERED_BY,
+    JointsNamed,
+    prescribed_joints,
+    require_prescribed_of_use,
+)
+from robolin.evaluation.state_call import compiled_call, require_kernel_for
 from robolin.input_checks import require_arm
+from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame, require_frame_of_use
 from robolin.wording import listed
 
 
 def compile(  # noqa: A001 (always said as robolin.compile)
-    arm: Arm, verb: str, *, method: Method = "auto"
+    arm: Arm,
+    verb: str,
+    *,
+    method: Method = "auto",
+    frame: str | None = None,
+    point: Sequence[float] = ORIGIN,
+    prescribe: JointsNamed | None = None,
 ) -> Callable[..., Any]:
     """A function that answers a verb for one state in about a microsecond.
 
@@ -27,13 +40,19 @@ def compile(  # noqa: A001 (always said as robolin.compile)
         arm: the arm, from `robolin.load`
         verb: what is to be answered, as on the command line: "inverse", "linearize-forward", …
         method: "auto", "operator", "conventional", …: which algorithm
+        frame: the link that kinematic verbs are about; None for the tip, or the only end
+        point: a place in that frame, three numbers in m
+        prescribe: joints that move as told, such as "base", for "forward" and "linearize-forward":
+            `call(q, qd, tau, qdd)` takes their accelerations and gives `qdd` and `tau` of all;
+            what is given as their `tau`, or as `qdd` of the others, is not looked at
 
     Returns:
         a function of the arrays (n,) of one state, whose result is an array or, of several, a
         named tuple of arrays; `out` is the same, to be filled and given back
 
     Raises:
-        UsageError: no arm, or a verb or method that does not exist
+        UsageError: no arm, a verb, method or link that does not exist, or a frame or joints that
+            move as told where the verb asks for none
         RobolinError: a verb that no kernel of this arm answers by itself.  The function raises it
             for states without an answer, TypeError for what is no such array, and ValueError for
             arrays of another shape, broken into pieces, or overlapping `out`
@@ -51,4 +70,11 @@ def compile(  # noqa: A001 (always said as robolin.compile)
     require_arm(arm)
     if method not in METHODS:
         raise UsageError(f"there is no method '{method}'", hint=f"methods are {listed(METHODS)}")
-    return compiled_call(arm, verb, method)
+    require_kernel_for(verb)
+    require_frame_of_use([verb], frame, point)
+    require_prescribed_of_use([verb], prescribe, method)
+    if verb in ABOUT_A_FRAME:
+        arm = at_frame(arm, frame, point)
+    if prescribe is None:
+        return compiled_call(arm, verb, method)
+    return compiled_call(arm, ANSWERED_BY[verb], fixed=prescribed_joints(arm, prescribe))

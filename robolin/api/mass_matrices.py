@@ -210,6 +210,9 @@ def mass_matrix_second_derivative(
 ) -> Floats:
     """The second derivatives ∂²𝓜(i,j)/∂q(k)∂q(l) of the mass matrix, exact.
 
+    Joints with several freedoms move along small twists of their bodies: the derivatives are those
+    of 𝓜(q ⊕ δ) at δ = 0, with q ⊕ δ as `advanced` has it, the same in either order of k and l.
+
     Args:
         arm: the arm, from `robolin.load`
         q: positions (..., n) in rad or m, in the order of `arm.joint_names`

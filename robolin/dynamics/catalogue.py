@@ -168,7 +168,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         ("q",),
         {"d2mass_matrix_dq2": MATRIX + MATRIX},
         "composite bodies, O(n⁴)",
-        one_freedom=True,
     ),
     "regressor": Algorithm(
         "inverse.regressor:regressor",
@@ -187,7 +186,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "mass_matrix.coriolis_matrix:coriolis_matrix",
         ("q", "qd"),
         {"coriolis_matrix": MATRIX},
-        "half of Algorithm 2's A_D, O(n²)",
+        "composite bodies and their gyroscopic matrices, O(n²)",
         paper="[L] Algorithm 2",
     ),
     "linearize-inverse": Algorithm(

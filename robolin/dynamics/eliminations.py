@@ -9,6 +9,7 @@ from robolin.dynamics.algorithm import Algorithm
 
 _DIAGONAL = "diagonal.diagonalize_conventional"
 _FORWARD = "diagonal.forward_diagonalized_conventional"
+_PRESCRIBED = "forward.forward_prescribed_conventional"
 _OPERATIONAL = "frames.operational_space_conventional"
 
 _BY_VERB = {
@@ -43,6 +44,14 @@ _BY_VERB = {
     "rate-control": (
         f"{_FORWARD}:rate_control_conventional",
         "braking by elimination in the mass matrix, O(n³)",
+    ),
+    "forward-prescribed": (
+        f"{_PRESCRIBED}:forward_prescribed_conventional",
+        "mass matrix and elimination, joints that move as told taken out, O(n³)",
+    ),
+    "linearize-forward-prescribed": (
+        f"{_PRESCRIBED}:linearize_forward_prescribed_conventional",
+        "inverse model and elimination, joints that move as told taken out, O(n³)",
     ),
     "operational-space": (
         f"{_OPERATIONAL}:operational_space_conventional",

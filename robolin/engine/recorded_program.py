@@ -63,7 +63,7 @@ class RecordingChain(DirectChain):
     def __init__(
         self,
         parameters: Parameters,
-        given: Mapping[str, tuple[Recorded, ...]],
+        given: Mapping[str, Sequence[Any]],
         shapes: Mapping[str, Shape],
     ) -> None:
         super().__init__(parameters, given, shapes=shapes)
@@ -94,16 +94,28 @@ def recorded_inputs(
     return {name: tuple(recording.input(name, i) for i in range(n)) for name in names}
 
 
+def input_name(name: str, gives: Mapping[str, Shape]) -> str:
+    """What a program calls an input: results have their names for themselves."""
+    return f"{name}_given" if name in gives else name
+
+
 def record_program(
     parameters: Parameters,
     algorithm: Callable[[Any], None],
-    needs: tuple[str, ...],
+    needs: Sequence[str],
     gives: Mapping[str, Shape],
     where: str = "",
+    fixed: Mapping[str, Sequence[float]] | None = None,
 ) -> RecordedProgram:
-    """Run the algorithm once; a joint that never has inertia is an error here already."""
-    n, inputs = len(parameters.order), recorded_inputs(parameters, needs)
-    chain = RecordingChain(parameters, inputs, gives)
+    """Run the algorithm once; a joint that never has inertia is an error here already.
+
+    fixed: inputs that are the same in every state, and so are constants
+    """
+    fixed = fixed or {}
+    names = {name: input_name(name, gives) for name in needs if name not in fixed}
+    n, inputs = len(parameters.order), recorded_inputs(parameters, [*names.values()])
+    given = {name: inputs[called] for name, called in names.items()}
+    chain = RecordingChain(parameters, {**given, **fixed}, gives)
     algorithm(chain)
     if chain.shortfalls:
         raise no_inertia(chain.shortfalls[0], where)

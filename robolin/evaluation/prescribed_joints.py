@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,9 +10,15 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.input_checks import require_tree
-from robolin.wording import did_you_mean
+from robolin.wording import did_you_mean, listed, quoted
 
 JointsNamed = str | Sequence[str]
+
+# verbs that can be asked so, and what answers them then
+ANSWERED_BY: Mapping[str, str] = {
+    "forward": "forward-prescribed",
+    "linearize-forward": "linearize-forward-prescribed",
+}
 
 
 def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") -> Floats:
@@ -37,6 +43,25 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
     return driven
 
 
+def require_prescribed_of_use(
+    verbs: Sequence[str], prescribe: JointsNamed | None, method: str = "auto"
+) -> None:
+    """Refuse joints that move as told where no verb asks what they do, and what asks without."""
+    for verb in verbs:
+        if verb in ANSWERED_BY.values():
+            asked = next(each for each, name in ANSWERED_BY.items() if name == verb)
+            hint = f"ask for {asked}, and name the joints: prescribe='base', or --prescribe base"
+            raise UsageError(f"'{verb}' is asked in another way", hint=hint)
+    if prescribe is None:
+        return
+    if not {*verbs} & {*ANSWERED_BY}:
+        hint = f"it is for {listed([*ANSWERED_BY])}"
+        raise UsageError(f"changes nothing about {quoted(verbs)}", where="prescribe", hint=hint)
+    if method != "auto":
+        hint = "there is one where joints move as prescribed"
+        raise UsageError("cannot go together with prescribe", where="method", hint=hint)
+
+
 def require_prescribed_inputs(arm: Arm, driven: Floats, qdd: Floats, tau: Floats) -> None:
     """Refuse an acceleration of a joint that is free, and a torque of one that is not."""
     for name, values, own, asked in (
@@ -49,15 +74,15 @@ def require_prescribed_inputs(arm: Arm, driven: Floats, qdd: Floats, tau: Floats
             raise UsageError(message, where=name, hint="leave it out there")
 
 
-def prescribed_line(arm: Arm, driven: Floats) -> str:
-    """What the contract tells about it."""
+def prescribed_line(arm: Arm, driven: Floats, origin: str = "given") -> str:
+    """What the contract tells about it; `origin` is where the accelerations come from."""
     names = [name for name, own in zip(arm.joint_names, driven, strict=True) if own]
     whole = {g.name: [f"{g.name}:{part}" for part in g.freedoms] for g in arm.groups}
     for group, parts in whole.items():
         if set(parts) <= set(names):
             first = min(names.index(part) for part in parts)
             names = [*names[:first], group, *(x for x in names[first:] if x not in parts)]
-    return f"{', '.join(names)}: accelerations given, torques answered"
+    return f"{', '.join(names)}: accelerations {origin}, torques answered"
 
 
 def _unknown(arm: Arm, name: str, where: str) -> UsageError:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import AnyArray, Floats
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.calls.call_table import CallTable, fits
 from robolin.errors import RobolinError, UsageError
@@ -26,19 +26,25 @@ from robolin.wording import counted, did_you_mean
 
 
 class PlainCall:
-    """Results of one state, in new arrays or in those given as `out`; exceptions for all else."""
+    """Results of one state, in new arrays or in those given as `out`; exceptions for all else.
 
-    def __init__(self, arm: Arm, verb: str, method: Method = "auto") -> None:
-        self.arm, self.verb, self.method = arm, verb, method
+    fixed: the last of the algorithm's inputs, if it is the same in every state
+    """
+
+    def __init__(
+        self, arm: Arm, verb: str, method: Method = "auto", fixed: Floats | None = None
+    ) -> None:
+        self.arm, self.verb, self.method, self.fixed = arm, verb, method, fixed
         self._name = _required_algorithm(arm, verb, method)
         plan = arm_cache(arm).narrow_plan(self._name)
-        self.needs: tuple[str, ...] = ALGORITHMS[self._name].needs
+        needs = ALGORITHMS[self._name].needs
+        self.needs: tuple[str, ...] = needs if fixed is None else needs[:-1]
         self.kernel, self._into = plan.single_call(), plan.into
         names = tuple(self.kernel.shapes)
         self.result_type = result_type(verb, names) if len(names) > 1 else None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PlainCall, (self.arm, self.verb, self.method)
+        return PlainCall, (self.arm, self.verb, self.method, self.fixed)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         *inputs, out = self._bound(given, named)
@@ -47,8 +53,9 @@ class PlainCall:
         results = self._new() if out is None else self._given(out)
         if out is not None:
             _require_apart([*inputs, *results], len(inputs))
-        if self._into(inputs, results):
-            self._require_answer(inputs)
+        every = inputs if self.fixed is None else [*inputs, self.fixed]
+        if self._into(every, results):
+            self._require_answer(every)
         if out is not None:
             return out
         return results[0] if self.result_type is None else self.result_type(*results)
@@ -95,7 +102,7 @@ class PlainCall:
 
     def _require_answer(self, inputs: Sequence[AnyArray]) -> None:
         """Raise what is wrong with a state that the kernel complained of; it may be nothing."""
-        values = dict(zip(self.needs, inputs, strict=True))
+        values = dict(zip(ALGORITHMS[self._name].needs, inputs, strict=True))
         error = why_unanswered(self.arm, self.verb, values, 0, method=self.method)
         if error is not None:
             raise error
@@ -110,30 +117,37 @@ class CallObject(CallTable):
     def __init__(self, plain: PlainCall) -> None:
         head = f"call({', '.join(plain.needs)}, out=None)\n--\n\n"
         doc = f"{head}{plain.verb} on the arm '{plain.arm.name}', for one state."
-        super().__init__(plain.kernel, plain, doc, plain.result_type)
+        super().__init__(plain.kernel, plain, doc, plain.result_type, plain.fixed)
         self._plain = plain
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CallObject, (self._plain,)
 
 
-def compiled_call(arm: Arm, verb: str, method: Method = "auto") -> Callable[..., Any]:
+def compiled_call(
+    arm: Arm, verb: str, method: Method = "auto", fixed: Floats | None = None
+) -> Callable[..., Any]:
     """The function of one state for a verb: built in where that can be, else plain."""
-    plain = PlainCall(arm, verb, method)
+    plain = PlainCall(arm, verb, method, fixed)
     if not fits(plain.kernel):
         return plain
-    if method == "auto":
+    if method == "auto" and fixed is None:
         quick = arm_cache(arm).quick_call(_required_algorithm(arm, verb, method))
         kept_with(arm, verb, lambda _: quick)
     return CallObject(plain).call
 
 
-def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
-    """The algorithm whose kernel answers the verb by itself."""
+def require_kernel_for(verb: str) -> None:
+    """Refuse what is no verb that a kernel answers."""
     verbs = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
     if not isinstance(verb, str) or (verb not in verbs and verb not in ALGORITHMS):
         hint = did_you_mean(str(verb), verbs, "verbs are texts, such as 'inverse'")
         raise UsageError(f"there is no kernel for {verb!r}", hint=hint)
+
+
+def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
+    """The algorithm whose kernel answers the verb by itself."""
+    require_kernel_for(verb)
     if arm.loops and not same_when_closed(verb):
         raise RobolinError(
             f"{verb} of an arm with closed loops takes more than a kernel",

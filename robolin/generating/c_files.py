@@ -51,7 +51,7 @@ where it does not exist, rounding may hide that: most of such states are told, n
 class CProgram:
     """Functions of one arm, with what they are called and how exactly they compute.
 
-    contract:  what is included, in words
+    included:  what is included, in words
     in_floats: what is measured of it, in single precision
     """
 
@@ -59,7 +59,8 @@ class CProgram:
     prefix: str
     precision: Precision
     functions: tuple[CFunction, ...]
-    tables: tuple[str, ...] = ()
+    tables: tuple[str, ...]
+    included: Mapping[str, Any]
     in_floats: InFloats | None = None
 
     def name(self, function: CFunction) -> str:
@@ -67,7 +68,7 @@ class CProgram:
 
     @property
     def contract(self) -> Mapping[str, Any]:
-        said = self.arm.contract or {"arm": self.arm.name}
+        said = self.included or {"arm": self.arm.name}
         if self.in_floats is None or "inertial_frame" not in said:
             return said
         world, seat = said["inertial_frame"].partition(";")[0], self.in_floats.seat
@@ -186,7 +187,9 @@ def _about_function(program: CProgram, function: CFunction) -> Iterator[str]:
     shapes = {**dict.fromkeys(function.needs, (program.arm.n,)), **function.gives}
     for name, shape in shapes.items():
         size = " x ".join(map(str, shape)) or "1"
-        yield f"  {name}: {size}{_unit(name, kinds)}"
+        answered = name.removesuffix("_given")
+        besides = "; any number for joints of which it is answered" if answered != name else ""
+        yield f"  {name}: {size}{_unit(answered, kinds)}{besides}"
 
 
 def _unit(name: str, kinds: Sequence[str]) -> str:

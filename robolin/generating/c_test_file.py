@@ -99,8 +99,8 @@ def _check(
     name = f"check_{function.verb.replace('-', '_')}"
     yield f"static void {name}(void)"
     yield "{"
-    for each, values in given.items():
-        yield from _table(f"{real} {each}", program.arm.n, values, _decimal)
+    for each, called in question.arguments.items():
+        yield from _table(f"{real} {called}", program.arm.n, given[each], _decimal)
     for each, shape in function.gives.items():
         kind = "unsigned long long" if exact else "double"
         size = max(1, prod(shape))
@@ -110,7 +110,8 @@ def _check(
     tolerance = "" if exact else f", {_tolerance(question, given, results)!r}"
     yield "    int state;"
     yield f"    for (state = 0; state < {states}; ++state) {{"
-    handed = [*(f"{each}[state]" for each in given), *(f"{x}_found" for x in function.gives)]
+    handed = [f"{each}[state]" for each in question.arguments.values()]
+    handed += [f"{each}_found" for each in function.gives]
     yield f"        wrong += {program.name(function)}({', '.join(handed)}) != 0;"
     for each, shape in function.gives.items():
         size = max(1, prod(shape))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from robolin.arm import ORIGIN, Arm
@@ -20,10 +21,11 @@ from robolin.engine.recorded_numbers import (
     Operand,
     Recorded,
 )
-from robolin.engine.recorded_program import RecordedProgram, RecordedResult, record_program
+from robolin.engine.recorded_program import RecordedProgram, RecordedResult
 from robolin.errors import RobolinError
 from robolin.evaluation.methods import Method
-from robolin.generating.questions import chosen_question, require_frame_of_use
+from robolin.evaluation.prescribed_joints import JointsNamed
+from robolin.generating.questions import chosen_questions
 
 
 def casadi_function(
@@ -33,6 +35,7 @@ def casadi_function(
     method: Method = "auto",
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
+    prescribe: JointsNamed | None = None,
 ) -> Any:
     """What a verb computes, as a `casadi.Function` over SX with named inputs and outputs.
 
@@ -47,6 +50,8 @@ def casadi_function(
         method: the algorithm, where a verb has several
         frame: the link that kinematic verbs are about; None for the tip, or the only end
         point: a place in that frame, three numbers in m
+        prescribe: joints that move as told, such as "base", for "forward" and "linearize-forward":
+            their accelerations are among `qdd_given`, and their torques among the `tau` answered
 
     Returns:
         a `casadi.Function`; inputs and outputs have the names of robolin's own
@@ -63,15 +68,12 @@ def casadi_function(
         >>> forward([0.3, -0.7], [0.5, -1.2], [1.0, 0.0])
         DM([-9.08219, 6.19002])
     """
-    question = chosen_question(arm, verb, method, frame, point)
-    require_frame_of_use([verb], frame, point)
-    ca, algorithm = _casadi(), question.algorithm
-    program = record_program(
-        question.parameters, algorithm.run, algorithm.needs, algorithm.gives, arm.source
-    )
+    (question,) = chosen_questions(arm, [verb], method, frame, point, prescribe)
+    ca, program = _casadi(), question.recorded(question.parameters)
     symbols = {name: ca.SX.sym(name, arm.n) for name in program.inputs}
-    values = _evaluated(program, symbols, ca)
-    results = [_matrix(result, values, ca) for result in program.results.values()]
+    with _as_written(ca):
+        values = _evaluated(program, symbols, ca)
+        results = [_matrix(result, values, ca) for result in program.results.values()]
     name = question.verb.replace("-", "_")
     return ca.Function(name, [*symbols.values()], results, [*symbols], [*program.results])
 
@@ -83,6 +85,21 @@ def _casadi() -> Any:
         message = "casadi_function needs CasADi, which is not installed"
         raise RobolinError(message, hint="pip install 'robolin[casadi]'") from error
     return casadi
+
+
+@contextmanager
+def _as_written(ca: Any) -> Iterator[None]:
+    """Within, CasADi makes the expressions that it is told to make.
+
+    It would put x / y for x (1 / y) and a for (a + b) - b: other roundings than robolin's own,
+    and more divisions.  The recording has nothing left to fold.
+    """
+    before = ca.GlobalOptions.getSimplificationOnTheFly()
+    ca.GlobalOptions.setSimplificationOnTheFly(False)
+    try:
+        yield
+    finally:
+        ca.GlobalOptions.setSimplificationOnTheFly(before)
 
 
 class _Values:
@@ -97,10 +114,14 @@ class _Values:
         value = self.known[number.unsigned.number]
         return -value if number.kind == NEGATIVE else value
 
+    def sum_of(self, first: Operand, second: Operand) -> Any:
+        if isinstance(second, Recorded) and second.kind == NEGATIVE:
+            return self.of(first) - self.of(second.unsigned)
+        return self.of(first) + self.of(second)
+
 
 def _evaluated(program: RecordedProgram, symbols: Mapping[str, Any], ca: Any) -> _Values:
     operations: Mapping[str, Callable[..., Any]] = {
-        ADDITION: lambda a, b: a + b,
         MULTIPLICATION: lambda a, b: a * b,
         DIVISION: lambda a, b: a / b,
         CHOICE: lambda a, b, yes, no: ca.if_else(a < b, yes, no),
@@ -114,6 +135,8 @@ def _evaluated(program: RecordedProgram, symbols: Mapping[str, Any], ca: Any) ->
         if number.kind == GIVEN_INPUT:
             name, place = number.place
             values.known[number.number] = symbols[name][place]
+        elif number.kind == ADDITION:
+            values.known[number.number] = values.sum_of(*number.operands)
         else:
             made = operations[number.kind](*map(values.of, number.operands))
             values.known[number.number] = made

@@ -44,7 +44,9 @@ def answered_states(
 
     Near a state without an answer, floats have none where doubles still have one.
     """
-    given = drawn_states(question.arm, question.algorithm.needs, 4 * states, precision)
+    given = drawn_states(question.arm, [*question.arguments], 4 * states, precision)
+    for name, values in question.fixed.items():
+        given[name] = np.tile(values, (4 * states, 1))
     # on arrays: a kernel would have to be compiled first, and gives the same bits
     how: How = {"method": method, "engine": "python"}
     results, unanswered = evaluate_rows(question.arm, question.verb, given, **how)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from robolin.arm import ORIGIN, Arm
 from robolin.choices import EXTRAS, LAYOUTS, REALS, Extra, Real, SourceLayout
-from robolin.engine.recorded_program import record_program
 from robolin.errors import UsageError
 from robolin.evaluation.methods import Method
+from robolin.evaluation.prescribed_joints import JointsNamed
 from robolin.generating.build_files import cmake_text, makefile_text
 from robolin.generating.c_files import CProgram, header_text, source_text
 from robolin.generating.c_function import CFunction, straight_function
@@ -20,7 +20,7 @@ from robolin.generating.generated_folder import file_bytes, write_folder
 from robolin.generating.loop_function import ArmData, loop_function
 from robolin.generating.mex_file import mex_text
 from robolin.generating.own_functions import DOUBLE, PRECISIONS, Precision
-from robolin.generating.questions import Chosen, chosen_question, require_frame_of_use
+from robolin.generating.questions import Chosen, chosen_questions
 from robolin.generating.ros2_files import plugin_description, plugin_source, require_ros2
 from robolin.generating.single_precision import measured_in_floats
 from robolin.generating.worked_in_floats import parameters_in
@@ -44,6 +44,7 @@ def generate(
     method: Method = "auto",
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
+    prescribe: JointsNamed | None = None,
     states: int = STATES,
 ) -> tuple[str, ...]:
     """Write a C program that computes what verbs answer, and its test, into a folder.
@@ -62,6 +63,8 @@ def generate(
         method: the algorithm, where a verb has several
         frame: the link that kinematic verbs are about; None for the tip, or the only end
         point: a place in that frame, three numbers in m
+        prescribe: joints that move as told, such as "base": "forward" and "linearize-forward" are
+            handed their accelerations, and give their torques
         states: how many states the test compares for each verb
 
     Returns:
@@ -78,8 +81,7 @@ def generate(
         ('two_link.c', 'two_link.h', 'two_link_test.c', 'CMakeLists.txt', 'Makefile')
     """
     _require_choices(real, layout, extras, states)
-    questions = [chosen_question(arm, verb, method, frame, point) for verb in _verbs(verbs)]
-    require_frame_of_use([each.verb for each in questions], frame, point)
+    questions = chosen_questions(arm, _verbs(verbs), method, frame, point, prescribe)
     files = program_files(questions, PRECISIONS[real], prefix, layout, extras, method, states)
     write_folder(Path(folder), files)
     return tuple(files)
@@ -103,7 +105,8 @@ def program_files(
         functions = tuple(_unrolled(question, precision, name) for question in questions)
         tables = ()
     single = None if precision is DOUBLE else measured_in_floats(questions, method)
-    program = CProgram(arm, name, precision, functions, tables, single)
+    included = {key: value for each in questions for key, value in each.contract.items()}
+    program = CProgram(arm, name, precision, functions, tables, included, single)
     texts = {
         f"{name}.c": source_text(program),
         f"{name}.h": header_text(program),
@@ -138,11 +141,9 @@ def _with_loops(
 
 
 def _unrolled(question: Chosen, precision: Precision, prefix: str) -> CFunction:
-    algorithm, parameters = question.algorithm, parameters_in(precision, question)
-    program = record_program(
-        parameters, algorithm.run, algorithm.needs, algorithm.gives, question.arm.source
-    )
-    return straight_function(question.verb, algorithm.title, program, precision, f"{prefix}_")
+    program = question.recorded(parameters_in(precision, question))
+    title = question.algorithm.title
+    return straight_function(question.verb, title, program, precision, f"{prefix}_")
 
 
 def _verbs(verbs: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -60,7 +60,7 @@ def loop_function(question: Chosen, data: ArmData, precision: Precision, called:
     asm = CInstructions(precision, called, n, m, data.doubles, data.wholes)
     chain = LoopChain(asm, layout.variant_of(parameters), algorithm.needs, algorithm.gives)
     _clear(chain)
-    _gather(chain)
+    _gather(chain, question.arguments)
     algorithm.run(chain)
     _hand_out(chain)
     rows = parameters.closure_rows
@@ -74,12 +74,27 @@ def loop_function(question: Chosen, data: ArmData, precision: Precision, called:
     return CFunction(
         question.verb,
         algorithm.title,
-        tuple(algorithm.needs),
+        tuple(question.arguments.values()),
         gives,
-        (*arrays, *asm.entry, *_beginning(precision), "", *asm.statements(), "return status;"),
+        (
+            *_fixed(question, precision),
+            *arrays,
+            *asm.entry,
+            *_beginning(precision),
+            "",
+            *asm.statements(),
+            "return status;",
+        ),
         sum(memory.values()) + asm.variables,
         frozenset(asm.functions),
     )
+
+
+def _fixed(question: Chosen, precision: Precision) -> Iterator[str]:
+    """Inputs that are the same in every state."""
+    for name, values in question.fixed.items():
+        numbers = ", ".join(literal(value, precision) for value in values.tolist())
+        yield f"static const {precision.real} {name}[] = {{{numbers}}};"
 
 
 def _beginning(precision: Precision) -> Iterator[str]:
@@ -100,14 +115,15 @@ def _clear(chain: LoopChain) -> None:
         asm.store_vector(asm.splat(-0.0), asm.vector_address(asm.staging, e))
 
 
-def _gather(chain: LoopChain) -> None:
+def _gather(chain: LoopChain, arguments: Mapping[str, str]) -> None:
     """The arguments by link; angles beyond what a sine is exact for are told."""
     asm = chain.asm
     most = literal(asm.precision.largest_angle, asm.precision)
     for k in chain.tip_to_base():
         place = chain.arm.whole(layout.PLACE, chain.arm.whole(layout.COORDINATE, k))
         for name in chain.inputs:
-            given = Lane(asm, asm.load("double", asm.address(Value(name), place)))
+            called = Value(arguments.get(name, name))
+            given = Lane(asm, asm.load("double", asm.address(called, place)))
             value = chain.carried_over(name, k, given)
             chain.arrays[name][k] = value
             if name == "q":

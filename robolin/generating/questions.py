@@ -2,61 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from robolin.arm import ORIGIN, Arm
+from robolin.arrays import Floats
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters
+from robolin.engine.recorded_program import RecordedProgram, input_name, record_program
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.evaluate import same_when_closed
 from robolin.evaluation.methods import METHODS, Method, algorithm_for
+from robolin.evaluation.prescribed_joints import (
+    ANSWERED_BY,
+    JointsNamed,
+    prescribed_joints,
+    prescribed_line,
+    require_prescribed_of_use,
+)
 from robolin.input_checks import require_arm, require_loops, require_tree
-from robolin.kinematics.frames import at_frame
-from robolin.wording import did_you_mean, listed, quoted
+from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame, require_frame_of_use
+from robolin.wording import did_you_mean, listed
 
 # what divides by every body's own inertia is there to be studied: forward has an answer wherever
-# they have one, and on flat bodies too; what is given and answered under one name, as where joints
-# move as prescribed, has no place in a program whose arguments have names
+# they have one, and on flat bodies too; what answers where joints move as prescribed is asked
+# under the name of what answers elsewhere
 QUESTIONS = tuple(
     dict.fromkeys(
         each.verb or name
         for name, each in ALGORITHMS.items()
-        if not each.inverts_bodies and not {*each.needs} & {*each.gives}
+        if not each.inverts_bodies and name not in ANSWERED_BY.values()
     )
 )
-
-PRESCRIBED_HINT = (
-    "programs have no prescribed motion, robolin forward --prescribe has; of inverse and "
-    "mass-matrix a program can solve for the joints that are free (docs/embedded.md)"
-)
-
-ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_frame)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A question with the algorithm that answers it on an arm, which has its frame in mind."""
+    """A question with the algorithm that answers it on an arm, which has its frame in mind.
+
+    fixed: inputs (n,) that are the same in every state
+    """
 
     verb: str
     arm: Arm
     algorithm: Algorithm
+    fixed: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def parameters(self) -> Parameters:
         return arm_cache(self.arm).parameters
 
+    @property
+    def arguments(self) -> dict[str, str]:
+        """The inputs that a program is handed, and what it calls them."""
+        needs, gives = self.algorithm.needs, self.algorithm.gives
+        return {name: input_name(name, gives) for name in needs if name not in self.fixed}
 
-def require_frame_of_use(
-    verbs: Sequence[str], frame: str | None, point: Sequence[float] = ORIGIN
-) -> None:
-    """Refuse a frame that none of the verbs is about."""
-    given = "frame" if frame is not None else "point" if tuple(point) != ORIGIN else ""
-    if given and not ABOUT_A_FRAME & {str(verb).replace("_", "-") for verb in verbs}:
-        hint = f"it is for {listed(sorted(ABOUT_A_FRAME & {*QUESTIONS}))}"
-        raise UsageError(f"{quoted(verbs)} is about no frame", where=given, hint=hint)
+    @property
+    def contract(self) -> Mapping[str, Any]:
+        """What is included, in words."""
+        told = {name: prescribed_line(self.arm, which) for name, which in self.fixed.items()}
+        return {**self.arm.contract, **told}
+
+    def recorded(self, parameters: Parameters) -> RecordedProgram:
+        """What the algorithm does with these numbers of the arm."""
+        algorithm = self.algorithm
+        known = {name: tuple(values.tolist()) for name, values in self.fixed.items()}
+        given = parameters, algorithm.run, algorithm.needs, algorithm.gives
+        return record_program(*given, self.arm.source, known)
+
+
+def chosen_questions(
+    arm: Arm,
+    verbs: Sequence[str],
+    method: Method = "auto",
+    frame: str | None = None,
+    point: Sequence[float] = ORIGIN,
+    prescribe: JointsNamed | None = None,
+) -> list[Chosen]:
+    """The same for several verbs, of which each choice has to concern one at least."""
+    require_arm(arm)
+    known = list(map(_known_verb, verbs))
+    require_frame_of_use(known, frame, point)
+    require_prescribed_of_use(known, prescribe, method)
+    return [chosen_question(arm, verb, method, frame, point, prescribe) for verb in known]
 
 
 def chosen_question(
@@ -65,14 +97,11 @@ def chosen_question(
     method: Method = "auto",
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
+    prescribe: JointsNamed | None = None,
 ) -> Chosen:
     """Which algorithm answers the verb on this arm, whether spelt with - or with _."""
     require_arm(arm)
-    if not isinstance(verb, str) or (verb := verb.replace("_", "-")) not in QUESTIONS:
-        hint = did_you_mean(str(verb), QUESTIONS, f"there are {', '.join(QUESTIONS)}")
-        if str(verb).endswith("-prescribed"):
-            hint = PRESCRIBED_HINT
-        raise UsageError(f"there is no verb '{verb}' to make a program of", hint=hint)
+    verb = _known_verb(verb)
     if method not in METHODS:
         raise UsageError(f"there is no method '{method}'", hint=f"methods are {listed(METHODS)}")
     if not same_when_closed(verb):
@@ -87,4 +116,17 @@ def chosen_question(
         )
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)
-    return Chosen(verb, arm, ALGORITHMS[algorithm_for(arm, verb, method)])
+    fixed: dict[str, Floats] = {}
+    if prescribe is not None and verb in ANSWERED_BY:
+        verb, fixed = ANSWERED_BY[verb], {"prescribed": prescribed_joints(arm, prescribe)}
+    return Chosen(verb, arm, ALGORITHMS[algorithm_for(arm, verb, method)], fixed)
+
+
+def _known_verb(verb: str) -> str:
+    """A verb that a program can be made of, spelt with -."""
+    spelt = verb.replace("_", "-") if isinstance(verb, str) else str(verb)
+    if spelt not in QUESTIONS:
+        require_prescribed_of_use([spelt], None)
+        hint = did_you_mean(spelt, QUESTIONS, f"there are {', '.join(QUESTIONS)}")
+        raise UsageError(f"there is no verb '{verb}' to make a program of", hint=hint)
+    return spelt

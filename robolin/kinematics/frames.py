@@ -7,11 +7,14 @@ from dataclasses import replace
 from math import isfinite
 
 from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.geometry.rotations import compose
 from robolin.input_checks import require_arm
 from robolin.kept_with import kept_with
-from robolin.wording import did_you_mean, quoted
+from robolin.wording import did_you_mean, listed, quoted
+
+ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_frame)
 
 # places that are kept in mind with an arm before all are forgotten
 MOST_PLACES_KEPT = 64
@@ -35,6 +38,17 @@ def at_frame(arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN
         placed = replace(arm, tip=tip, contract=contract)
         known[frame, place] = as_loaded(placed, arm.loaded_with)
     return known[frame, place]
+
+
+def require_frame_of_use(
+    verbs: Sequence[str], frame: str | None, point: Sequence[float] = ORIGIN
+) -> None:
+    """Refuse a frame that none of the verbs is about."""
+    given = "frame" if frame is not None else "point" if three_numbers(point) != ORIGIN else ""
+    if given and ABOUT_A_FRAME.isdisjoint(verbs):
+        asked = sorted({ALGORITHMS[name].verb or name for name in ABOUT_A_FRAME})
+        hint = f"it is for {listed(asked)}"
+        raise UsageError(f"{quoted(verbs)} is about no frame", where=given, hint=hint)
 
 
 def _places_known(arm: Arm) -> dict[tuple[str | None, Vector3], Arm]:

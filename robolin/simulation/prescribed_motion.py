@@ -25,10 +25,14 @@ AnyAcceleration = JointValues | Callable[[float], ArrayLike]
 
 @dataclass(frozen=True)
 class Prescription:
-    """Which joints move as they are told, and how: q̈ for all times, or a function of time."""
+    """Which joints move as they are told, and how: q̈ for all times, or a function of time.
+
+    origin: where q̈ comes from, in words
+    """
 
     joints: JointsNamed
     qdd: AnyAcceleration = 0.0
+    origin: str = "given"
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ class ReferenceMotion:
             name: (1.0 - share) * array[after - 1] + share * array[after]
             for name, array in self.arrays.items()
         }
-        if has_groups(self.arm):
+        if "q" in found and has_groups(self.arm):
             before, later = self.arrays["q"][after - 1], self.arrays["q"][after]
             found["q"] = advanced(self.arm, before, share * difference(self.arm, before, later))
         return found

@@ -13,8 +13,9 @@ from robolin.analysis.curvature import FLAT_BELOW, independent_symbols
 from robolin.analysis.sampling import random_configurations
 from robolin.arm import Arm, Inertia, Joint, Limits, Link, Pose
 from robolin.description.bundled import bundled_names
+from robolin.verification.bodies import coordinate_rates
 from tests.dynamics.running import STEP, run_on
-from tests.robots import named, random_arm, random_states, with_follower
+from tests.robots import grouped_arm, named, random_arm, random_states, with_follower
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 ROD = Inertia(1.0, (0.5, 0.0, 0.0), (0.0, 0.0, 0.0, 1 / 12, 0.0, 1 / 12))
@@ -48,7 +49,11 @@ POLAR = chain("polar", ("revolute", Z, Inertia(), 0.0), ("prismatic", X, POINT, 
 THREE = chain("three-link", *(("revolute", Z, ROD, float(i > 0)) for i in range(3)))
 
 
-@pytest.mark.parametrize("arm", [CART_POLE, CARTESIAN, POLAR], ids=named)
+# its centre slides and it turns: three coordinates in which 𝓜 = diag(m, m, J), none of them in q̇
+PLATE = grouped_arm(1, ["planar"])
+
+
+@pytest.mark.parametrize("arm", [CART_POLE, CARTESIAN, POLAR, PLATE], ids=named)
 def test_flat_arms(arm: Arm) -> None:
     """Arms whose mass matrix is a flat one in disguise have no curvature, to 1e-14 of 𝓜."""
     q = random_states(arm, 20).q
@@ -188,11 +193,50 @@ def test_one_joint_is_always_flat() -> None:
     assert found.independent == 0
 
 
-def test_no_symbols_without_coordinates() -> None:
-    """The twist of a free body is not the rate of any coordinates, and this is said."""
-    arm = robolin.load("ur5", floating_base=True)
-    with pytest.raises(robolin.RobolinError, match="joint 'base' are not rates of coordinates"):
-        robolin.curvature(arm, 0.0)
+GROUPED = [
+    grouped_arm(6, ["spherical", "revolute", "spherical", "prismatic"], True),
+    grouped_arm(8, ["floating", "revolute"]),
+    with_follower(grouped_arm(7, ["revolute", "spherical", "planar", "revolute"])),
+]
+
+
+@pytest.mark.parametrize("arm", GROUPED, ids=named)
+def test_symbols_along_twists_are_those_of_coordinates(arm: Arm) -> None:
+    """R of a body's twists is R of its x, y, z, roll, pitch and yaw, four times along their rates.
+
+    The same arm with one joint for each of these has coordinates.  They end where the pitch is a
+    right angle, so half of a random configuration; both divide by 𝓜, cond up to 1e3: 1e-11.
+    """
+    q = 0.5 * random_states(arm, 2).q
+    plain = robolin.curvature(replace(arm, groups=()), q, engine="python").symbols
+    rates = coordinate_rates(arm, q[:, None, :], np.eye(arm.n))
+    true = np.einsum("rabcd,rha,rib,rjc,rkd->rhijk", plain, *[rates] * 4, optimize=True)
+
+    found = robolin.curvature(arm, q, engine="python").symbols
+    assert np.abs(found - true).max() <= 1e-11 * np.abs(true).max()
+
+
+def test_a_body_that_turns_about_a_point() -> None:
+    """Milnor: R₁₂₁₂ = A B (λ₃ μ₃ - μ₁ μ₂) of moments A, B, C, with λ₁ = A/√(ABC), 2 μᵢ = Σλ - 2 λᵢ.
+
+    Three of them are all that are not 0, in whatever pose; 1e-14 of moments near 1.
+    """
+    moments = np.array([0.7, 1.1, 1.3])
+    text = """
+robolin: 1
+name: ball
+joints: [{name: hip, type: spherical, parent: base, child: body}]
+links: [{name: body, mass: 1, com: [0, 0, 0], inertia: {ixx: 0.7, iyy: 1.1, izz: 1.3}}]
+"""
+    found = robolin.curvature(robolin.load(text), random_states(robolin.load(text), 3).q).symbols
+    lam = moments / np.sqrt(moments.prod())
+    mu = 0.5 * lam.sum() - lam
+    true = np.zeros((3,) * 4)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        size = moments[i] * moments[j] * (lam[k] * mu[k] - mu[i] * mu[j])
+        true[i, j, i, j] = true[j, i, j, i] = size
+        true[i, j, j, i] = true[j, i, i, j] = -size
+    assert np.abs(found - true).max() <= 1e-14
 
 
 def test_samples_keep_to_the_limits() -> None:

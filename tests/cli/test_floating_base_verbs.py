@@ -187,12 +187,16 @@ def test_links_are_bodies() -> None:
     assert found == expected.link_acceleration.tolist()
 
 
-def test_curvature_is_for_joints_with_one_freedom() -> None:
-    """What has no meaning where velocities are no rates says so and how to go on."""
-    ran = robolin("diagonalize", "panda", "--floating-base", "--curvature")
-    assert ran.code == 3
-    assert "velocities of joint 'base' are not rates of coordinates" in ran.err
-    assert "hint: ask for the arm on a base that stands still" in ran.err
+def test_curvature_along_twists() -> None:
+    """Symbols are named by the freedoms of the base as by joints, and are the library's."""
+    asked = ("diagonalize", "two-link", "--base-joint", "planar", "--armature", "base:rz=0.5")
+    ran = answered(*asked, "--curvature", "--symbols", "--q", "base:rz=0.4,elbow=-0.7")
+    arm = library.load("two-link", base_joint="planar", armature={"base:rz": 0.5})
+    found = library.curvature(arm, [0.0, 0.0, 0.4, 0.0, -0.7])
+    at = ran.rows[0].index("riemann/base:rz/elbow/base:rz/elbow")
+    assert ran.numbers[0][at] == float(found.symbols[2, 4, 2, 4]) != 0.0
+    assert found.independent == 50
+    assert "not flat" in ran.err
 
 
 def test_inspect_tells_of_the_base() -> None:

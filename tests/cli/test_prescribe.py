@@ -68,6 +68,81 @@ def test_the_linear_model_says_what_prescribed_accelerations_do() -> None:
     )
 
 
+def shaken(path: Path, without: str = "") -> Path:
+    """A file that moves a planar base by t² - t³ from 0.2 m on, and turns it: 11 rows, 0.1 s."""
+    arm, t = library.load("two-link", base_joint="planar"), np.linspace(0.0, 0.1, 11)
+    told = {
+        "position": (0.2 + t**2 - t**3, 0.5 * t),
+        "velocity": (2.0 * t - 3.0 * t**2, np.full(11, 0.5)),
+        "acceleration": (2.0 - 6.0 * t, np.zeros(11)),
+    }
+    columns = {"time": t}
+    for word, (way, turn) in told.items():
+        if word != without:
+            values = (way, np.zeros(11), turn)
+            columns |= dict(zip((f"{x}/{word}" for x in arm.joint_names[:3]), values, strict=True))
+    rows = np.stack([*columns.values()], axis=-1).tolist()
+    lines = (",".join(map(repr, row)) for row in rows)
+    path.write_text("\n".join([",".join(columns), *lines, ""]))
+    return path
+
+
+def test_a_base_follows_a_file(tmp_path: Path) -> None:
+    """Accelerations over time lead the base from where the file begins; the library does the same.
+
+    They are linear in time here, so straight lines between rows are all there is to them, and rk4
+    is exact up to rounding: 1e-12.  The base slides along its own x, turned by then.
+    """
+    path = shaken(tmp_path / "base.csv")
+    asked = ("simulate", *ASKED, "--tau", "hold", "--duration", "0.1", "--dt", "0.01")
+    ran = answered(*asked, "--prescribe-from", path, "--format", "json")
+    found = json.loads(ran.out)["results"]
+    arm = library.load("two-link", base_joint="planar")
+    true = library.simulate(
+        arm,
+        [0.2, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.5, 0.0, 0.0],
+        duration=0.1,
+        dt=0.01,
+        hold=True,
+        prescribe="base",
+        qdd=lambda t: [2.0 - 6.0 * t, 0.0, 0.0, 0.0, 0.0],
+    )
+    for name in ("q", "qd", "qdd", "tau"):
+        assert np.abs(np.array(found[name]) - getattr(true, name)).max() <= 1e-12, name
+    assert abs(found["qd"][-1][0] - (0.2 - 0.03)) <= 1e-12
+    # positions in the file are those of a base that does not turn
+    assert "prescribed joints end within" in ran.err
+
+
+def test_what_a_file_does_not_say_is_typed(tmp_path: Path) -> None:
+    """Without positions and velocities the base starts at rest at 0, or as --q and --qd have it."""
+    path = shaken(tmp_path / "base.csv", without="position")
+    asked = ("simulate", *ASKED, "--prescribe-from", path, "--duration", "0.01", "--format", "json")
+    found = json.loads(answered(*asked).out)
+    assert found["results"]["q"][0] == [0.0] * 5
+    assert found["results"]["qd"][0] == [0.0, 0.0, 0.5, 0.0, 0.0]
+    assert found["meta"]["contract"]["prescribed"] == (
+        "base: accelerations of base.csv, linear between rows, torques answered"
+    )
+    typed = json.loads(answered(*asked, "--q", "base:x=1", "--qd", "elbow=2").out)["results"]
+    assert (typed["q"][0][0], typed["qd"][0]) == (1.0, [0.0, 0.0, 0.0, 0.0, 2.0])
+
+
+def test_files_that_say_too_little(tmp_path: Path) -> None:
+    """Accelerations and times are needed, and later ones than the simulation's are of no use."""
+    asked = ("simulate", *ASKED, "--duration", "0.01", "--prescribe-from")
+    ran = robolin(*asked, shaken(tmp_path / "base.csv", without="acceleration"))
+    assert (ran.code, ran.out) == (3, "")
+    assert "acceleration" in ran.err
+    path = tmp_path / "timeless.csv"
+    text = shaken(tmp_path / "base.csv").read_text().splitlines()
+    path.write_text("\n".join(line.partition(",")[2] for line in text))
+    assert "there is no column 'time'" in robolin(*asked, path).err
+    path.write_text("\n".join([text[0], *(f"{i}{line}" for i, line in enumerate(text[1:], 5))]))
+    assert "the simulation goes from 0 s to 0.01 s" in robolin(*asked, path).err
+
+
 REFUSED = [
     (("forward", "two-link", "--prescribe", "base"), "--prescribe: the base stands still"),
     (("forward", *ASKED, "--qdd", "elbow=1"), "joint 'elbow' is free"),
@@ -76,6 +151,11 @@ REFUSED = [
     (("forward", "two-link", "--qdd", "elbow=1"), "--qdd: has no effect here"),
     (("linearize-forward", *ASKED, "--perturb", "dq=elbow=1"), "--perturb: cannot go together"),
     (("simulate", "two-link", "--qdd", "elbow=1", "--duration", "1"), "without --prescribe"),
+    (("simulate", "two-link", "--prescribe-from", "a.csv", "--duration", "1"), "without --prescr"),
+    (
+        ("simulate", *ASKED, "--prescribe-from", "a.csv", "--qdd", "base:x=1", "--duration", "1"),
+        "--qdd: cannot go together with --prescribe-from",
+    ),
 ]
 
 

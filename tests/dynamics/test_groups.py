@@ -274,6 +274,7 @@ COMPILED = (
     "mass-matrix-inverse",
     "mass-matrix-factor",
     "mass-matrix-derivative",
+    "mass-matrix-second-derivative",
     "coriolis-matrix",
     "linearize-inverse",
     "perturb-inverse",

@@ -19,7 +19,12 @@ from robolin.engine.generic_chain import generic_chain
 from robolin.verification.steps import complex_step
 from tests.dynamics.running import gap, run_on
 from tests.dynamics.test_groups import ARMS
-from tests.robots import named, random_states
+from tests.robots import grouped_arm, random_arm, random_states, with_follower
+
+FOLLOWING = (
+    with_follower(random_arm(3, 5, tree=True), followers=2),
+    with_follower(grouped_arm(7, ["revolute", "spherical", "planar", "revolute"])),
+)
 
 
 def told(arm: Arm, seed: int = 0, rows: int = 4) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -33,28 +38,32 @@ def told(arm: Arm, seed: int = 0, rows: int = 4) -> tuple[dict[str, np.ndarray],
     return {**state, "prescribed": np.broadcast_to(driven, s.q.shape)}, s.qdd
 
 
-@pytest.mark.parametrize("arm", ARMS, ids=named)
-def test_newton_euler_gives_the_torques_back(arm: Arm) -> None:
+# recursions, and elimination, which alone knows joints that follow others
+ELIMINATION = [(arm, "-conventional") for arm in (ARMS[1], *FOLLOWING)]
+
+
+@pytest.mark.parametrize(("arm", "way"), [*((arm, "") for arm in ARMS), *ELIMINATION])
+def test_newton_euler_gives_the_torques_back(arm: Arm, way: str) -> None:
     """q̈ of free joints and τ of driven ones are those of one motion; divided by 𝓜: 1e-11."""
     given, qdd = told(arm)
-    found = run_on(arm, "forward-prescribed", given)
+    found = run_on(arm, f"forward-prescribed{way}", given)
     tau = robolin.inverse(arm, given["q"], given["qd"], qdd)
     assert gap(found["qdd"], qdd) <= 1e-11
     assert gap(found["tau"], tau) <= 1e-11
 
 
-@pytest.mark.parametrize("arm", ARMS[1:5], ids=named)
-def test_model_is_the_complex_step(arm: Arm) -> None:
+@pytest.mark.parametrize(("arm", "way"), [*((arm, "") for arm in ARMS[1:5]), *ELIMINATION])
+def test_model_is_the_complex_step(arm: Arm, way: str) -> None:
     """∂q̈/∂τ, ∂q̈/∂q̇, ∂q̈/∂q and ∂q̈/∂q̈₀ are complex steps of q̈; divided by 𝓜: 1e-11."""
     given, _ = told(arm, rows=2)
-    found = run_on(arm, "linearize-forward-prescribed", given)
+    found = run_on(arm, f"linearize-forward-prescribed{way}", given)
     for name, along in (
         ("dqdd_dtau", "tau"),
         ("dqdd_dqd", "qd"),
         ("dqdd_dq", "q"),
         ("dqdd_dprescribed", "qdd"),
     ):
-        true = complex_step(arm, "forward-prescribed", given, along)["qdd"]
+        true = complex_step(arm, f"forward-prescribed{way}", given, along)["qdd"]
         assert gap(found[name], true) <= 1e-11, name
 
 
@@ -158,12 +167,26 @@ def test_what_makes_no_sense_is_refused(asked: dict, message: str, hint: str) ->
         assert hint in caught.value.hint
 
 
-def test_loops_and_followers_are_refused() -> None:
-    """Closed loops and joints that follow others are no place for joints that move as told."""
+def test_loops_are_refused() -> None:
+    """Closed loops are no place for joints that move as told."""
     with pytest.raises(robolin.RobolinError, match="closed loops"):
         robolin.forward(robolin.load("four-bar"), 0.0, prescribe="drive")
-    with pytest.raises(robolin.RobolinError, match="independent joints"):
-        robolin.forward(robolin.load("panda-fingers"), 0.0, prescribe="panda_joint1")
+
+
+def test_what_follows_a_driven_joint_moves_with_it() -> None:
+    """Fingers told to close take the force of both, and the arm beside them feels their weight.
+
+    Two ways through elimination of one arm: rounding of torques of 50 N·m, 1e-12.
+    """
+    arm = robolin.load("panda-fingers")
+    finger = arm.joint_names[-1]
+    q = np.array([0.1, -0.5, 0.2, -1.9, 0.3, 1.6, 0.7, 0.02])
+    told_qdd = {finger: 3.0}
+    qdd = robolin.forward(arm, q, 0.0, "hold", prescribe=finger, qdd=told_qdd)
+    tau = robolin.inverse(arm, q, 0.0, qdd)
+    assert qdd[-1] == 3.0
+    assert gap(tau[:-1], robolin.inverse(arm, q)[:-1]) <= 1e-12
+    assert tau[-1] > robolin.inverse(arm, q)[-1] + 0.5 * 3.0 * robolin.mass_matrix(arm, q)[-1, -1]
 
 
 def test_torques_that_hold_have_a_word() -> None:

@@ -15,10 +15,16 @@ from robolin.engine.parameters import parameters_of as parameters
 WIDTHS = (2, 4, 8)
 
 
-def plan_for(arm: Arm, name: str, algorithm: Algorithm, width: int | None = None) -> Plan:
+def plan_for(
+    arm: Arm,
+    name: str,
+    algorithm: Algorithm,
+    width: int | None = None,
+    optimized: bool | None = None,
+) -> Plan:
     """A kernel for the arm; width None is the host's own."""
     tables = arm_tables(parameters(arm))
-    return Plan(tables, recipe_for(name, algorithm, tables, width))
+    return Plan(tables, recipe_for(name, algorithm, tables, width, optimized))
 
 
 def on_lanes(
@@ -28,10 +34,11 @@ def on_lanes(
     given: Mapping[str, np.ndarray],
     *,
     width: int | None = None,
+    optimized: bool | None = None,
     jobs: int = 1,
     chunk: int | None = None,
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Results and complaints of every row of `given`, arrays (rows, n)."""
     inputs = [np.ascontiguousarray(given[each]) for each in algorithm.needs]
-    plan = plan_for(arm, name, algorithm, width)
+    plan = plan_for(arm, name, algorithm, width, optimized)
     return plan.many(inputs, inputs[0].shape[:-1], jobs, chunk)

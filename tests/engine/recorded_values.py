@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import sqrt
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,25 @@ _DONE = {
     "multiplication": lambda a, b: a * b,
     "division": lambda a, b: a / b,
     "choice": lambda a, b, yes, no: yes if a < b else no,
-    "root": sqrt,
+    "root": math.sqrt,
+}
+
+Functions = Mapping[str, Callable[[float], float]]
+
+OWN: Functions = {
     "sine": lambda a: sin_cos_by_polynomials(a)[0],
     "cosine": lambda a: sin_cos_by_polynomials(a)[1],
     "tanh": tanh_by_series,
 }
+C_LIBRARY: Functions = {"sine": math.sin, "cosine": math.cos, "tanh": math.tanh}
 
 
-def carried_out(program: RecordedProgram, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def carried_out(
+    program: RecordedProgram, state: Mapping[str, np.ndarray], functions: Functions = OWN
+) -> dict[str, np.ndarray]:
     """The results of one state."""
     values: dict[int, float] = {}
+    done: Mapping[str, Callable[..., float]] = {**_DONE, **functions}
 
     def of(number: Any) -> float:
         if not isinstance(number, Recorded):
@@ -40,7 +49,7 @@ def carried_out(program: RecordedProgram, state: Mapping[str, np.ndarray]) -> di
             name, place = number.place
             values[number.number] = float(state[name][place])
         else:
-            values[number.number] = _DONE[number.kind](*map(of, number.operands))
+            values[number.number] = done[number.kind](*map(of, number.operands))
     return {
         name: np.array([of(x) for x in result.numbers]).reshape(result.shape) + 0.0
         for name, result in program.results.items()

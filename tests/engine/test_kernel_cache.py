@@ -555,8 +555,9 @@ def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -
 def test_the_largest_kernels_are_small(name: str) -> None:
     """The machine code of the longest algorithms takes no more than 200 kB."""
     tables = arm_tables(parameters(robolin.load("panda")))
-    recipe = recipe_for(name, ALGORITHMS[name], tables)
-    assert len(kernels._compiled(recipe)) <= LARGEST_OBJECT
+    for optimized in (True, False):
+        recipe = recipe_for(name, ALGORITHMS[name], tables, optimized=optimized)
+        assert len(kernels._compiled(recipe)) <= LARGEST_OBJECT
 
 
 # places and keys
@@ -582,6 +583,7 @@ def test_everything_the_code_depends_on_is_in_the_key(monkeypatch: pytest.Monkey
     keys = [
         kernels._key(recipe),
         kernels._key(replace(recipe, width=2)),
+        kernels._key(replace(recipe, optimized=True)),
         kernels._key(replace(recipe, name="inverse")),
         kernels._key(replace(recipe, variant=replace(recipe.variant, serial=False))),
         kernels._key(replace(recipe, variant=replace(recipe.variant, load_models=("dead",)))),
@@ -598,6 +600,18 @@ def test_everything_the_code_depends_on_is_in_the_key(monkeypatch: pytest.Monkey
     keys.append(kernels._key(recipe))
 
     assert len(set(keys)) == len(keys)
+
+
+def test_how_kernels_are_made_is_one_of_two_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ROBOLIN_OPTIMIZE is 0 or 1, and 1 where it is not set."""
+    asked = kernels.optimizing.__wrapped__
+    monkeypatch.setenv("ROBOLIN_OPTIMIZE", "0")
+    assert not asked()
+    monkeypatch.delenv("ROBOLIN_OPTIMIZE")
+    assert asked()
+    monkeypatch.setenv("ROBOLIN_OPTIMIZE", "3")
+    with pytest.raises(robolin.RobolinError, match="ROBOLIN_OPTIMIZE: '3' is neither 0 nor 1"):
+        asked()
 
 
 def test_the_key_is_the_same_in_every_process() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, evaluate
 from robolin.evaluation.quick_calls import no_answer, quick_call
 from robolin.evaluation.state_call import PlainCall, compiled_call
+from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame
 from tests.robots import random_arm, random_states, with_follower
 
 CHAIN = random_arm(61, 3)
@@ -62,8 +64,10 @@ SLOW = (*SHAPES, "perturb-inverse", "frame-derivatives")
 def test_kernels_can_be_called(verb: str) -> None:
     """A compiled call gives the bits that the same algorithm gives on floats."""
     state = state_of(TREE, ALGORITHMS[verb].needs)
-    expected = evaluate(TREE, verb, state, engine="python")
-    found = robolin.compile(TREE, verb)(*state.values())
+    frame = TREE.links[-1].name if verb in ABOUT_A_FRAME else None
+    placed = TREE if frame is None else at_frame(TREE, frame)
+    expected = evaluate(placed, verb, state, engine="python")
+    found = robolin.compile(TREE, verb, frame=frame)(*state.values())
     assert same_bits(found, tuple(expected.values()))
 
 
@@ -234,6 +238,63 @@ def test_what_has_no_kernel_of_its_own_is_refused() -> None:
     floating = robolin.load("two-link", floating_base=True)
     with pytest.raises(RobolinError, match="by links"):
         robolin.compile(floating, "link-accelerations")
+
+
+def test_a_frame_and_a_point_are_those_of_the_functions() -> None:
+    """A compiled call about a frame gives the bits of the function; without one it asks for it."""
+    q, qd = state_of(PLAIN, ("q", "qd")).values()
+    about: dict[str, Any] = {"frame": "tip", "point": (0.1, 0.0, 0.2)}
+    found = robolin.compile(PLAIN, "jacobian", **about)(q, qd)
+    expected = robolin.jacobian(PLAIN, q, qd, **about)
+    for name in found._fields:
+        assert same_bits(getattr(found, name), getattr(expected, name))
+    with pytest.raises(UsageError, match="which one is meant"):
+        robolin.compile(robolin.load("ur5"), "jacobian")
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_joints_that_move_as_told(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call takes accelerations too and gives torques, with the bits of the function."""
+    if plain:
+        monkeypatch.setattr("robolin.evaluation.state_call.fits", lambda kernel: False)
+    call = robolin.compile(PLAIN, "forward", prescribe="elbow")
+    state = state_of(PLAIN, ("q", "qd", "tau", "qdd"))
+    # what is not asked for is not looked at
+    found, other = call(**state), {**state, "tau": state["tau"] + [0.0, 9.0]}
+    assert same_bits(call(**other, out=found), found)
+    given = {**state, "prescribed": np.array([0.0, 1.0])}
+    expected = evaluate(PLAIN, "forward-prescribed", given, engine="python")
+    assert same_bits(found, tuple(expected.values()))
+    assert found._fields == ("qdd", "tau")
+    assert same_bits(pickle.loads(pickle.dumps(call))(**state), found)
+    with pytest.raises(RobolinError, match="not finite"):
+        call(**{**state, "qd": np.array([np.nan, 0.0])})
+    with pytest.raises(ValueError, match="shares memory"):
+        call(**state, out=(state["q"], state["q"]))
+
+
+@pytest.mark.parametrize(
+    ("verb", "chosen", "message"),
+    [
+        ("inverse", {"frame": "tip"}, "frame: 'inverse' is about no frame"),
+        ("inverse", {"point": (0.0, 0.0, 1.0)}, "point: 'inverse' is about no frame"),
+        ("inverse", {"point": 1.0}, "not three numbers"),
+        ("jacobian", {"frame": "elsewhere"}, "no link 'elsewhere'"),
+        ("inverse", {"prescribe": "elbow"}, "prescribe: changes nothing about 'inverse'"),
+        ("forward", {"prescribe": "nobody"}, "no moving joint 'nobody'"),
+        ("forward", {"prescribe": "elbow", "method": "a"}, "method: cannot go together"),
+        ("forward-prescribed", {}, "ask for forward, and name the joints"),
+    ],
+)
+def test_choices_without_effect_are_refused(
+    verb: str, chosen: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    """By name, and alike wherever a verb becomes a function."""
+    for make in (robolin.compile, robolin.casadi_function):
+        with pytest.raises(UsageError, match=message):
+            make(PLAIN, verb, **chosen)
+    with pytest.raises(UsageError, match=message):
+        robolin.generate(PLAIN, [verb], tmp_path / "made", **chosen)
 
 
 @native

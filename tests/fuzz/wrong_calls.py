@@ -17,10 +17,14 @@ import numpy as np
 import robolin
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError
-from robolin.evaluation.methods import algorithm_for
+from robolin.evaluation.prescribed_joints import ANSWERED_BY
+from robolin.kinematics.frames import ABOUT_A_FRAME
 from tests.robots import random_arm
 
-VERBS = ("inverse", "mass-matrix", "linearize-forward", "jacobian", "energy", "perturb-inverse")
+VERBS = (
+    *("inverse", "mass-matrix", "linearize-forward", "jacobian", "energy", "perturb-inverse"),
+    "forward-prescribed",
+)
 # how many wrong calls go by between two right ones, whose answers must be as ever
 BETWEEN = 50
 
@@ -58,9 +62,15 @@ class Subject:
 
 def subject(verb: str, joints: int = 3) -> Subject:
     arm = random_arm(61, joints)
-    call = robolin.compile(arm, verb)
     rng = np.random.default_rng(7)
-    needs = ALGORITHMS[algorithm_for(arm, verb)].needs
+    if verb in ANSWERED_BY.values():
+        # its last input is which joints move as told, and no argument
+        asked = next(each for each, name in ANSWERED_BY.items() if name == verb)
+        call = robolin.compile(arm, asked, prescribe=arm.joint_names[1])
+        needs = ALGORITHMS[verb].needs[:-1]
+    else:
+        frame = arm.links[-1].name if verb in ABOUT_A_FRAME else None
+        call, needs = robolin.compile(arm, verb, frame=frame), ALGORITHMS[verb].needs
     inputs: Arrays = {name: rng.uniform(-1.0, 1.0, joints) for name in needs}
     out = call(**inputs)
     return Subject(call, inputs, out, _bits(call(**inputs)))

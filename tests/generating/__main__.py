@@ -18,7 +18,8 @@ from robolin.arm import Arm
 from robolin.description.bundled import bundled_names
 from robolin.errors import RobolinError
 from robolin.generating.generate import Real
-from robolin.generating.questions import ABOUT_A_FRAME, QUESTIONS
+from robolin.generating.questions import QUESTIONS
+from robolin.kinematics.frames import ABOUT_A_FRAME
 from tests.generating.compilers import RUNNING
 
 

@@ -1,8 +1,9 @@
 """How much single precision loses: generated code in floats beside robolin, at 10⁴ states.
 
-    python -m tests.generating.single_precision [--arms A,B] [--layouts unrolled,loops]
+    python -m tests.generating.single_precision [--arms A,B] [--layouts unrolled,loops] [--verbs V]
 
-No test runs it; `test_same_bits_in_c` does the same for fewer states, in C.
+`--verbs all` takes every verb that the arm has an answer to.  No test runs it;
+`test_same_bits_in_c` does the same for fewer states, in C.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,63 +19,83 @@ import numpy as np
 
 import robolin
 from robolin.arm import Arm
-from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluation.evaluate import evaluate
+from robolin.evaluation.evaluate import evaluate_rows
 from robolin.generating.c_test_file import LARGEST_ERROR
 from robolin.generating.drawn_states import drawn_states
 from robolin.generating.own_functions import PRECISIONS
+from robolin.generating.questions import chosen_question
 from robolin.generating.single_precision import largest_error_of
+from robolin.kinematics.frames import ABOUT_A_FRAME
+from tests.generating.__main__ import answered, asked_of
 from tests.generating.compilers import GCC
 
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
 
 
 class Errors(NamedTuple):
-    """The largest error, beside a result's largest entry in that state, and in any state."""
+    """The largest error of a result, beside its largest entry in that state, and in any state."""
 
+    result: str
     there: float
     anywhere: float
+    states: int
+
+    def __str__(self) -> str:
+        beside = f"{self.there:.2g} of a state's largest entry, {self.anywhere:.2g} of all"
+        return f"{self.states} states, {self.result} off by {beside}"
 
 
-def largest_errors(arm: Arm, layout: str, states: int, folder: Path) -> dict[str, Errors]:
-    """Of every verb how far it is off."""
-    robolin.generate(arm, VERBS, folder, real="float", layout=layout, states=1, prefix="arm")
+def largest_errors(
+    arm: Arm, verbs: Sequence[str], layout: str, states: int, folder: Path
+) -> Iterator[tuple[str, Errors]]:
+    """Of every verb the result that is off the most, beside its largest entry in the state."""
+    frame = None if ABOUT_A_FRAME.isdisjoint(verbs) else arm.links[-1].name
+    as_asked = {"real": "float", "layout": layout, "states": 1, "prefix": "arm", "frame": frame}
+    robolin.generate(arm, verbs, folder, **as_asked)
     GCC.compile(folder, "arm.c", into="lib.so", flags=("-shared", "-fPIC", "-O1"))
     library = ctypes.CDLL(str(folder / "lib.so"))
-    return {verb: _largest_error(arm, verb, library, states) for verb in VERBS}
+    for verb in verbs:
+        yield verb, max(_errors(arm, verb, frame, library, states), key=lambda each: each.there)
 
 
-def _largest_error(arm: Arm, verb: str, library: ctypes.CDLL, states: int) -> Errors:
-    given = drawn_states(arm, ALGORITHMS[verb].needs, states, PRECISIONS["float"])
-    expected = evaluate(arm, verb, given, engine="compiled")
+def _errors(
+    arm: Arm, verb: str, frame: str | None, library: ctypes.CDLL, states: int
+) -> Iterator[Errors]:
+    """Of every result how far it is off, in the states where both have an answer."""
+    question = chosen_question(arm, verb, frame=frame)
+    given = drawn_states(arm, question.algorithm.needs, states, PRECISIONS["float"])
+    expected, unanswered = evaluate_rows(question.arm, verb, given, engine="compiled")
     inputs = [values.astype(np.float32) for values in given.values()]
-    found = [np.empty(values.shape, np.float32) for values in expected.values()]
+    expected = {name: values.reshape(states, -1) for name, values in expected.items()}
+    found = {name: np.empty(values.shape, np.float32) for name, values in expected.items()}
     function = getattr(library, f"arm_{verb.replace('-', '_')}")
+    told = np.empty(states)
     for row in range(states):
-        places = (ctypes.c_void_p(each[row].ctypes.data) for each in (*inputs, *found))
-        assert function(*places) == 0
-    pairs = list(zip(found, expected.values(), strict=True))
-    anywhere = (np.abs(f - e).max() / np.abs(e).max() for f, e in pairs)
-    return Errors(max(largest_error_of(*pair) for pair in pairs), float(max(anywhere)))
+        places = (ctypes.c_void_p(each[row].ctypes.data) for each in (*inputs, *found.values()))
+        told[row] = function(*places)
+    both = (told == 0) & (np.asarray(unanswered) == 0)
+    for name, values in expected.items():
+        pair = found[name][both], values[both]
+        anywhere = np.abs(pair[0] - pair[1]).max() / max(np.abs(pair[1]).max(), 1e-300)
+        yield Errors(name, largest_error_of(*pair), float(anywhere), int(both.sum()))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tests.generating.single_precision", description=__doc__)
     parser.add_argument("--arms", default="panda")
     parser.add_argument("--layouts", default="unrolled,loops")
+    parser.add_argument("--verbs", default=",".join(VERBS))
     parser.add_argument("--states", type=int, default=10_000)
     asked = parser.parse_args()
     worst = 0.0
-    for name in asked.arms.split(","):
+    for what, arm in (each for name in asked.arms.split(",") for each in asked_of(name)):
+        verbs = answered(arm, "float") if asked.verbs == "all" else asked.verbs.split(",")
         for layout in asked.layouts.split(","):
             with tempfile.TemporaryDirectory() as place:
-                errors = largest_errors(
-                    robolin.load(name), layout, asked.states, Path(place) / "made"
-                )
-            for verb, error in errors.items():
-                told = f"{error.there:.2g} of a state's largest entry, {error.anywhere:.2g} of all"
-                print(f"{name}, {layout}, {verb}: {asked.states} states, off by {told}", flush=True)
-            worst = max(worst, *(error.there for error in errors.values()))
+                folder = Path(place) / "made"
+                for verb, error in largest_errors(arm, verbs, layout, asked.states, folder):
+                    print(f"{what}, {layout}, {verb}: {error}", flush=True)
+                    worst = max(worst, error.there)
     return int(not worst <= LARGEST_ERROR)
 
 

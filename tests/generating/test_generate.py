@@ -15,7 +15,8 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.generating.questions import ABOUT_A_FRAME, QUESTIONS
+from robolin.generating.questions import QUESTIONS
+from robolin.kinematics.frames import ABOUT_A_FRAME
 from tests.cli.command import answered
 from tests.cli.command import robolin as run
 from tests.generating.compilers import EVERY, GCC
@@ -88,11 +89,7 @@ def test_a_folder_is_complete_or_absent(arm: Arm, tmp_path: Path) -> None:
     """Whatever is wrong is found before anything is written, and nothing is left lying about."""
     for verbs, options, what in (
         (["inverse", "nothing"], {}, "no verb 'nothing'"),
-        (
-            ["forward-prescribed"],
-            {},
-            r"programs have no prescribed motion.*inverse and mass-matrix",
-        ),
+        (["forward-prescribed"], {}, r"ask for forward, and name the joints"),
         ([], {}, "no verb"),
         (["inverse", "inverse"], {}, "more than once"),
         ("inverse", {}, "one text"),
@@ -213,6 +210,27 @@ def test_the_header_says_what_it_stands_on(arm: Arm, tmp_path: Path) -> None:
     library = loaded(tmp_path / "made", "two_link")
     lines = (ctypes.c_char_p * len(arm.contract)).in_dll(library, "two_link_contract")
     assert [line.decode().partition(":")[0] for line in lines] == list(arm.contract)
+
+
+@pytest.mark.parametrize("layout", ["unrolled", "loops"])
+def test_joints_may_move_as_told(layout: str, tmp_path: Path) -> None:
+    """With a base that is told how to move: the bits of robolin, and names for all arguments."""
+    folder, name = tmp_path / "made", "two_link_forward_prescribed"
+    asked = ("generate", "two-link", "forward", "--base-joint", "planar", "--prescribe", "base")
+    answered(*asked, "--layout", layout, "-o", folder)
+    GCC.checked(folder, "two_link", ["-O0"])
+    header = (folder / "two_link.h").read_text()
+    arguments = ("q[5]", "qd[5]", "tau_given[5]", "qdd_given[5]", "qdd[5]", "tau[5]")
+    kinds = ["const double "] * 4 + ["double "] * 2
+    listed = ", ".join(kind + each for kind, each in zip(kinds, arguments, strict=True))
+    assert f"int {name}({listed});" in header
+    assert "prescribed: base: accelerations given, torques answered" in header
+
+
+def test_the_contract_is_of_all_verbs(arm: Arm, tmp_path: Path) -> None:
+    """The header tells the frame, whichever of the verbs is about it."""
+    robolin.generate(arm, ["inverse", "jacobian"], tmp_path / "made", frame="tip")
+    assert "frame: 'tip'" in (tmp_path / "made" / "two_link.h").read_text()
 
 
 def test_a_folder_has_one_program(arm: Arm, tmp_path: Path) -> None:

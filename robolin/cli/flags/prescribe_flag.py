@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from robolin.cli.flags.flag import STATE, flag
+from robolin.files.formats import extensions, trajectory_formats
 
 PRESCRIBE = flag(
     "--prescribe",
@@ -19,4 +20,13 @@ PRESCRIBED_QDD = flag(
     by_joint=True,
     metavar="VALUES",
     help="Accelerations at all times of the joints that --prescribe names.  [default: 0]",
+)
+
+PRESCRIBE_FROM = flag(
+    "--prescribe-from",
+    section=STATE,
+    metavar="FILE",
+    help="The same over time, from the columns time and JOINT/acceleration of a "
+    f"{extensions(trajectory_formats())} file, on straight lines between its rows.  These joints "
+    "start where the file has them, unless --q and --qd say otherwise.",
 )

@@ -74,6 +74,14 @@ _FLAGS: list[click.Parameter] = [
         help="The link that kinematic verbs are about.  [default: the tip, or the only end]",
     ),
     flag("--point", section=METHOD, metavar="X,Y,Z", help="A point in it.  [default: 0,0,0]"),
+    flag(
+        "--prescribe",
+        section=METHOD,
+        by_name=True,
+        metavar="JOINTS",
+        help="These joints, such as 'base' with --floating-base, move as they are told: forward "
+        "and linearize-forward are handed their accelerations and give their torques.",
+    ),
     FORWARD_METHOD_FLAG,
 ]
 

@@ -9,14 +9,15 @@ from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.loop_flags import BAUMGARTE, CLOSE_FLAG
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.flags.prescribe_flag import PRESCRIBE, PRESCRIBED_QDD
+from robolin.cli.flags.prescribe_flag import PRESCRIBE, PRESCRIBE_FROM, PRESCRIBED_QDD
 from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.cli.flags.simulate_flags import CLOCK, DRIVE, START, STATE_HELP
 
 if TYPE_CHECKING:
     from robolin.results.result import Result, ResultStream
 
-_FLAGS = [*START, *READING_FLAGS, PRESCRIBE, PRESCRIBED_QDD, *DRIVE, *CLOCK, CLOSE_FLAG, BAUMGARTE]
+_TOLD = (PRESCRIBE, PRESCRIBED_QDD, PRESCRIBE_FROM)
+_FLAGS = [*START, *READING_FLAGS, *_TOLD, *DRIVE, *CLOCK, CLOSE_FLAG, BAUMGARTE]
 
 
 @asking_command("simulate", _FLAGS, state_help=STATE_HELP)

@@ -1,7 +1,8 @@
-"""The Coriolis matrix that fits ∂𝓜/∂q: C = ½ A_D, with 𝓜̇ - 2 C skew-symmetric, O(n · depth).
+"""The Coriolis matrix that fits ∂𝓜/∂q, with 𝓜̇ - 2 C skew-symmetric, O(n · depth).
 
-Where joints have several freedoms, Ḣ* is the axis as its body carries it along and A_D is another
-matrix; 𝓜̇ - 2 C is skew all the same, since Ḣ* is the rate of what 𝓜 is made of.
+With one freedom to each joint it is ½ A_D without damping.  Where joints have several, Ḣ* is the
+axis as its body carries it along and A_D is another matrix; 𝓜̇ - 2 C is skew all the same, since
+Ḣ* is the rate of what 𝓜 is made of.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def coriolis_matrix(chain: Chain) -> None:
 
 
 def coriolis_entries(chain: Chain, links: Links, qd: Scalars, C: Sink) -> None:
-    """The A_D of Algorithm 2 without its factor 2, from q and q̇ alone.
+    """As A_D in Algorithm 2 without its factor 2, from q and q̇ alone.
 
     X = R H*       X̂ = R̂* H*       X_C = R Ḣ* + R̂ H*
     C(j,k) = H(j) X_C              C(k,j) = X* Ḣ*(j) + X̂* H*(j)

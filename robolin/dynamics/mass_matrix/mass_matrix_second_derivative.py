@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from robolin.algebra.chain import Chain, LinkNumber, Slots
 from robolin.algebra.inertias import rigid_times
-from robolin.algebra.scalar import Scalar, Vector
-from robolin.algebra.vectors import add, dot, motion_cross
+from robolin.algebra.scalar import Scalar, Vector, where
+from robolin.algebra.vectors import ZERO6, add, dot, motion_cross, scale
 from robolin.dynamics.links.link_poses import Links, place_links
 
 Pairs = tuple[tuple[LinkNumber, LinkNumber], ...]
@@ -22,6 +22,10 @@ def mass_matrix_second_derivative(chain: Chain) -> None:
         o outboard of k, i between j and k    j,io·R(o)k + j,i·R(o)k,o
         i and o between j and k               j,io·R(k)k
         any other i and o                     0
+
+    With several freedoms this is ∂²𝓜(q ⊕ δ)/∂δ², δ a twist of the body that takes all axes of its
+    joint along: j,i and j,io are 0 for i and j of one joint, and j,io of i and o of one joint is
+    the mean of both orders, which differ.
     """
     links = place_links(chain)
     R, handed = chain.slots(10), chain.sums(10)
@@ -49,15 +53,14 @@ def _both_move_a_part(
     hinges: Pairs,
 ) -> None:
     H, body = links.H, R[o]
-    k_i, k_o = _less(motion_cross(H[i], H[k])), _less(motion_cross(H[o], H[k]))
-    k_io = motion_cross(H[o], motion_cross(H[i], H[k]))
+    k_i, k_o, k_io = (*(_once(chain, H, k, each) for each in (i, o)), _twice(chain, H, k, i, o))
     Rk, Rk_i, Rk_o, Rk_io = (rigid_times(body, X) for X in (H[k], k_i, k_o, k_io))
 
     value = dot(k_io, Rk) + dot(k_i, Rk_o)
     _out(chain, _same(k), hinges, value + value)
     for j in chain.inboard_of(k):
-        j_i, j_o = _less(motion_cross(H[i], H[j])), _less(motion_cross(H[o], H[j]))
-        j_io = motion_cross(H[o], motion_cross(H[i], H[j]))
+        j_i, j_o = _once(chain, H, j, i), _once(chain, H, j, o)
+        j_io = _twice(chain, H, j, i, o)
         outer, mixed = dot(j_io, Rk) + dot(H[j], Rk_io), dot(j_i, Rk_o) + dot(j_o, Rk_i)
         _out(chain, _either_way(j, k), hinges, outer + mixed)
 
@@ -65,11 +68,10 @@ def _both_move_a_part(
 def _one_moves_a_part(chain: Chain, links: Links, R: Slots, k: LinkNumber, o: LinkNumber) -> None:
     """Hinge i moves all of the body against hinge j, hinge o a part of it."""
     H = links.H
-    Rk, Rk_o = (rigid_times(R[o], X) for X in (H[k], _less(motion_cross(H[o], H[k]))))
+    Rk, Rk_o = (rigid_times(R[o], X) for X in (H[k], _once(chain, H, k, o)))
 
     def change(j: LinkNumber, i: LinkNumber) -> None:
-        j_i = _less(motion_cross(H[i], H[j]))
-        value = dot(j_i, Rk_o) - dot(motion_cross(H[o], j_i), Rk)
+        value = dot(_once(chain, H, j, i), Rk_o) + dot(_twice(chain, H, j, i, o), Rk)
         _out(chain, _either_way(j, k), _either_way(i, o), value)
 
     for j in chain.inboard_of(k):
@@ -83,10 +85,9 @@ def _none_moves_a_part(chain: Chain, links: Links, R: Slots, k: LinkNumber) -> N
     H, Rk = links.H, rigid_times(R[k], links.H[k])
 
     def change(j: LinkNumber, o: LinkNumber) -> None:
-        twice = motion_cross(H[o], motion_cross(H[o], H[j]))
-        _out(chain, _either_way(j, k), _same(o), dot(twice, Rk))
+        _out(chain, _either_way(j, k), _same(o), dot(_twice(chain, H, j, o, o), Rk))
         for i in chain.between(o, j):
-            j_io = motion_cross(H[o], motion_cross(H[i], H[j]))
+            j_io = _twice(chain, H, j, i, o)
             _out(chain, _either_way(j, k), _either_way(i, o), dot(j_io, Rk))
 
     for j in chain.inboard_of(k):
@@ -95,8 +96,20 @@ def _none_moves_a_part(chain: Chain, links: Links, R: Slots, k: LinkNumber) -> N
             change(j, o)
 
 
-def _less(X: Vector) -> Vector:
-    return tuple(-x for x in X)
+def _once(chain: Chain, H: Slots, j: LinkNumber, i: LinkNumber) -> Vector:
+    """j,i, 0 where both are axes of one joint."""
+    change = tuple(-x for x in motion_cross(H[i], H[j]))
+    return where(chain.groups.apart(i, j), change, ZERO6) if chain.groups else change
+
+
+def _twice(chain: Chain, H: Slots, j: LinkNumber, i: LinkNumber, o: LinkNumber) -> Vector:
+    """j,io for i inboard of o or o itself, 0 where i and j are axes of one joint."""
+    change = motion_cross(H[o], motion_cross(H[i], H[j]))
+    if not chain.groups:
+        return change
+    both = scale(add(change, motion_cross(H[i], motion_cross(H[o], H[j]))), 0.5)
+    change = where(chain.groups.apart(i, o), change, both)
+    return where(chain.groups.apart(i, j), change, ZERO6)
 
 
 def _same(k: LinkNumber) -> Pairs:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.arrays import AnyArray
 from robolin.engine.calls.call_text import MOST_AXES, MOST_INPUTS, MOST_RESULTS, call_text
 from robolin.engine.calls.interpreter import addresses, why_plain
 from robolin.engine.compiled.kernels import kept_function
@@ -42,7 +43,7 @@ class CallTable(ctypes.Structure):
         *((name, _OBJECT) for name in ("plain", "array_type", "none", "out_name", "empty")),
         ("result_type", _OBJECT),
         ("name_them", _OBJECT),
-        *((name, _POINTER) for name in (*_API, *_KERNEL)),
+        *((name, _POINTER) for name in (*_API, *_KERNEL, "fixed")),
         *((name, _WHOLE) for name in ("inputs", "results", "links", "joints")),
         ("sizes", _WHOLE * MOST_RESULTS),
         ("ranks", _WHOLE * MOST_RESULTS),
@@ -56,12 +57,14 @@ class CallTable(ctypes.Structure):
         plain: Callable[..., Any],
         doc: str,
         result_type: type | None = None,
+        fixed: AnyArray | None = None,
     ) -> None:
         """Lay the table out for a kernel.
 
         plain:       is called with the same arguments wherever the function has doubts
         doc:         what `help` says of the function
         result_type: the named tuple that several results are handed out as; None for a tuple
+        fixed:       the last input, if it is the same in every state and not handed over
         """
         super().__init__()
         self.plain, self.array_type, self.none = plain, np.ndarray, None
@@ -71,7 +74,8 @@ class CallTable(ctypes.Structure):
             setattr(self, name, addresses()[name])
         for name, place in zip(_KERNEL, kernel.places, strict=True):
             setattr(self, name, place)
-        self.inputs, self.results = kernel.inputs, len(kernel.shapes)
+        self.fixed = None if fixed is None else fixed.ctypes.data
+        self.inputs, self.results = kernel.inputs - (fixed is not None), len(kernel.shapes)
         self.links, self.joints = kernel.links, kernel.joints
         for i, shape in enumerate(kernel.shapes.values()):
             self.sizes[i], self.ranks[i], self.shapes[i] = prod(shape), len(shape), shape
@@ -82,7 +86,7 @@ class CallTable(ctypes.Structure):
         address, engine = _entry()
         # one for all functions of this table: they read it for as long as they live
         self._definition = _Definition(b"call", address, _FAST_WITH_KEYWORDS, doc.encode())
-        self._keep_alive = kernel, engine
+        self._keep_alive = kernel, engine, fixed
 
     @property
     def call(self) -> Callable[..., Any]:

@@ -27,7 +27,7 @@ MOST_INPUTS, MOST_RESULTS, MOST_AXES = 8, 8, 4
 _CALL = f"""
 define ptr @entry(ptr %self, ptr %arguments, i64 %count, ptr %names) {{
 entry:
-  %starts = alloca [{2 * MOST_INPUTS} x i64], align 16
+  %starts = alloca [{2 * MOST_INPUTS + 2} x i64], align 16
   %places = alloca [{MOST_RESULTS + 1} x i64], align 16
   %made = alloca [{MOST_RESULTS} x ptr], align 16
   %handed = alloca ptr, align 8
@@ -147,7 +147,13 @@ input.fits:
   store i64 0, ptr %stride.place, align 8
   %i.next = add i64 %i, 1
   br label %inputs.next
+; an input that is the same in every state is not handed over; kernels without one never look
 inputs.end:
+  %fixed.number = shl i64 %inputs, 1
+  %fixed.start = getelementptr ptr, ptr %starts, i64 %fixed.number
+  store ptr %fixed, ptr %fixed.start, align 8
+  %fixed.stride = getelementptr i64, ptr %fixed.start, i64 1
+  store i64 0, ptr %fixed.stride, align 8
   br i1 %fresh, label %run, label %apart.next
 
 ; arrays that are written to lie apart from those that are read, and from each other

@@ -28,6 +28,7 @@ class Recipe:
     """What a kernel is made from: an algorithm with its inputs and results, for one variant.
 
     algorithm: its entry in the catalogue, whose `run` is looked at only to compile
+    optimized: or compiled in a tenth of the time, and half as quick at worst
     """
 
     name: str
@@ -36,6 +37,7 @@ class Recipe:
     gives: tuple[tuple[str, Shape], ...]
     variant: Variant
     width: int
+    optimized: bool
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Kernel:
     keep_alive: Any
 
 
-_kernels: dict[tuple[str, Variant, int], Kernel] = {}
+_kernels: dict[tuple[str, Variant, int, bool], Kernel] = {}
 # for everything that goes into LLVM; again by its owner, whose signal handler may ask for a kernel
 _lock = RLock()
 
@@ -67,7 +69,7 @@ if hasattr(os, "register_at_fork"):
 
 def kernel_for(recipe: Recipe) -> Kernel:
     """The kernel from memory, from the cache folder, or compiled now."""
-    key = (recipe.name, recipe.variant, recipe.width)
+    key = _place(recipe)
     kernel = _kernels.get(key)
     if kernel is None:
         with _lock:
@@ -78,15 +80,14 @@ def kernel_for(recipe: Recipe) -> Kernel:
 
 def at_hand(recipe: Recipe) -> bool:
     """Whether a kernel is in memory or in the cache folder, so that nothing must be compiled."""
-    if loaded(recipe.name, recipe.variant, recipe.width):
+    if _place(recipe) in _kernels:
         return True
     with _lock:
         return kernel_cache.read_kernel(_key(recipe)) is not None
 
 
-def loaded(name: str, variant: Variant, width: int) -> bool:
-    """Whether a kernel is in memory already, so that calling it costs nothing more."""
-    return (name, variant, width) in _kernels
+def _place(recipe: Recipe) -> tuple[str, Variant, int, bool]:
+    return recipe.name, recipe.variant, recipe.width, recipe.optimized
 
 
 def _load_or_compile(recipe: Recipe) -> Kernel:
@@ -106,32 +107,38 @@ def _compiled(recipe: Recipe) -> bytes:
         recipe.algorithm.run, recipe.needs, dict(recipe.gives), recipe.variant, recipe.width
     )
     head = json.dumps({"scratch": scratch, "tables": tables}).encode()
-    return head + b"\n" + object_code(text)
+    return head + b"\n" + object_code(text, recipe.optimized)
 
 
-def object_code(text: str) -> bytes:
+def object_code(text: str, optimized: bool = True) -> bytes:
     """Assembly to machine code: optimized, but with no liberty taken with the arithmetic."""
     llvm = _llvm()
     module = llvm.parse_assembly(text)
-    machine = _machine()
+    machine = _machine(3 if optimized else 0)
+    if optimized:
+        _optimize(module, machine)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def _optimize(module: Any, machine: Any) -> None:
+    llvm = _llvm()
     options = llvm.PipelineTuningOptions(speed_level=2)
     # the lanes are the vectors already; looking for more only takes time
     options.loop_vectorization = options.slp_vectorization = False
     options.loop_unrolling = options.loop_interleaving = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    code: bytes = machine.emit_object(module)
-    return code
 
 
 def kept_function(text: str, name: str) -> tuple[int, Any]:
     """Where a function of a module begins, and what keeps it there; compiled once per machine."""
     with _lock:
-        parts = {"text": text, **_machine_facts()}
+        parts = {"text": text, "optimized": optimizing(), **_machine_facts()}
         key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         code = kernel_cache.read_kernel(key)
         if code is None:
-            code = object_code(text)
+            code = object_code(text, optimizing())
             kernel_cache.write_kernel(key, code)
         engine = _engine_of(code)
         return engine.get_function_address(name), engine
@@ -164,7 +171,7 @@ def _llvm() -> Any:
     return llvm
 
 
-def _machine() -> Any:
+def _machine(effort: int = 3) -> Any:
     # not to be kept: a machine remembers the alignment of the stack of the first text it is given
     llvm = _llvm()
     target = llvm.Target.from_default_triple()
@@ -172,8 +179,18 @@ def _machine() -> Any:
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=3,
+        opt=effort,
     )
+
+
+@cache
+def optimizing() -> bool:
+    """Whether kernels are to be quick, or, with ROBOLIN_OPTIMIZE=0, to be there soon."""
+    asked = os.environ.get("ROBOLIN_OPTIMIZE", "1")
+    if asked not in ("0", "1"):
+        hint = "1, or 0 to compile in a tenth of the time; it changes no result"
+        raise UsageError(f"'{asked}' is neither 0 nor 1", where="ROBOLIN_OPTIMIZE", hint=hint)
+    return asked == "1"
 
 
 @cache
@@ -203,6 +220,7 @@ def _key(recipe: Recipe) -> str:
         "algorithm": recipe.name,
         "variant": asdict(recipe.variant),
         "width": recipe.width,
+        "optimized": recipe.optimized,
         **_machine_facts(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

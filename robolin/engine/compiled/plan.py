@@ -19,7 +19,7 @@ from robolin.algebra.axes import sizes
 from robolin.arrays import AnyArray
 from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.engine.compiled.entry_text import COUNTER_STRIDE
-from robolin.engine.compiled.kernels import Recipe, host_width, kernel_for
+from robolin.engine.compiled.kernels import Recipe, host_width, kernel_for, optimizing
 from robolin.engine.compiled.layout import Variant, doubles_of, variant_of, wholes_of
 from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.engine.parameters import Parameters, first_of_subtrees
@@ -88,10 +88,18 @@ def arm_tables(parameters: Parameters) -> ArmTables:
     )
 
 
-def recipe_for(name: str, algorithm: Any, arm: ArmTables, width: int | None = None) -> Recipe:
+def recipe_for(
+    name: str,
+    algorithm: Any,
+    arm: ArmTables,
+    width: int | None = None,
+    optimized: bool | None = None,
+) -> Recipe:
+    """What a kernel is made from; what is not said is as wide, and as quick, as it is here."""
     gives = tuple(algorithm.gives.items())
     wide = width or host_width()
-    return Recipe(name, algorithm, algorithm.needs, gives, arm.variant, wide)
+    quick = optimizing() if optimized is None else optimized
+    return Recipe(name, algorithm, algorithm.needs, gives, arm.variant, wide, quick)
 
 
 class Plan:

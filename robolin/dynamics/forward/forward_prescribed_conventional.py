@@ -1,0 +1,116 @@
+"""Forward dynamics where some joints move as they are told, by elimination, O(n³).
+
+Rows and columns of driven joints are taken out of 𝓜, which leaves the equations of the free ones.
+Everything runs over independent coordinates, so joints may follow others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robolin.algebra.chain import Chain, Column, Scalars
+from robolin.dynamics.inverse.inverse_dynamics import torques
+from robolin.dynamics.inverse.linearize_inverse import InverseModel, inverse_model
+from robolin.dynamics.links.link_poses import Links, place_links
+from robolin.dynamics.links.nominal_terms import nominal_terms
+from robolin.dynamics.mass_matrix.elimination import (
+    EliminationFactors,
+    eliminate,
+    gathered,
+    solve,
+)
+from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
+
+
+def forward_prescribed_conventional(chain: Chain) -> None:
+    """q̈ of the free joints and τ of the driven ones, from q, q̇, their q̈ and the others' τ.
+
+    𝓜 q̈ = (1 - s) [τ - τ(q, q̇, s q̈)]           s = 1 for driven joints, 0 for free ones
+    """
+    _nominal(chain)
+
+
+class DrivenElimination(NamedTuple):
+    """The links, the factors of 𝓜 with driven rows and columns taken out, s, 1 - s and q̈."""
+
+    links: Links
+    factors: EliminationFactors
+    driven: Column
+    free: Column
+    qdd: Scalars
+
+
+def _nominal(chain: Chain) -> DrivenElimination:
+    links, qd = place_links(chain), chain.given("qd")
+    driven, told = (_of_leaders(chain, chain.given(name)) for name in ("prescribed", "qdd"))
+    tau, bias = gathered(chain, chain.given("tau")), chain.column()
+    rigid, free = chain.column(), chain.column()
+
+    # what it takes to move on as told, the free joints without accelerating
+    for j in chain.coordinates():
+        rigid[j], free[j] = driven[j] * told[j], 1.0 - driven[j] * driven[j]
+    torques(chain, links, qd, rigid.on_links(), bias)
+
+    # what is left over accelerates the free joints
+    factors, x = _factored(chain, links, free), chain.slots(1)
+    for j in chain.coordinates():
+        x[j] = (free[j] * (tau[j] - bias[j]),)
+    solve(chain, factors, x)
+    qdd, out = chain.column(), chain.result("qdd")
+    for j in chain.coordinates():
+        qdd[j] = out[j] = rigid[j] + x[j][0]
+
+    # and takes torques of the driven ones
+    needed, own = chain.column(), chain.result("tau")
+    torques(chain, links, qd, qdd.on_links(), needed)
+    for j in chain.coordinates():
+        own[j] = driven[j] * needed[j] + free[j] * tau[j]
+    return DrivenElimination(links, factors, driven, free, qdd.on_links())
+
+
+def _of_leaders(chain: Chain, values: Scalars) -> Column:
+    """What was given for the independent coordinates, as their leading joints have it."""
+    column = chain.column()
+    for j in chain.coordinates():
+        column[j] = values[chain.leader(j)]
+    return column
+
+
+def _factored(chain: Chain, links: Links, free: Column) -> EliminationFactors:
+    """𝓜 without the rows and columns of driven joints; what is on their diagonal does not matter.
+
+    There it is 1 more than in 𝓜: a joint needs no inertia to move as it is told.
+    """
+    mass = chain.table()
+    composite_bodies(chain, links, mass)
+    for r in chain.coordinates():
+        mass[r, r] = mass[r, r] + (1.0 - free[r])
+        for c in chain.coordinates(before=r):
+            mass[r, c] = free[r] * free[c] * mass[r, c]
+    return eliminate(chain, links, mass)
+
+
+def linearize_forward_prescribed_conventional(chain: Chain) -> None:
+    """q̈ and τ as above, and how q̈ changes with τ, q̇, q, and with the q̈ that is told."""
+    links, factors, driven, free, qdd = _nominal(chain)
+    mass, AD, BD = chain.table(), chain.table(), chain.table()
+    one = nominal_terms(chain, links, qdd)
+    inverse_model(chain, links, one, InverseModel(mass, AD, BD))
+
+    gives = ("dqdd_dtau", "dqdd_dqd", "dqdd_dq", "dqdd_dprescribed")
+    by_tau, by_qd, by_q, by_told = (chain.result(name) for name in gives)
+    for c in chain.coordinates():
+        # what a change of joint c takes from the others, of which driven ones feel nothing
+        x = chain.slots(4)
+        for r in chain.coordinates():
+            taken = (-AD[r, c], -BD[r, c], -mass[r, c])
+            x[r] = (0.0, *(free[r] * each for each in taken))
+
+        # and a torque there
+        x[c] = (free[c], *x[c][1:])
+        solve(chain, factors, x)
+
+        for r in chain.coordinates():
+            by_tau[r, c], by_qd[r, c], by_q[r, c] = x[r][0], x[r][1], x[r][2]
+            by_told[r, c] = driven[c] * x[r][3]
+        by_told[c, c] = driven[c] * (1.0 + x[c][3])
