@@ -88,9 +88,7 @@ def one_by_one(model: StateSpace) -> list[StateSpace]:
     return [chosen_models(model, place) for place in np.ndindex(*model.batch)]
 
 
-def stacked_models(
-    parts: Sequence[npt.NDArray[Kind]], batch: tuple[int, ...]
-) -> npt.NDArray[Kind]:
+def stacked_models(parts: Sequence[npt.NDArray[Kind]], batch: tuple[int, ...]) -> npt.NDArray[Kind]:
     """Arrays of single models, put together as the batch has them."""
     return np.stack(parts).reshape((*batch, *np.shape(parts[0])))
 
