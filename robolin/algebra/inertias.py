@@ -8,6 +8,8 @@ half           18 numbers   a 6x3 matrix, the left half of a 6x6 one whose right
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import add, cross, dot, rotate, rotate_back, scale, sub
 
@@ -17,6 +19,9 @@ ZERO_ARTICULATED: Vector = (0.0,) * 21
 ENTRY_PLACE = [[0] * 6 for _ in range(6)]
 for _place, (_i, _j) in enumerate((i, j) for i in range(6) for j in range(i, 6)):
     ENTRY_PLACE[_i][_j] = ENTRY_PLACE[_j][_i] = _place
+
+# each row of it, taken from the triangle
+_ROWS = [itemgetter(*row) for row in ENTRY_PLACE]
 
 
 def symmetric_times(J: Vector, a: Vector) -> Vector:
@@ -142,7 +147,7 @@ def articulated_from(M: Vector) -> Vector:
 
 def articulated_times(P: Vector, X: Vector) -> Vector:
     """P X."""
-    return tuple(dot(tuple(P[place] for place in row), X) for row in ENTRY_PLACE)
+    return tuple([dot(row(P), X) for row in _ROWS])
 
 
 def rank_one(X: Vector, Y: Vector) -> Vector:

@@ -6,6 +6,11 @@ All of them are referred to the one inertial frame, so no vector is ever shifted
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add as plus
+from operator import mul as times
+from operator import sub as minus
+
 from robolin.algebra.scalar import Scalar, Vector
 
 ZERO3: Vector = (0.0,) * 3
@@ -14,35 +19,36 @@ IDENTITY: Vector = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
 def add(a: Vector, b: Vector) -> Vector:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
+    assert len(a) == len(b)
+    return tuple(map(plus, a, b))
 
 
 def sub(a: Vector, b: Vector) -> Vector:
-    return tuple(x - y for x, y in zip(a, b, strict=True))
+    assert len(a) == len(b)
+    return tuple(map(minus, a, b))
 
 
 def scale(a: Vector, s: Scalar) -> Vector:
-    return tuple(x * s for x in a)
+    return tuple([x * s for x in a])
 
 
 def twice(a: Vector) -> Vector:
-    return tuple(x + x for x in a)
+    return tuple(map(plus, a, a))
 
 
 def dot(a: Vector, b: Vector) -> Scalar:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
+    """a · b, added up from the left whatever the numbers are."""
+    assert len(a) == len(b)
+    if len(a) == 3:
+        return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    total: Scalar = reduce(plus, map(times, a, b))
     return total
 
 
 def cross(a: Vector, b: Vector) -> Vector:
     """a x b, for three-vectors."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
+    (a0, a1, a2), (b0, b1, b2) = a, b
+    return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
 
 
 def angular(X: Vector) -> Vector:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 SUFFIXES = (".urdf", ".yaml")
@@ -26,12 +27,12 @@ class About:
 
 def bundled_names() -> tuple[str, ...]:
     """The bare names of the bundled arms, sorted."""
-    return tuple(sorted(_files()))
+    return tuple(sorted(_files_in(_folder())))
 
 
 def bundled_path(name: str) -> Path | None:
     """The file of a bundled arm, None if there is none of that name."""
-    return _files().get(name)
+    return _files_in(_folder()).get(name)
 
 
 def bundled_about(path: Path) -> About:
@@ -47,8 +48,8 @@ def bundled_about(path: Path) -> About:
     return About(path.stem, **{key: " ".join(lines) for key, lines in entries.items()})
 
 
-def _files() -> dict[str, Path]:
-    folder = _folder()
+@cache
+def _files_in(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in folder.glob("*") if path.suffix in SUFFIXES}
 
 

@@ -57,6 +57,7 @@ class DirectChain:
         self._parents = [0] + [row.parent for row in self._rows]
         leading = ((row.coordinate, k) for k, row in enumerate(self._rows, 1) if not row.follows)
         self._leaders = dict(leading)
+        self._all_lead = len(self._leaders) == self.n
         self._first = first_of_subtrees(self._parents)
         self.gravity = self._vector(parameters.gravity)
         velocity = parameters.friction_velocity
@@ -269,6 +270,8 @@ class DirectChain:
         self, index: tuple[int, ...], value: Scalar, shape: Shape | None = None
     ) -> tuple[tuple[int, ...], Scalar]:
         """Links' numbers as coordinates', the value scaled by how strongly each link follows."""
+        if self._all_lead:
+            return index, value
         reduced = []
         for axis, k in zip(shape or ("joint",) * len(index), index, strict=True):
             ratio = self._rows[k - 1].ratio if axis == "joint" else 1.0

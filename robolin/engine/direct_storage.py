@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robolin.algebra.scalar import Scalar, Vector
+from robolin.algebra.vectors import add
 
 EntryPlace = tuple[int, ...]
 
@@ -55,8 +56,7 @@ class DirectSums:
     def hand_inboard(self, k: int, values: Vector) -> None:
         parent = self._parents[k]
         if parent < len(self._parents):
-            so_far = self._values[parent]
-            self._values[parent] = tuple(a + b for a, b in zip(so_far, values, strict=True))
+            self._values[parent] = add(self._values[parent], values)
 
 
 @dataclass

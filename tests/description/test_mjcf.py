@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 import robolin
 from robolin.description.load import read
+from robolin.description.mjcf import mjcf_reader
 from robolin.errors import RobolinError
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF files need the package mujoco")
@@ -83,6 +86,16 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def compiled_here(here, monkeypatch):
+    """MuJoCo compiles models in this process, where its own process is not what a test is about."""
+
+    def asked(module, request, bounds):
+        return json.loads(json.dumps(import_module(module).reply(request)))
+
+    monkeypatch.setattr(mjcf_reader, "asked", asked)
+
+
 def test_an_odd_model_is_the_arm_mujoco_makes_of_it(here):
     """Joints off the body's frame, several on a body, counted from ref, and a follower."""
     Path("odd.xml").write_text(ARM)
@@ -95,7 +108,7 @@ def test_an_odd_model_is_the_arm_mujoco_makes_of_it(here):
     assert (joints["lift"].armature, joints["wrist"].limits.effort) == (0.3, 4.0)
 
 
-def test_a_body_is_the_frame_mujoco_gives_it(here):
+def test_a_body_is_the_frame_mujoco_gives_it(compiled_here):
     """The frame named after a body is where MuJoCo has the body, wherever its joint turns."""
     Path("odd.xml").write_text(ARM)
     arm, model = robolin.load("odd.xml"), mujoco.MjModel.from_xml_path("odd.xml")
@@ -108,7 +121,7 @@ def test_a_body_is_the_frame_mujoco_gives_it(here):
         assert np.abs(place - data.body(name).xpos).max() < 1e-14
 
 
-def test_what_a_model_switches_off_is_off(here):
+def test_what_a_model_switches_off_is_off(compiled_here):
     """Flags that disable gravity, damping and equalities take them out of the arm."""
     flags = '<flag gravity="disable" damper="disable" equality="disable" frictionloss="disable"/>'
     Path("odd.xml").write_text(ARM.replace('-9"/>', f'-9">{flags}</option>'))
@@ -171,7 +184,7 @@ LIMBS = """<mujoco><compiler angle="radian"/><option gravity="1 -2 -9"/><worldbo
         </body></body></body></body></worldbody></mujoco>"""
 
 
-def test_balls_and_free_joints_are_those_of_mujoco(here):
+def test_balls_and_free_joints_are_those_of_mujoco(compiled_here):
     """Torques and 𝓜 where joints have several freedoms, on and off their bodies' frames.
 
     MuJoCo turns a ball about the axes of its body, as robolin does, and moves a free body along
@@ -221,7 +234,7 @@ WRONG = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "finding"), WRONG, ids=range(len(WRONG)))
-def test_what_an_arm_has_no_place_for_is_refused_by_name(here, old, new, finding):
+def test_what_an_arm_has_no_place_for_is_refused_by_name(compiled_here, old, new, finding):
     """Welds, followers on curves and infinite figures are errors that name the culprit."""
     assert old in ARM
     Path("a.mjcf").write_text(ARM.replace(old, new))
@@ -240,7 +253,7 @@ LEFT_OUT = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "what"), LEFT_OUT, ids=range(len(LEFT_OUT)))
-def test_what_is_left_out_is_warned_about(here, old, new, what):
+def test_what_is_left_out_is_warned_about(compiled_here, old, new, what):
     """Springs, compensated weight and drag act in MuJoCo alone, which `validate` says."""
     Path("a.xml").write_text(ARM.replace(old, new))
     (found,) = [each for each in read("a.xml").findings if each.id == "mjcf-left-out"]
@@ -258,7 +271,7 @@ def test_warnings_of_mujoco_are_findings(here):
     assert [path.name for path in Path().iterdir()] == ["a.xml"]
 
 
-def test_what_acts_from_outside_is_noted(here):
+def test_what_acts_from_outside_is_noted(compiled_here):
     """Actuators and contacts are listed, and keep nobody from loading the model strictly."""
     servos = '<actuator><position joint="wrist" kp="9"/></actuator></mujoco>'
     Path("a.xml").write_text(ARM.replace("</mujoco>", servos))
@@ -288,7 +301,7 @@ def test_what_is_no_model_is_refused(here, text, message):
 
 
 @pytest.mark.slow
-def test_included_files_are_part_of_the_model(here):
+def test_included_files_are_part_of_the_model(compiled_here):
     """A change in an included file is another digest, and findings name the included file."""
     Path("parts").mkdir()
     joint = '<joint name="j" type="hinge" stiffness="1"/>'

@@ -1,7 +1,7 @@
 """What README and docs show is what happens: every example is run and its output compared.
 
 console blocks: each line that starts with `$ ` is a command, and the lines up to the next one are
-its output, errors included.  On the first pages it is given to a shell in which `robolin` is the
+its output, errors included.  On the first page it is given to a shell in which `robolin` is the
 real entry point; elsewhere a plain `robolin …` is run in this process, which need not start one.
 A line `...` stands for any number of lines.  Files below `<!-- given: NAME -->` are there.
 
@@ -29,7 +29,7 @@ from tools.page_pictures import PICTURES, drawn_in, pictures_of, words_of
 
 # pages whose examples are run even when little time is to be spent
 QUICK = {"README.md", "conventions.md", "notation.md"}
-BY_A_SHELL = {"README.md", "tutorial.md"}
+BY_A_SHELL = {"README.md"}
 # what a shell makes something else of
 SHELL = re.compile(r"[|&;<>()$`*?\[\]#~!{}]")
 # of the README's command, of benchmarks, and of a browser: CONTRIBUTING.md says by which

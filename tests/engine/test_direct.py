@@ -82,6 +82,8 @@ def test_a_batch_is_its_states_one_by_one(name: str, arm: Arm) -> None:
     algorithm, numbers = ALGORITHMS[name], parameters_of(arm)
     rng = np.random.default_rng(0)
     inputs = {need: rng.uniform(-1.0, 1.0, (3, arm.n)) for need in algorithm.needs}
+    if "prescribed" in inputs:
+        inputs["prescribed"] = np.where(inputs["prescribed"] > 0.0, 1.0, 0.0)
     batch = run_on(numbers, algorithm.run, algorithm.gives, inputs)[0]
 
     for i in range(3):

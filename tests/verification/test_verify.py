@@ -16,7 +16,7 @@ from tests.robots import WRENCH_MODELS, named, random_arm, with_follower, with_w
 
 without_kernels = pytest.mark.usefixtures("without_kernels")
 
-FULLY = ("panda-fingers", "two-link", "ur5")
+FULLY = ("two-link",)
 
 
 def assert_passes(found: robolin.Verification) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from robolin.description.model import Finding, Place
@@ -77,10 +78,13 @@ def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
     if _XML.match(text):
         hint = "a URDF file ends in .urdf or .xml"
         return None, [_finding("yaml-malformed", Place(source, 1), "this is XML, not YAML", hint)]
-    return _composed(text, source)
+    root, findings = _composed(text, source)
+    return root, list(findings)
 
 
-def _composed(text: str, source: str) -> tuple[Node | None, list[Finding]]:
+# who answers many questions about an arm reads the same text for each of them
+@lru_cache(maxsize=4)
+def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]:
     from yaml import SafeLoader, YAMLError, parse
 
     tree = _Tree(source, Place(source, 1))
@@ -90,15 +94,15 @@ def _composed(text: str, source: str) -> tuple[Node | None, list[Finding]]:
             if tree.done:
                 break
     except YAMLError as error:
-        return None, [*tree.findings, _syntax_finding(error, text, source)]
+        return None, (*tree.findings, _syntax_finding(error, text, source))
     except (ValueError, OverflowError) as error:
         # an escape or a directive with a number that no character or version has
         message, hint = f"not YAML after this: {error}", "check the escapes in quoted text"
-        return None, [*tree.findings, _finding("yaml-malformed", tree.reached, message, hint)]
+        return None, (*tree.findings, _finding("yaml-malformed", tree.reached, message, hint))
     if tree.root is None and not tree.findings:
         hint = "an arm starts with 'robolin: 1'"
-        return None, [_finding("file-empty", Place(source, 1), "the file is empty", hint)]
-    return tree.root, tree.findings
+        return None, (_finding("file-empty", Place(source, 1), "the file is empty", hint),)
+    return tree.root, tuple(tree.findings)
 
 
 @dataclass

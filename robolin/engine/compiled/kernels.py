@@ -185,7 +185,7 @@ def _machine(effort: int = 3) -> Any:
 
 @cache
 def optimizing() -> bool:
-    """Whether kernels are made as quick as can be, or, with ROBOLIN_OPTIMIZE=0, as soon as can be."""
+    """Whether kernels are to be quick, or, with ROBOLIN_OPTIMIZE=0, to be there soon."""
     asked = os.environ.get("ROBOLIN_OPTIMIZE", "1")
     if asked not in ("0", "1"):
         hint = "1, or 0 to compile in a tenth of the time; it changes no result"
