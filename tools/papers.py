@@ -17,7 +17,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.operator_algebra.robot import Operators
 from tools.markdown import DOCS
 from tools.papers_measure import differences
-from tools.papers_trace import entered_in, is_entered
+from tools.papers_trace import Search, codes_of
 
 PAGE = DOCS / "papers.md"
 
@@ -101,13 +101,12 @@ def off_by(row: Row, most: int | None = None) -> float | None:
 
 def not_run(row: Row) -> set[str]:
     """The places of a row that none of its tests enters, whatever arm they are called with."""
-    left = set(row.places)
-    for case in count():
-        entered = [codes for name in row.tests if (codes := entered_in(name, case)) is not None]
-        left -= {place for place in left for codes in entered if is_entered(resolved(place), codes)}
-        if not left or not entered:
+    search = Search({place: codes_of(resolved(place)) for place in row.places})
+    for turn in count():
+        there = [search.left and search.entered_in(name, turn) for name in row.tests]
+        if not any(there):
             break
-    return left
+    return search.left
 
 
 def written(figure: float) -> str:

@@ -1,19 +1,20 @@
 """Which code a test enters, so that a row of the page names only what its tests run.
 
 Functions are told apart by their code.  A kernel runs none of the code it was made from; in its
-place counts what is entered while it is traced.
+place counts what is entered while it is traced.  A test is left as soon as nothing more is looked
+for: whether it passes is for itself to say.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from cProfile import Profile
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass
 from functools import cache, cached_property
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 from unittest.mock import patch
 
@@ -29,8 +30,6 @@ from robolin.evaluation import evaluate
 from robolin.evaluation.arm_cache import ArmCache
 from tests.dynamics import worked
 from tools.papers_measure import cases, function_of
-
-Codes = frozenset[CodeType]
 
 
 def codes_of(thing: Any) -> list[CodeType]:
@@ -48,38 +47,80 @@ def codes_of(thing: Any) -> list[CodeType]:
     return [code] if isinstance(code, CodeType) else []
 
 
-def is_entered(thing: Any, entered: Codes) -> bool:
-    """Whether any code of it is among what was entered; equal code elsewhere does not count."""
-    seen = {id(code) for code in entered}
-    return any(id(code) in seen for code in codes_of(thing))
+class AllEntered(BaseException):
+    """Nothing is left to look for; no test catches this."""
+
+
+class Search:
+    """Places, each by a name and the code that belongs to it, that are still to be entered."""
+
+    def __init__(self, places: Mapping[str, Collection[CodeType]]) -> None:
+        self.left = set(places)
+        # equal code elsewhere does not count
+        self._by_code: dict[int, set[str]] = {}
+        for name, codes in places.items():
+            for code in codes:
+                self._by_code.setdefault(id(code), set()).add(name)
+
+    def entered_in(self, name: str, turn: int) -> bool:
+        """Look for them in one case of a test; False if there is none whose turn it is."""
+        test = function_of(name)
+        every = cases(test)
+        if turn >= len(every):
+            return False
+        given = every[_spread(len(every))[turn]]
+        if given.keys() != inspect.signature(test).parameters.keys():
+            # what pytest itself provides is not to be had here
+            return True
+        forget(test.__globals__)
+        forget(vars(worked))
+        with suppress(Skipped):
+            self.entered_by(test, **{key: afresh(value) for key, value in given.items()})
+        return True
+
+    def entered_by(self, call: Callable[..., Any], *given: Any, **named: Any) -> None:
+        """Look for them while something is called, or until all of them are found."""
+        before = sys.gettrace()
+        try:
+            with _kernels_noted(self._traced):
+                sys.settrace(self._note)
+                call(*given, **named)
+        except AllEntered:
+            pass
+        finally:
+            sys.settrace(before)
+
+    def _note(self, frame: FrameType, event: str, _: Any) -> None:
+        """Python calls this whenever code is entered, and of that code no more."""
+        if found := self._by_code.get(id(frame.f_code)):
+            self.left -= found
+        if not self.left and not _importing(frame):
+            raise AllEntered
+
+    def _traced(self, recipe: Recipe) -> None:
+        gives = dict(recipe.gives)
+        trace(recipe.algorithm.run, recipe.needs, gives, recipe.variant, recipe.width)
 
 
 @cache
-def entered_in(name: str, case: int) -> Codes | None:
-    """All code that one case of a test enters; None if it has no such case."""
-    test = function_of(name)
-    every = cases(test)
-    if case >= len(every):
-        return None
-    given = every[case]
-    if given.keys() != inspect.signature(test).parameters.keys():
-        # what pytest itself provides is not to be had here
-        return frozenset()
-    forget(test.__globals__)
-    forget(vars(worked))
-    try:
-        return entered_by(test, **{key: afresh(value) for key, value in given.items()})
-    except Skipped:
-        return frozenset()
+def _spread(count: int) -> list[int]:
+    """0 … count - 1, the ends first and then what lies between: neighbours are much alike."""
+    if count < 2:
+        return [0]
+    order, parts = [0, count - 1], 2
+    while len(order) < count:
+        order += [i * (count - 1) // parts for i in range(1, parts, 2)]
+        order, parts = [*dict.fromkeys(order)], 2 * parts
+    return order
 
 
-def entered_by(call: Callable[..., Any], *given: Any, **named: Any) -> Codes:
-    """All code that is entered while something is called, kernels included."""
-    with _kernels_noted() as recipes:
-        entered = _profiled(call, *given, **named)
-    for recipe in recipes:
-        entered |= _traced(recipe)
-    return entered
+def _importing(frame: FrameType | None) -> bool:
+    """Whether a module is being imported, which may not be left half way."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def afresh(value: Any) -> Any:
@@ -100,27 +141,18 @@ def forget(scope: dict[str, Any]) -> None:
             value.cache_clear()
 
 
-def _profiled(call: Callable[..., Any], *given: Any, **named: Any) -> Codes:
-    profile = Profile(builtins=False)
-    profile.runcall(call, *given, **named)
-    return frozenset(each.code for each in profile.getstats() if isinstance(each.code, CodeType))
-
-
-@cache
-def _traced(recipe: Recipe) -> Codes:
-    gives = dict(recipe.gives)
-    return _profiled(trace, recipe.algorithm.run, recipe.needs, gives, recipe.variant, recipe.width)
-
-
 @contextmanager
-def _kernels_noted() -> Iterator[set[Recipe]]:
-    """The recipes of all kernels that are asked for meanwhile."""
+def _kernels_noted(note: Callable[[Recipe], None]) -> Iterator[None]:
+    """The recipe of every kernel is told when it is first asked for meanwhile."""
     recipes: set[Recipe] = set()
     caches: dict[Arm, ArmCache] = {}
 
     class Noting(ArmCache):
         def plan(self, name: str) -> Any:
-            recipes.add(recipe_for(name, ALGORITHMS[name], arm_tables(self.parameters)))
+            recipe = recipe_for(name, ALGORITHMS[name], arm_tables(self.parameters))
+            if recipe not in recipes:
+                recipes.add(recipe)
+                note(recipe)
             return super().plan(name)
 
     def noting_cache(arm: Arm) -> ArmCache:
@@ -129,4 +161,4 @@ def _kernels_noted() -> Iterator[set[Recipe]]:
         return caches[arm]
 
     with patch.object(evaluate, "arm_cache", noting_cache):
-        yield recipes
+        yield

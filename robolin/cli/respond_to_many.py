@@ -16,9 +16,9 @@ from robolin.files.overwritten_inputs import require_output_is_no_input
 from robolin.files.places import FilePlace, place_named
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings
+from robolin.parts.looked_file import planned_in
 from robolin.parts.parts_folder import shard
-from robolin.parts.parts_plan import Division, planned_parts
-from robolin.parts.plan_file import read_plan
+from robolin.parts.parts_plan import Division
 from robolin.parts.recordings import require_outside
 from robolin.terminal.progress import watched
 from robolin.wording import counted
@@ -61,9 +61,7 @@ def _respond_with_parts(
         hint = "choose another name with -o"
         raise UsageError("is a file, not a folder", where=str(folder), hint=hint)
     arm = inquiry.source.arm()
-    old = read_plan(folder)
-    division = Division(many.part_rows, out.form)
-    plan = planned_parts(inquiry, arm, many.recordings, division, old.sources if old else ())
+    plan = planned_in(folder, inquiry, arm, many.recordings, Division(many.part_rows, out.form))
     settings = replace(out.settings(), notify=out.notify_of_parts)
     progress = PartsProgress(not out.quiet and watched())
     if many.cluster:
@@ -92,7 +90,7 @@ def _workers(where: str | None) -> Iterator[PartsWork | None]:
     if where is None:
         yield None
         return
-    from robolin.cluster import workers
+    from robolin.cluster.workers import workers
 
     with workers(where) as work:
         yield work

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from robolin.answering.inquiry import Inquiry
 from robolin.answering.posed_question import QUIETLY, Notify, Settings
@@ -20,6 +20,7 @@ from robolin.parts.parts_folder import (
     begin,
     complete,
     part_state,
+    parts_there,
 )
 from robolin.parts.parts_plan import PartsPlan
 
@@ -60,26 +61,45 @@ def compute_parts(
     """
     begin(folder, plan, [each.path for each in plan.sources])
     jobs = [job for job in part_jobs(plan, inquiry, arm, folder, settings) if shard.has(job.number)]
-    known = {job.number: part_state(folder, plan, job.number) for job in jobs} if resume else {}
+    there = parts_there(folder, plan) if resume else set[int]()
+    run = _Run(work or here(arm), Once(settings.notify), watch)
+    # what is missing comes first: whoever is killed soon has still made something
+    run.over([job for job in jobs if job.number not in there])
+    known = {
+        job.number: part_state(folder, plan, job.number) for job in jobs if job.number in there
+    }
     done = {number: state for number, state in known.items() if state.told is not None}
-    summary = WorkDone(skipped=len(done))
-    left = [job for job in jobs if job.number not in done]
-    once = Once(settings.notify)
-    fresh: set[int] = set()
     _tell_unfit(known, settings.notify)
-    for part in (work or here(arm))(left):
-        once.all(part.said)
-        if part.error is not None:
-            summary.errors += part.error.parts
-        else:
-            fresh.add(part.number)
-            summary.written, summary.rows = summary.written + 1, summary.rows + part.rows
-        if watch is not None:
-            watch(part, len(left))
-    once.rest()
+    run.over([job for job in jobs if job.number in known and job.number not in done])
+    run.once.rest()
+    summary = replace(run.summary, skipped=len(done))
     raise_all(summary.errors)
-    summary.finished = complete(folder, plan, done, fresh)
+    summary.finished = complete(folder, plan, done, run.fresh)
     return summary
+
+
+class _Run:
+    """Parts on their way, and what has become of them so far."""
+
+    def __init__(self, work: PartsWork, once: Once, watch: PartWatch | None) -> None:
+        self._work, self.once, self._watch = work, once, watch
+        self._given = 0
+        self.summary = WorkDone()
+        self.fresh: set[int] = set()
+
+    def over(self, jobs: list[PartJob]) -> None:
+        """Have these parts computed; what is wrong with some is kept until the end."""
+        self._given += len(jobs)
+        for part in self._work(jobs) if jobs else ():
+            self.once.all(part.said)
+            if part.error is not None:
+                self.summary.errors += part.error.parts
+            else:
+                self.fresh.add(part.number)
+                self.summary.written += 1
+                self.summary.rows += part.rows
+            if self._watch is not None:
+                self._watch(part, self._given)
 
 
 def here(arm: Arm) -> PartsWork:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +17,7 @@ from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
 from robolin.files.file_parts import last_name
+from robolin.parts.alike_columns import columns_of_all, mixed_columns, with_fractions
 from robolin.parts.compute import Once
 from robolin.parts.recordings import NamedRecording
 from robolin.results.result import Array, Footer, Result, ResultStream
@@ -34,14 +35,18 @@ class Piece:
 
 
 def joined_pieces(
-    pieces: Sequence[Piece], names: Sequence[str], options: Mapping[str, Any]
+    pieces: Sequence[Piece],
+    names: Sequence[str],
+    options: Mapping[str, Any],
+    mixed: Collection[str] = (),
 ) -> ResultStream:
     """All pieces in order as one result.
 
     names:   what the recordings are called
     options: what was asked of each of them
+    mixed:   columns that are whole in some of them, and fractions in the result
     """
-    joining = _Joining(pieces, names, {**options, "trajectory": list(names)})
+    joining = _Joining(pieces, names, {**options, "trajectory": list(names)}, mixed)
     return ResultStream(joining.parts(), joining.ending)
 
 
@@ -58,7 +63,8 @@ def answered_recordings(
     pieces = [
         Piece(i, partial(_answered, inquiry, arm, each.path, heard)) for i, each in enumerate(found)
     ]
-    stream = joined_pieces(pieces, [each.name for each in found], inquiry.options)
+    mixed = mixed_columns(columns_of_all(found, arm, inquiry.states.rules(arm)))
+    stream = joined_pieces(pieces, [each.name for each in found], inquiry.options, mixed)
 
     def parts() -> Iterator[Result]:
         yield from stream.parts
@@ -90,9 +96,14 @@ class _Joining:
     """Pieces on their way into one result."""
 
     def __init__(
-        self, pieces: Sequence[Piece], names: Sequence[str], options: Mapping[str, Any]
+        self,
+        pieces: Sequence[Piece],
+        names: Sequence[str],
+        options: Mapping[str, Any],
+        mixed: Collection[str],
     ) -> None:
         self._pieces, self._names, self._options = pieces, names, options
+        self._mixed = mixed
         self._rows = dict.fromkeys(names, 0)
         self._lines: dict[str, dict[str, Any]] = {name: {} for name in names}
         self._inputs: dict[str, str] = {}
@@ -104,7 +115,7 @@ class _Joining:
         for piece in self._pieces:
             name, rows = self._names[piece.source], 0
             with piece.opened() as stream:
-                for part in stream.parts:
+                for part in with_fractions(stream.parts, self._mixed, name):
                     self._require_alike(part, name)
                     rows += part.batch or 0
                     yield self._with_source(part, piece.source)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
 from robolin.errors import RobolinError
 from robolin.files.places import FilePlace, local_copy
 from robolin.files.stored import open_stored
-from robolin.files.table_file import raise_first
+from robolin.parts.alike_columns import THE_TIME
 from robolin.parts.joined import Piece, joined_pieces
-from robolin.parts.parts_folder import DONE, PartState, part_states, plan_in
+from robolin.parts.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, part_states, plan_in
 from robolin.results.result import ResultStream
+from robolin.wording import counted, quoted
 
 
 def merged_parts(folder: FilePlace) -> ResultStream:
-    """All parts of a folder as one result; one that is not there or not sound is refused."""
+    """All parts of a folder as one result; what is not there or not sound is refused."""
     plan = plan_in(folder)
     states = part_states(folder, plan)
-    raise_first((_unfit(folder, each) for each in states if each.state != DONE), str(folder))
+    _require_done(folder, states)
     pieces = [Piece(part.source, partial(_stored, folder / part.name)) for part in plan.parts]
-    return joined_pieces(pieces, [each.name for each in plan.sources], plan.asked["options"])
+    names, options = [each.name for each in plan.sources], plan.asked["options"]
+    return joined_pieces(pieces, names, options, _mixed(states))
 
 
 @contextmanager
@@ -33,8 +35,23 @@ def _stored(path: FilePlace) -> Iterator[ResultStream]:
         yield stored.result_stream()
 
 
-def _unfit(folder: FilePlace, state: PartState) -> RobolinError:
-    why = f": {state.why}" if state.why else ""
-    hint = "run the command that makes the parts again, with --resume"
-    where = str(folder / state.name)
-    return RobolinError(f"the part is {state.state}{why}", where=where, hint=hint)
+def _mixed(states: Sequence[PartState]) -> set[str]:
+    """Columns that are whole in some parts and not in others."""
+    whole = [each.whole for each in states]
+    some = frozenset.union(*whole) - frozenset.intersection(*whole)
+    return {THE_TIME if name == "time" else name for name in some}
+
+
+def _require_done(folder: FilePlace, states: Sequence[PartState]) -> None:
+    """Refuse to leave out parts; the first few of them are named."""
+    problems = []
+    for state in (MISSING, DAMAGED, FOREIGN):
+        unfit = [each for each in states if each.state == state]
+        if unfit:
+            names = quoted([each.name for each in unfit])
+            why = f" ({unfit[0].why})" if unfit[0].why else ""
+            are = "is" if len(unfit) == 1 else "are"
+            problems.append(f"{counted(len(unfit), 'part')} {are} {state}: {names}{why}")
+    if problems:
+        hint = "run the command that makes the parts again, with --resume"
+        raise RobolinError("; ".join(problems), where=str(folder), hint=hint)

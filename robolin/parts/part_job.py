@@ -16,6 +16,7 @@ from robolin.files.formats import FORMATS, format_named
 from robolin.files.places import FilePlace, becoming, place_named, size_of
 from robolin.files.table_file import KnownTable
 from robolin.files.write import require_holdable
+from robolin.parts.alike_columns import with_fractions
 from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.survey import Surveyed, require_unchanged
 from robolin.results.result import Footer, Result, whole
@@ -30,6 +31,7 @@ class PartJob:
     number: which of its parts it is, of so many
     loads:  the arm, whose file has to be where the part is computed
     target: the file to be written
+    mixed:  columns whose whole numbers are written as fractions
     """
 
     plan: str
@@ -42,6 +44,7 @@ class PartJob:
     states: States
     source: Surveyed
     target: str
+    mixed: tuple[str, ...] = ()
     jobs: int | None = None
     chunk_rows: int | None = None
 
@@ -50,7 +53,8 @@ class PartJob:
 class PartDone:
     """What became of a job: rows and bytes written, or the error that kept it.
 
-    said: notes and warnings on the way, each with its kind
+    said:      notes and warnings on the way, each with its kind
+    elsewhere: whether the error is one of this machine, so that another may do it
     """
 
     number: int
@@ -59,6 +63,7 @@ class PartDone:
     size: int = 0
     error: RobolinError | None = None
     said: tuple[tuple[str, str], ...] = ()
+    elsewhere: bool = False
 
 
 def part_jobs(
@@ -81,6 +86,7 @@ def part_jobs(
             # of all marks in a long recording only two are of use here
             source=replace(source, marks=_known(source, states).marks),
             target=str(folder / part.name),
+            mixed=plan.mixed,
             jobs=settings.jobs,
             chunk_rows=settings.chunk_rows,
         )
@@ -100,15 +106,16 @@ def compute_part(job: PartJob, arm: Arm | None = None) -> PartDone:
     arm: if it is loaded already
     """
     said: list[tuple[str, str]] = []
+    fit = False
     try:
-        if job.version != __version__:
-            message = f"robolin {job.version} is asked for, here is {__version__}"
-            hint = "install the same version everywhere"
-            raise RobolinError(message, where=Path(job.target).name, hint=hint)
-        rows = _written(job, arm or _loaded(job), lambda kind, text: said.append((kind, text)))
+        arm = arm or _loaded(job)
+        fit = True
+        rows = _written(job, arm, lambda kind, text: said.append((kind, text)))
         size = size_of(place_named(job.target))
     except RobolinError as error:
-        return PartDone(job.number, job.target, error=_of_part(error, job), said=tuple(said))
+        elsewhere = not fit or isinstance(error, FileError)
+        told = _of_part(error, job)
+        return PartDone(job.number, job.target, error=told, said=tuple(said), elsewhere=elsewhere)
     return PartDone(job.number, job.target, rows, size, said=tuple(said))
 
 
@@ -117,6 +124,11 @@ _LOADED: dict[str, Arm] = {}
 
 
 def _loaded(job: PartJob) -> Arm:
+    """The arm of a job, if this is the robolin that is asked for."""
+    if job.version != __version__:
+        message = f"robolin {job.version} is asked for, here is {__version__}"
+        hint = "install the same version everywhere"
+        raise RobolinError(message, where=Path(job.target).name, hint=hint)
     key = repr((job.loads.path, sorted(job.loads.texts.items()), job.arm_digest))
     if key not in _LOADED:
         arm = job.loads.arm()
@@ -138,7 +150,9 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
         if isinstance(answer, Result):
             require_holdable(answer, form)
             answer = whole(answer)
-        ending = answer.ending
+        ending, parts = answer.ending, answer.parts
+        if job.mixed:
+            parts = with_fractions(parts, job.mixed, job.source.path)
 
         def part_ending(count: int) -> Footer:
             # the file has no name yet, and gets none if this is refused
@@ -148,7 +162,7 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
             return replace(ending(count), plan=told)
 
         with becoming(target) as path:
-            FORMATS[form].write(replace(answer, ending=part_ending), path)
+            FORMATS[form].write(replace(answer, parts=parts, ending=part_ending), path)
     return rows[0]
 
 

@@ -14,10 +14,12 @@ from robolin.files.overwritten_inputs import require_outputs_are_no_inputs
 from robolin.files.places import FilePlace, exists, local_copy, make_folder
 from robolin.files.provenance_reader import Meta, open_bytes
 from robolin.files.stored import open_stored
-from robolin.files.stores.objects import open_object
+from robolin.files.stores.objects import list_objects, open_object
 from robolin.files.stores.store_path import StorePath
+from robolin.parts.looked_file import forget_looked
 from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.plan_file import read_plan, require_same_plan, write_complete, write_plan
+from robolin.results.number_kind import INTEGER
 
 DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"
 
@@ -28,13 +30,15 @@ _SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 class PartState:
     """What there is of a part: done, missing, damaged or of another plan, and why.
 
-    told: for a part that is done its name, rows and the digest of its provenance
+    told:  for a part that is done its name, rows and the digest of its provenance
+    whole: its arrays of whole numbers
     """
 
     name: str
     state: str
     why: str = ""
     told: Mapping[str, Any] | None = None
+    whole: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,22 @@ def begin(folder: FilePlace, plan: PartsPlan, inputs: Iterable[str]) -> None:
     make_folder(folder)
     old = read_plan(folder)
     if old is not None:
+        forget_looked(folder)
         require_same_plan(folder, old, plan)
     require_outputs_are_no_inputs([str(folder / part.name) for part in plan.parts], inputs)
     for below in {posixpath.dirname(part.name) for part in plan.parts} - {""}:
         make_folder(folder / below)
     if old is None or old.sources != plan.sources:
         write_plan(folder, plan)
+    forget_looked(folder)
+
+
+def parts_there(folder: FilePlace, plan: PartsPlan) -> set[int]:
+    """The parts that have a file, whatever is in it."""
+    if isinstance(folder, StorePath):
+        there = {*list_objects(f"{folder}/")}
+        return {i for i, part in enumerate(plan.parts) if str(folder / part.name) in there}
+    return {i for i, part in enumerate(plan.parts) if exists(folder / part.name)}
 
 
 def part_states(folder: FilePlace, plan: PartsPlan, *, thorough: bool = False) -> list[PartState]:
@@ -103,9 +117,9 @@ def part_state(
         return PartState(name, DAMAGED, error.message)
     if meta.get("plan") != {"id": plan.id, "part": number, "of": len(plan.parts)}:
         return PartState(name, FOREIGN, _owner(meta.get("plan")))
-    return PartState(
-        name, DONE, told={"name": name, "rows": meta["rows"], "sha256": meta["sha256"]}
-    )
+    told = {"name": name, "rows": meta["rows"], "sha256": meta["sha256"]}
+    whole = (each for each, said in meta["arrays"].items() if said.get("numbers") == INTEGER.name)
+    return PartState(name, DONE, told=told, whole=frozenset(whole))
 
 
 def _told(path: FilePlace, thorough: bool, fresh: bool) -> Meta:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,14 +21,15 @@ from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.compressed import uncompressed_name
 from robolin.files.formats import FORMATS, RECORDINGS, extensions, format_named
 from robolin.files.provenance_writer import plain
-from robolin.files.table_file import WHOLE, digest_of
+from robolin.files.table_file import digest_of
+from robolin.parts.alike_columns import mixed_columns
 from robolin.parts.recordings import NamedRecording
 from robolin.parts.survey import Surveyed, surveyed
 from robolin.trajectory.opened_table import TEXT_ENDINGS
 from robolin.trajectory.row_choice import RowChoice
 from robolin.version import __version__
 
-PLAN_FORMAT = 1
+PLAN_FORMAT = 2
 # what parts are written as, and a recording that no result can be written as
 DEFAULT_FORM = "parquet"
 _DIGITS = 5
@@ -52,19 +53,23 @@ class PartsPlan:
     """All parts in order.
 
     asked: verb, options, arm and files, as plain data: what every part answers
+    mixed: columns that are whole in some recordings, and in all parts fractions
     """
 
     asked: Mapping[str, Any]
     sources: tuple[Surveyed, ...]
     parts: tuple[PlannedPart, ...]
     version: str = __version__
+    mixed: tuple[str, ...] = ()
 
     @cached_property
     def id(self) -> str:
         """SHA-256 of everything that decides the bytes of the parts."""
-        sources = [[each.name, each.sha256, list(each.looks.values())] for each in self.sources]
+        sources = [
+            [each.name, each.sha256, [one.look for one in each.columns]] for each in self.sources
+        ]
         parts = [[part.name, part.source, part.rows] for part in self.parts]
-        told = [PLAN_FORMAT, self.version, self.asked, sources, parts]
+        told = [PLAN_FORMAT, self.version, self.asked, sources, parts, self.mixed]
         text = json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
@@ -87,10 +92,12 @@ def planned_parts(
     found: Sequence[NamedRecording],
     division: Division,
     before: Sequence[Surveyed] = (),
+    keep: Callable[[Surveyed], None] | None = None,
 ) -> PartsPlan:
     """The plan for a question about each of the recordings.
 
     before: recordings that were looked through already; those that look the same are not again
+    keep:   is told of every recording that is looked through now
     """
     require_divisible(inquiry, division)
     choice = inquiry.states.row_choice
@@ -106,15 +113,18 @@ def planned_parts(
             else:
                 rules = inquiry.states.rules(arm)
                 sources.append(surveyed(recording, arm, rules, every, choice.first))
+                if keep is not None:
+                    keep(sources[-1])
         except RobolinError as error:
             problems += error.parts
     raise_all(problems)
+    asked, mixed = asked_of(inquiry, arm), tuple[str, ...]()
     if division.part_rows is None:
         parts = _one_each(sources, division)
     else:
-        _require_times_alike(sources)
+        mixed = mixed_columns(dict(zip(found, (each.columns for each in sources), strict=True)))
         parts = _numbered(sources, choice, division.part_rows, division.form or DEFAULT_FORM)
-    return PartsPlan(asked_of(inquiry, arm), tuple(sources), parts)
+    return PartsPlan(asked, tuple(sources), parts, mixed=mixed)
 
 
 def require_divisible(inquiry: Inquiry, division: Division) -> None:
@@ -131,34 +141,6 @@ def require_divisible(inquiry: Inquiry, division: Division) -> None:
         raise UsageError(f"cannot go together with --{together}", where="--part-rows", hint=hint)
     if division.form is not None:
         inquiry.states.require_writable_as(division.form)
-
-
-def _require_times_alike(sources: Sequence[Surveyed]) -> None:
-    """Refuse times that no one table has room for, before parts are computed that never merge."""
-    kinds = [_times(each) for each in sources]
-    usual = Counter(kinds).most_common(1)[0][0]
-    like = sources[kinds.index(usual)].name
-    hint = (
-        "write times alike everywhere, 0.0 beside 0.5, or leave out --part-rows: "
-        "one result for each recording"
-    )
-    raise_all(
-        [
-            RobolinError(f"has {kind}, '{like}' has {usual}", where=each.path, hint=hint)
-            for each, kind in zip(sources, kinds, strict=True)
-            if kind != usual
-        ]
-    )
-
-
-def _times(source: Surveyed) -> str:
-    """What the times of a recording are, in words."""
-    if not source.looks:
-        return "no time"
-    (look,) = source.looks.values()
-    if look == WHOLE:
-        return "whole numbers as times"
-    return f"dates in {look} as times" if look else "fractional times"
 
 
 def asked_of(inquiry: Inquiry, arm: Arm) -> dict[str, Any]:

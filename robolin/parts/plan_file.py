@@ -31,7 +31,7 @@ def read_plan(folder: FilePlace) -> PartsPlan | None:
             raise RobolinError(message, where=str(path), hint="use the robolin that made it")
         sources = tuple(surveyed_from(each) for each in told["sources"])
         parts = tuple(PlannedPart(*part) for part in told["parts"])
-        plan = PartsPlan(told["asked"], sources, parts, told["robolin"])
+        plan = PartsPlan(told["asked"], sources, parts, told["robolin"], tuple(told["mixed"]))
         if plan.id != told["id"]:
             raise _damaged(path)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -46,6 +46,7 @@ def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
         "id": plan.id,
         "robolin": plan.version,
         "asked": plan.asked,
+        "mixed": plan.mixed,
         "sources": [surveyed_plain(each) for each in plan.sources],
         "parts": [[part.name, part.source, part.rows] for part in plan.parts],
     }

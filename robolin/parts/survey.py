@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from robolin.files.csv.counted_text import CountedText, counted_by_lines, counte
 from robolin.files.file_parts import place_of
 from robolin.files.stores import objects
 from robolin.files.stores.store_path import is_stored
-from robolin.files.table_file import WHOLE, KnownTable, RowMark
+from robolin.files.table_file import KnownTable, RowMark
+from robolin.parts.alike_columns import LookedColumn, looked_columns
 from robolin.parts.recordings import NamedRecording
 from robolin.trajectory.column_rules import RecordingRules
 from robolin.trajectory.opened_table import is_other_programs, is_text, recording_bytes
@@ -23,12 +24,12 @@ from robolin.trajectory.read import open_trajectory
 class Surveyed:
     """A recording as it was when somebody looked at it.
 
-    stamp:  when it was written, in nanoseconds, which tells most changes without reading it; of
-            an object its ETag, which tells all of them
-    sha256: its digest; of an object its size and ETag, as nobody reads it twice
-    rows:   how many there are, where that had to be known
-    marks:  where parts of a text begin
-    looks:  what its column of times looks like, as in `KnownTable`
+    stamp:   when it was written, in nanoseconds, which tells most changes without reading it; of
+             an object its ETag, which tells all of them
+    sha256:  its digest; of an object its size and ETag, as nobody reads it twice
+    rows:    how many there are, where that had to be known
+    marks:   where parts of a text begin
+    columns: those that go into the result as they are, where it had to be known what they are
     """
 
     path: str
@@ -38,7 +39,7 @@ class Surveyed:
     sha256: str
     rows: int | None = None
     marks: tuple[RowMark, ...] = ()
-    looks: dict[int, str] = field(default_factory=dict)
+    columns: tuple[LookedColumn, ...] = ()
 
     def is_as_it_was(self) -> bool:
         """Whether nothing shows that it was changed."""
@@ -46,10 +47,10 @@ class Surveyed:
 
     def known(self, first: int = 0, stop: int | None = None) -> KnownTable:
         """What the reader of some rows, from this one on and up to that one, need not find out."""
-        table = KnownTable(self.sha256, self.marks, self.looks)
+        table = KnownTable(self.sha256, self.marks)
         needed = (table.mark_before(first), table.mark_at(stop))
         marks = tuple(dict.fromkeys(mark for mark in needed if mark))
-        return KnownTable(self.sha256, marks, self.looks)
+        return KnownTable(self.sha256, marks, {each.place: each.look for each in self.columns})
 
 
 def surveyed(
@@ -60,15 +61,13 @@ def surveyed(
     every: rows from one part to the next, of which the first begins with row `first`
     """
     size, stamp = _stamp(recording.path)
-    looks: dict[int, str] = {}
+    columns: tuple[LookedColumn, ...] = ()
     with open_trajectory(recording.path, arm.joint_names, ("q",), (), rules) as stream:
         has_size = not is_text(recording.path) and not is_other_programs(recording.path)
         rows = stream.table.size if has_size else None
-        time = stream.matched.time
         # a text is looked through for it, which only parts of it are worth
-        if time is not None and (every is not None if is_text(recording.path) else has_size):
-            unit = stream.table.moments(time)
-            looks[time] = unit or (WHOLE if stream.table.whole(time) else "")
+        if every is not None if is_text(recording.path) else has_size:
+            columns = looked_columns(stream)
         if is_other_programs(recording.path):
             # these are digested as they are read
             for _ in stream.chunks(gaps=True):
@@ -85,7 +84,7 @@ def surveyed(
         digest, rows, marks = counted.digest, counted.rows, counted.marks
     if (size, stamp) != _stamp(recording.path):
         raise changed(recording.path)
-    return Surveyed(recording.path, recording.name, size, stamp, digest, rows, marks, looks)
+    return Surveyed(recording.path, recording.name, size, stamp, digest, rows, marks, columns)
 
 
 def require_unchanged(known: Surveyed) -> None:
@@ -147,7 +146,7 @@ def surveyed_plain(known: Surveyed) -> dict[str, Any]:
         "sha256": known.sha256,
         "rows": known.rows,
         "marks": [[mark.row, mark.line, mark.byte] for mark in known.marks],
-        "looks": {str(column): look for column, look in known.looks.items()},
+        "columns": [[each.name, each.place, each.look] for each in known.columns],
     }
 
 
@@ -156,5 +155,5 @@ def surveyed_from(told: dict[str, Any]) -> Surveyed:
     return Surveyed(
         **{name: told[name] for name in ("path", "name", "size", "stamp", "sha256", "rows")},
         marks=tuple(RowMark(*mark) for mark in told["marks"]),
-        looks={int(column): look for column, look in told["looks"].items()},
+        columns=tuple(LookedColumn(*column) for column in told["columns"]),
     )

@@ -76,7 +76,7 @@ def _stored_table(
     form, version = _format(path), objects.present(path)
     known = known or KnownTable(version.text)
     with ExitStack() as stack:
-        if FORMATS[form].read_in_parts:
+        if FORMATS[form].read_in_parts and (form == "csv" or objects.is_read_by_polars(path)):
             stream, regular = stack.enter_context(_opened(path, file, form))
             yield _table(form, TableSource(stream, path, file, regular, joints, known))
         else:

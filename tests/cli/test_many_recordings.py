@@ -94,20 +94,20 @@ def test_recordings_that_do_not_go_together_are_named(logs: Path) -> None:
     path.write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
     ran = robolin(*ASK)
     assert ran.code == 3
-    assert "run_1/b.csv' has no time" in ran.err
+    assert "run_1/b.csv: has no time" in ran.err
 
 
-def test_whole_times_beside_fractional_ones_are_told_how_to_write(logs: Path) -> None:
+def test_times_beside_dates_are_told_how_to_write(logs: Path) -> None:
     """One table and numbered parts both refuse them, by file, and leave nothing behind."""
     path = logs / "run_1" / "b.csv"
     head, *rows = path.read_text().splitlines()
-    counted = [f"{i},{row.partition(',')[2]}" for i, row in enumerate(rows)]
-    path.write_text("\n".join([head, *counted]))
+    dated = [f"2026-01-01T00:00:{i:02},{row.partition(',')[2]}" for i, row in enumerate(rows)]
+    path.write_text("\n".join([head, *dated]))
     for how in (("-o", "one.csv"), ("-o", "out/", "--part-rows", "50")):
         ran = robolin(*ASK, *how)
         assert ran.code == 3
-        assert "b.csv: " in ran.err
-        assert "hint: write times alike everywhere" in ran.err
+        assert "b.csv: has dates" in ran.err
+        assert "hint: write them alike everywhere" in ran.err
         assert not list(logs.glob("o*"))
 
 

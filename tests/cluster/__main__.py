@@ -1,220 +1,60 @@
-"""Workers, clients and schedulers killed at random moments; what is left must always add up.
+"""What a cluster has to survive, by command; nothing of it is part of the tests.
 
-`python -m tests.cluster --shards 20 --workers 50 --clients 20 --schedulers 5` kills so many of
-each and prints what it has found.  After every round the parts have the bytes of a run by one
-process, nothing half-written is left, and only missing parts were computed.
+`python -m tests.cluster --shards 20 --workers 50 --clients 20 --schedulers 5 --cases` kills so many
+of each, then lets named things go wrong, and prints what it has found.  With `--report FILE` it
+goes on where another run was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import random
-import signal
-import subprocess
-import sys
+import json
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from threading import Event, Thread
-from time import monotonic, sleep
 
-import numpy as np
+from tests.cluster.kill_rounds import Campaign
+from tests.cluster.named_cases import NamedCases
 
-from tests.cli.command import START, environment
-
-PARTS, PART_ROWS = 64, 500
-JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
+KINDS = ("shards", "workers", "clients", "schedulers")
 
 
-def write_recordings(folder: Path) -> None:
-    """Four recordings of sixteen parts each."""
-    rng = np.random.default_rng(5)
-    rows = PARTS * PART_ROWS // 4
-    head = ",".join(f"{joint}/{word}" for word in ("position", "velocity") for joint in JOINTS)
-    for name in "abcd":
-        values = rng.uniform(-1, 1, (rows, 14))
-        np.savetxt(folder / f"{name}.csv", values, delimiter=",", header=head, comments="")
+class Report:
+    """How many of each kind have been killed, and after how many rounds all was right."""
 
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        told = json.loads(path.read_text()) if path and path.exists() else {}
+        self.killed: dict[str, int] = told.get("killed", {})
+        self.rounds: dict[str, int] = told.get("rounds", {})
 
-def command(folder: Path, out: str, *more: str) -> list[str]:
-    """The command whose process is killed."""
-    words = ["mass-matrix", "panda", "--trajectory", str(folder / "*.csv"), "-o", str(folder / out)]
-    how = ["--part-rows", str(PART_ROWS), "--resume", "--jobs", "1"]
-    return [sys.executable, "-c", START, *words, *how, *more]
-
-
-def killed_while_running(words: list[str], longest: float) -> bool:
-    """Run a command and kill it at a random moment; whether it was still running then."""
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(words, env=environment(), **quiet) as process:
-        try:
-            process.wait(timeout=random.uniform(0, longest))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            return True
-    return False
-
-
-def finish(words: list[str]) -> None:
-    """Run a command to its end."""
-    done = subprocess.run(words, env=environment(), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-
-
-def found(folder: Path) -> dict[str, bytes]:
-    """All files of a folder but the plan, which knows where recordings lie."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "_plan.json"}
-
-
-class Campaign:
-    """Rounds of killing in a folder, each ended by one run that has to put all right.
-
-    usual: seconds that a command takes if nobody kills it
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        write_recordings(folder)
-        # kernels are compiled before anything is timed
-        finish(command(folder, "first"))
-        begun = monotonic()
-        finish(command(folder, "single"))
-        self.usual = monotonic() - begun
-        self.single = found(folder / "single")
-        assert len(self.single) == PARTS + 1
-        self.rounds = 0
-
-    def require_right(self, out: str) -> None:
-        """What is there now is what one process has made, and nothing besides."""
-        assert found(self.folder / out) == self.single
-        self.rounds += 1
-
-    def require_only_missing(self, out: str, run: Callable[[], None]) -> None:
-        """A last run leaves parts that are done as they are."""
-        place = self.folder / out
-        before = {path: path.stat().st_mtime_ns for path in place.glob("part-*.parquet")}
-        run()
-        changed = [path.name for path in before if path.stat().st_mtime_ns != before[path]]
-        assert not changed, f"computed again: {changed}"
-        self.require_right(out)
-
-    def kill_shards(self, kills: int) -> None:
-        """Kill plain commands, two of which work on the same parts at the same time."""
-        done = 0
-        while done < kills:
-            out = f"shards_{self.rounds}"
-            while done < kills and len(list((self.folder / out).glob("part-*"))) < PARTS - 4:
-                quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-                words = command(self.folder, out, "--shard", f"{random.randint(1, 3)}/3")
-                with subprocess.Popen(words, env=environment(), **quiet) as beside:
-                    done += killed_while_running(command(self.folder, out), self.usual)
-                    beside.send_signal(signal.SIGKILL)
-            self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
-            print(f"shards: {done} killed, {self.rounds} rounds right", flush=True)
-
-    def kill_workers(self, kills: int) -> None:
-        """Kill workers under a client that goes on."""
-        import distributed
-
-        done = 0
-        with distributed.LocalCluster(
-            n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as cluster:
-            while done < kills:
-                out, stop, count = f"workers_{self.rounds}", Event(), [0]
-                killer = Thread(
-                    target=_kill_some, args=(cluster, stop, count, kills - done), daemon=True
-                )
-                killer.start()
-                finish(command(self.folder, out, "--cluster", cluster.scheduler_address))
-                stop.set()
-                killer.join()
-                done += count[0]
-                again = command(self.folder, out, "--cluster", cluster.scheduler_address)
-                self.require_only_missing(out, lambda again=again: finish(again))
-                print(f"workers: {done} killed, {self.rounds} rounds right", flush=True)
-
-    def kill_clients(self, kills: int) -> None:
-        """Kill clients of workers that go on."""
-        import distributed
-
-        done = 0
-        with distributed.LocalCluster(
-            n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as cluster:
-            where = ("--cluster", cluster.scheduler_address)
-            while done < kills:
-                out = f"clients_{self.rounds}"
-                for _ in range(min(5, kills - done)):
-                    done += killed_while_running(command(self.folder, out, *where), self.usual)
-                finish(command(self.folder, out, *where))
-                self.require_right(out)
-                print(f"clients: {done} killed, {self.rounds} rounds right", flush=True)
-
-    def kill_schedulers(self, kills: int) -> None:
-        """Kill schedulers; clients are told, and other workers complete what is missing."""
-        for number in range(kills):
-            out, port = f"schedulers_{number}", 18786 + number
-            where = f"tcp://127.0.0.1:{port}"
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
-            scheduler = subprocess.Popen(
-                [*dask, "--port", str(port), "--no-dashboard", "--host", "127.0.0.1"], **quiet
-            )
-            worker = [sys.executable, "-m", "distributed.cli.dask_worker", where]
-            workers = [
-                subprocess.Popen(
-                    [*worker, "--nthreads", "1", "--no-nanny", "--no-dashboard"],
-                    env=environment(),
-                    **quiet,
-                )
-                for _ in range(4)
-            ]
-            client = subprocess.Popen(
-                command(self.folder, out, "--cluster", where),
-                env=environment(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            while not list((self.folder / out).glob("part-*")) and client.poll() is None:
-                sleep(0.1)
-            sleep(random.uniform(0, 1))
-            scheduler.kill()
-            told = client.communicate()[1]
-            for process in (scheduler, *workers):
-                process.kill()
-                process.wait()
-            assert client.returncode != 70, told
-            self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
-            print(
-                f"schedulers: {number + 1} killed, exit {client.returncode}, told: {told[-160:]!r}",
-                flush=True,
-            )
-
-
-def _kill_some(cluster: object, stop: Event, count: list[int], most: int) -> None:
-    while count[0] < most and not stop.wait(random.uniform(0.5, 6)):
-        # one that is killed before it is ready is not replaced by itself
-        cluster.scale(4)  # type: ignore[attr-defined]
-        nanny = random.choice([*cluster.workers.values(), None])  # type: ignore[attr-defined]
-        if nanny is not None and nanny.pid:
-            os.kill(nanny.pid, signal.SIGKILL)
-            count[0] += 1
+    def right(self, kind: str, killed: int) -> None:
+        """One more round has ended well, with so many killed in all."""
+        self.killed[kind] = killed
+        self.rounds[kind] = self.rounds.get(kind, 0) + 1
+        print(f"{kind}: {killed} killed, {self.rounds[kind]} rounds right", flush=True)
+        if self._path:
+            self._path.write_text(json.dumps({"killed": self.killed, "rounds": self.rounds}))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("shards", "workers", "clients", "schedulers"):
+    for name in KINDS:
         parser.add_argument(f"--{name}", type=int, default=0)
+    parser.add_argument("--cases", action="store_true", help="let named things go wrong, too")
+    parser.add_argument("--report", type=Path, help="keep what was found, and go on behind it")
     wanted = vars(parser.parse_args())
-    with tempfile.TemporaryDirectory() as folder:
-        campaign = Campaign(Path(folder))
-        for name, kills in wanted.items():
-            if kills:
-                getattr(campaign, f"kill_{name}")(kills)
-        print(f"all right: {campaign.rounds} rounds, {wanted}")
+    report = Report(wanted["report"])
+    if any(wanted[name] for name in KINDS):
+        with tempfile.TemporaryDirectory() as folder:
+            campaign = Campaign(Path(folder), report.right)
+            for name in KINDS:
+                if wanted[name] > report.killed.get(name, 0):
+                    getattr(campaign, f"kill_{name}")(wanted[name], report.killed.get(name, 0))
+    if wanted["cases"]:
+        with tempfile.TemporaryDirectory() as folder:
+            print("\n".join(NamedCases(Path(folder)).run()), flush=True)
+    killed = ", ".join(f"{report.killed[name]} {name}" for name in KINDS if name in report.killed)
+    print(f"all right: {killed or 'nobody'} killed in {sum(report.rounds.values())} rounds")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ import pytest
 
 import robolin.cluster
 from robolin.answering.posed_question import QUIETLY
-from robolin.cluster import _from_anywhere, _require_fit, _require_some, workers
-from robolin.errors import RobolinError
+from robolin.cluster.sent_parts import _some_workers
+from robolin.cluster.workers import by_workers, from_anywhere, require_fit, workers
+from robolin.errors import FileError, RobolinError
 from robolin.parts.compute import compute_parts
-from robolin.parts.part_job import part_jobs
+from robolin.parts.part_job import PartDone, PartJob, compute_part, part_jobs
 from tests.parts.some_recordings import plan_of, write_recordings
 
 
@@ -29,7 +31,7 @@ def test_jobs_hold_in_every_folder(folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(folder.parent)
     plan, inquiry, arm = plan_of(Path("logs"))
     for job in part_jobs(plan, inquiry, arm, Path("out"), QUIETLY):
-        sent = _from_anywhere(job)
+        sent = from_anywhere(job)
         assert os.path.isabs(sent.target)
         assert os.path.isabs(sent.source.path)
         assert sent.states.options == job.states.options
@@ -43,29 +45,62 @@ def test_what_is_no_cluster_is_refused() -> None:
         pass
 
 
-@pytest.mark.slow
-def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path) -> None:
-    """Dask's workers write the same bytes; one of another version or without the arm is named."""
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """A client of two workers in this process."""
     distributed: Any = pytest.importorskip("distributed")
-    plan, inquiry, arm = plan_of(folder)
-    compute_parts(plan, inquiry, arm, tmp_path / "here")
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
     with (
         distributed.LocalCluster(dashboard_address=None, silence_logs=50, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
-        texts = [str(folder / "run_*"), str(folder / "c.npz")]
-        where = {"client": client, "part_rows": 40, "form": "npz", "notify": lambda *_: None}
-        ask = ("two-link", "inverse", texts, tmp_path / "there")
-        done = robolin.cluster.compute(*ask, **where)
-        assert (done.written, done.finished) == (8, True)
-        assert robolin.cluster.compute(*ask, **where).skipped == 8
-        jobs = part_jobs(plan, inquiry, arm, tmp_path / "no", QUIETLY)
-        wrong = replace(jobs[0], arm_digest="0" * 64)
-        with pytest.raises(RobolinError, match=r"worker .*: the arm 'two-link'"):
-            list(robolin.cluster.by_workers(client)([wrong]))
+        yield client
+
+
+@pytest.mark.slow
+def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path, client: Any) -> None:
+    """Dask's workers write the same bytes; one of another version or without the arm is named."""
+    plan, inquiry, arm = plan_of(folder)
+    compute_parts(plan, inquiry, arm, tmp_path / "here")
+    texts = [str(folder / "run_*"), str(folder / "c.npz")]
+    where = {"client": client, "part_rows": 40, "form": "npz", "notify": lambda *_: None}
+    ask = ("two-link", "inverse", texts, tmp_path / "there")
+    done = robolin.cluster.compute(*ask, **where)
+    assert (done.written, done.finished) == (8, True)
+    assert robolin.cluster.compute(*ask, **where).skipped == 8
+    jobs = part_jobs(plan, inquiry, arm, tmp_path / "no", QUIETLY)
+    wrong = replace(jobs[0], arm_digest="0" * 64)
+    with pytest.raises(RobolinError, match=r"worker .*: the arm 'two-link'"):
+        list(by_workers(client)([wrong]))
     for path in (tmp_path / "here").glob("part-*"):
         assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes()
+
+
+@pytest.mark.slow
+def test_what_one_worker_cannot_do_others_are_asked_for(
+    folder: Path, tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker with a full disk costs no part; what no worker can do is told with its address."""
+    from distributed import get_worker
+
+    plan, inquiry, arm = plan_of(folder)
+    full = [min(client.nthreads())]
+
+    def computed(job: PartJob) -> PartDone:
+        if get_worker().address in full:
+            error = FileError("could not write: No space left on device", where=job.target)
+            return PartDone(job.number, job.target, error=error, elsewhere=True)
+        return compute_part(job)
+
+    monkeypatch.setattr("robolin.cluster.sent_parts.compute_part", computed)
+    parts = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, QUIETLY))
+    said = [text for part in parts for _, text in part.said if part.error is None]
+    assert len(list(tmp_path.glob("part-*"))) == len(plan.parts)
+    assert any(f"worker {full[0]} could not make it: could not write" in text for text in said)
+    full[:] = client.nthreads()
+    (part,) = by_workers(client)(part_jobs(plan, inquiry, arm, tmp_path, QUIETLY)[:1])
+    assert isinstance(part.error, FileError)
+    assert any(f"on worker {address}" in part.error.where for address in full)
 
 
 class _Workers:
@@ -87,18 +122,18 @@ def test_workers_that_die_while_they_are_asked_are_not_refused(folder: Path) -> 
     """Of a worker that is gone nothing is wrong; one of another version is named."""
     plan, inquiry, arm = plan_of(folder)
     job = part_jobs(plan, inquiry, arm, folder, QUIETLY)[0]
-    _require_fit(_Workers({"tcp://gone": OSError("closed")}), job)
+    require_fit(_Workers({"tcp://gone": OSError("closed")}), job)
     with pytest.raises(RobolinError, match=r"worker tcp://old: it has robolin 0\.0\.0"):
-        _require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)
+        require_fit(_Workers({"tcp://old": ("0.0.0", arm.digest, "")}), job)
     with pytest.raises(RobolinError, match="cannot use robolin"):
-        _require_fit(_Workers({"tcp://without": ImportError("robolin")}), job)
+        require_fit(_Workers({"tcp://without": ImportError("robolin")}), job)
     with pytest.raises(RobolinError, match="the scheduler is gone"):
-        _require_fit(_Workers({}), job)
+        require_fit(_Workers({}), job)
 
 
 def test_nobody_waits_for_workers_of_which_there_are_none() -> None:
     """A cluster that has lost its workers is told, and how to go on."""
     pytest.importorskip("distributed")
     with pytest.raises(RobolinError, match="no worker is left") as told:
-        _require_some(_Workers({}))
+        _some_workers(_Workers({}))
     assert "--resume" in told.value.hint

@@ -39,14 +39,14 @@ NAMED = {
     "L": {
         "Algorithm": "1 2 3 4 5 6",
         "Lemma": "3.1 3.2 4.1 4.2 4.3 4.4 4.5 4.6 4.7 4.8 4.9 A.1 A.2",
-        "section": "1 3.1",
+        "section": "1 3.1 4.1",
     },
     "F": {
         "Identity": "1 2 3 4 5 6",
         "Algorithm": "1 2 3",
         "section": "V.A V.C VI.A VII.C VII.D VIII IX X.A",
     },
-    "O": {"method": "1 2 3", "section": "2 3.1 3.2 3.3 3.5", "footnote": "3"},
+    "O": {"method": "1 2 3", "section": "2 3.1 3.2 3.3 3.5", "footnote": "1 3"},
     "D": {
         "Assumption": "2.1 3.1",
         "Lemma": "2.1 2.2 3.1 7.1 7.2 7.3 A.1 A.2 A.3 A.4 A.5 A.6 B.1 B.2",
@@ -54,7 +54,7 @@ NAMED = {
         "Algorithm": "4.1 6.1 7.1 8.1",
         "Table": "1 2 3",
         "Control": "8.1 8.2",
-        "section": "1 4 5 7",
+        "section": "1 4 5 7 8",
     },
 }
 MISPRINTS = {"L": 11, "F": 7, "O": 3, "D": 23}

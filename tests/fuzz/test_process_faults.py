@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import robolin
-from tests.cli.command import Ran, environment, python
+from tests.cli.command import Ran, answered, environment, python
 
 START = "from robolin.cli.entry_point import run; run()"
 
@@ -88,7 +88,7 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
         assert _numbers(f"out.{ext}") == _whole()
     if number != signal.SIGKILL:
         assert _left(project) == []
-    assert _ended(_started(*words)).code == 0
+    answered(*words)
     assert _numbers(f"out.{ext}") == _whole()
     assert _left(project) == []
 

@@ -10,6 +10,7 @@ import pytest
 
 import robolin
 from robolin.arm import Frame, Inertia, Link, Loop, Pose, Wrench
+from robolin.loops.closure_arrays import evaluate_flat
 from robolin.loops.loop_simulation import LoopMotion
 from tests.dynamics.running import run_on
 from tests.loops.closed_arms import METHODS, Closed, relative, sample
@@ -345,3 +346,16 @@ def test_the_kernel_keeps_both_rows_as_well(bent: float) -> None:
     state = {"q": [0.3, bent], "qd": [0.0, 0.0], "tau": [5.0, -2.0]}
     found = run_on(pinned_at_the_tip(bent), "forward-closed", state)
     assert found["kept"].sum() == 2.0
+
+
+def test_the_kernel_answers_no_motion_that_meets_rounding() -> None:
+    """What is left of no inertia may be positive: it is still too little to divide by."""
+    pinned, drives = robolin.load("four-bar"), np.linspace(-0.5, 0.5, 20)
+    closed = robolin.close(pinned, [[x, 0.0, 0.0] for x in drives], hold="drive").q
+    q = np.insert(closed, 0, 0.7, axis=1)
+    q[:, 1] -= 0.7
+    still = np.zeros_like(q)
+    state = {"q": q, "qd": still, "tau": still}
+    arm, how = on_a_swivel(pinned), {"engine": "python", "jobs": None}
+    unanswered = evaluate_flat(arm, "forward-closed", state, how)[1]
+    assert unanswered.all()

@@ -239,13 +239,21 @@ def test_D_lemma_A_5(at: Subject) -> None:
 
 @branched
 def test_D_lemma_A_6(at: Subject) -> None:
-    """m_θi = Hφ[𝓗_δ^iφ~P + ½(I + τ̄)λ_i]H*D^-½ (A.29), and with θ̇ ṁ (A.30)."""
+    """m_θi = Hφ[𝓗_δ^iφ~P + ½(I + τ̄)λ_i]H*D^-½ (A.29), and with θ̇ ṁ (A.30).
+
+    Its two parts: (I + HφK)_θi = Hφ[𝓗_δ^iφ~P + τ̄λ_i]H*D⁻¹ and (D^½)_θi = ½Hλ_iH*D^-½.
+    """
     op = at.op
     for i in at.links():
-        inside = turn_of(at, i) @ op.phi_tilde @ op.P
-        inside = inside + 0.5 * (op.I + op.tau_bar) @ lambdas(at, i)
+        turned, own = turn_of(at, i) @ op.phi_tilde @ op.P, lambdas(at, i)
+        inside = turned + 0.5 * (op.I + op.tau_bar) @ own
         right = op.H @ op.phi @ inside @ op.H.T @ op.D_half_inv
         assert apart(at.gradient(m, i), right, made_of=inertia(at)) <= divided(at)
+        right = op.H @ op.phi @ (turned + op.tau_bar @ own) @ op.H.T @ op.Dinv
+        assert apart(at.gradient(lambda o: o.factor, i), right, made_of=1.0) <= divided(at)
+        right = 0.5 * op.H @ own @ op.H.T @ op.D_half_inv
+        root = at.gradient(lambda o: o.D_half, i)
+        assert apart(root, right, made_of=inertia(at) ** 0.5) <= divided(at)
 
 
 @branched

@@ -130,12 +130,18 @@ def test_parts_add_up_to_the_result_without_them(folder: Path, tmp_path: Path) -
 
 
 def test_what_is_not_all_there_is_not_merged(folder: Path, tmp_path: Path) -> None:
-    """A part that is missing is named instead of left out."""
+    """Parts that are missing or damaged are named instead of left out, with one hint for all."""
     plan, inquiry, arm = plan_of(folder)
-    compute_parts(plan, inquiry, arm, tmp_path / "out", shard=Shard(1, 2))
-    with pytest.raises(RobolinError, match=r"part-00001\.npz: the part is missing"):
-        merged_parts(tmp_path / "out")
-    assert not (tmp_path / "out" / "_robolin.json").exists()
+    out = tmp_path / "out"
+    compute_parts(plan, inquiry, arm, out, shard=Shard(1, 2))
+    (out / "part-00002.npz").write_bytes(b"PK")
+    with pytest.raises(RobolinError) as refused:
+        merged_parts(out)
+    told = str(refused.value)
+    assert "4 parts are missing: 'part-00001.npz', 'part-00003.npz'" in told
+    assert "1 part is damaged: 'part-00002.npz' (" in told
+    assert told.count("hint:") == 1
+    assert not (out / "_robolin.json").exists()
 
 
 @pytest.mark.slow

@@ -87,6 +87,19 @@ def test_limits_do_not_cut_what_the_motion_takes() -> None:
     assert (motion.qdd[:, 1] == -900.0).all()
 
 
+def test_a_disturbance_is_no_motors_torque() -> None:
+    """Motors and what disturbs them together move the arm, joints that are told to move among it.
+
+    Torques of 20 N·m, rounded: 1e-12.
+    """
+    arm, push = robolin.load("two-link"), robolin.Push([2.0, 3.0])
+    asked = {"prescribe": "elbow", "qdd": [0.0, 1.0], "disturbance": push, "engine": "python"}
+    motion = robolin.simulate(arm, [0.3, -0.7], duration=0.004, **asked)
+    taken = robolin.inverse(arm, motion.q, motion.qd, motion.qdd)
+    assert np.abs(motion.tau - (taken - push.tau)).max() <= 1e-12
+    assert (motion.qdd[:, 1] == 1.0).all()
+
+
 REFUSED = [
     ({"qdd": 1.0}, "without prescribe"),
     ({"prescribe": "elbow", "qdd": [1.0, 0.0]}, "'shoulder' is free"),

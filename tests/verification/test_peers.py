@@ -13,6 +13,7 @@ from tests.robots import random_arm, with_follower, with_wrench
 from tests.verification.test_mutations import mutate
 
 pytestmark = pytest.mark.usefixtures("without_kernels")
+only_the_peer = pytest.mark.usefixtures("only_the_peer")
 
 EVERYTHING = {
     "friction_velocity": 0.3,
@@ -27,6 +28,7 @@ def against(found: robolin.Verification) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@only_the_peer
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
 def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
     """Damping, friction, rotors and wrenches are in both answers, and the report says how."""
@@ -43,6 +45,7 @@ def test_everything_the_contract_includes_is_accounted_for(peer: str) -> None:
 
 
 @pytest.mark.slow
+@only_the_peer
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
 def test_followers_are_tied_afterwards(peer: str) -> None:
     """A mimic joint is free in the other program; its answers are reduced, and that is said."""
@@ -58,6 +61,7 @@ def test_followers_are_tied_afterwards(peer: str) -> None:
 
 
 @pytest.mark.slow
+@only_the_peer
 @pytest.mark.parametrize("peer", ["pinocchio", "mujoco"])
 def test_arms_without_a_file_are_built(peer: str) -> None:
     """Trees, sliding joints, followers and wrenches that no file holds are compared as well."""
@@ -72,6 +76,7 @@ def test_arms_without_a_file_are_built(peer: str) -> None:
 
 
 @pytest.mark.slow
+@only_the_peer
 def test_another_structure_than_the_files_is_built() -> None:
     """A locked joint or a payload makes another arm than the file has."""
     pytest.importorskip("pinocchio")

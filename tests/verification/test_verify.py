@@ -212,7 +212,7 @@ def test_published_files_pass_or_have_a_defect(stem: str, defect: str) -> None:
 def test_the_same_seed_gives_the_same_verification() -> None:
     """Two runs agree in every number; another seed looks elsewhere."""
     arm = random_arm(8, 3)
-    one, same, other = (robolin.verify(arm, samples=4, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (robolin.verify(arm, samples=2, seed=seed) for seed in (1, 1, 2))
 
     assert one.checks == same.checks
     assert np.array_equal(one.states["q"], same.states["q"])

@@ -94,15 +94,13 @@ def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
 def _plan(inquiry: Any, found: Any, division: Any, folder: str, out: Any) -> None:
     """Let the folder have the plan."""
     from robolin.files.places import place_named
+    from robolin.parts.looked_file import planned_in
     from robolin.parts.parts_folder import begin
-    from robolin.parts.parts_plan import planned_parts
-    from robolin.parts.plan_file import read_plan
     from robolin.parts.recordings import require_outside
 
     place = place_named(folder)
     require_outside(str(place), found)
-    old = read_plan(place)
-    plan = planned_parts(inquiry, inquiry.source.arm(), found, division, old.sources if old else ())
+    plan = planned_in(place, inquiry, inquiry.source.arm(), found, division)
     begin(place, plan, [each.path for each in plan.sources])
     told = f"{counted(len(plan.parts), 'part')} of {counted(len(plan.sources), 'recording')}"
     out.note(f"{place}: plan {plan.id[:12]}, {told}")

@@ -31,28 +31,30 @@ def forward_prescribed_conventional(chain: Chain) -> None:
 
 
 class DrivenElimination(NamedTuple):
-    """The links, the factors of 𝓜 with driven rows and columns taken out, s, and all of q̈."""
+    """The links, the factors of 𝓜 with driven rows and columns taken out, s, 1 - s and q̈."""
 
     links: Links
     factors: EliminationFactors
     driven: Column
+    free: Column
     qdd: Scalars
 
 
 def _nominal(chain: Chain) -> DrivenElimination:
     links, qd = place_links(chain), chain.given("qd")
     driven, told = (_of_leaders(chain, chain.given(name)) for name in ("prescribed", "qdd"))
-    tau, bias, rigid = gathered(chain, chain.given("tau")), chain.column(), chain.column()
+    tau, bias = gathered(chain, chain.given("tau")), chain.column()
+    rigid, free = chain.column(), chain.column()
 
     # what it takes to move on as told, the free joints without accelerating
     for j in chain.coordinates():
-        rigid[j] = driven[j] * told[j]
+        rigid[j], free[j] = driven[j] * told[j], 1.0 - driven[j] * driven[j]
     torques(chain, links, qd, rigid.on_links(), bias)
 
     # what is left over accelerates the free joints
-    factors, x = _factored(chain, links, driven), chain.slots(1)
+    factors, x = _factored(chain, links, free), chain.slots(1)
     for j in chain.coordinates():
-        x[j] = ((1.0 - driven[j]) * (tau[j] - bias[j]),)
+        x[j] = (free[j] * (tau[j] - bias[j]),)
     solve(chain, factors, x)
     qdd, out = chain.column(), chain.result("qdd")
     for j in chain.coordinates():
@@ -62,8 +64,8 @@ def _nominal(chain: Chain) -> DrivenElimination:
     needed, own = chain.column(), chain.result("tau")
     torques(chain, links, qd, qdd.on_links(), needed)
     for j in chain.coordinates():
-        own[j] = driven[j] * needed[j] + (1.0 - driven[j]) * tau[j]
-    return DrivenElimination(links, factors, driven, qdd.on_links())
+        own[j] = driven[j] * needed[j] + free[j] * tau[j]
+    return DrivenElimination(links, factors, driven, free, qdd.on_links())
 
 
 def _of_leaders(chain: Chain, values: Scalars) -> Column:
@@ -74,7 +76,7 @@ def _of_leaders(chain: Chain, values: Scalars) -> Column:
     return column
 
 
-def _factored(chain: Chain, links: Links, driven: Column) -> EliminationFactors:
+def _factored(chain: Chain, links: Links, free: Column) -> EliminationFactors:
     """𝓜 without the rows and columns of driven joints; what is on their diagonal does not matter.
 
     There it is 1 more than in 𝓜: a joint needs no inertia to move as it is told.
@@ -82,15 +84,15 @@ def _factored(chain: Chain, links: Links, driven: Column) -> EliminationFactors:
     mass = chain.table()
     composite_bodies(chain, links, mass)
     for r in chain.coordinates():
-        mass[r, r] = mass[r, r] + driven[r]
+        mass[r, r] = mass[r, r] + (1.0 - free[r])
         for c in chain.coordinates(before=r):
-            mass[r, c] = (1.0 - driven[r]) * (1.0 - driven[c]) * mass[r, c]
+            mass[r, c] = free[r] * free[c] * mass[r, c]
     return eliminate(chain, links, mass)
 
 
 def linearize_forward_prescribed_conventional(chain: Chain) -> None:
     """q̈ and τ as above, and how q̈ changes with τ, q̇, q, and with the q̈ that is told."""
-    links, factors, driven, qdd = _nominal(chain)
+    links, factors, driven, free, qdd = _nominal(chain)
     mass, AD, BD = chain.table(), chain.table(), chain.table()
     one = nominal_terms(chain, links, qdd)
     inverse_model(chain, links, one, InverseModel(mass, AD, BD))
@@ -102,10 +104,10 @@ def linearize_forward_prescribed_conventional(chain: Chain) -> None:
         x = chain.slots(4)
         for r in chain.coordinates():
             taken = (-AD[r, c], -BD[r, c], -mass[r, c])
-            x[r] = (0.0, *((1.0 - driven[r]) * each for each in taken))
+            x[r] = (0.0, *(free[r] * each for each in taken))
 
         # and a torque there
-        x[c] = (1.0 - driven[c], *x[c][1:])
+        x[c] = (free[c], *x[c][1:])
         solve(chain, factors, x)
 
         for r in chain.coordinates():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from robolin.errors import UsageError
@@ -9,17 +10,18 @@ from robolin.files.stores.store_errors import store_errors
 from robolin.files.stores.store_path import ObjectVersion
 
 _BEGINNING = "hf://"
+_HUB = "https://huggingface.co"
 
 
 def found_in_hub(url: str) -> ObjectVersion | None:
     """The file as it is now, None if there is none."""
     with store_errors(url):
         try:
-            told = _files(url).info(_name(url), refresh=True)
+            # without all that is known of a file its content has no name
+            told = _files(url).info(_name(url), refresh=True, expand_info=True)
         except FileNotFoundError:
             return None
-    # a commit never changes, and a file of it has one content
-    return ObjectVersion(told["size"] or 0, told.get("blob_id") or "") if _is_file(told) else None
+    return ObjectVersion(told["size"], told["blob_id"]) if told["type"] == "file" else None
 
 
 def listed_in_hub(url: str) -> list[str]:
@@ -27,7 +29,7 @@ def listed_in_hub(url: str) -> list[str]:
     name = _name(url)
     with store_errors(url):
         try:
-            told = _files(url).find(name.rpartition("/")[0])
+            told = _files(url).find(name.rpartition("/")[0], refresh=True)
         except FileNotFoundError:
             told = []
     return [f"{_BEGINNING}{each}" for each in sorted(told) if each.startswith(name)]
@@ -43,8 +45,13 @@ def _name(url: str) -> str:
     return url.removeprefix(_BEGINNING)
 
 
-def _is_file(told: Any) -> bool:
-    return bool(told["type"] == "file")
+def is_another_hub() -> bool:
+    """Whether HF_ENDPOINT names a hub that polars, which knows one only, does not read from."""
+    return _endpoint() not in (None, _HUB)
+
+
+def _endpoint() -> str | None:
+    return os.environ.get("HF_ENDPOINT", "").rstrip("/") or None
 
 
 def _files(url: str) -> Any:
@@ -53,4 +60,4 @@ def _files(url: str) -> Any:
     except ImportError as error:
         hint = "pip install 'robolin[stores]'"
         raise UsageError("needs the package huggingface_hub", where=url, hint=hint) from error
-    return HfFileSystem()
+    return HfFileSystem(endpoint=_endpoint())

@@ -7,7 +7,9 @@ as AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME.
 from __future__ import annotations
 
 import io
+import json
 import os
+from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -25,7 +27,12 @@ _ONE_PUT = 1 << 26
 # requests take tens of milliseconds, whatever they ask for
 _READ_AT_ONCE = 1 << 23
 _TOLD = ("AWS_", "GOOGLE_", "AZURE_")
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+_ENDPOINTS = (
+    *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    *("AZURITE_BLOB_STORAGE_URL", "AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+)
+# files of accounts that may name a store of one's own
+_ACCOUNTS = ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH")
 
 
 def found(url: str) -> ObjectVersion | None:
@@ -149,6 +156,15 @@ def require_same_version(url: str, version: ObjectVersion) -> None:
         raise RobolinError("it was changed while it was read", where=url, hint="ask again")
 
 
+def is_read_by_polars(url: str) -> bool:
+    """Whether polars gets at the object by itself."""
+    if parts_of(url)[0] != "hf":
+        return True
+    from robolin.files.stores.hub import is_another_hub
+
+    return not is_another_hub()
+
+
 def polars_options(url: str) -> dict[str, str | int]:
     """What polars has to be told of a store: the same as is told here."""
     if parts_of(url)[0] == "hf":
@@ -164,7 +180,12 @@ def polars_options(url: str) -> dict[str, str | int]:
 
 def _plain_http() -> bool:
     """Whether somebody names a store of their own that does without encryption."""
-    return any(os.environ.get(name, "").startswith("http://") for name in _ENDPOINTS)
+    named = [os.environ.get(name, "") for name in _ENDPOINTS]
+    for name in _ACCOUNTS:
+        with suppress(OSError, ValueError, AttributeError):
+            told = json.loads(Path(os.environ.get(name, "")).read_text("utf-8"))
+            named.append(str(told.get("gcs_base_url", "")))
+    return any(each.startswith("http://") for each in named)
 
 
 def _store_and_key(url: str) -> tuple[Any, str]:

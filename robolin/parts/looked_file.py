@@ -1,0 +1,101 @@
+"""What was found out about recordings, kept in the folder of parts until there is a plan.
+
+Looking through terabytes takes longer than some are given; whoever is stopped goes on behind the
+last recording it has looked at.  The file grows line by line, each with a checksum: one that was
+cut off, or that others wrote into, is not believed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from robolin.answering.inquiry import Inquiry
+from robolin.arm import Arm
+from robolin.files.atomic import as_file_error
+from robolin.files.places import FilePlace, content, make_folder
+from robolin.parts.parts_plan import Division, PartsPlan, asked_of, planned_parts
+from robolin.parts.plan_file import read_plan
+from robolin.parts.recordings import NamedRecording
+from robolin.parts.survey import Surveyed, surveyed_from, surveyed_plain
+
+LOOKED = "_looked.jsonl"
+# bytes of recordings, of some ten milliseconds, that nobody minds looking at twice
+_FEW = 1 << 24
+_DIGITS = 8
+
+
+def planned_in(
+    folder: FilePlace,
+    inquiry: Inquiry,
+    arm: Arm,
+    found: Sequence[NamedRecording],
+    division: Division,
+) -> PartsPlan:
+    """The plan for a folder; recordings that somebody has looked through for it are not again."""
+    old = read_plan(folder)
+    if not isinstance(folder, Path):
+        # nothing grows in a store
+        return planned_parts(inquiry, arm, found, division, old.sources if old else ())
+    looked = _LookedFile(folder, _question(inquiry, arm, division))
+    before = (*looked.recordings(), *(old.sources if old else ()))
+    return planned_parts(inquiry, arm, found, division, before, looked.add)
+
+
+def forget_looked(folder: FilePlace) -> None:
+    """Remove what was kept, as there is a plan."""
+    if isinstance(folder, Path):
+        with as_file_error(folder / LOOKED):
+            (folder / LOOKED).unlink(missing_ok=True)
+
+
+def _question(inquiry: Inquiry, arm: Arm, division: Division) -> str:
+    """A digest of all that decides what is looked for."""
+    told = json.dumps([asked_of(inquiry, arm), division.part_rows], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+class _LookedFile:
+    """Recordings that were looked at for one question."""
+
+    def __init__(self, folder: Path, question: str) -> None:
+        self._folder, self._question = folder, question
+        self._waiting: list[Surveyed] = []
+        self._bytes = 0
+
+    def recordings(self) -> Iterator[Surveyed]:
+        """Those that are in the file."""
+        for line in (content(self._folder / LOOKED) or b"").splitlines():
+            if (told := _told(line)) and told["question"] == self._question:
+                yield surveyed_from(told["recording"])
+
+    def add(self, recording: Surveyed) -> None:
+        """One more, which is written with the next ones if it is small."""
+        self._waiting.append(recording)
+        self._bytes += recording.size
+        if self._bytes < _FEW:
+            return
+        make_folder(self._folder)
+        path = self._folder / LOOKED
+        with as_file_error(path), open(path, "ab") as stream:
+            # what the last one was killed over may be half a line
+            stream.write(b"\n" + b"".join(map(self._line, self._waiting)))
+        self._waiting, self._bytes = [], 0
+
+    def _line(self, recording: Surveyed) -> bytes:
+        told = {"question": self._question, "recording": surveyed_plain(recording)}
+        text = json.dumps(told, ensure_ascii=True).encode()
+        return f"{zlib.crc32(text):0{_DIGITS}x} ".encode() + text + b"\n"
+
+
+def _told(line: bytes) -> dict[str, Any] | None:
+    """What a line says, None if it is not whole."""
+    digits, text = line[:_DIGITS], line[_DIGITS + 1 :]
+    if digits != f"{zlib.crc32(text):0{_DIGITS}x}".encode():
+        return None
+    told: dict[str, Any] = json.loads(text)
+    return told

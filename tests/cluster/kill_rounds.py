@@ -1,0 +1,196 @@
+"""Workers, clients and schedulers killed at random moments; what is left must always add up.
+
+After every round the parts have the bytes of a run by one process, nothing half-written is left,
+and only missing parts were computed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic, sleep
+
+import numpy as np
+
+from tests.cli.command import START, environment
+
+PARTS, PART_ROWS = 64, 500
+JOINTS = [f"panda_joint{i}" for i in range(1, 8)]
+
+
+def write_recordings(folder: Path) -> None:
+    """Four recordings of sixteen parts each."""
+    rng = np.random.default_rng(5)
+    rows = PARTS * PART_ROWS // 4
+    head = ",".join(f"{joint}/{word}" for word in ("position", "velocity") for joint in JOINTS)
+    for name in "abcd":
+        values = rng.uniform(-1, 1, (rows, 14))
+        np.savetxt(folder / f"{name}.csv", values, delimiter=",", header=head, comments="")
+
+
+def command(folder: Path, out: str, *more: str) -> list[str]:
+    """The command whose process is killed."""
+    words = ["mass-matrix", "panda", "--trajectory", str(folder / "*.csv"), "-o", str(folder / out)]
+    how = ["--part-rows", str(PART_ROWS), "--resume", "--jobs", "1"]
+    return [sys.executable, "-c", START, *words, *how, *more]
+
+
+def killed_while_running(words: list[str], longest: float) -> bool:
+    """Run a command and kill it at a random moment; whether it was still running then."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, env=environment(), **quiet) as process:
+        try:
+            process.wait(timeout=random.uniform(0, longest))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            return True
+    return False
+
+
+def finish(words: list[str]) -> None:
+    """Run a command to its end."""
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def found(folder: Path) -> dict[str, bytes]:
+    """All files of a folder but the plan, which knows where recordings lie."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "_plan.json"}
+
+
+class Campaign:
+    """Rounds of killing in a folder, each ended by one run that has to put all right.
+
+    usual:  seconds that a command takes if nobody kills it
+    report: is told how many of a kind have been killed so far, after every round that was right
+    """
+
+    def __init__(self, folder: Path, report: Callable[[str, int], None]) -> None:
+        self.folder, self.report = folder, report
+        write_recordings(folder)
+        # kernels are compiled before anything is timed
+        finish(command(folder, "first"))
+        begun = monotonic()
+        finish(command(folder, "single"))
+        self.usual = monotonic() - begun
+        self.single = found(folder / "single")
+        assert len(self.single) == PARTS + 1
+        self.rounds = 0
+
+    def require_right(self, out: str) -> None:
+        """What is there now is what one process has made, and nothing besides."""
+        assert found(self.folder / out) == self.single
+        self.rounds += 1
+
+    def require_only_missing(self, out: str, run: Callable[[], None]) -> None:
+        """A last run leaves parts that are done as they are."""
+        place = self.folder / out
+        before = {path: path.stat().st_mtime_ns for path in place.glob("part-*.parquet")}
+        run()
+        changed = [path.name for path in before if path.stat().st_mtime_ns != before[path]]
+        assert not changed, f"computed again: {changed}"
+        self.require_right(out)
+
+    def kill_shards(self, kills: int, done: int) -> None:
+        """Kill plain commands, two of which work on the same parts at the same time."""
+        while done < kills:
+            out = f"shards_{self.rounds}"
+            while done < kills and len(list((self.folder / out).glob("part-*"))) < PARTS - 4:
+                quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+                words = command(self.folder, out, "--shard", f"{random.randint(1, 3)}/3")
+                with subprocess.Popen(words, env=environment(), **quiet) as beside:
+                    done += killed_while_running(command(self.folder, out), self.usual)
+                    beside.send_signal(signal.SIGKILL)
+            self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
+            self.report("shards", done)
+
+    def kill_workers(self, kills: int, done: int) -> None:
+        """Kill workers under a client that goes on."""
+        import distributed
+
+        with distributed.LocalCluster(
+            n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster:
+            while done < kills:
+                out, stop, count = f"workers_{self.rounds}", Event(), [0]
+                killer = Thread(
+                    target=_kill_some, args=(cluster, stop, count, kills - done), daemon=True
+                )
+                killer.start()
+                finish(command(self.folder, out, "--cluster", cluster.scheduler_address))
+                stop.set()
+                killer.join()
+                done += count[0]
+                again = command(self.folder, out, "--cluster", cluster.scheduler_address)
+                self.require_only_missing(out, lambda again=again: finish(again))
+                self.report("workers", done)
+
+    def kill_clients(self, kills: int, done: int) -> None:
+        """Kill clients of workers that go on."""
+        import distributed
+
+        with distributed.LocalCluster(
+            n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster:
+            where = ("--cluster", cluster.scheduler_address)
+            while done < kills:
+                out = f"clients_{self.rounds}"
+                for _ in range(min(5, kills - done)):
+                    done += killed_while_running(command(self.folder, out, *where), self.usual)
+                finish(command(self.folder, out, *where))
+                self.require_right(out)
+                self.report("clients", done)
+
+    def kill_schedulers(self, kills: int, done: int) -> None:
+        """Kill schedulers; clients are told, and other workers complete what is missing."""
+        for number in range(done, kills):
+            out = f"schedulers_{number}"
+            code, told = self._scheduler_killed(out, 18786 + number)
+            assert code != 70, told
+            self.require_only_missing(out, lambda out=out: finish(command(self.folder, out)))
+            print(f"exit {code}, told: {told[-160:]!r}", flush=True)
+            self.report("schedulers", number + 1)
+
+    def _scheduler_killed(self, out: str, port: int) -> tuple[int, str]:
+        """How a client ends whose scheduler is killed after the first part, and what it says."""
+        where = f"tcp://127.0.0.1:{port}"
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", where, "--nthreads", "1"]
+        scheduler = subprocess.Popen([*dask, "--port", str(port), "--no-dashboard"], **quiet)
+        workers = [
+            subprocess.Popen([*worker, "--no-nanny", "--no-dashboard"], env=environment(), **quiet)
+            for _ in range(4)
+        ]
+        client = subprocess.Popen(
+            command(self.folder, out, "--cluster", where),
+            env=environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not list((self.folder / out).glob("part-*")) and client.poll() is None:
+            sleep(0.1)
+        sleep(random.uniform(0, 1))
+        scheduler.kill()
+        told = client.communicate()[1]
+        for process in (scheduler, *workers):
+            process.kill()
+            process.wait()
+        return client.returncode, told
+
+
+def _kill_some(cluster: object, stop: Event, count: list[int], most: int) -> None:
+    while count[0] < most and not stop.wait(random.uniform(0.5, 6)):
+        # one that is killed before it is ready is not replaced by itself
+        cluster.scale(4)  # type: ignore[attr-defined]
+        nanny = random.choice([*cluster.workers.values(), None])  # type: ignore[attr-defined]
+        if nanny is not None and nanny.pid:
+            os.kill(nanny.pid, signal.SIGKILL)
+            count[0] += 1
