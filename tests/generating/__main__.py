@@ -72,7 +72,7 @@ def main() -> None:
             for layout in given.layouts.split(","):
                 for label, said in compared(arm, verbs, layout, given):
                     print(f"{what}, {layout}, {label}, {len(verbs)} verbs: {said}", flush=True)
-                if arm.loops or arm.has_mimic:
+                if arm.loops:
                     continue
                 for label, said in compared(arm, [*ANSWERED_BY], layout, given, arm.joint_names[0]):
                     print(f"{what}, {layout}, {label}, a joint told: {said}", flush=True)
