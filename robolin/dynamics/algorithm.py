@@ -42,9 +42,9 @@ class Algorithm:
     paper:  the paper that has it and its name there, as in docs/papers.md; '' if none has
     verb:   the question that it answers; '' for the one of its own name
     method: how; of several with one verb and method, the first that holds on the arm is taken
-    one_freedom: whether it is shown only for joints with one freedom each
     inverts_bodies: whether it divides by every body's own inertia about the base, of which bodies
-            that are flat, light or far away leave few digits or none
+            that are flat, light or far away leave few digits or none, and of which links that
+            stand for some of a joint's freedoms have none
     independent: whether joints may not follow others, where `kind` does not say so already
     kinematic: whether its answer follows from q, q̇ and q̈ alone, whether or not loops are closed
     of_frame: whether it is about a frame of the arm, which has to be named
@@ -58,7 +58,6 @@ class Algorithm:
     paper: str = ""
     verb: str = ""
     method: str = "operator"
-    one_freedom: bool = False
     independent: bool = False
     inverts_bodies: bool = False
     kinematic: bool = False

@@ -104,7 +104,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "all bodies and the forces in their joints, sparse elimination, O(n)",
         "independent",
         paper="[O] section 3.5, sparse elimination",
-        one_freedom=True,
         inverts_bodies=True,
     ),
     "forward-constraint-forces": Algorithm(
@@ -114,7 +113,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "the forces in the joints alone, block-tridiagonal, O(n)",
         "serial",
         paper="[O] section 3.5, constraint forces",
-        one_freedom=True,
         inverts_bodies=True,
     ),
     "forward-conventional": Algorithm(
@@ -500,7 +498,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
 }
 
 ALGORITHMS: Mapping[str, Algorithm] = {**_BY_NAME, **eliminations(_BY_NAME)}
-ONE_FREEDOM = frozenset(name for name, each in ALGORITHMS.items() if each.one_freedom)
+ONE_FREEDOM = frozenset(name for name, each in ALGORITHMS.items() if each.inverts_bodies)
 
 
 def ways(verb: str) -> dict[str, list[str]]:

@@ -99,7 +99,8 @@ def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
     group = arm.groups[0]
     carried = f"choose a base outboard of it: --base {arm.link(group.body).name}"
     return RobolinError(
-        f"{verb}: shown only for joints with one freedom each, but '{group.name}' is {group.kind}",
+        f"{verb}: divides by the inertia of every link, and '{group.name}' is {group.kind}: links "
+        "that stand for single freedoms of it have none",
         where=arm.source,
         hint="leave out --floating-base" if arm.floating_base else carried,
     )

@@ -8,8 +8,8 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
-from robolin.input_checks import require_tree
 from robolin.wording import did_you_mean, listed, quoted
 
 JointsNamed = str | Sequence[str]
@@ -39,8 +39,20 @@ def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") ->
         driven[own] = 1.0
     if not driven.any():
         raise UsageError("no joint is named", where=where, hint=f"for example {arm.joint_names[0]}")
-    require_tree(arm, where)
+    require_no_closures(arm, where)
     return driven
+
+
+def require_no_closures(arm: Arm, where: str = "prescribe") -> None:
+    """Refuse closed loops: no torque makes joints move against their closures."""
+    if arm.loops:
+        names = ", ".join(f"'{loop.name}'" for loop in arm.loops)
+        message = f"closed loops ({names}) can contradict what their joints are told"
+        hint = (
+            "simulate --control pd with --follow moves a drive as closely as its gains; "
+            "--open-loops (open_loops=True) leaves the closures out"
+        )
+        raise UsageError(message, where=where, hint=hint)
 
 
 def require_prescribed_of_use(
@@ -48,8 +60,8 @@ def require_prescribed_of_use(
 ) -> None:
     """Refuse joints that move as told where no verb asks what they do, and what asks without."""
     for verb in verbs:
-        if verb in ANSWERED_BY.values():
-            asked = next(each for each, name in ANSWERED_BY.items() if name == verb)
+        if verb in ALGORITHMS and "prescribed" in ALGORITHMS[verb].needs:
+            asked = next(each for each in ANSWERED_BY if verb.startswith(f"{each}-"))
             hint = f"ask for {asked}, and name the joints: prescribe='base', or --prescribe base"
             raise UsageError(f"'{verb}' is asked in another way", hint=hint)
     if prescribe is None:

@@ -147,7 +147,11 @@ def difference(arm: Arm, q0: JointValues, q1: JointValues) -> Floats:
         >>> robolin.difference(arm, [0.1, 0.2], [0.4, 0.0]).round(9)
         array([ 0.3, -0.2])
     """
-    start, end = _checked(arm, q0=q0, q1=q1)
+    return change_between(arm, *_checked(arm, q0=q0, q1=q1))
+
+
+def change_between(arm: Arm, start: Floats, end: Floats) -> Floats:
+    """The same between arrays (..., n) that need no looking at."""
     delta = end - start
     for group in arm.groups:
         at = _places(arm, group)

@@ -14,7 +14,7 @@ from robolin.arm import Arm
 from robolin.arrays import AnyArray, JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
-from robolin.geometry.configuration import difference
+from robolin.geometry.configuration import change_between
 from robolin.input_checks import array_of
 from robolin.shown import Shown
 from robolin.simulation.reference import reference_of
@@ -153,7 +153,7 @@ class StateFeedback:
     def _state(
         self, at: dict[str, AnyArray], q: AnyArray, qd: AnyArray, integrals: AnyArray
     ) -> AnyArray:
-        dq, dqd = difference(self._arm, at["q"], q), qd - at["qd"]
+        dq, dqd = change_between(self._arm, at["q"], q), qd - at["qd"]
         if self._basis is not None:
             dq, dqd = dq @ self._basis, dqd @ self._basis
         return np.concatenate([dq, dqd, integrals], axis=-1)
@@ -183,10 +183,13 @@ class StateFeedback:
     def torque(self, t: float, q: AnyArray, qd: AnyArray, integrals: AnyArray) -> AnyArray:
         at = self._reference.at(t)
         x = self._state(at, q, qd, integrals)
-        tau = np.array(np.broadcast_to(at["tau"], q.shape))
+        tau = np.empty(q.shape)
+        tau[...] = at["tau"]
+        driven = tau[..., self.motors]
         # sums in a fixed order: a state's bits do not depend on its neighbours
-        for i in range(x.shape[-1]):
-            tau[..., self.motors] -= at["K"][:, i] * x[..., i, None]
+        for i, gains in enumerate(at["K"].T):
+            driven -= gains * x[..., i, None]
+        tau[..., self.motors] = driven
         return tau
 
     def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
@@ -236,7 +239,7 @@ class Tracking:
 
     def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
         at = self._reference.at(t)
-        wanted = self._kp * difference(self._arm, q, at["q"]) + self._kd * (at["qd"] - qd)
+        wanted = self._kp * change_between(self._arm, q, at["q"]) + self._kd * (at["qd"] - qd)
         if isinstance(self._law, ComputedTorque):
             return self._inverse(q, qd, at["qdd"] + wanted)
         if self._law.hold:

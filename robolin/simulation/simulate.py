@@ -13,9 +13,9 @@ from robolin.arrays import AnyArray, Floats, JointValues
 from robolin.choices import Integrator, StateForm
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, How
-from robolin.evaluation.prescribed_joints import JointsNamed
+from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closures
 from robolin.evaluation.unanswered import unsound_rows
-from robolin.input_checks import array_of, batch_of, require_arm, require_sound, require_tree
+from robolin.input_checks import array_of, batch_of, require_arm, require_sound
 from robolin.loops.loop_simulation import driven
 from robolin.simulation.controllers import Law, controller_of
 from robolin.simulation.drive import Drive
@@ -165,7 +165,7 @@ def run_simulation(
     _require_one_drive(task, tau)
     require_own_gains(task.arm, task.control)
     if task.prescribed is not None:
-        require_tree(task.arm, "prescribe")
+        require_no_closures(task.arm)
         if task.accelerations is not None:
             raise UsageError("cannot go together with accelerations", where="prescribe")
     task = with_samples_met(task)

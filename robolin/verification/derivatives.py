@@ -18,6 +18,7 @@ FAMILY = "derivatives"
 _TORQUE = {"dtau_dq": "q", "dtau_dqd": "qd", "mass_matrix": "qdd"}
 _ACCELERATION = {"dqdd_dq": "q", "dqdd_dqd": "qd", "dqdd_dtau": "tau"}
 _PRESCRIBED = {**_ACCELERATION, "dqdd_dprescribed": "qdd"}
+_FORWARD_VERBS = ("forward", "linearize-forward")
 
 
 def derivatives(on: Subject) -> Iterator[Check]:
@@ -62,7 +63,7 @@ def _of_accelerations(on: Subject) -> Iterator[Check]:
         for title in titles:
             yield not_applicable(FAMILY, title, on.no_inertia)
         return
-    source, model = (on.answering(verb)[0] for verb in ("forward", "linearize-forward"))
+    source, model = (on.answering(verb)[0] for verb in _FORWARD_VERBS)
     given = on.given(source)
     for title, (name, along) in zip(titles, _ACCELERATION.items(), strict=False):
         true = complex_step(on.arm, source, given, along)["qdd"]
@@ -77,8 +78,8 @@ def _of_accelerations(on: Subject) -> Iterator[Check]:
 
 def _of_prescribed_motion(on: Subject) -> Check:
     """Gradients of q̈ where some joints move as told."""
-    source, model = "forward-prescribed", "linearize-forward-prescribed"
-    title = f"gradients of {model}"
+    title = "gradients of linearize-forward-prescribed"
+    source, model = (on.answering(f"{verb}-prescribed")[0] for verb in _FORWARD_VERBS)
     if reason := on.obstacle(model):
         return not_applicable(FAMILY, title, reason)
     given, checks = on.given(source), []

@@ -117,8 +117,9 @@ def _inverses(on: Subject) -> Iterator[Check]:
 
 def _prescribed(on: Subject) -> Check:
     """Some joints are told to move as they do: the others do too, and torques stay as they were."""
-    title, name = "forward-prescribed undoes inverse", "forward-prescribed"
-    if reason := on.obstacle(name):
+    title = "forward-prescribed undoes inverse"
+    name, reason = on.answering("forward-prescribed")
+    if reason:
         return not_applicable(FAMILY, title, reason)
     terms = {"qdd": (on.qdd, on.acceleration_terms), "tau": (on.value("tau"), on.motion_terms)}
     return worst(

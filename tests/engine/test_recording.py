@@ -79,7 +79,7 @@ def _holds_on(name: str, arm: Arm) -> bool:
     algorithm = ALGORITHMS[name]
     if algorithm.kind in ("spanning", "reaching"):
         return False
-    if (algorithm.kind == "closed") != bool(arm.loops) or (algorithm.one_freedom and arm.groups):
+    if (algorithm.kind == "closed") != bool(arm.loops) or (algorithm.inverts_bodies and arm.groups):
         return False
     if name == "forward-constraint-forces" and not resists_everywhere(arm):
         return False
