@@ -2,7 +2,8 @@
 
 A long recording is answered as one result, as parts by one process, and as parts by two that share
 them.  Every process has one core of its own, as SLURM and Kubernetes give them: with more, polars
-uses them for one process as well.  Programs take turns, and are compared within each round.
+uses them for one process as well.  Programs take turns, and are compared within each round.  What a
+second core brings at all, for arithmetic and for copying memory, is measured beside it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +22,24 @@ from benchmarks.end_to_end import write_trajectory
 from benchmarks.timing import progress, spread
 
 PARTS = 10
+# programs that need nothing but a core, and nothing but memory
+ARITHMETIC = "for i in range(20_000_000): i * i % 7"
+COPYING = (
+    "import numpy as np; a, b = np.ones((2, 40_000_000))\nfor _ in range(10): b[:] = a; a[:] = b"
+)
+
+
+def cores_gain(program: str, folder: Path) -> float:
+    """How many times as fast two cores run a program twice."""
+    cores = sorted(os.sched_getaffinity(0))
+
+    def run(core: int) -> float:
+        return watched(["taskset", "-c", str(core), sys.executable, "-c", program], folder).seconds
+
+    run(cores[0])
+    alone = run(cores[0])
+    with ThreadPoolExecutor(2) as pool:
+        return 2 * alone / max(pool.map(run, cores[:2]))
 
 
 def recording(folder: Path, rows: int, form: str) -> Path:
@@ -51,6 +71,7 @@ class Turn:
         self._folder, self._out = folder, folder / "out"
         self._ask = ["inverse", "panda", "--trajectory", str(source), "--jobs", "1", "--quiet"]
         self._parts = ["-o", f"{self._out}/", "--part-rows", str(-(-rows // PARTS))]
+        self.looked = Run(0.0, 0, 0.0)
 
     def plain(self) -> Run:
         """All rows as one result."""
@@ -64,7 +85,7 @@ class Turn:
     def shared(self, workers: int) -> tuple[float, int]:
         """Seconds until so many processes have made the parts of a plan, and the most memory."""
         self._forget()
-        self._run(["plan", *self._ask, *self._parts])
+        self.looked = self._run(["plan", *self._ask, *self._parts])
         shards = [
             [*self._ask, *self._parts, "--shard", f"{number}/{workers}"]
             for number in range(1, workers + 1)
@@ -82,10 +103,13 @@ class Turn:
 
 def measured(folder: Path, rows: int, form: str, rounds: int) -> list[str]:
     """Lines about one format."""
-    turn = Turn(folder, recording(folder, rows, form), rows)
+    source = recording(folder, rows, form)
+    turn, few = Turn(folder, source, rows), Turn(folder, recording(_below(folder), PARTS, form), 1)
     # bytecode and kernels are there from now on
-    Turn(folder, recording(_below(folder), PARTS, form), PARTS).planned()
+    few.plain()
+    start = few.plain().seconds
     overhead, work, gain, memory = [], [], [], 0
+    row, look = [], []
     for number in range(rounds):
         progress(f"{form}, {number + 1} of {rounds}")
         plain, planned = turn.plain(), turn.planned()
@@ -93,12 +117,15 @@ def measured(folder: Path, rows: int, form: str, rounds: int) -> list[str]:
         overhead.append(planned.seconds / plain.seconds)
         work.append(planned.processor_seconds / plain.processor_seconds)
         gain.append(one[0] / two[0])
+        row.append(1e6 * (one[0] - start) / rows)
+        look.append((turn.looked.seconds - start) / source.stat().st_size * 1e9)
         memory = max(memory, planned.memory, one[1], two[1])
     return [
         f"{form}: parts of a plan beside one plain run: {spread(overhead):.3f} of its time, "
         f"{spread(work):.3f} of its work",
         f"{form}: two workers beside one: {spread(gain):.2f} times as fast",
         f"{form}: a worker has {memory / 1e6:.0f} MB at the most",
+        f"{form}: start {start:.2f} s, a row {spread(row):.2f} µs, a look {spread(look):.2f} s/GB",
     ]
 
 
@@ -112,6 +139,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = given.folder or Path(place)
         folder.mkdir(exist_ok=True)
+        bare = [f"{cores_gain(each, folder):.2f}" for each in (ARITHMETIC, COPYING)]
+        print(f"a second core itself: {bare[0]} times for arithmetic, {bare[1]} for copying")
         for form in given.form or ["csv", "parquet"]:
             print("\n".join(measured(folder, given.rows, form, given.rounds)), flush=True)
 

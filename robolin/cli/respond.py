@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from robolin.answering.answer import inquired
+from robolin.cli.kept_memory import keep_memory
 from robolin.terminal.progress import RowProgress, watched
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def respond(
     watch: is shown each part of the answer with the state it belongs to
     """
     out.require_target(inquiry.files.values())
+    if inquiry.states.trajectory is not None:
+        keep_memory()
     progress = _progress(inquiry, out)
     settings = replace(out.settings(), watch=watch, progress=progress)
     with inquired(inquiry, settings, arm) as answer, progress:

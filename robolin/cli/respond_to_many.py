@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from robolin.cli.kept_memory import keep_memory
 from robolin.cli.messages import say
 from robolin.errors import UsageError
 from robolin.files.overwritten_inputs import require_output_is_no_input
@@ -36,6 +37,7 @@ _BETWEEN = 2.0
 
 def respond_to_many(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
     """Answer for each of the recordings."""
+    keep_memory()
     if many.folder is None:
         _respond_with_one(inquiry, out, many)
     else:

@@ -8,6 +8,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.wording import did_you_mean, listed, quoted
 
@@ -59,8 +60,8 @@ def require_prescribed_of_use(
 ) -> None:
     """Refuse joints that move as told where no verb asks what they do, and what asks without."""
     for verb in verbs:
-        if verb in ANSWERED_BY.values():
-            asked = next(each for each, name in ANSWERED_BY.items() if name == verb)
+        if verb in ALGORITHMS and "prescribed" in ALGORITHMS[verb].needs:
+            asked = next(each for each in ANSWERED_BY if verb.startswith(f"{each}-"))
             hint = f"ask for {asked}, and name the joints: prescribe='base', or --prescribe base"
             raise UsageError(f"'{verb}' is asked in another way", hint=hint)
     if prescribe is None:

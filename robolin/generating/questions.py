@@ -34,7 +34,7 @@ QUESTIONS = tuple(
     dict.fromkeys(
         each.verb or name
         for name, each in ALGORITHMS.items()
-        if not each.inverts_bodies and name not in ANSWERED_BY.values()
+        if not each.inverts_bodies and "prescribed" not in each.needs
     )
 )
 

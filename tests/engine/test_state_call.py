@@ -284,6 +284,8 @@ def test_joints_that_move_as_told(plain: bool, monkeypatch: pytest.MonkeyPatch) 
         ("forward", {"prescribe": "nobody"}, "no moving joint 'nobody'"),
         ("forward", {"prescribe": "elbow", "method": "a"}, "method: cannot go together"),
         ("forward-prescribed", {}, "ask for forward, and name the joints"),
+        ("linearize-forward-prescribed", {}, "ask for linearize-forward, and name"),
+        ("forward-prescribed-conventional", {}, "ask for forward, and name the joints"),
     ],
 )
 def test_choices_without_effect_are_refused(

@@ -17,6 +17,7 @@ import robolin
 from robolin.arm import Arm
 from robolin.description.bundled import bundled_names
 from robolin.errors import RobolinError
+from robolin.evaluation.prescribed_joints import ANSWERED_BY
 from robolin.generating.generate import Real
 from robolin.generating.questions import QUESTIONS
 from robolin.kinematics.frames import ABOUT_A_FRAME
@@ -42,14 +43,15 @@ def answered(arm: Arm, real: Real) -> list[str]:
 
 
 def compared(
-    arm: Arm, verbs: Sequence[str], layout: str, given: argparse.Namespace
+    arm: Arm, verbs: Sequence[str], layout: str, given: argparse.Namespace, told: str | None = None
 ) -> Iterator[tuple[str, str]]:
     """Of every compiler its name and what the program says that it made, if nothing differs."""
     with tempfile.TemporaryDirectory() as place:
         framed = not ABOUT_A_FRAME.isdisjoint(verbs)
         folder, frame = Path(place) / "made", arm.links[-1].name if framed else None
         as_asked = {"real": given.real, "layout": layout, "states": given.states}
-        robolin.generate(arm, verbs, folder, frame=frame, prefix="arm", **as_asked)
+        as_asked |= {"frame": frame, "prescribe": told}
+        robolin.generate(arm, verbs, folder, prefix="arm", **as_asked)
         for label in given.compilers.split(","):
             yield label, RUNNING[label].checked(folder, "arm", [given.level])
 
@@ -70,6 +72,10 @@ def main() -> None:
             for layout in given.layouts.split(","):
                 for label, said in compared(arm, verbs, layout, given):
                     print(f"{what}, {layout}, {label}, {len(verbs)} verbs: {said}", flush=True)
+                if arm.loops:
+                    continue
+                for label, said in compared(arm, [*ANSWERED_BY], layout, given, arm.joint_names[0]):
+                    print(f"{what}, {layout}, {label}, a joint told: {said}", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import robolin
 from robolin.arm import Arm
 from robolin.engine.run import run_on
 from robolin.errors import RobolinError
+from robolin.evaluation.evaluate import evaluate
 from robolin.generating import worked_in_floats as floats
 from robolin.generating.c_statements import literal
 from robolin.generating.drawn_states import answered_states, drawn_states
@@ -71,6 +72,27 @@ def test_a_light_wrist_keeps_its_digits(monkeypatch: pytest.MonkeyPatch) -> None
     assert loss_in_floats(question, *states) < 1e-5
     monkeypatch.setattr(floats, "on_lightest_end", lambda parameters: parameters)
     assert loss_in_floats(question, *states) > 1e-4
+
+
+def test_errors_stay_where_a_result_vanishes() -> None:
+    """The less two rods are bent, the less their torques change with velocities; errors stay.
+
+    The largest entry of ∂τ/∂q̇ is m l l/2 sin q₂ times 2 q̇₂ = 1.25 sin q₂ here.  Beside 1.25 the
+    error is a unit of a float's last place, 0.8 is seen and 4 are allowed; beside what is left of
+    the entry there is no limit to it.
+    """
+    arm = robolin.load("two-link")
+    question = chosen_question(arm, "linearize-inverse")
+    bends = np.array([np.pi / 2, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5], dtype=np.float32).astype(float)
+    moving = np.tile([0.75, -1.25], (len(bends), 1))
+    given = {"q": np.column_stack([np.full(len(bends), 0.25), bends]), "qd": moving, "qdd": moving}
+    expected = evaluate(arm, "linearize-inverse", given, engine="python")["dtau_dqd"]
+    found = floats.worked_in_floats(question, given)["dtau_dqd"]
+    sizes, errors = (np.abs(x).max(axis=(1, 2)) for x in (expected, found - expected))
+    # some tens of operations on numbers of this size
+    np.testing.assert_allclose(sizes, 1.25 * np.sin(bends), rtol=0.0, atol=1e-14)
+    assert errors.max() < 4.0 * FLOAT.ulp * 1.25
+    assert errors[-1] > 1e-4 * sizes[-1]
 
 
 @pytest.mark.slow
