@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from html import escape
 from typing import Any
 
 from robolin.arm_parts import GROUP_FREEDOMS as GROUP_FREEDOMS
@@ -25,7 +24,6 @@ from robolin.arm_parts import DhConvention as DhConvention
 from robolin.arm_parts import DhRow as DhRow
 from robolin.arm_parts import Frame as Frame
 from robolin.arm_parts import Group as Group
-from robolin.arm_parts import GroupKind as GroupKind
 from robolin.arm_parts import Inertia as Inertia
 from robolin.arm_parts import Joint as Joint
 from robolin.arm_parts import JointKind as JointKind
@@ -39,9 +37,10 @@ from robolin.arm_parts import Pose as Pose
 from robolin.arm_parts import Rotary as Rotary
 from robolin.arm_parts import Vector3 as Vector3
 from robolin.arm_parts import Wrench as Wrench
-from robolin.arm_parts import WrenchModel as WrenchModel
+from robolin.choices import GroupKind as GroupKind
+from robolin.choices import WrenchModel as WrenchModel
 from robolin.quantities.unit_texts import joint_unit
-from robolin.shown import html_contract, html_table, in_short
+from robolin.shown import escaped, html_contract, html_table, in_short
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ class Arm:
     def _repr_html_(self) -> str:
         """What a notebook shows: every joint with what it may do and carries, and the contract."""
         rows = [_row_of(link) for link in self.links]
-        title = f"<b>{escape(repr(self)[1:-1])}</b>"
+        title = f"<b>{escaped(repr(self)[1:-1])}</b>"
         return f"{title}{html_table(_HEADER, rows)}{html_contract(self.contract)}"
 
     @property
@@ -230,4 +229,4 @@ def _row_of(link: Link) -> list[str]:
     ]
     com = ", ".join(f"{x:.6g}" for x in link.inertia.com)
     cells = (joint.name, joint.kind, *told, link.name, f"{link.inertia.mass:.6g} kg", f"{com} m")
-    return [escape(cell) for cell in cells]
+    return [escaped(cell) for cell in cells]

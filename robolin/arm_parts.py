@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from robolin.choices import GroupKind, WrenchModel
+
 Vector3 = tuple[float, float, float]
 Matrix3 = tuple[float, float, float, float, float, float, float, float, float]
 Rotary = tuple[float, float, float, float, float, float]
 
 JointKind = Literal["revolute", "continuous", "prismatic"]
-GroupKind = Literal["floating", "planar", "spherical"]
-WrenchModel = Literal["follower", "dead", "world"]
 LoopKind = Literal["point", "rigid"]
 DhConvention = Literal["standard", "modified"]
 

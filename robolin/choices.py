@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+# what a joint with several freedoms is
+GroupKind = Literal["floating", "planar", "spherical"]
+BASE_JOINTS: tuple[GroupKind, ...] = get_args(GroupKind)
+
+# what a wrench goes along with
+WrenchModel = Literal["follower", "dead", "world"]
+WRENCH_MODELS: tuple[WrenchModel, ...] = get_args(WrenchModel)
+
 # whose axes the vectors of a frame are in
 FrameReference = Literal["world", "frame"]
 REFERENCES: tuple[FrameReference, ...] = get_args(FrameReference)

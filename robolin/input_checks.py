@@ -124,19 +124,6 @@ def is_one_state(arm: Arm, values: Sequence[JointValues]) -> bool:
     return True
 
 
-def point_values(
-    arm: Arm, values: Mapping[str, JointValues], batch: tuple[int, ...]
-) -> dict[str, Floats]:
-    """Values that were answered for, each of shape (*batch, n), apart from what was given."""
-    shape = (*batch, arm.n)
-    found = {}
-    for name, value in values.items():
-        if type(value) is not np.ndarray or value.dtype != float:
-            value = array_of(arm, name, value)
-        found[name] = np.array(value if value.shape == shape else np.broadcast_to(value, shape))
-    return found
-
-
 def batch_of(arrays: Mapping[str, AnyArray]) -> tuple[int, ...]:
     """The leading axes that all values share once broadcast."""
     shapes: set[tuple[int, ...]] = {array.shape[:-1] for array in arrays.values()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
-from html import escape
 from inspect import cleandoc
 from typing import Any
 
@@ -54,10 +53,10 @@ class Shown:
         """What a notebook shows: every field, its numbers if there are few, and what it is."""
         meanings = field_meanings(type(self))
         rows = [
-            (escape(name), in_html(value), escape(meanings.get(name, "")))
+            (escaped(name), in_html(value), escaped(meanings.get(name, "")))
             for name, value in _given(self).items()
         ]
-        return f"<b>{escape(type(self).__name__)}</b>{html_table((), rows)}"
+        return f"<b>{escaped(type(self).__name__)}</b>{html_table((), rows)}"
 
 
 def _given(shown: Shown) -> dict[str, Any]:
@@ -89,8 +88,16 @@ def in_html(value: Any) -> str:
     shape = getattr(value, "shape", None)
     if shape and len(shape) <= 2 and 0 < value.size <= _FEW_NUMBERS:
         rows = value.tolist() if len(shape) == 2 else [value.tolist()]
-        return html_table((), [[escape(in_short(number)) for number in row] for row in rows])
-    return escape(in_short(value))
+        return html_table((), [[escaped(in_short(number)) for number in row] for row in rows])
+    return escaped(in_short(value))
+
+
+def escaped(text: str) -> str:
+    """A text as HTML that shows it."""
+    # only notebooks wait for the list of all entities
+    from html import escape
+
+    return escape(text)
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -103,7 +110,7 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def html_contract(contract: Mapping[str, Any]) -> str:
     """What is included and what is left out, folded up."""
-    rows = [(escape(str(key)), escape(phrase(value))) for key, value in contract.items()]
+    rows = [(escaped(str(key)), escaped(phrase(value))) for key, value in contract.items()]
     return f"<details><summary>contract</summary>{html_table((), rows)}</details>" if rows else ""
 
 

@@ -20,9 +20,9 @@ CONNECTING = {"__init__", "__main__", "cli", "testing"}
 ALLOWED = {
     room: set(allowed.split())
     for room, allowed in {
-        "arm_parts": "",
+        "arm_parts": "choices",
         "shown": "wording",
-        "arm": "arm_parts quantities shown",
+        "arm": "arm_parts choices quantities shown",
         "arrays": "",
         "kept_with": "arm",
         "background": "",
@@ -41,7 +41,7 @@ ALLOWED = {
             "algebra arm arrays choices dynamics engine errors input_checks kept_with wording"
         ),
         "number_texts": "errors",
-        "description": "arm errors geometry number_texts quantities wording",
+        "description": "arm choices errors geometry number_texts quantities wording",
         "results": "arrays errors shown",
         "terminal": "arrays background errors files pictures quantities results shown wording",
         "files": "arrays background errors quantities results shown version wording",
@@ -75,7 +75,10 @@ ALLOWED = {
             "wording"
         ),
         # the public functions
-        "api": "arm arrays choices errors evaluation input_checks kinematics loops shown wording",
+        "api": (
+            "arm arrays choices engine errors evaluation input_checks kinematics loops shown "
+            "wording"
+        ),
         "kinematics": (
             "algebra arm arrays description dynamics errors geometry input_checks kept_with wording"
         ),

@@ -11,6 +11,7 @@ from math import hypot, inf, isfinite, log10
 
 import numpy as np
 
+from robolin.answering.column_extremes import most_of_columns
 from robolin.answering.motion import Values
 from robolin.arm import Arm, Inertia, Mimic
 from robolin.arrays import Floats
@@ -90,7 +91,9 @@ def _size(matrices: Floats) -> Floats:
 
 def farthest_slide(arm: Arm, q: Floats) -> float:
     """How far a joint slides at the most, in any of these rows."""
-    farthest, stroke = np.fmax.reduce(np.abs(q), axis=0), 0.0
+    if all(link.joint.turns for link in arm.links):
+        return 0.0
+    farthest, stroke = most_of_columns(np.abs(q)), 0.0
     for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):
         if not link.joint.turns:
             mimic = link.joint.mimic or Mimic("")

@@ -77,8 +77,7 @@ class ModelQuestion:
         if self.arm.loops:
             return np.ones(rows, dtype=bool)
         driven = actuated_places(self.arm, self.actuated, self.passive)
-        found: Mask = passive_joints_rest(self.arm, values, driven)
-        return found
+        return passive_joints_rest(self.arm, values, driven)
 
     def trimmed(self, q: Floats) -> Trim:
         """The equilibrium near q."""

@@ -7,6 +7,7 @@ from math import degrees, inf, pi, radians
 
 import numpy as np
 
+from robolin.answering.column_extremes import least_of_columns, most_of_columns
 from robolin.arm import Arm, Joint
 from robolin.arrays import Floats
 from robolin.quantities.unit_texts import joint_unit
@@ -30,9 +31,9 @@ class OddStates:
         """Take note of one state (n,) or of rows (rows, n)."""
         rows = np.atleast_2d(q)
         # what is not a number is somebody else's to complain about
-        self._lowest = np.fmin(self._lowest, np.fmin.reduce(rows, axis=0))
-        self._highest = np.fmax(self._highest, np.fmax.reduce(rows, axis=0))
-        self._nearest = np.fmin(self._nearest, np.fmin.reduce(np.abs(rows), axis=0))
+        self._lowest = np.fmin(self._lowest, least_of_columns(rows))
+        self._highest = np.fmax(self._highest, most_of_columns(rows))
+        self._nearest = np.fmin(self._nearest, least_of_columns(np.abs(rows)))
         self._rows += len(rows)
 
     def warnings(self) -> Iterator[str]:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 # the options that can be swept: what stands before the values, and behind them
 _FORMS = {
-    "payload": re.compile(r"(?P<before>.+:)(?P<values>[^:@]*,[^:@]*)(?P<behind>@.*)?"),
-    "armature": re.compile(r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)"),
-    "lock": re.compile(r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)"),
-    "friction-velocity": re.compile(r"(?P<before>)(?P<values>[^=]*,[^=]*)(?P<behind>)"),
+    "payload": r"(?P<before>.+:)(?P<values>[^:@]*,[^:@]*)(?P<behind>@.*)?",
+    "armature": r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)",
+    "lock": r"(?P<before>[^=,]+=)(?P<values>[^=]*,[^=]*)(?P<behind>)",
+    "friction-velocity": r"(?P<before>)(?P<values>[^=]*,[^=]*)(?P<behind>)",
 }
 SWEPT = tuple(_FORMS)
 _UNITS = {
@@ -71,7 +71,7 @@ def _swept(texts: Mapping[str, Any]) -> Iterator[SweptOption]:
         given = texts.get(label, ())
         listed: Sequence[str] = (given,) if isinstance(given, str) else given
         for i, text in enumerate(listed):
-            if (parts := form.fullmatch(text)) is None:
+            if (parts := re.fullmatch(form, text)) is None:
                 continue
             before, items = parts["before"], parts["values"].split(",")
             each = tuple(f"{before}{item.strip()}{parts['behind'] or ''}" for item in items)

@@ -50,6 +50,9 @@ _SKIP = "--on-bad-row nan goes on without such rows"
 _NUMBERS_AT_ONCE = 1 << 19
 _FEWEST_ROWS = FEW_STATES
 
+# bytes or rows of a source that has enough to do for every thread from the start
+_SURELY_LONG = 1 << 22
+
 
 def answer_rows(posed: PosedQuestion, algorithms: Algorithms) -> ResultStream:
     """The answer for every row, computed as its parts are asked for."""
@@ -144,7 +147,8 @@ class TrajectoryRows:
 
     def _unless_piped(self, goes_on: Callable[[T], bool]) -> Callable[[T], bool] | None:
         """A rule for threads; whoever waits for a pipe has one at once, to be interrupted."""
-        return goes_on if self._source.size is not None else None
+        size = self._source.size
+        return goes_on if size is not None and size < _SURELY_LONG else None
 
     def _goes_on(self, chunk: Chunk) -> bool:
         """Whether there is more to read behind this chunk."""

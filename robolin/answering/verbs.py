@@ -7,8 +7,8 @@ heavy, because `robolin --help` is made from it as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from robolin.answering.asks import (
     FILE,
@@ -30,14 +30,15 @@ from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.results.swept_verbs import asked_verb
 from robolin.wording import did_you_mean
 
+_NOTHING: Mapping[str, Ask] = MappingProxyType({})
+
 
 def never(_: Mapping[str, Any]) -> bool:
     """No option lets a linear-algebra library take part."""
     return False
 
 
-@dataclass(frozen=True)
-class Verb:
+class Verb(NamedTuple):
     """A verb: its place on the help page and, if it gives results, how it is asked.
 
     states:     the quantities of a state it can be given, and files or samples in place of them
@@ -55,9 +56,9 @@ class Verb:
     section: str
     summary: str
     states: tuple[str, ...] = ()
-    states_from: Mapping[str, Ask] = field(default_factory=dict)
+    states_from: Mapping[str, Ask] = _NOTHING
     perturb: tuple[str, ...] = ()
-    asks: Mapping[str, Ask] = field(default_factory=dict)
+    asks: Mapping[str, Ask] = _NOTHING
     answers: str = ""
     together: tuple[str, ...] = ()
     linear: bool = False
@@ -347,7 +348,7 @@ def sections() -> dict[str, dict[str, str]]:
 def answering_verb(name: str) -> Verb | None:
     """The verb of this name if it gives a result that can be stored; `sweep VERB` is one too."""
     verb = VERBS.get(asked_verb(name))
-    return replace(verb, name=name) if verb is not None and verb.answers else None
+    return verb._replace(name=name) if verb is not None and verb.answers else None
 
 
 def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:

@@ -14,6 +14,7 @@ from robolin.api.loop_results import (
     LoopConstraints,
     LoopForces,
 )
+from robolin.api.operating_points import evaluate_about
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
@@ -22,7 +23,6 @@ from robolin.evaluation.evaluate import How
 from robolin.input_checks import (
     array_of,
     batch_of,
-    point_values,
     require_arm,
     require_loops,
     require_sound,
@@ -227,8 +227,8 @@ def linearize_loops(
     require_loops(arm)
     how: How = {"loop_method": loop_method}
     values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
-    found = evaluate_any_arm(arm, "linearize-loops", values, **how)
-    q, qd, tau = point_values(arm, values, found["qdd"].shape[:-1]).values()
+    found, point = evaluate_about(arm, "linearize-loops", values, how)
+    q, qd, tau = (point[name] for name in values)
     return LinearizedLoops(**found, rows=row_names(arm), q=q, qd=qd, tau=tau)
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from robolin.api.holding_torque import HOLD, torque_or_hold
+from robolin.api.operating_points import evaluate_about
 from robolin.api.prescribed import prescribed_values
 from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
@@ -17,7 +18,6 @@ from robolin.choices import LoopMethod
 from robolin.evaluation.evaluate import Engine, How
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
-from robolin.input_checks import point_values
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.shown import Shown
 
@@ -146,13 +146,12 @@ def linearize_inverse(
     if found is not None:
         # these are plain arrays of one state, or there would be no answer
         M, dtau_dqd, dtau_dq = found
-        point = np.array(q), np.array(qd), np.array(qdd)
-        return LinearizedInverse(M, dtau_dqd, dtau_dq, *point, arm)
+        own = np.array(q), np.array(qd), np.array(qdd)
+        return LinearizedInverse(M, dtau_dqd, dtau_dq, *own, arm)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "qdd": qdd}
-    found = evaluate_any_arm(arm, "linearize-inverse", values, **how)
-    batch = found["dtau_dq"].shape[:-2]
-    return LinearizedInverse(**found, **point_values(arm, values, batch), arm=arm)
+    matrices, point = evaluate_about(arm, "linearize-inverse", values, how)
+    return LinearizedInverse(**matrices, **point, arm=arm)
 
 
 def linearize_forward(
@@ -214,12 +213,12 @@ def linearize_forward(
     found = at_once(arm, "linearize-forward", method, engine, jobs, loop_method)(q, qd, tau)
     if found is not None:
         accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq = found
-        point = np.array(q), np.array(qd), np.array(tau)
-        return LinearizedForward(accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq, *point)
+        own = np.array(q), np.array(qd), np.array(tau)
+        return LinearizedForward(accelerations, dqdd_dtau, dqdd_dqd, dqdd_dq, *own)
     how = run_options(method, engine, jobs, loop_method)
     values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
-    found = evaluate_any_arm(arm, "linearize-forward", values, **how)
-    return LinearizedForward(**found, **point_values(arm, values, found["qdd"].shape[:-1]))
+    matrices, point = evaluate_about(arm, "linearize-forward", values, how)
+    return LinearizedForward(**matrices, **point)
 
 
 def _about_prescribed(
@@ -231,9 +230,8 @@ def _about_prescribed(
 ) -> LinearizedForward:
     """The model where some joints move as they are told."""
     values = prescribed_values(arm, given, prescribe, qdd, how)
-    found = evaluate_any_arm(arm, "linearize-forward-prescribed", values, **how)
-    point = point_values(arm, {"q": values["q"], "qd": values["qd"]}, found["qdd"].shape[:-1])
-    return LinearizedForward(**found, **point)
+    found, point = evaluate_about(arm, "linearize-forward-prescribed", values, how)
+    return LinearizedForward(**found, q=point["q"], qd=point["qd"])
 
 
 def perturb_inverse(

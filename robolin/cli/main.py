@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
@@ -20,9 +21,13 @@ from robolin.version import __version__
 if TYPE_CHECKING:
     from types import FrameType
 
+# more than most commands make of their modules
+_OBJECTS_AT_START = 100_000
+
 
 def run() -> NoReturn:
     """Run the command line this process was started with."""
+    _collect_later()
     _hear_signals()
     separate_own_messages()
     # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
@@ -37,6 +42,21 @@ def run() -> NoReturn:
         # a second one, while the first was being answered
         code = INTERRUPTED
     _leave(code)
+
+
+def _collect_later() -> None:
+    """Have nobody look for garbage among modules while they are imported, and as usual after that.
+
+    A twentieth of the time of a short command would go into it.
+    """
+    usual = gc.get_threshold()
+
+    def begin(*_: object) -> None:
+        gc.callbacks.remove(begin)
+        gc.set_threshold(*usual)
+
+    gc.callbacks.append(begin)
+    gc.set_threshold(_OBJECTS_AT_START, *usual[1:])
 
 
 def _hear_signals() -> None:

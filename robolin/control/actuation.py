@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 from robolin.quantities.units import unit_of
 from robolin.wording import did_you_mean
@@ -56,12 +56,13 @@ def passive_places(arm: Arm, actuated: Iterable[int]) -> list[int]:
     return [i for i in range(arm.n) if i not in driven]
 
 
-def negligible(tau: AnyArray) -> AnyArray:
+def negligible(tau: Floats) -> Floats:
     """(..., 1): below what a torque of each state is nothing but rounding."""
-    return NEGLIGIBLE_TORQUE * np.maximum(1.0, np.abs(tau).max(axis=-1, initial=0.0, keepdims=True))
+    largest: Floats = np.abs(tau).max(axis=-1, initial=0.0, keepdims=True)
+    return NEGLIGIBLE_TORQUE * np.maximum(1.0, largest)
 
 
-def require_no_passive_torque(arm: Arm, tau: AnyArray, actuated: Sequence[int]) -> AnyArray:
+def require_no_passive_torque(arm: Arm, tau: Floats, actuated: Sequence[int]) -> Floats:
     """The torques with exact zeros at passive joints, which must not be asked for any."""
     without = passive_places(arm, actuated)
     if not without:
@@ -74,7 +75,7 @@ def require_no_passive_torque(arm: Arm, tau: AnyArray, actuated: Sequence[int]) 
     return tau
 
 
-def passive_torque(arm: Arm, tau: AnyArray, without: Sequence[int]) -> RobolinError:
+def passive_torque(arm: Arm, tau: Floats, without: Sequence[int]) -> RobolinError:
     """The complaint about the largest torque that a joint without a motor would have to give."""
     rows = tau.reshape(-1, arm.n)[:, list(without)]
     row, at = np.unravel_index(int(np.abs(rows).argmax()), rows.shape)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats, Integers
 from robolin.control.regulator import Regulator
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.time_varying import TimeVaryingRegulator
@@ -44,9 +44,9 @@ class FeedbackCost(Shown):
         True
     """
 
-    spent: AnyArray
-    left: AnyArray
-    predicted: AnyArray
+    spent: Floats
+    left: Floats
+    predicted: Floats
 
 
 def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackControl:
@@ -71,7 +71,7 @@ def feedback(regulator: Regulator, other_figures: bool = False) -> FeedbackContr
     )
 
 
-def _integral_rates(regulator: Regulator) -> AnyArray | None:
+def _integral_rates(regulator: Regulator) -> Floats | None:
     """(i, N): how fast integrals grow with the states of the closed loop; None without any."""
     model, own = regulator.model, 2 * regulator.model.freedoms
     more = len(model.states) - own
@@ -124,7 +124,7 @@ def feedback_cost_along(
 def law_cost(
     arm: Arm,
     law: FeedbackControl,
-    weights: tuple[AnyArray, AnyArray, AnyArray],
+    weights: tuple[Floats, Floats, Floats],
     motion: Simulation,
     dt: float | None,
 ) -> FeedbackCost:
@@ -148,7 +148,7 @@ def law_cost(
     return FeedbackCost(spent, last, first)
 
 
-def _counting_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> AnyArray:
+def _counting_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -> Integers:
     """The rows of a motion while its law counts: all of them, or those at samples."""
     time, begin, end = motion.time, 0.0, motion.time[-1]
     if law.time is not None:
@@ -164,7 +164,7 @@ def _counting_rows(law: FeedbackControl, motion: Simulation, dt: float | None) -
     return rows
 
 
-def _followed(arm: Arm, law: FeedbackControl, time: AnyArray) -> dict[str, AnyArray]:
+def _followed(arm: Arm, law: FeedbackControl, time: Floats) -> dict[str, Floats]:
     """q, q̇ and τ that the law keeps to, at each of these moments or once for all."""
     motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
     reference = reference_of(arm, law.time, motion)
@@ -174,21 +174,21 @@ def _followed(arm: Arm, law: FeedbackControl, time: AnyArray) -> dict[str, AnyAr
     return {name: np.stack([each[name] for each in at]) for name in motion}
 
 
-def _costs_to_go(arm: Arm, law: FeedbackControl, time: AnyArray) -> tuple[AnyArray, AnyArray]:
+def _costs_to_go(arm: Arm, law: FeedbackControl, time: Floats) -> tuple[Floats, Floats]:
     """P at the first and at the last of these moments."""
     reference = reference_of(arm, law.time, {}, {"P": np.asarray(law.P, dtype=float)})
     return reference.at(float(time[0]))["P"], reference.at(float(time[-1]))["P"]
 
 
-def _integral(time: AnyArray, rate: AnyArray) -> AnyArray:
+def _integral(time: Floats, rate: Floats) -> Floats:
     integrate = scipy_part("integrate", "the cost of a motion")
-    found: AnyArray = integrate.simpson(rate, x=time, axis=-1)
+    found: Floats = integrate.simpson(rate, x=time, axis=-1)
     return found
 
 
 def _states(
-    arm: Arm, law: FeedbackControl, point: dict[str, AnyArray], motion: Simulation, rows: AnyArray
-) -> AnyArray:
+    arm: Arm, law: FeedbackControl, point: dict[str, Floats], motion: Simulation, rows: Integers
+) -> Floats:
     """x (..., rows, N) along a motion, as the control law sees it."""
     dq = difference(arm, point["q"], motion.q[..., rows, :])
     dqd = motion.qd[..., rows, :] - point["qd"]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.choices import Discretization
 from robolin.control.matrix_exponential import exponential
 from robolin.control.state_space import StateSpace
@@ -19,12 +19,12 @@ from robolin.errors import UsageError
 class Sampled(NamedTuple):
     """The matrices of a discrete model, and what its outputs are at x = 0, u = 0."""
 
-    A: AnyArray
-    B: AnyArray
-    C: AnyArray
-    D: AnyArray
-    drift: AnyArray
-    y: AnyArray
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
+    drift: Floats
+    y: Floats
 
 
 def discretized(model: StateSpace, dt: float, method: Discretization = "zoh") -> StateSpace:
@@ -78,7 +78,8 @@ def by_trapezoids(model: StateSpace, dt: float) -> Sampled:
     N, m = model.B.shape[-2:]
     A, B, moved = found[..., :N], found[..., N : N + m], found[..., N + m :]
     back = np.moveaxis(one - half, -1, -2)
-    C = np.moveaxis(np.linalg.solve(back, np.moveaxis(model.C, -1, -2)), -1, -2)
+    turned = np.linalg.solve(back, np.moveaxis(model.C, -1, -2))
+    C = np.asarray(np.moveaxis(turned, -1, -2), dtype=np.float64)
     y = model.y + 0.5 * (model.C @ moved)[..., 0]
     return Sampled(A, B, C, model.D + 0.5 * model.C @ B, moved[..., 0], y)
 
@@ -97,7 +98,7 @@ DISCRETIZERS: Mapping[Discretization, Callable[[StateSpace, float], Sampled]] = 
 }
 
 
-def _bordered(model: StateSpace, more: int) -> AnyArray:
+def _bordered(model: StateSpace, more: int) -> Floats:
     """[[A, B, drift], [0, 0, 0]]."""
     N = model.A.shape[-1]
     whole = np.zeros((*model.batch, N + more, N + more))

@@ -5,23 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Complexes, Floats
 from robolin.control.model_parts import as_numbers, one_by_one, stacked_models
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.state_space import StateSpace
 from robolin.errors import RobolinError, UsageError
 
 
-def frequency_response(model: StateSpace, omega: ArrayLike) -> AnyArray:
+def frequency_response(model: StateSpace, omega: ArrayLike) -> Complexes:
     """Complex numbers (..., len(omega), p, m); with a dt, exp(jω dt) stands in place of jω."""
     w = as_numbers("omega", omega)
     if w.ndim != 1 or not len(w) or not np.isfinite(w).all():
         raise UsageError("omega is not a row of finite frequencies", hint="rad/s, one or more")
-    at = 1j * w if model.dt is None else np.exp(1j * w * model.dt)
+    rates = 1j * w
+    at = np.asarray(rates if model.dt is None else np.exp(rates * model.dt), dtype=np.complex128)
     return stacked_models([_response(each, at, w) for each in one_by_one(model)], model.batch)
 
 
-def _response(model: StateSpace, at: AnyArray, omega: AnyArray) -> AnyArray:
+def _response(model: StateSpace, at: Complexes, omega: Floats) -> Complexes:
     """By A = Z T Z*: back substitution with s - T, for all frequencies together."""
     linalg = scipy_part("linalg", "a frequency response")
     T, Z = linalg.schur(model.A, output="complex")

@@ -6,14 +6,14 @@ from typing import Literal
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
 from robolin.control.model_parts import one_by_one, stacked_models
 from robolin.control.state_space import StateSpace
 from robolin.errors import RobolinError, UsageError
 
 
-def gramian(model: StateSpace, kind: Literal["controllability", "observability"]) -> AnyArray:
+def gramian(model: StateSpace, kind: Literal["controllability", "observability"]) -> Floats:
     """W (..., N, N) with A W + W Aᵀ + B Bᵀ = 0, or Aᵀ W + W A + Cᵀ C = 0."""
     if kind not in ("controllability", "observability"):
         hint = "'controllability' or 'observability'"

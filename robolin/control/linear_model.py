@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.choices import Discretization
 from robolin.control.actuation import JointNames, actuated_places
 from robolin.control.model_outputs import OutputRows, output_rows
@@ -113,6 +113,7 @@ def _on_closures(
     """x = [Nᵀδq; Nᵀδq̇] of the independent motions, with δq = N z and δq̇ = N ż + G z."""
     N, G = point.basis, point.along_rate
     assert N is not None
+    assert G is not None
     across = np.moveaxis(N, -1, -2)
     along_q = point.dqdd_dq @ N + point.dqdd_dqd @ G
     along_qd, to_input = point.dqdd_dqd @ N, _columns(point.dqdd_dtau, driven)
@@ -138,8 +139,8 @@ def _on_closures(
 
 
 def _matrices(
-    block: AnyArray | None, along_q: AnyArray, along_qd: AnyArray, to_input: AnyArray
-) -> tuple[AnyArray, AnyArray]:
+    block: Floats | None, along_q: Floats, along_qd: Floats, to_input: Floats
+) -> tuple[Floats, Floats]:
     """A = [[K, 1], [∂q̈/∂q, ∂q̈/∂q̇]] and B = [0; ∂q̈/∂u]."""
     *batch, n, inputs = to_input.shape
     A, B = _room_for((*batch, 2 * n, 2 * n), (*batch, 2 * n, inputs))
@@ -152,7 +153,7 @@ def _matrices(
     return A, B
 
 
-def _room_for(*shapes: tuple[int, ...]) -> list[AnyArray]:
+def _room_for(*shapes: tuple[int, ...]) -> list[Floats]:
     """Memory for arrays of these shapes, side by side; parts of a long motion use it in turns."""
     ends = [0, *accumulate(map(prod, shapes))]
     pooled = LEAST_POOLED <= ends[-1] <= MOST_POOLED
@@ -161,18 +162,18 @@ def _room_for(*shapes: tuple[int, ...]) -> list[AnyArray]:
     return [block[start:stop].reshape(shape) for start, stop, shape in parts]
 
 
-def _columns(matrix: AnyArray, places: Sequence[int]) -> AnyArray:
+def _columns(matrix: Floats, places: Sequence[int]) -> Floats:
     """The columns at these places; the matrix itself where that is all of them."""
     return matrix if len(places) == matrix.shape[-1] else matrix[..., list(places)]
 
 
 def _output_matrices(
     rows: OutputRows,
-    along_q: AnyArray,
-    along_qd: AnyArray,
-    to_input: AnyArray,
+    along_q: Floats,
+    along_qd: Floats,
+    to_input: Floats,
     driven: Sequence[int],
-) -> tuple[AnyArray, AnyArray]:
+) -> tuple[Floats, Floats]:
     """C = [∂y/∂q, ∂y/∂q̇] and D = ∂y/∂u, q̈ being what the arm does."""
     of_q, of_qd, D = rows.of_q, rows.of_qd, _columns(rows.of_tau, driven)
     if rows.of_qdd.any():
@@ -190,7 +191,7 @@ def _model(
     point: OperatingPoint,
     rows: OutputRows,
     driven: Sequence[int],
-    matrices: tuple[AnyArray, AnyArray, AnyArray, AnyArray, AnyArray],
+    matrices: tuple[Floats, Floats, Floats, Floats, Floats],
     states: dict[str, str],
 ) -> StateSpace:
     inputs = {f"{arm.joint_names[i]}/effort": unit_of("tau", [arm.joints[i].kind]) for i in driven}

@@ -6,16 +6,17 @@ import warnings
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.control.scipy_needed import scipy_part
 from robolin.errors import RobolinError
 
 DOUBLINGS = 60
 
 
-def continuous_lyapunov(A: AnyArray, W: AnyArray) -> AnyArray:
+def continuous_lyapunov(A: Floats, W: Floats) -> Floats:
     """X with Aᵀ X + X A + W = 0, A stable."""
     linalg = scipy_part("linalg", "a Lyapunov equation")
+    X: Floats
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         try:
@@ -27,7 +28,7 @@ def continuous_lyapunov(A: AnyArray, W: AnyArray) -> AnyArray:
     return 0.5 * (X + X.T)
 
 
-def discrete_lyapunov(A: AnyArray, W: AnyArray) -> AnyArray:
+def discrete_lyapunov(A: Floats, W: Floats) -> Floats:
     """X = Σ (Aᵀ)ᵏ W Aᵏ, so that Aᵀ X A - X + W = 0, twice as many terms with every step."""
     X, power = W.copy(), A.copy()
     with np.errstate(all="ignore"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.control.regulator import Regulator
 from robolin.control.state_space import StateSpace
 from robolin.files.mat.mat_words import discretization, sampling_grid
@@ -50,7 +50,7 @@ def regulator_variables(regulator: Regulator) -> dict[str, Any]:
     return model_variables(regulator.model) | gains
 
 
-def _place(model: StateSpace) -> AnyArray:
+def _place(model: StateSpace) -> Floats:
     """The operating point in coordinates of the state; where loops are closed, it is their zero."""
     batch = model.batch
     x = np.zeros((*batch, len(model.states)))
@@ -59,7 +59,7 @@ def _place(model: StateSpace) -> AnyArray:
     return x
 
 
-def _batch_last(array: AnyArray, own: int) -> AnyArray:
+def _batch_last(array: Floats, own: int) -> Floats:
     """The axes of a batch behind the `own` last ones."""
     batch = array.ndim - own
     return np.moveaxis(array, range(batch), range(own, own + batch))

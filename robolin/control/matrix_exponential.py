@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 
 # numerator of the [13/13] quotient, exact to rounding up to a norm of 5.37 (Higham 2005)
 PADE = (
@@ -15,7 +15,7 @@ PADE = (
 LARGEST_NORM = 5.371920351148152
 
 
-def exponential(X: AnyArray) -> AnyArray:
+def exponential(X: Floats) -> Floats:
     """exp(X) (..., N, N), each matrix scaled by itself so that neighbours change no bit of it."""
     norm = np.abs(X).sum(axis=-2).max(axis=-1)
     ratio = np.maximum(norm / LARGEST_NORM, 1.0)
@@ -26,7 +26,7 @@ def exponential(X: AnyArray) -> AnyArray:
     return E
 
 
-def _pade(X: AnyArray) -> AnyArray:
+def _pade(X: Floats) -> Floats:
     b = PADE
     one = np.eye(X.shape[-1])
     X2 = X @ X
@@ -35,4 +35,4 @@ def _pade(X: AnyArray) -> AnyArray:
     odd = X6 @ (b[13] * X6 + b[11] * X4 + b[9] * X2) + b[7] * X6 + b[5] * X4 + b[3] * X2
     even = X6 @ (b[12] * X6 + b[10] * X4 + b[8] * X2) + b[6] * X6 + b[4] * X4 + b[2] * X2
     U, V = X @ (odd + b[1] * one), even + b[0] * one
-    return np.linalg.solve(V - U, V + U)
+    return np.asarray(np.linalg.solve(V - U, V + U), dtype=np.float64)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.choices import REFERENCES
 from robolin.control.operating_point import OperatingPoint
 from robolin.errors import UsageError
@@ -45,11 +45,11 @@ class OutputRows:
 
     names: tuple[str, ...]
     units: tuple[str, ...]
-    y: AnyArray
-    of_q: AnyArray
-    of_qd: AnyArray
-    of_qdd: AnyArray
-    of_tau: AnyArray
+    y: Floats
+    of_q: Floats
+    of_qd: Floats
+    of_qdd: Floats
+    of_tau: Floats
 
 
 def output_rows(
@@ -152,20 +152,20 @@ def _frame_rows(
     return OutputRows(names, units, value, of_q, of_qd, of_qdd, none)
 
 
-def _turning(value: AnyArray, J: AnyArray) -> AnyArray:
+def _turning(value: Floats, J: Floats) -> Floats:
     """-δθ x h for both halves h of a spatial vector, which the frame's own axes see besides."""
     turn = np.moveaxis(J[..., :3, :], -1, -2)
     halves = [np.cross(value[..., None, i : i + 3], turn) for i in (0, 3)]
     return np.moveaxis(np.concatenate(halves, axis=-1), -1, -2)
 
 
-def _in_frame(R: AnyArray, X: AnyArray) -> AnyArray:
+def _in_frame(R: Floats, X: Floats) -> Floats:
     """Both halves of the six rows of X in the axes of R."""
     back = np.moveaxis(R, -1, -2)
     return np.concatenate([back @ X[..., :3, :], back @ X[..., 3:, :]], axis=-2)
 
 
-def _stacked(parts: Sequence[AnyArray]) -> AnyArray:
+def _stacked(parts: Sequence[Floats]) -> Floats:
     """Rows below each other; with batch axes only if some of them have any."""
     batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
     return np.concatenate(

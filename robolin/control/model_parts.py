@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Complexes, Floats, Numbers, Texts
 from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 MODEL_ARRAYS = ("A", "B", "C", "D", "drift", "y", "q", "qd", "qdd", "tau", "basis")
 LABEL_FIELDS = ("states", "inputs", "outputs")
@@ -36,7 +39,7 @@ def chosen_models(model: StateSpace, place: Any) -> StateSpace:
     return replace(model, **arrays)
 
 
-def arrays_by_name(model: StateSpace) -> dict[str, AnyArray]:
+def arrays_by_name(model: StateSpace) -> dict[str, Numbers | Texts]:
     """Every array of a model by name, with names and units as arrays of text."""
     found = {
         name: getattr(model, name) for name in MODEL_ARRAYS if getattr(model, name) is not None
@@ -59,8 +62,17 @@ def require_model(model: object) -> None:
         raise UsageError(f"a StateSpace is needed, and this is of type {kind}", hint=hint)
 
 
-def as_numbers(name: str, value: object, kind: type = float) -> AnyArray:
-    """An array of numbers, whatever was given; not of text."""
+def as_numbers(name: str, value: object) -> Floats:
+    """An array of real numbers, whatever was given; not of text."""
+    return np.asarray(_of_kind(name, value, float))
+
+
+def as_complexes(name: str, value: object) -> Complexes:
+    """The same of complex numbers."""
+    return np.asarray(_of_kind(name, value, complex))
+
+
+def _of_kind(name: str, value: object, kind: type) -> Numbers:
     try:
         return np.asarray(value, dtype=kind)
     except (TypeError, ValueError) as error:
@@ -76,12 +88,12 @@ def one_by_one(model: StateSpace) -> list[StateSpace]:
     return [chosen_models(model, place) for place in np.ndindex(*model.batch)]
 
 
-def stacked_models(parts: Sequence[AnyArray], batch: tuple[int, ...]) -> AnyArray:
+def stacked_models(parts: Sequence[npt.NDArray[Kind]], batch: tuple[int, ...]) -> npt.NDArray[Kind]:
     """Arrays of single models, put together as the batch has them."""
     return np.stack(parts).reshape((*batch, *np.shape(parts[0])))
 
 
-def joint_shares(model: StateSpace, direction: AnyArray) -> AnyArray:
+def joint_shares(model: StateSpace, direction: Floats | Complexes) -> Floats:
     """How much each joint has to do with directions (..., N) of the state: (..., n).
 
     The batch of the model comes first, and there may be several directions to each.
@@ -101,7 +113,7 @@ def joint_shares(model: StateSpace, direction: AnyArray) -> AnyArray:
     return np.maximum(*halves)
 
 
-def joints_named(model: StateSpace, shares: AnyArray) -> tuple[str, ...]:
+def joints_named(model: StateSpace, shares: Floats) -> tuple[str, ...]:
     """The joints with a noticeable share (n,), the largest first."""
     order = np.argsort(-shares, kind="stable")
     least = NAMED_FROM * shares.max(initial=0.0)

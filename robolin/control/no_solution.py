@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.poles import EDGE, STABLE, poles_of
 from robolin.control.scaling import scaled
@@ -47,7 +47,7 @@ def no_regulator(model: StateSpace, weights: Weights, place: int) -> RobolinErro
     )
 
 
-def _lost(A: AnyArray, B: AnyArray, values: AnyArray) -> tuple[complex, AnyArray] | None:
+def _lost(A: Floats, B: Floats, values: Floats) -> tuple[complex, Floats] | None:
     """The eigenvalue among these that is most out of reach, if one is, and its direction."""
     units = scaled(A, B)
     norm = float(units.norm) or 1.0
@@ -61,7 +61,7 @@ def _lost(A: AnyArray, B: AnyArray, values: AnyArray) -> tuple[complex, AnyArray
     return None if found is None else found[:2]
 
 
-def _mode(model: StateSpace, value: complex, direction: AnyArray) -> str:
+def _mode(model: StateSpace, value: complex, direction: Floats) -> str:
     names = joints_named(model, joint_shares(model, direction))
     number = f"{value.real:.4g}" if value.imag == 0.0 else f"{value:.4g}"
     if not names:

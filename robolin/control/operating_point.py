@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import Floats, JointValues, Mask
 from robolin.control.actuation import (
     negligible,
     passive_places,
@@ -42,15 +42,15 @@ class OperatingPoint:
     along_rate: (..., n, d) with δq̇ = basis ż + along_rate z; None on trees
     """
 
-    q: AnyArray
-    qd: AnyArray
-    qdd: AnyArray
-    tau: AnyArray
-    dqdd_dq: AnyArray
-    dqdd_dqd: AnyArray
-    dqdd_dtau: AnyArray
-    basis: AnyArray | None = None
-    along_rate: AnyArray | None = None
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    tau: Floats
+    dqdd_dq: Floats
+    dqdd_dqd: Floats
+    dqdd_dtau: Floats
+    basis: Floats | None = None
+    along_rate: Floats | None = None
 
 
 def operating_point(
@@ -87,7 +87,7 @@ def _how(running: Running) -> How:
 
 
 def _of_tree(
-    arm: Arm, state: dict[str, AnyArray], held: bool, actuated: Sequence[int], running: Running
+    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: Running
 ) -> OperatingPoint:
     how = _how(running)
     q, qd = state["q"], state["qd"]
@@ -100,9 +100,7 @@ def _of_tree(
     return OperatingPoint(q, qd, qdd, tau, found["dqdd_dq"], found["dqdd_dqd"], found["dqdd_dtau"])
 
 
-def passive_joints_rest(
-    arm: Arm, values: Mapping[str, AnyArray], actuated: Sequence[int]
-) -> AnyArray:
+def passive_joints_rest(arm: Arm, values: Mapping[str, Floats], actuated: Sequence[int]) -> Mask:
     """(rows,): whether a tree needs no torque of passive joints; True also where it is unknown."""
     rows = len(values["q"])
     without = passive_places(arm, actuated)
@@ -111,10 +109,10 @@ def passive_joints_rest(
         given = {name: values.get(name, 0.0) for name in ("q", "qd", "qdd")}
         tau = evaluate_any_arm_rows(arm, "inverse", given)[0]["tau"]
     asked = np.abs(np.broadcast_to(tau, (rows, arm.n))[:, without])
-    return ~(asked > negligible(tau)).any(axis=-1)
+    return np.asarray(~(asked > negligible(tau)).any(axis=-1))
 
 
-def rests(arm: Arm, q: AnyArray, qd: AnyArray, qdd: AnyArray, tau: AnyArray) -> bool:
+def rests(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
     """Whether one state (n,) is an equilibrium: what accelerates it is the rounding of torques."""
     if qd.any():
         return False
@@ -129,7 +127,7 @@ def rests(arm: Arm, q: AnyArray, qd: AnyArray, qdd: AnyArray, tau: AnyArray) -> 
 
 
 def _with_loops(
-    arm: Arm, state: dict[str, AnyArray], held: bool, actuated: Sequence[int], running: Running
+    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: Running
 ) -> OperatingPoint:
     how = _how(running)
     q, qd = state["q"], state["qd"]
@@ -154,7 +152,7 @@ def _with_loops(
     )
 
 
-def independent_motions(arm: Arm, q: AnyArray) -> AnyArray:
+def independent_motions(arm: Arm, q: Floats) -> Floats:
     """An orthonormal basis (..., n, d) of the motions that the closures allow at q.
 
     Its columns are those of a singular value decomposition, each with its largest entry positive.
@@ -176,12 +174,11 @@ def independent_motions(arm: Arm, q: AnyArray) -> AnyArray:
         raise RobolinError("the closures leave nothing free to move", where=arm.source)
     basis = np.moveaxis(Vt[..., rank:, :], -1, -2)
     largest = np.take_along_axis(basis, np.abs(basis).argmax(axis=-2)[..., None, :], axis=-2)
-    return basis * np.sign(largest)
+    signed: Floats = basis * np.sign(largest)
+    return signed
 
 
-def _held_by_motors(
-    arm: Arm, wanted: AnyArray, basis: AnyArray, actuated: Sequence[int]
-) -> AnyArray:
+def _held_by_motors(arm: Arm, wanted: Floats, basis: Floats, actuated: Sequence[int]) -> Floats:
     """The least torques of the motors that do on the free motions what `wanted` does.
 
     With a motor at every joint these are `wanted` itself, and the closures bear nothing.

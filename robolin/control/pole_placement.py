@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import AnyArray
-from robolin.control.model_parts import as_numbers, one_by_one, require_model, stacked_models
+from robolin.arrays import Complexes, Floats
+from robolin.control.model_parts import as_complexes, one_by_one, require_model, stacked_models
 from robolin.control.poles import Poles, poles_of
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.state_space import StateSpace
@@ -36,8 +36,8 @@ class PlacedPoles(Shown):
         array([-1., -2., -3., -4.])
     """
 
-    K: AnyArray
-    missed: AnyArray
+    K: Floats
+    missed: Floats
     model: StateSpace
 
     @property
@@ -69,7 +69,7 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
         (1, 4)
     """
     require_model(model)
-    wanted = as_numbers("poles", poles, complex)
+    wanted = as_complexes("poles", poles)
     N = len(model.states)
     if wanted.shape != (N,) or not np.isfinite(wanted).all():
         raise UsageError(f"poles are {N} finite numbers, not {wanted.shape}", where="poles")
@@ -78,7 +78,7 @@ def place_poles(model: StateSpace, poles: ArrayLike) -> PlacedPoles:
     return PlacedPoles(K, missed, model)
 
 
-def _placed(model: StateSpace, wanted: AnyArray) -> tuple[AnyArray, float]:
+def _placed(model: StateSpace, wanted: Complexes) -> tuple[Floats, float]:
     signal = scipy_part("signal", "pole placement")
     with warnings.catch_warnings():
         # what the iteration did not reach is told by how far poles are off
@@ -97,7 +97,7 @@ def _placed(model: StateSpace, wanted: AnyArray) -> tuple[AnyArray, float]:
     return K, missed
 
 
-def _farthest(found: AnyArray, wanted: AnyArray) -> float:
+def _farthest(found: Floats | Complexes, wanted: Complexes) -> float:
     """How far the worst pole is off, each wanted one taking the nearest that is left."""
     left, worst = list(found), 0.0
     for pole in wanted:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Complexes, Floats, Mask, Texts
 from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.scaling import balance
 from robolin.control.state_space import StateSpace
@@ -42,19 +42,19 @@ class Poles(Shown):
         ('pivot',)
     """
 
-    values: AnyArray
-    rates: AnyArray
-    bound: AnyArray
-    shapes: AnyArray
+    values: Complexes
+    rates: Complexes
+    bound: Floats
+    shapes: Floats
     model: StateSpace
 
     @cached_property
-    def frequency(self) -> AnyArray:
+    def frequency(self) -> Floats:
         """The natural frequency |λ| in rad/s."""
         return np.abs(self.rates)
 
     @cached_property
-    def damping(self) -> AnyArray:
+    def damping(self) -> Floats:
         """The damping ratio -Re λ/|λ|; -1 at 0, as Octave and MATLAB have it."""
         still, gone = self.frequency <= self.bound, np.isinf(self.frequency)
         growth = np.where(gone, -1.0, self.rates.real)
@@ -62,22 +62,23 @@ class Poles(Shown):
         return np.where(still, -1.0, ratio)
 
     @cached_property
-    def time_constant(self) -> AnyArray:
+    def time_constant(self) -> Floats:
         """-1/Re λ in s: infinite on the edge, negative where a mode grows."""
         edge = self.stability == EDGE
         return np.where(edge, np.inf, -1.0 / np.where(edge, -1.0, self.rates.real))
 
     @cached_property
-    def stability(self) -> AnyArray:
+    def stability(self) -> Texts:
         """'stable', 'unstable', or 'edge' where |Re λ| is within the bound."""
         growth = self.rates.real
         grows = np.where(growth > 0.0, UNSTABLE, STABLE)
         return np.where(np.abs(growth) <= self.bound, EDGE, grows)
 
     @property
-    def stable(self) -> AnyArray:
+    def stable(self) -> Mask:
         """(...): whether every pole is stable."""
-        return (self.stability == STABLE).all(axis=-1)
+        stable: Mask = (self.stability == STABLE).all(axis=-1)
+        return stable
 
     def joints(self, *place: int) -> tuple[str, ...]:
         """The joints that move in the mode at a place of the batch, most first."""
@@ -102,21 +103,22 @@ def poles_of(model: StateSpace) -> Poles:
     return Poles(values, rates, bound, shapes / np.where(largest > 0.0, largest, 1.0), model)
 
 
-def _bounds(A: AnyArray, values: AnyArray, condition: AnyArray, dt: float | None) -> AnyArray:
+def _bounds(A: Floats, values: Complexes, condition: Floats, dt: float | None) -> Floats:
     """How far an eigenvalue moves when every entry of the balanced A is rounded a few times.
 
     To first order by its condition; never more than a triple eigenvalue moves.
     """
     noise = ROUNDINGS * A.shape[-1] * np.finfo(float).eps
     size = np.linalg.norm(A, axis=(-2, -1))[..., None]
-    bound = np.minimum(noise * condition, np.cbrt(noise)) * size
+    bound: Floats = np.minimum(noise * condition, np.cbrt(noise)) * size
     if dt is None:
         return bound
     # dλ = dz / (z dt)
-    return bound / (np.maximum(np.abs(values), noise) * dt)
+    per_second: Floats = bound / (np.maximum(np.abs(values), noise) * dt)
+    return per_second
 
 
-def _conditions(vectors: AnyArray) -> AnyArray:
+def _conditions(vectors: Complexes) -> Floats:
     """|y||x|/|y*x| of every eigenvalue, infinite where eigenvectors coincide."""
     flat = vectors.reshape(-1, *vectors.shape[-2:])
     found = np.empty(flat.shape[:2])

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Complexes, Floats, Integers, Mask
 from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.scaling import Scaled, scaled
 from robolin.control.staircase import staircase_dimension
@@ -42,25 +42,27 @@ class Reachability(Shown):
     """
 
     kind: Reached
-    dimension: AnyArray
+    dimension: Integers
     model: StateSpace
     scaled: Scaled
 
     @cached_property
-    def complete(self) -> AnyArray:
+    def complete(self) -> Mask:
         """(...): whether all states are reached, or shown, by more than rounding."""
         told = self.distance.min(axis=-1) > MODEL_ROUNDING
-        return (self.dimension == self.model.A.shape[-1]) & told
+        complete: Mask = (self.dimension == self.model.A.shape[-1]) & told
+        return complete
 
     @cached_property
-    def values(self) -> AnyArray:
+    def values(self) -> Complexes:
         """The eigenvalues (..., N) that distances are told for, the slowest first."""
         found = np.linalg.eigvals(self.scaled.A).astype(complex)
         order = np.lexsort((found.imag, found.real, np.abs(found)), axis=-1)
-        return np.take_along_axis(found, order, axis=-1) * self.scaled.norm[..., None]
+        in_order: Complexes = np.take_along_axis(found, order, axis=-1)
+        return in_order * self.scaled.norm[..., None]
 
     @cached_property
-    def distance(self) -> AnyArray:
+    def distance(self) -> Floats:
         """(..., N): the smallest change of [A B], beside the size of A, that loses a mode.
 
         σ_min[λ - A, B] in scaled units; for observability σ_min[λ - A; C].
@@ -68,16 +70,17 @@ class Reachability(Shown):
         return self._directions[0]
 
     @cached_property
-    def worst(self) -> AnyArray:
+    def worst(self) -> Integers:
         """(...): which mode is nearest to being lost."""
-        return self.distance.argmin(axis=-1)
+        worst: Integers = self.distance.argmin(axis=-1)
+        return worst
 
     def joints(self, *place: int) -> tuple[str, ...]:
         """The joints of the direction that is nearest to being lost in a mode, largest first."""
         return joints_named(self.model, joint_shares(self.model, self._directions[1])[place])
 
     @cached_property
-    def _directions(self) -> tuple[AnyArray, AnyArray]:
+    def _directions(self) -> tuple[Floats, Complexes]:
         """Smallest singular values (..., N), and the directions that belong to them."""
         A, B = self.scaled.A, self.scaled.B
         norm = np.where(self.scaled.norm > 0.0, self.scaled.norm, 1.0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.integral_action import with_integrals
 from robolin.control.model_parts import as_numbers, one_by_one, require_model, stacked_models
@@ -52,12 +52,12 @@ class Regulator(Shown):
         True
     """
 
-    K: AnyArray
-    P: AnyArray
-    residual: AnyArray
-    Q: AnyArray
-    R: AnyArray
-    N: AnyArray
+    K: Floats
+    P: Floats
+    residual: Floats
+    Q: Floats
+    R: Floats
+    N: Floats
     model: StateSpace
 
     @property
@@ -71,10 +71,11 @@ class Regulator(Shown):
         """The poles of the closed loop."""
         return poles_of(self.closed_loop)
 
-    def cost(self, x: ArrayLike) -> AnyArray:
+    def cost(self, x: ArrayLike) -> Floats:
         """xᵀ P x of states (..., N): what it costs to come to rest from there."""
         state = as_numbers("x", x)
-        return np.einsum("...i,...ij,...j->...", state, self.P, state)
+        cost: Floats = np.einsum("...i,...ij,...j->...", state, self.P, state)
+        return cost
 
     def feedback(self, *, other_figures: bool = False) -> FeedbackControl:
         """The control law for `simulate`: τ = τ₀ - K x at the joints with a motor.
@@ -124,9 +125,9 @@ class Estimator(Shown):
         ((4, 2), True)
     """
 
-    L: AnyArray
-    covariance: AnyArray
-    residual: AnyArray
+    L: Floats
+    covariance: Floats
+    residual: Floats
     model: StateSpace
 
     @property
@@ -178,7 +179,7 @@ def lqr(
     return Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
 
 
-def _solved(model: StateSpace, weights: Sequence[Weights]) -> tuple[AnyArray, AnyArray, AnyArray]:
+def _solved(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats, Floats, Floats]:
     """K, P and residuals of all models, each of which must be solved, and stable for certain."""
     models, found = one_by_one(model), []
     with one_blas_thread():

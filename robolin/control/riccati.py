@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.control.lyapunov import continuous_lyapunov, discrete_lyapunov
 from robolin.control.scipy_needed import scipy_part
 from robolin.control.weights import Weights
@@ -25,12 +25,12 @@ REFINEMENT_STEPS = 6
 class Solution(NamedTuple):
     """K (m, N), P (N, N), and the largest entry left over beside the largest of any term."""
 
-    K: AnyArray
-    P: AnyArray
+    K: Floats
+    P: Floats
     residual: float
 
 
-def riccati(A: AnyArray, B: AnyArray, weights: Weights, discrete: bool) -> Solution:
+def riccati(A: Floats, B: Floats, weights: Weights, discrete: bool) -> Solution:
     """The stabilizing solution; LinAlgError where SciPy finds none."""
     linalg = scipy_part("linalg", "a Riccati equation")
     solve = linalg.solve_discrete_are if discrete else linalg.solve_continuous_are
@@ -55,16 +55,13 @@ def riccati(A: AnyArray, B: AnyArray, weights: Weights, discrete: bool) -> Solut
     return best
 
 
-def _solution(A: AnyArray, B: AnyArray, weights: Weights, P: AnyArray, discrete: bool) -> Solution:
+def _solution(A: Floats, B: Floats, weights: Weights, P: Floats, discrete: bool) -> Solution:
     Q, R, N = weights
-    if discrete:
-        inner = R + B.T @ P @ B
-        K = np.linalg.solve(inner, B.T @ P @ A + N.T)
-        terms = [A.T @ P @ A, -P, -K.T @ inner @ K, Q]
-    else:
-        inner = R
-        K = np.linalg.solve(R, B.T @ P + N.T)
-        terms = [A.T @ P, P @ A, -K.T @ R @ K, Q]
+    inner = R + B.T @ P @ B if discrete else R
+    right = B.T @ P @ A + N.T if discrete else B.T @ P + N.T
+    K = np.asarray(np.linalg.solve(inner, right), dtype=np.float64)
+    moved = [A.T @ P @ A, -P] if discrete else [A.T @ P, P @ A]
+    terms = [*moved, -K.T @ inner @ K, Q]
     left = np.abs(terms[0] + terms[1] + terms[2] + terms[3]).max()
     largest = max(np.abs(term).max() for term in terms)
     return Solution(K, P, float(left / largest) if largest > 0.0 else 0.0)

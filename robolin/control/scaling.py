@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 
 SWEEPS = 8
 # scales stay within this factor: what couples by rounding alone must not be blown up
@@ -16,13 +16,13 @@ WIDEST_SCALE = 2.0**10
 class Scaled(NamedTuple):
     """T⁻¹ A T and T⁻¹ B with T = diag(scale), divided by their norms (...)."""
 
-    A: AnyArray
-    B: AnyArray
-    scale: AnyArray
-    norm: AnyArray
+    A: Floats
+    B: Floats
+    scale: Floats
+    norm: Floats
 
 
-def scaled(A: AnyArray, B: AnyArray) -> Scaled:
+def scaled(A: Floats, B: Floats) -> Scaled:
     """The states in units in which rows and columns of [A B] weigh alike, by powers of two.
 
     Osborne's iteration: each state is scaled until what drives it, [A B] in its row, is as large
@@ -38,7 +38,7 @@ def scaled(A: AnyArray, B: AnyArray) -> Scaled:
     return Scaled(A / np.where(norm > 0.0, norm, 1.0)[..., None, None], B, scale, norm)
 
 
-def balance(A: AnyArray, B: AnyArray) -> AnyArray:
+def balance(A: Floats, B: Floats) -> Floats:
     """The scale (..., N) of each state."""
     size = np.abs(A) * (1.0 - np.eye(A.shape[-1]))
     reach = np.abs(B).max(axis=-1, initial=0.0)

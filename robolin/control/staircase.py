@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats, Integers
 
 # a singular value below this, in units in which A and B have size 1, is taken for nothing
 ZERO_SINGULAR_VALUE = 1e-10
 
 
-def staircase_dimension(A: AnyArray, B: AnyArray) -> AnyArray:
+def staircase_dimension(A: Floats, B: Floats) -> Integers:
     """The dimension (...) of what is reached, A and B scaled to size 1."""
     N, inputs = B.shape[-2:]
     flat_A, flat_B = A.reshape(-1, N, N), B.reshape(-1, N, inputs)
@@ -26,7 +26,7 @@ def staircase_dimension(A: AnyArray, B: AnyArray) -> AnyArray:
     return found.reshape(A.shape[:-2])
 
 
-def _count(A: AnyArray, B: AnyArray, models: AnyArray, found: AnyArray) -> None:
+def _count(A: Floats, B: Floats, models: Integers, found: Integers) -> None:
     """Add what B reaches to `found`, then go on with the rest, models of one rank together."""
     if not len(models) or A.shape[-1] == 0:
         return

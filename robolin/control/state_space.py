@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Complexes, Floats, Numbers, Texts
 from robolin.choices import Discretization
 from robolin.shown import Shown
 
@@ -57,16 +57,16 @@ class StateSpace(Shown):
         ['unstable', 'stable', 'unstable', 'stable']
     """
 
-    A: AnyArray
-    B: AnyArray
-    C: AnyArray
-    D: AnyArray
-    drift: AnyArray
-    y: AnyArray
-    q: AnyArray
-    qd: AnyArray
-    qdd: AnyArray
-    tau: AnyArray
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
+    drift: Floats
+    y: Floats
+    q: Floats
+    qd: Floats
+    qdd: Floats
+    tau: Floats
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -74,7 +74,7 @@ class StateSpace(Shown):
     arm: Arm
     actuated: tuple[int, ...]
     freedoms: int
-    basis: AnyArray | None = None
+    basis: Floats | None = None
     dt: float | None = None
     method: Discretization | None = None
 
@@ -90,7 +90,7 @@ class StateSpace(Shown):
 
         return chosen_models(self, place)
 
-    def arrays(self) -> dict[str, AnyArray]:
+    def arrays(self) -> dict[str, Numbers | Texts]:
         """Every array by name, names as arrays of text: what `np.savez` takes."""
         from robolin.control.model_parts import arrays_by_name
 
@@ -114,7 +114,7 @@ class StateSpace(Shown):
 
         return observability_of(self)
 
-    def gramian(self, kind: Literal["controllability", "observability"]) -> AnyArray:
+    def gramian(self, kind: Literal["controllability", "observability"]) -> Floats:
         """The Gramian (..., N, N) of a stable model."""
         from robolin.control.gramians import gramian
 
@@ -126,7 +126,7 @@ class StateSpace(Shown):
 
         return discretized(self, dt, method)
 
-    def frequency_response(self, omega: ArrayLike) -> AnyArray:
+    def frequency_response(self, omega: ArrayLike) -> Complexes:
         """C (jω - A)⁻¹ B + D as complex numbers (..., len(omega), p, m), omega in rad/s."""
         from robolin.control.frequency_response import frequency_response
 

@@ -7,7 +7,7 @@ from math import isfinite
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.control.discretize import discretized
 from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
@@ -28,8 +28,8 @@ class TimeResponse(Shown):
         (11, 2, 2)
     """
 
-    time: AnyArray
-    y: AnyArray
+    time: Floats
+    y: Floats
 
 
 def step_response(model: StateSpace, duration: float, rows: int = 201) -> TimeResponse:
@@ -58,13 +58,14 @@ def impulse_response(model: StateSpace, duration: float, rows: int = 201) -> Tim
     return TimeResponse(time, y)
 
 
-def _sampled(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace, AnyArray]:
+def _sampled(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace, Floats]:
     """The model from row to row, exact for inputs that stay; a discrete one as it is."""
     if not (isfinite(duration) and duration > 0.0):
         raise UsageError(f"duration is {duration!r}", hint="a positive number of seconds is needed")
     if not isinstance(rows, int) or rows < 2:
         raise UsageError(f"rows is {rows!r}, not a whole number from 2")
     if model.dt is not None:
-        return model, np.arange(int(duration / model.dt + 1e-9) + 1) * model.dt
+        rows = int(duration / model.dt + 1e-9) + 1
+        return model, model.dt * np.arange(rows, dtype=float)
     time = np.linspace(0.0, duration, rows)
     return discretized(model, float(time[1])), time

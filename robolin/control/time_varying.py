@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.control.blas_threads import one_blas_thread
 from robolin.control.model_parts import require_model
 from robolin.control.state_space import StateSpace
@@ -50,11 +50,11 @@ class TimeVaryingRegulator(Shown):
         (11, 2, 4)
     """
 
-    K: AnyArray
-    P: AnyArray
-    Q: AnyArray
-    R: AnyArray
-    N: AnyArray
+    K: Floats
+    P: Floats
+    Q: Floats
+    R: Floats
+    N: Floats
     model: StateSpace
 
     def feedback(self, start: float = 0.0, *, other_figures: bool = False) -> FeedbackControl:
@@ -76,8 +76,8 @@ class TimeVaryingRegulator(Shown):
 class GainRows(NamedTuple):
     """Gains and costs of the rows of one block, in their order."""
 
-    K: AnyArray
-    P: AnyArray
+    K: Floats
+    P: Floats
 
 
 def tvlqr(
@@ -197,7 +197,7 @@ class _Stored:
     def _start(self, place: int) -> int:
         return 8 * sum(self.sizes[:place]) * self.states * (self.states + self.inputs)
 
-    def read(self, place: int, shape: tuple[int, int]) -> tuple[AnyArray, AnyArray]:
+    def read(self, place: int, shape: tuple[int, int]) -> tuple[Floats, Floats]:
         """The square matrices of a block, then its others, of this shape."""
         self.file.seek(self._start(place))
         rows, square = self.sizes[place], self.states**2
@@ -206,15 +206,15 @@ class _Stored:
         first, second = numbers[: rows * square], numbers[rows * square :]
         return first.reshape(rows, self.states, self.states), second.reshape(rows, *shape)
 
-    def write(self, place: int, first: AnyArray, second: AnyArray) -> None:
+    def write(self, place: int, first: Floats, second: Floats) -> None:
         self.file.seek(self._start(place))
         for array in (first, second):
             self.file.write(array.data)
 
 
 def backwards(
-    A: AnyArray, B: AnyArray, weights: Weights, P: AnyArray, K_out: AnyArray, P_out: AnyArray
-) -> AnyArray:
+    A: Floats, B: Floats, weights: Weights, P: Floats, K_out: Floats, P_out: Floats
+) -> Floats:
     """The recursion over the rows of A and B, last to first; P_out may be A itself."""
     Q, R, N = weights
     for k in range(len(A) - 1, -1, -1):
@@ -228,7 +228,7 @@ def backwards(
     return P
 
 
-def _terminal(terminal: ArrayLike | None, weights: Weights) -> AnyArray:
+def _terminal(terminal: ArrayLike | None, weights: Weights) -> Floats:
     if terminal is None:
         return weights.Q
     found = weight_matrix("terminal", terminal, len(weights.Q))

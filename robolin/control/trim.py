@@ -18,7 +18,7 @@ from robolin.api.inverse_and_forward import inverse
 from robolin.api.linear_models import linearize_inverse
 from robolin.api.mass_matrices import mass_matrix
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.control.actuation import (
     NEGLIGIBLE_TORQUE,
     JointNames,
@@ -60,9 +60,9 @@ class Trim(Shown):
         (True, 0.0)
     """
 
-    q: AnyArray
-    tau: AnyArray
-    moved: AnyArray
+    q: Floats
+    tau: Floats
+    moved: Floats
     residual: float
     iterations: int
 
@@ -70,12 +70,12 @@ class Trim(Shown):
 class _Pose(NamedTuple):
     """What is left of the torques at a pose, along the free motions no motor acts on."""
 
-    q: AnyArray
-    tau: AnyArray
-    left: AnyArray
-    jacobian: AnyArray
-    basis: AnyArray
-    passive: AnyArray
+    q: Floats
+    tau: Floats
+    left: Floats
+    jacobian: Floats
+    basis: Floats
+    passive: Floats
     size: float
 
 
@@ -128,7 +128,7 @@ def trim(
     return Trim(pose.q, pose.tau, difference(arm, start, pose.q), residual, iterations)
 
 
-def _pose(arm: Arm, q: AnyArray, driven: list[int]) -> _Pose:
+def _pose(arm: Arm, q: Floats, driven: list[int]) -> _Pose:
     """The torques at rest, those of the motors, and what these leave."""
     tree = without_closures(arm)
     wanted = inverse(tree, q)
@@ -175,7 +175,7 @@ def _stepped(
     return None
 
 
-def _least_step(pose: _Pose, stuck: list[int]) -> AnyArray:
+def _least_step(pose: _Pose, stuck: list[int]) -> Floats:
     """The smallest change of q that takes away what is left, to first order."""
     free = pose.basis
     if stuck:
@@ -188,20 +188,20 @@ def _least_step(pose: _Pose, stuck: list[int]) -> AnyArray:
     return -free @ np.linalg.lstsq(along, pose.left, rcond=RANK_TOLERANCE)[0]
 
 
-def _bounds(arm: Arm) -> tuple[AnyArray, AnyArray]:
+def _bounds(arm: Arm) -> tuple[Floats, Floats]:
     lower = [-np.inf if j.limits.lower is None else j.limits.lower for j in arm.joints]
     upper = [np.inf if j.limits.upper is None else j.limits.upper for j in arm.joints]
     return np.array(lower), np.array(upper)
 
 
-def _beyond(arm: Arm, q: AnyArray, step: AnyArray) -> set[int]:
+def _beyond(arm: Arm, q: Floats, step: Floats) -> set[int]:
     """Joints at a limit that the step would take beyond it."""
     lower, upper = _bounds(arm)
     out = ((q >= upper) & (step > 0.0)) | ((q <= lower) & (step < 0.0))
     return {int(i) for i in np.flatnonzero(out)}
 
 
-def _room(arm: Arm, q: AnyArray, step: AnyArray) -> float:
+def _room(arm: Arm, q: Floats, step: Floats) -> float:
     """The share of a step that ends at the first limit."""
     lower, upper = _bounds(arm)
     room = np.where(step > 0.0, upper - q, q - lower)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.control.model_parts import as_numbers
 from robolin.control.state_space import StateSpace
 from robolin.errors import RobolinError, UsageError
@@ -26,9 +26,9 @@ INTEGRAL = "integral"
 class Weights(NamedTuple):
     """xᵀ Q x + uᵀ R u + 2 xᵀ N u, for one model."""
 
-    Q: AnyArray
-    R: AnyArray
-    N: AnyArray
+    Q: Floats
+    R: Floats
+    N: Floats
 
 
 def weights_of(
@@ -51,7 +51,7 @@ def weights_of(
     return found
 
 
-def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> AnyArray:
+def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> Floats:
     size, d = len(model.states), model.freedoms
     if Q is not None and not isinstance(Q, Mapping):
         if bryson:
@@ -69,7 +69,7 @@ def _state_weight(model: StateSpace, Q: Weight | None, bryson: bool) -> AnyArray
     return whole
 
 
-def _joint_weights(model: StateSpace, named: Mapping[str, float], bryson: bool) -> list[AnyArray]:
+def _joint_weights(model: StateSpace, named: Mapping[str, float], bryson: bool) -> list[Floats]:
     """Weights (n,) of positions and of velocities: names of joints go before those of all."""
     joints = model.arm.joint_names
     known = {"q", "qd", *model.states[2 * model.freedoms :]}
@@ -90,7 +90,7 @@ def _joint_weights(model: StateSpace, named: Mapping[str, float], bryson: bool) 
     return found
 
 
-def _input_weight(model: StateSpace, R: Weight | None, bryson: bool) -> AnyArray:
+def _input_weight(model: StateSpace, R: Weight | None, bryson: bool) -> Floats:
     names = [model.arm.joint_names[i] for i in model.actuated]
     if R is not None and not isinstance(R, Mapping):
         return weight_matrix("R", R, len(names))
@@ -104,7 +104,7 @@ def _input_weight(model: StateSpace, R: Weight | None, bryson: bool) -> AnyArray
     return np.diag(weights)
 
 
-def _cross_weight(model: StateSpace, N: ArrayLike | None) -> AnyArray:
+def _cross_weight(model: StateSpace, N: ArrayLike | None) -> Floats:
     shape = (len(model.states), len(model.inputs))
     found = np.zeros(shape) if N is None else as_numbers("N", N)
     if found.shape != shape or not np.isfinite(found).all():
@@ -112,7 +112,7 @@ def _cross_weight(model: StateSpace, N: ArrayLike | None) -> AnyArray:
     return found
 
 
-def _bryson(model: StateSpace, word: str) -> AnyArray:
+def _bryson(model: StateSpace, word: str) -> Floats:
     """1/(largest)² of every joint: half the travel, the velocity or effort that the file allows."""
     found = []
     for i, joint in enumerate(model.arm.joints):
@@ -134,7 +134,7 @@ def _bryson(model: StateSpace, word: str) -> AnyArray:
     return np.array(found)
 
 
-def weight_matrix(name: str, value: ArrayLike, size: int) -> AnyArray:
+def weight_matrix(name: str, value: ArrayLike, size: int) -> Floats:
     """A weight as a matrix: one number, one for each, or the matrix itself."""
     given = as_numbers(name, value)
     if not np.isfinite(given).all():
@@ -149,7 +149,7 @@ def weight_matrix(name: str, value: ArrayLike, size: int) -> AnyArray:
     return given.copy()
 
 
-def require_weights(name: str, matrix: AnyArray, positive: bool) -> None:
+def require_weights(name: str, matrix: Floats, positive: bool) -> None:
     """A symmetric matrix without negative eigenvalues; or with positive ones only."""
     size = np.abs(matrix).max(initial=0.0)
     if np.abs(matrix - matrix.T).max(initial=0.0) > WEIGHT_ROUNDING * size:

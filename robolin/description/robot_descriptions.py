@@ -8,7 +8,6 @@ from contextlib import redirect_stdout
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
 from robolin.errors import FileError, RobolinError
@@ -47,6 +46,8 @@ def described(name: str) -> FoundDescription:
 
 
 def _known() -> Iterator[str]:
+    from pkgutil import iter_modules
+
     folder: Any = import_module("robot_descriptions")
     for module in iter_modules(folder.__path__):
         if module.name.endswith(_ENDING) and not module.name.startswith("_"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from math import prod
 from typing import Literal, TypedDict, Unpack, get_args
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from robolin.algebra.axes import sizes
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import AnyArray, Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import Arrays, run_on
@@ -57,6 +58,10 @@ MUCH_WORK = 100_000
 _STEPS_PER_ENTRY = 8
 
 
+# what is done with the arrays of many states, and their batch, while threads get going for them
+Meanwhile = Callable[[Mapping[str, Floats], tuple[int, ...]], object]
+
+
 class How(TypedDict, total=False):
     """How to run: which algorithm, on what engine, by how many threads; never what comes out."""
 
@@ -66,15 +71,25 @@ class How(TypedDict, total=False):
     loop_method: LoopMethod | None
 
 
-def evaluate(arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]) -> Arrays:
+def evaluate(
+    arm: Arm,
+    verb: str,
+    values: Mapping[str, JointValues],
+    meanwhile: Meanwhile | None = None,
+    **how: Unpack[How],
+) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
-    results, unanswered = evaluate_rows(arm, verb, values, **how)
+    results, unanswered = evaluate_rows(arm, verb, values, meanwhile, **how)
     require_answers(unanswered, lambda row: why_unanswered(arm, verb, values, row, **how))
     return results
 
 
 def evaluate_rows(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
+    arm: Arm,
+    verb: str,
+    values: Mapping[str, JointValues],
+    meanwhile: Meanwhile | None = None,
+    **how: Unpack[How],
 ) -> tuple[Arrays, AnyArray]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     require_arm(arm)
@@ -96,7 +111,10 @@ def evaluate_rows(
     if engine == "python" or (engine == "auto" and not _worth_a_kernel(arm, name, prod(batch))):
         return _run_directly(arm, name, arrays, batch)
     inputs = [kernel_rows(array, batch) for array in arrays.values()]
-    rows: tuple[Arrays, AnyArray] = cache.plan(name).many(inputs, batch, how.get("jobs"))
+    also = partial(meanwhile, arrays, batch) if meanwhile else lambda: None
+    rows: tuple[Arrays, AnyArray] = cache.plan(name).many(
+        inputs, batch, how.get("jobs"), meanwhile=also
+    )
     return rows
 
 

@@ -13,17 +13,21 @@ from robolin.arrays import AnyArray, JointValues
 from robolin.engine.run import Arrays
 from robolin.errors import RobolinError
 from robolin.evaluation import evaluate as trees
-from robolin.evaluation.evaluate import How
+from robolin.evaluation.evaluate import How, Meanwhile
 from robolin.evaluation.unanswered import require_answers
 from robolin.input_checks import require_arm
 
 
 def evaluate_any_arm(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
+    arm: Arm,
+    verb: str,
+    values: Mapping[str, JointValues],
+    meanwhile: Meanwhile | None = None,
+    **how: Unpack[How],
 ) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     if not _closed(arm, verb):
-        return trees.evaluate(arm, verb, values, **how)
+        return trees.evaluate(arm, verb, values, meanwhile, **how)
     from robolin.loops.loop_answers import closed_rows, why_closed_unanswered
 
     results, unanswered = closed_rows(arm, verb, values, how)

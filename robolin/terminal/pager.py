@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import signal
-import subprocess
 import sys
 from contextlib import suppress
 from typing import TextIO
@@ -24,6 +22,8 @@ def paged(text: str, stream: TextIO) -> bool:
     program = _program()
     if not program:
         return False
+    import subprocess
+
     try:
         pager = subprocess.Popen(
             program,
@@ -56,6 +56,8 @@ def _somebody_watches(stream: TextIO) -> bool:
 
 def _program() -> list[str]:
     """What PAGER says, else less; nothing for an empty PAGER or cat."""
+    import shlex
+
     given = os.environ.get("ROBOLIN_PAGER", os.environ.get("PAGER", "less"))
     try:
         words = shlex.split(given)

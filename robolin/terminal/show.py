@@ -10,9 +10,6 @@ from robolin.files.atomic import replacing
 from robolin.files.formats import FORMATS, PIPED, TABLE
 from robolin.files.write import format_of, write_into
 from robolin.results.result import Result, ResultStream, require_finite, whole
-from robolin.terminal.pager import paged
-from robolin.terminal.table import render_table
-from robolin.terminal.top_rows import top_rows
 
 
 def write_shown(
@@ -55,13 +52,20 @@ def _write_file(result: ResultStream, path: str, form: str, precision: int) -> N
 
 
 def _table(result: ResultStream, width: int | None, color: bool, precision: int) -> str:
+    # files of numbers need nothing of this
+    from robolin.terminal.table import render_table
+    from robolin.terminal.top_rows import top_rows
+
     top, rows = top_rows(result)
     return render_table(top, width, color, precision, rows)
 
 
 def _write_text(stream: TextIO, text: str, terminal: bool) -> None:
-    if terminal and paged(text, stream):
-        return
+    if terminal:
+        from robolin.terminal.pager import paged
+
+        if paged(text, stream):
+            return
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(text)

@@ -13,7 +13,7 @@ from robolin.wording import did_you_mean, quoted
 _SHORT = {word: short for short, word in COLUMN_WORDS.items()}
 _NAME = "name"
 # position[0], position.0, position0
-_INDEXED = re.compile(rf"(.*?)({'|'.join([*_SHORT, _NAME])})(\[\d+\]|\.?\d+)")
+_INDEXED = rf"(.*?)({'|'.join([*_SHORT, _NAME])})(\[\d+\]|\.?\d+)"
 
 # columns by what stands before their word and by that word, each by its number
 Lists = Mapping[tuple[str, str], Mapping[int, str]]
@@ -61,7 +61,7 @@ def listed_columns(
 def _lists(columns: Sequence[str]) -> dict[tuple[str, str], dict[int, str]]:
     lists: dict[tuple[str, str], dict[int, str]] = {}
     for name in columns:
-        if match := _INDEXED.fullmatch(name):
+        if match := re.fullmatch(_INDEXED, name):
             lists.setdefault((match[1], match[2]), {})[int(match[3].strip("[.]"))] = name
     return lists
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from robolin.errors import UsageError
 
-_TEXT = re.compile(r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*")
+_TEXT = r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def row_choice(rows: str | None, stride: int | None) -> RowChoice:
     if rows is None:
         return RowChoice(stride=stride or 1)
     where = f"--rows={rows}"
-    found = _TEXT.fullmatch(rows)
+    found = re.fullmatch(_TEXT, rows)
     if found is None:
         hint = "for example 1000:2000, 1000: or :2000, where the first row is 0"
         raise UsageError("this is not FIRST:STOP", where=where, hint=hint)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -234,7 +233,7 @@ def test_the_table_knows_every_flag(name: str):
     }
     if "on-bad-row" in known:
         # a command takes several recordings, each of which is asked about by itself
-        known["trajectory"] = replace(known["trajectory"], repeats=True)
+        known["trajectory"] = known["trajectory"]._replace(repeats=True)
 
     assert flags == known
     assert all(getattr(p, "metavar", "") == "FILE" for p in command.params if label_of(p) in files)

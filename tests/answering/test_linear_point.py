@@ -176,6 +176,31 @@ def test_points_are_copies_in_the_order_of_the_joints() -> None:
     assert model.tau.tolist() == [0.0, 0.0]
 
 
+def test_points_of_many_states_are_nobody_elses() -> None:
+    """Neither what the caller changes nor later calls change the point of a model that is held."""
+    arm = robolin.load("panda")
+    states = np.random.default_rng(3).uniform(-1.0, 1.0, (3, 1000, arm.n))
+    given = states.copy()
+    held = robolin.linearize_inverse(arm, *given, engine="compiled")
+    given[:] = 9.0
+    for _ in range(4):
+        robolin.linearize_inverse(arm, *given, engine="compiled")
+
+    for values, expected in zip((held.q, held.qd, held.qdd), states, strict=True):
+        assert values.tobytes() == expected.tobytes()
+        assert not np.shares_memory(values, given)
+
+
+def test_what_is_the_same_in_all_rows_is_in_each_of_them() -> None:
+    """One velocity for many states stands at every one of them, whatever runs it."""
+    q = np.random.default_rng(4).uniform(-1.0, 1.0, (2, 3, 2))
+    for engine in ("python", "compiled"):
+        model = robolin.linearize_inverse(ARM, q, [0.5, -0.2], 0.1, engine=engine)
+        assert model.qd.shape == model.qdd.shape == q.shape
+        assert np.array_equal(model.qd, np.broadcast_to([0.5, -0.2], q.shape))
+        assert (model.qdd == 0.1).all()
+
+
 def test_linear_models_of_loops_have_it() -> None:
     """State and torques of a linkage stand beside its matrices."""
     arm = robolin.load("four-bar")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from robolin.cli import main
 from tests.cli.command import START, environment, process, python
 
 HEAVY = ("numpy", "rich", "yaml", "polars", "llvmlite", "scipy")
@@ -90,6 +92,26 @@ def test_help_and_version_import_nothing_heavy(args: list[str]) -> None:
 
     assert modules.isdisjoint(HEAVY)
     assert "robolin.description.load" not in modules
+
+
+def test_the_list_of_verbs_needs_no_arm() -> None:
+    """What an arm is made of is not waited for by whoever asks which verbs there are."""
+    modules = set(json.loads(python(LIST_MODULES, "--help").err))
+
+    assert modules.isdisjoint({"robolin.arm_parts", "robolin.arm", "html", "subprocess"})
+
+
+def test_garbage_is_looked_for_as_usual_after_the_start() -> None:
+    """Modules are imported without it, and the first time it is looked for is as any other."""
+    usual, callbacks = gc.get_threshold(), list(gc.callbacks)
+    main._collect_later()
+    try:
+        assert gc.get_threshold() == (main._OBJECTS_AT_START, *usual[1:])
+    finally:
+        gc.collect(0)
+
+    assert gc.get_threshold() == usual
+    assert gc.callbacks == callbacks
 
 
 def test_one_state_imports_no_optional_writer() -> None:

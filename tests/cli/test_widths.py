@@ -92,7 +92,7 @@ def drawing(*args: str) -> Drawing:
         return ""
 
     with (
-        patch("robolin.terminal.show.render_table", table),
+        patch("robolin.terminal.table.render_table", table),
         patch("robolin.cli.reports.report.drawn_report", report),
     ):
         seen(80, *args)
@@ -218,7 +218,7 @@ def test_wide_arms_fit_too(folder: Path, verb: tuple[str, ...]) -> None:
         kept.append(result)
         return ""
 
-    with patch("robolin.terminal.show.render_table", keep):
+    with patch("robolin.terminal.table.render_table", keep):
         seen(80, *filled(verb, written(folder, 2), folder))
     for n, names in zip(WIDE, ("left_shoulder_", ""), strict=True):
         wide = widened(kept[0], n, names)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pytest
 
+import robolin
+from robolin import arrays
 from tools.markdown import ROOT
 
 PROGRAM = """\
@@ -23,6 +31,10 @@ reveal_type(robolin.jacobian(arm, q, frame="panda_hand").position)
 reveal_type(robolin.simulate(arm, q, duration=1.0).q)
 reveal_type(robolin.loop_forces(arm, q).lam)
 reveal_type(robolin.difference(arm, q, q))
+reveal_type(robolin.state_space(arm, q).A)
+reveal_type(robolin.lqr(robolin.state_space(arm, q)).K)
+reveal_type(robolin.state_space(arm, q).poles().damping)
+reveal_type(robolin.state_space(arm, q).poles().values)
 reveal_type(robolin.read_result("x.npz").arrays["tau"])
 reveal_type(robolin.forward(arm, {"panda_joint4": -2.0}, [{"panda_joint1": 0.1}], q))
 robolin.state_space(arm, {"panda_joint4": -2.0})
@@ -31,6 +43,48 @@ robolin.difference(arm, {"panda_joint4": -2.0}, q)
 robolin.inverse(arm, q, engine="quick")
 robolin.load("panda", gravty=0)
 """
+
+
+# plain data as JSON has them, and what other libraries make, which have no types
+UNTYPED = {
+    *("Arm.contract", "Arm.figures", "Arm.loaded_with", "States.options", "States.recording"),
+    *("StateSpace.to_control", "StateSpace.to_scipy", "casadi_function"),
+}
+
+
+def test_no_public_result_is_anything() -> None:
+    """What functions, methods and fields give is said, control's models among them."""
+    names = {name: getattr(robolin, name) for name in robolin.__all__}
+    # what is imported for type checkers alone
+    known = {**vars(arrays), **names}
+    found = {}
+    for name, each in names.items():
+        found |= _given(name, each, known)
+
+    assert {place for place, hint in found.items() if _is_anything(hint)} == UNTYPED
+    for place in ("StateSpace.A", "Poles.values", "Regulator.K", "Trim.q", "StateSpace.gramian"):
+        assert get_origin(found[place]) is np.ndarray, place
+
+
+def _given(name: str, public: Any, known: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every result by its name, with its type."""
+    if inspect.isfunction(public):
+        yield name, get_type_hints(public, localns=known)["return"]
+    if not inspect.isclass(public):
+        return
+    for key, member in vars(public).items():
+        function = getattr(member, "fget", None) or getattr(member, "func", member)
+        if inspect.isfunction(function) and not key.startswith("_"):
+            yield f"{name}.{key}", get_type_hints(function, localns=known)["return"]
+    if is_dataclass(public):
+        hints = get_type_hints(public, localns=known)
+        yield from ((f"{name}.{each.name}", hints[each.name]) for each in fields(public))
+
+
+def _is_anything(hint: Any) -> bool:
+    """Whether it is Any, or may be, or has some in it."""
+    several = (Union, UnionType, tuple, list, dict, Mapping, Iterator)
+    return hint is Any or (get_origin(hint) in several and any(map(_is_anything, get_args(hint))))
 
 
 @pytest.mark.slow
@@ -51,11 +105,12 @@ def test_results_are_typed_as_arrays(tmp_path: Path) -> None:
     revealed = [line for line in told if "Revealed type" in line]
     errors = [line for line in told if line.startswith("error")]
 
-    assert len(revealed) == 9
+    assert len(revealed) == 13
     assert "robolin.arm.Arm" in revealed[0]
     for line in revealed[1:]:
         assert "numpy.ndarray[" in line, line
-        assert "float64" in line or "floating" in line or line in revealed[7:], line
+        assert "float64" in line or "floating" in line or line in revealed[10:], line
+    assert "complex128" in revealed[10]
     assert len(errors) == 2, done.stdout
     assert "quick" in errors[0]
     assert "Never" in errors[1]

@@ -100,7 +100,7 @@ def test_both_readers_accept_the_same_files(seed: int, monkeypatch: pytest.Monke
         _both(text.encode(), ReadRequest(indices, 4, gaps=rng.random() < 0.3), monkeypatch)
 
 
-@pytest.mark.parametrize("unread", range(3))
+@pytest.mark.parametrize("unread", range(4))
 @pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize("other", ["", "4,5"])
 def test_a_cell_too_many_is_never_shifted_away(
@@ -114,6 +114,20 @@ def test_a_cell_too_many_is_never_shifted_away(
     text = "\n".join(["a,b,c", *rows]).encode()
     request = ReadRequest([i for i in range(3) if i != unread], 1000)
     assert "f.csv:52: 4 cells where the header has 3" in _read(text, request)[1]
+
+
+@pytest.mark.parametrize("extra", [0, 1, 256])
+@pytest.mark.parametrize("width", [3, 256, 257, 300])
+def test_cells_are_counted_in_tables_of_any_width(
+    width: int, extra: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row with cells too many is refused though a column that nobody reads hides it."""
+    row = ",".join(["1"] * width)
+    lines = [row, row + ",1" * extra, row]
+    text = "\n".join([",".join(f"c{i}" for i in range(width)), *lines]).encode()
+    request = ReadRequest(list(range(1, width - 1)), 10)
+    _both(text, request, monkeypatch)
+    assert bool(_read(text, request)[1]) == bool(extra)
 
 
 @pytest.mark.parametrize("digits", ["١٢", "０.５", "1٢"])

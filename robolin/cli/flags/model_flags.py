@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from robolin.answering.asks import BASE_JOINTS, WRENCH_MODELS
 from robolin.answering.inquiry import ArmSource, arm_source
 from robolin.answering.verbs import VERBS
+from robolin.choices import BASE_JOINTS, WRENCH_MODELS
 from robolin.cli.flags.flag import MODEL, RobotFile, bundled, flag, given_options
 from robolin.errors import FileError, UsageError
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any, TypedDict, get_args
+from typing import Any, TypedDict
 
 from robolin.arm import ORIGIN, Vector3, Wrench, WrenchModel
+from robolin.choices import WRENCH_MODELS
 from robolin.description.building.freedoms import base_joint_of
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.errors import UsageError, raise_all
@@ -133,10 +134,9 @@ def _payload(item: Any) -> Payload:
 def _wrenches(
     wrench: Mapping[str, Sequence[float]] | None, model: WrenchModel
 ) -> tuple[Wrench, ...]:
-    known = get_args(WrenchModel)
-    if not isinstance(model, str) or model not in known:
-        message = f"wrench_frame: {model!r} is not one of {quoted(known)}"
-        raise UsageError(message, hint=did_you_mean(str(model), known))
+    if not isinstance(model, str) or model not in WRENCH_MODELS:
+        message = f"wrench_frame: {model!r} is not one of {quoted(WRENCH_MODELS)}"
+        raise UsageError(message, hint=did_you_mean(str(model), WRENCH_MODELS))
     hint = "fx, fy, fz, tx, ty, tz"
     wrenches = []
     for frame, load in _items("wrench", wrench):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isfinite
-from typing import get_args
 
-from robolin.arm import Wrench, WrenchModel
+from robolin.arm import Wrench
+from robolin.choices import WRENCH_MODELS
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.building.selection import unknown_joint, unknown_link
 from robolin.description.tree import Tree
@@ -54,8 +54,8 @@ def _payload_problems(tree: Tree, payload: Payload) -> Iterator[RobolinError]:
 def _wrench_problems(tree: Tree, wrench: Wrench) -> Iterator[RobolinError]:
     if wrench.frame not in tree.links:
         yield unknown_link(tree, "wrench", wrench.frame)
-    if wrench.model not in (known := get_args(WrenchModel)):
-        hint = f"one of {', '.join(known)}"
+    if wrench.model not in WRENCH_MODELS:
+        hint = f"one of {', '.join(WRENCH_MODELS)}"
         yield UsageError(f"wrench frame: there is no '{wrench.model}'", hint=hint)
     load = (*wrench.force, *wrench.moment)
     if not all(map(isfinite, load)):

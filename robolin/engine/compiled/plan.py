@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -24,8 +24,12 @@ from robolin.engine.compiled.layout import Variant, doubles_of, variant_of, whol
 from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.engine.parameters import Parameters, first_of_subtrees
 
-# the least work worth a thread, and what a thread claims at once, in numbers of results
-RESULTS_WORTH_A_THREAD, PIECE = 4096, 1024
+# the least work worth a thread, in numbers of results
+RESULTS_WORTH_A_THREAD = 4096
+
+# what a thread claims at once, in numbers of results: large pieces are quicker to fill, small ones
+# let all threads end together, so that each claims so many of them at the least
+SMALLEST_PIECE, LARGEST_PIECE, PIECES_PER_THREAD = 1024, 16384, 32
 
 # numbers of results that no cache holds until somebody looks at them: 64 MB
 TOO_MANY_TO_CACHE = 1 << 23
@@ -178,10 +182,12 @@ class Plan:
         batch: tuple[int, ...],
         jobs: int | None = None,
         chunk: int | None = None,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> tuple[dict[str, AnyArray], AnyArray]:
         """Results for every row, and for each row the joint it complains of, or 0.
 
         Inputs are contiguous float64 of shape batch + (m,), or (m,) for the same in every row.
+        What `meanwhile` does takes next to no time: it is done while other threads wake up.
         """
         rows, kernel = prod(batch), self._kernel
         buffer = self._buffer_for(rows)
@@ -190,9 +196,10 @@ class Plan:
         if not chunk:
             workers = min(workers, rows * self._starts[-1] // RESULTS_WORTH_A_THREAD)
             if workers <= 1:
+                meanwhile()
                 kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, rows)
                 return self._results_in(buffer, batch)
-        piece = chunk or self._whole_blocks(-(-PIECE // self._starts[-1]))
+        piece = chunk or self._piece(rows, workers)
         bounds = [min(self._whole_blocks(rows * w // workers), rows) for w in range(workers)]
         regions = (ctypes.c_int64 * (workers + 1))(*bounds, rows)
         # rows claimed in every region, and rows done in all of them
@@ -204,13 +211,20 @@ class Plan:
             sizes = (self._arm.n, self._arm.m, piece, worker, workers)
             return bool(kernel.share(*known, *self._memory(), *sizes, regions, claimed))
 
+        def at_first() -> tuple[dict[str, AnyArray], AnyArray]:
+            meanwhile()
+            return self._results_in(buffer, batch)
+
         results: tuple[dict[str, AnyArray], AnyArray] = run_in_threads(
-            work,
-            workers,
-            keep_alive=(inputs, buffer),
-            meanwhile=lambda: self._results_in(buffer, batch),
+            work, workers, keep_alive=(inputs, buffer), meanwhile=at_first
         )
         return results
+
+    def _piece(self, rows: int, workers: int) -> int:
+        """How many rows a thread claims at once."""
+        share = rows * self._starts[-1] // (workers * PIECES_PER_THREAD)
+        numbers = min(max(share, SMALLEST_PIECE), LARGEST_PIECE)
+        return self._whole_blocks(-(-numbers // self._starts[-1]))
 
     def _whole_blocks(self, rows: int) -> int:
         """So many rows, and as many more as make the last block whole."""

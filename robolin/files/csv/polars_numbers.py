@@ -8,7 +8,6 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers
 from robolin.files.csv.csv_records import EXACT_INTEGERS
-from robolin.files.csv.line_reader import count_bytes
 from robolin.files.moments import moments_of
 from robolin.files.polars_memory import memory_suffices_for_polars
 from robolin.files.table_file import ReadRequest
@@ -22,7 +21,7 @@ def polars_numbers(
         return None
     import polars
 
-    if not data.isascii() or data.count(b"\r") != data.count(b"\r\n"):
+    if not data.isascii() or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
         return None
     # polars sees a row in a blank line at the end, but one of spaces is a row indeed
     body = data.rstrip(b"\r\n")
@@ -50,11 +49,14 @@ def polars_numbers(
     exact = [request.indices.index(i) for i in request.unrounded if i not in request.whole]
     if _rounds(values[:, exact]):
         return None
-    # polars looks only at columns that somebody reads: one cell too many shifts the others
-    if not _rectangular(body, len(values), width):
-        return None
     finite = np.isfinite(values)
-    if finite.all():
+    complete = bool(finite.all())
+    # polars looks only at columns that somebody reads: one cell too many shifts the others; where
+    # all are read, it refuses such a row, and has no number for a cell too few
+    seen = complete and len(set(request.indices)) == width > 1
+    if not seen and not _rectangular(body, len(values), width):
+        return None
+    if complete:
         return values, whole
     # a blank line in a single column looks like a gap
     return (np.where(finite, values, np.nan), whole) if request.gaps and width > 1 else None
@@ -70,13 +72,10 @@ def _rectangular(body: bytes, rows: int, width: int) -> bool:
     """Whether there are so many lines, the last one without end, and so many cells in each."""
     text = np.frombuffer(body, np.uint8)
     ends = np.flatnonzero(text == ord("\n"))
-    ends = np.append(ends, len(body))
-    if len(ends) != rows:
+    commas = (text == ord(",")).view(np.uint8)
+    if len(ends) != rows - 1 or np.count_nonzero(commas) != rows * (width - 1):
         return False
-    if width == 1:
-        return not count_bytes(body, b",")
-    commas = np.flatnonzero(text == ord(","))
-    if len(commas) != rows * (width - 1):
-        return False
-    first, last = commas[:: width - 1], commas[width - 2 :: width - 1]
-    return bool((last < ends).all() and (first[1:] > ends[:-1]).all())
+    # a count that is 256 too large makes another one too small, which shows
+    kind = np.uint8 if width <= 256 else np.uint32
+    in_line = np.add.reduceat(commas, np.append(0, ends), dtype=kind)
+    return bool((in_line == width - 1).all())

@@ -1,0 +1,47 @@
+"""The states that linear models hold about: copies, for whoever gave them may change them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import numpy as np
+
+from robolin.arm import Arm
+from robolin.arrays import Floats, JointValues
+from robolin.engine.compiled.buffer_pool import BufferPool
+from robolin.engine.run import Arrays
+from robolin.evaluation.evaluate import How
+from robolin.input_checks import array_of, batch_of
+from robolin.loops.any_arm import evaluate_any_arm
+
+# numbers from which memory is used again: new memory for as many takes longer than copying them
+LEAST_POOLED_POINT = 1 << 14
+_pool = BufferPool()
+
+
+def evaluate_about(
+    arm: Arm, verb: str, values: Mapping[str, JointValues], how: How
+) -> tuple[Arrays, dict[str, Floats]]:
+    """Named results, and the values they are about, each of shape (*batch, n)."""
+    point: dict[str, Floats] = {}
+
+    def copy(arrays: Mapping[str, Floats], batch: tuple[int, ...]) -> None:
+        point.update(_copied(arrays, (*batch, arm.n)))
+
+    found = evaluate_any_arm(arm, verb, values, copy, **how)
+    if not point:
+        # nothing was done by threads meanwhile
+        arrays = {name: array_of(arm, name, value) for name, value in values.items()}
+        copy(arrays, batch_of(arrays))
+    return found, point
+
+
+def _copied(arrays: Mapping[str, Floats], shape: tuple[int, ...]) -> dict[str, Floats]:
+    """The arrays, each of this shape, in memory of their own."""
+    size = len(arrays) * prod(shape)
+    block = _pool.take(size) if size >= LEAST_POOLED_POINT else np.empty(size)
+    copies = dict(zip(arrays, block[:size].reshape(len(arrays), *shape), strict=True))
+    for name, array in arrays.items():
+        copies[name][...] = array
+    return copies
