@@ -44,6 +44,8 @@ from robolin.wording import counted
 
 # how far, beside it, the end of a file's times may be from a duration that means the same
 DURATION_ROUNDING = 1e-9
+# metres and radians that are rounding after some thousand steps
+POSITION_ROUNDING = 1e-12
 
 
 def answer_simulate(posed: PosedQuestion) -> Result:
@@ -126,7 +128,7 @@ def _tell_of_times(
 def _tell_of_misses(posed: PosedQuestion, told: PrescribedRows, motion: Simulation) -> None:
     """Accelerations alone lead prescribed joints, so their positions show how well these fit."""
     missed = told.missed(float(motion.time[-1]), motion.q[-1])
-    if missed:
+    if missed is not None and missed > POSITION_ROUNDING:
         posed.note(f"{told.name}: prescribed joints end within {missed:.1g} of its positions")
 
 

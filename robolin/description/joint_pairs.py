@@ -9,12 +9,18 @@ them, CHILD@NAME, are the same joint.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from robolin.arm import HERE, Limits, Vector3
 from robolin.description.joint_axis import unit, without_direction
 from robolin.description.model import EntryKind, Finding, JointEntry, LinkEntry
+
+# the freedoms of each, from the inner joint outward
+PAIR_PARTS: Mapping[str, tuple[str, str]] = {
+    "universal": ("axis", "axis2"),
+    "cylindrical": ("slide", "turn"),
+}
 
 # squared sine of the angle between the axes of a universal joint up to which they are one
 PARALLEL = 1e-12
@@ -37,12 +43,12 @@ def taken_in_two(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], list[Jo
     """The frames in between, and all joints with one in place of every pair's two."""
     frames, every = [], []
     for joint in joints:
-        if joint.kind != "universal" and joint.kind != "cylindrical":
+        if joint.kind not in PAIR_PARTS:
             every.append(joint)
             continue
         middle = f"{joint.child}@{joint.name}"
         frames.append(LinkEntry(middle, joint.place))
-        first, second = _pair(joint)
+        first, second = pair_of(joint)
         every += [
             replace(first, child=middle),
             replace(second, parent=middle, pose=HERE),
@@ -50,19 +56,22 @@ def taken_in_two(joints: Sequence[JointEntry]) -> tuple[list[LinkEntry], list[Jo
     return frames, every
 
 
-def _pair(joint: JointEntry) -> tuple[JointEntry, JointEntry]:
+def pair_of(joint: JointEntry) -> tuple[JointEntry, JointEntry]:
+    """The two joints that a universal or cylindrical one is; each follows its like, if any."""
+    first, second = (_named(joint, part) for part in PAIR_PARTS[joint.kind])
     turning: EntryKind = "continuous" if joint.limits.lower is None else "revolute"
     if joint.kind == "universal":
-        return (
-            replace(joint, name=f"{joint.name}:axis", kind=turning),
-            replace(joint, name=f"{joint.name}:axis2", kind=turning, axis=joint.axis2),
-        )
+        return replace(first, kind=turning), replace(second, kind=turning, axis=joint.axis2)
     # one number cannot limit both metres and radians
-    free = replace(joint, limits=Limits())
-    return (
-        replace(free, name=f"{joint.name}:slide", kind="prismatic"),
-        replace(free, name=f"{joint.name}:turn", kind="continuous"),
-    )
+    slide, turn = (replace(part, limits=Limits()) for part in (first, second))
+    return replace(slide, kind="prismatic"), replace(turn, kind="continuous")
+
+
+def _named(joint: JointEntry, part: str) -> JointEntry:
+    mimic = joint.mimic
+    if mimic is not None:
+        mimic = replace(mimic, leader=f"{mimic.leader}:{part}")
+    return replace(joint, name=f"{joint.name}:{part}", mimic=mimic)
 
 
 def _dot(a: Vector3, b: Vector3) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from robolin.arm import Mimic
 from robolin.description.building.freedoms import coordinate_names, group_kind
+from robolin.description.joint_pairs import PAIR_PARTS, pair_of
 from robolin.description.model import Finding, JointEntry, LinkEntry, Place
 from robolin.wording import did_you_mean, quoted
 
@@ -216,6 +217,9 @@ def _several_roots(roots: Sequence[str], links: Sequence[LinkEntry]) -> Finding:
 
 def _mimic_findings(joints: Sequence[JointEntry]) -> Iterator[Finding]:
     by_name = {joint.name: joint for joint in joints if joint.name}
+    # the freedoms of a universal or cylindrical joint can be followed one by one
+    pairs = [joint for joint in by_name.values() if joint.kind in PAIR_PARTS]
+    by_name |= {part.name: part for joint in pairs for part in pair_of(joint)}
     for joint in joints:
         if joint.mimic and joint.mimic.leader:
             yield from _leader_findings(joint, joint.mimic.leader, by_name)
@@ -236,7 +240,7 @@ def _leader_findings(
 ) -> Iterator[Finding]:
     """What is wrong with the one joint that this joint follows."""
     place = joint.at("mimic")
-    if joint.kind not in ONE_NUMBER:
+    if joint.kind not in ONE_NUMBER and joint.kind not in PAIR_PARTS:
         message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader}'"
         hint = "only a revolute, continuous or prismatic joint can follow another"
         yield Finding("mimic-fixed", "error", place, message, hint)
@@ -248,12 +252,27 @@ def _leader_findings(
         others = [name for name in by_name if name != joint.name]
         hint = did_you_mean(leader, others) or "there is no other joint to follow"
         yield Finding("mimic-unknown", "error", place, message, hint)
+    elif joint.kind in PAIR_PARTS:
+        yield from _pair_findings(joint, by_name[leader])
     elif (kind := by_name[leader].kind) not in ONE_NUMBER:
+        parts = quoted([f"{leader}:{part}" for part in PAIR_PARTS.get(kind, ())])
         yield Finding(
             "mimic-fixed",
             "error",
             place,
             f"joint '{joint.name}' mimics '{leader}', a {kind} joint: "
             "there is no single position to follow",
-            "mimic a revolute, continuous or prismatic joint",
+            f"mimic one of {parts}" if parts else "mimic a revolute, continuous or prismatic joint",
         )
+
+
+def _pair_findings(joint: JointEntry, leader: JointEntry) -> Iterator[Finding]:
+    """What is in the way of following freedom by freedom."""
+    place = joint.at("mimic")
+    if leader.kind != joint.kind:
+        message = f"joint '{joint.name}' is {joint.kind} and mimics '{leader.name}', which is not"
+        hint = f"a {joint.kind} joint can follow another one of its kind, freedom by freedom"
+        yield Finding("mimic-fixed", "error", place, message, hint)
+    elif joint.kind == "cylindrical" and joint.mimic and joint.mimic.offset:
+        message = f"joint '{joint.name}' slides and turns, and one offset cannot be in m and in rad"
+        yield Finding("mimic-fixed", "error", place, message, "leave the offset out")

@@ -100,7 +100,7 @@ WRONG = [
     ("axis2: [0, 1, 1]", "axis2: [2, 0, 4]", "axis2 is along axis"),
     ("axis2: [0, 1, 1]", "axis2: [0, 0, 0]", "axis2 has no direction"),
     (", axis2: [0, 1, 1]", "", "axis2"),
-    ("axis2: [0, 1, 1]", "axis2: [0, 1, 1], mimic: {joint: c}", "only a revolute"),
+    ("axis2: [0, 1, 1]", "axis2: [0, 1, 1], mimic: {joint: c}", "of its kind"),
     (
         "type: cylindrical",
         "type: cylindrical, limits: {lower: -1, upper: 1}",
@@ -118,3 +118,71 @@ def test_what_makes_no_sense_is_told(old: str, new: str, said: str) -> None:
     findings = read_yaml(text.replace(old, new, 1).encode(), "pairs.yaml").findings
     told = [f"{finding.message} {finding.hint}" for finding in findings]
     assert any(said in each for each in told), told
+
+
+BODY = "mass: 2, com: [0.1, 0.05, 0.2], inertia: {ixx: 0.05, iyy: 0.06, izz: 0.04}"
+
+
+def following(joints: list[str], links: list[str]) -> Arm:
+    rows = [*(f"  - {{{joint}}}" for joint in joints)]
+    bodies = (f"name: {name}" if name.endswith("1") else f"name: {name}, {BODY}" for name in links)
+    rows += ["links:", *(f"  - {{{body}}}" for body in bodies)]
+    return robolin.load("\n".join(["robolin: 1", "name: led", "joints:", *rows, ""]))
+
+
+def test_pairs_lead_and_follow() -> None:
+    """One freedom of a pair can be followed, and a pair by one of its kind, freedom by freedom.
+
+    The judge is the arm whose four joints are written one by one; the same sums: 1e-13.
+    """
+    ratio = "ratio: -0.5, offset: 0.2"
+    axes = "type: universal, axis: [1, 0, 0], axis2: [0, 1, 0]"
+    pairs = following(
+        [
+            f"name: u, parent: ground, child: a, {axes}",
+            f"name: v, parent: a, child: b, {axes}, mimic: {{joint: u, {ratio}}}",
+            "name: w, parent: b, child: c, type: prismatic, axis: [0, 0, 1], "
+            "mimic: {joint: 'u:axis2', ratio: 0.1}",
+        ],
+        ["a", "b", "c"],
+    )
+    x, y = (f"type: continuous, axis: {axis}" for axis in ("[1, 0, 0]", "[0, 1, 0]"))
+    single = following(
+        [
+            f"name: u1, parent: ground, child: a1, {x}",
+            f"name: u2, parent: a1, child: a, {y}",
+            f"name: v1, parent: a, child: b1, {x}, mimic: {{joint: u1, {ratio}}}",
+            f"name: v2, parent: b1, child: b, {y}, mimic: {{joint: u2, {ratio}}}",
+            "name: w, parent: b, child: c, type: prismatic, axis: [0, 0, 1], "
+            "mimic: {joint: u2, ratio: 0.1}",
+        ],
+        ["a1", "a", "b1", "b", "c"],
+    )
+    assert pairs.joint_names == ("u:axis", "u:axis2")
+    s = random_states(pairs, 3)
+    motion = (s.q, s.qd, s.qdd)
+    assert gap(robolin.inverse(pairs, *motion), robolin.inverse(single, *motion)) <= 1e-13
+
+
+PAIRS_TOLD = [
+    ("type: revolute, axis: [1, 0, 0], mimic: {joint: u}", "mimic one of 'u:axis', 'u:axis2'"),
+    ("type: cylindrical, axis: [1, 0, 0], mimic: {joint: u}", "is cylindrical and mimics 'u'"),
+    ("type: spherical, mimic: {joint: u}", "is spherical and mimics 'u'"),
+    (
+        "type: cylindrical, axis: [1, 0, 0], mimic: {joint: c, offset: 0.1}",
+        "one offset cannot be in m and in rad",
+    ),
+]
+
+
+@pytest.mark.parametrize(("written", "said"), PAIRS_TOLD, ids=range(len(PAIRS_TOLD)))
+def test_what_cannot_be_followed_is_told(written: str, said: str) -> None:
+    """Freedoms that do not fit, and an offset of two units, are errors that say so."""
+    joints = [
+        "name: u, parent: ground, child: a, type: universal, axis: [1, 0, 0], axis2: [0, 1, 0]",
+        "name: c, parent: a, child: b, type: cylindrical, axis: [1, 0, 0]",
+        f"name: v, parent: b, child: d, {written}",
+    ]
+    with pytest.raises(robolin.RobolinError) as caught:
+        following(joints, ["a", "b", "d"])
+    assert said in str(caught.value)

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from robolin.arrays import Integers
+from robolin.arrays import Mask
 from robolin.files.csv.chosen_lines import cells_decide, row_begins
 from robolin.files.csv.csv_records import lines_of, records
 from robolin.files.csv.line_reader import LineReader, Lines, count_bytes
@@ -42,36 +42,38 @@ def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedT
     """
     digest = hashlib.sha256()
     marks: list[RowMark] = []
-    # lines that have ended so far, and where the last of them did
-    ended, last, reached, following = 0, -1, 0, first
+    # lines that have ended so far, whether the next byte begins one, and how many bytes there were
+    ended, at_end, reached, following = 0, True, 0, first
     with ThreadPoolExecutor(1) as beside:
         while piece := stream.read(_PLAINLY_AT_ONCE):
             digested = beside.submit(digest.update, piece)
             if every is not None:
-                ends = np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n")) + reached
-                if _is_odd(piece, ends, last):
+                ends = np.frombuffer(piece, np.uint8) == ord("\n")
+                if _is_odd(piece, ends, at_end):
                     return None
-                last = int(ends[-1]) if len(ends) else last
-                # the row r begins behind the end of line r, the header being line 0
-                while following < ended + len(ends):
-                    at = int(ends[following - ended]) + 1
-                    marks.append(RowMark(following, following + 2, at))
-                    following += every
-                ended += len(ends)
+                found = int(np.count_nonzero(ends))
+                if following < ended + found:
+                    places = np.flatnonzero(ends) + reached
+                    # the row r begins behind the end of line r, the header being line 0
+                    while following < ended + found:
+                        at = int(places[following - ended]) + 1
+                        marks.append(RowMark(following, following + 2, at))
+                        following += every
+                ended, at_end = ended + found, bool(ends[-1])
             reached += len(piece)
             digested.result()
     if every is None:
         return CountedText(digest.hexdigest(), None)
-    rows = max(0, ended - 1 + (last != reached - 1))
+    rows = max(0, ended - 1 + (reached > 0 and not at_end))
     begun = [mark for mark in marks if mark.row < rows]
     return CountedText(digest.hexdigest(), rows, (*begun, RowMark(rows, rows + 2, reached)))
 
 
-def _is_odd(piece: bytes, ends: Integers, last: int) -> bool:
+def _is_odd(piece: bytes, ends: Mask, behind_end: bool) -> bool:
     """Whether lines need not be rows: there are quotes, returns, or nothing between two ends."""
     if b'"' in piece or b"\r" in piece:
         return True
-    return len(ends) > 0 and bool(ends[0] == last + 1 or (np.diff(ends) == 1).any())
+    return bool((behind_end and ends[0]) or (ends[1:] & ends[:-1]).any())
 
 
 def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> CountedText:
