@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from robolin.algebra.axes import Shape
 from robolin.algebra.chain import Chain
-from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.dynamics.forward.conventional import forward_model_conventional
 from robolin.dynamics.forward.linearize_forward import forward_model
 from robolin.dynamics.forward.linearize_forward_columns import forward_model_columns
@@ -104,12 +104,12 @@ class Candidate:
     needs: tuple[str, ...]
     kind: str = "any"
     gives: Mapping[str, Shape] | None = None
-    one_freedom: bool = False
+    inverts_bodies: bool = False
 
 
 def _from_catalogue(title: str, name: str) -> Candidate:
     algorithm = ALGORITHMS[name]
-    shape = (algorithm.kind, algorithm.gives, name in ONE_FREEDOM)
+    shape = (algorithm.kind, algorithm.gives, algorithm.inverts_bodies)
     return Candidate(title, algorithm.run, algorithm.needs, *shape)
 
 
@@ -178,7 +178,7 @@ def operation_counts(verb: str, parameters: Parameters, fold: bool = False) -> I
             continue
         if candidate.kind == "serial" and not parameters.serial:
             continue
-        if candidate.one_freedom and parameters.grouped:
+        if candidate.inverts_bodies and parameters.grouped:
             continue
         cost = count_operations(parameters, candidate.run, candidate.needs, candidate.gives)
         folded = _folded(candidate, parameters) if fold else None

@@ -498,7 +498,6 @@ _BY_NAME: Mapping[str, Algorithm] = {
 }
 
 ALGORITHMS: Mapping[str, Algorithm] = {**_BY_NAME, **eliminations(_BY_NAME)}
-ONE_FREEDOM = frozenset(name for name, each in ALGORITHMS.items() if each.inverts_bodies)
 
 
 def ways(verb: str) -> dict[str, list[str]]:

@@ -64,9 +64,9 @@ def about_auto(verb: str, change: str = "") -> str:
 
 def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
     """The name in the catalogue of the algorithm that answers `verb` on this arm."""
-    from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM, ways
+    from robolin.dynamics.catalogue import ALGORITHMS, ways
 
-    if arm.groups and verb in ONE_FREEDOM:
+    if arm.groups and verb in ALGORITHMS and ALGORITHMS[verb].inverts_bodies:
         raise _not_with_groups(arm, verb)
     by_method = ways(verb)
     for each in _in_turn(arm, verb, method):
@@ -95,12 +95,20 @@ def _holds_on(arm: Arm, algorithm: Algorithm) -> bool:
     return not arm.has_mimic and (algorithm.kind != "serial" or arm.serial)
 
 
+def why_not_with_groups(arm: Arm) -> str:
+    """Why nothing divides by every body's inertia where a joint has several freedoms."""
+    group = arm.groups[0]
+    return (
+        f"divides by the inertia of every link, and '{group.name}' is {group.kind}: links that "
+        "stand for single freedoms of it have none"
+    )
+
+
 def _not_with_groups(arm: Arm, verb: str) -> RobolinError:
     group = arm.groups[0]
     carried = f"choose a base outboard of it: --base {arm.link(group.body).name}"
     return RobolinError(
-        f"{verb}: divides by the inertia of every link, and '{group.name}' is {group.kind}: links "
-        "that stand for single freedoms of it have none",
+        f"{verb}: {why_not_with_groups(arm)}",
         where=arm.source,
         hint="leave out --floating-base" if arm.floating_base else carried,
     )

@@ -12,11 +12,11 @@ import numpy as np
 from robolin.algebra.axes import Shape, sizes
 from robolin.arm import Arm
 from robolin.arrays import AnyArray
-from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import Ran
 from robolin.engine.shortfall import Shortfall
 from robolin.errors import RobolinError
-from robolin.evaluation.methods import algorithm_for
+from robolin.evaluation.methods import algorithm_for, why_not_with_groups
 from robolin.verification.bodies import lost_and_borne, weight_torque
 from robolin.verification.body_conditions import condition_of_bodies, flat_body
 from robolin.verification.checks import OF_ACCELERATIONS, PER_CONDITION, SUM_TOLERANCE, Bound
@@ -93,8 +93,8 @@ class Subject:
         numbers = max(self._entries(shape) for shape in algorithm.gives.values())
         if numbers > MOST_RESULT_NUMBERS:
             return f"{numbers} numbers a state are too many to check"
-        if self.arm.groups and name in ONE_FREEDOM:
-            return f"joint '{self.arm.groups[0].name}' has several freedoms"
+        if self.arm.groups and algorithm.inverts_bodies:
+            return f"it {why_not_with_groups(self.arm)}"
         if algorithm.kind not in ("any", "reaching") and self.followers:
             return self.followers
         if algorithm.kind == "serial" and not self.arm.serial:

@@ -124,7 +124,7 @@ def test_model_flags_are_for_an_arm(flag: str) -> None:
 
 
 @pytest.mark.slow
-def test_algorithms_for_one_freedom_are_not_counted_on_a_floating_base() -> None:
+def test_algorithms_that_invert_bodies_are_not_counted_on_a_floating_base() -> None:
     """What the library refuses to run on an arm has no cost there."""
     assert "all bodies" in answered("count", "forward", "ur5").out
     assert "all bodies" not in answered("count", "forward", "ur5", "--floating-base").out

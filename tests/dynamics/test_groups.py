@@ -14,7 +14,7 @@ import robolin
 from robolin.arm import HERE, Arm
 from robolin.description.building.freedoms import joints_of_freedoms
 from robolin.description.model import JointEntry, Place
-from robolin.dynamics.catalogue import ALGORITHMS, ONE_FREEDOM
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.compiled.kernels import host_width
 from robolin.engine.parameters import parameters_of
@@ -40,7 +40,7 @@ STATES = 6
 FORWARD = [
     name
     for name, algorithm in ALGORITHMS.items()
-    if name.startswith("forward") and name not in ONE_FREEDOM and "qdd" in algorithm.gives
+    if name.startswith("forward") and not algorithm.inverts_bodies and "qdd" in algorithm.gives
     if algorithm.kind != "closed" and not {"dqd", "prescribed"} & {*algorithm.needs}
 ]
 
@@ -316,9 +316,11 @@ def test_lanes_have_the_same_bits(name: str) -> None:
         assert values[5].tobytes() == on_floats[each].tobytes()
 
 
-@pytest.mark.parametrize("name", sorted(ONE_FREEDOM & {*ALGORITHMS}))
-def test_what_was_not_shown_for_groups_is_refused(name: str) -> None:
-    """An algorithm for joints with one freedom says which joint has more, and a way out."""
+@pytest.mark.parametrize(
+    "name", sorted(name for name, each in ALGORITHMS.items() if each.inverts_bodies)
+)
+def test_what_inverts_bodies_is_refused_for_groups(name: str) -> None:
+    """Links that stand for one freedom have no inertia: it says of which joint, and a way out."""
     from robolin.evaluation.methods import algorithm_for
 
     with pytest.raises(robolin.RobolinError) as caught:
