@@ -10,7 +10,7 @@ from robolin.answering.question import Question
 from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.evaluation.methods import Method
-from robolin.evaluation.prescribed_joints import prescribed_joints
+from robolin.evaluation.prescribed_joints import METHOD_BY_ARM, prescribed_joints
 from robolin.results.result import Result, ResultStream
 
 
@@ -79,7 +79,7 @@ def _prescribed(posed: PosedQuestion) -> Floats | None:
     if text is None:
         return None
     for label, hint in (
-        ("method", "there is one where joints move as prescribed"),
+        ("method", METHOD_BY_ARM),
         ("perturb", "multiply the matrices by the change"),
     ):
         if label in posed.question.asks:

@@ -10,6 +10,7 @@ from robolin.arrays import JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How
 from robolin.evaluation.prescribed_joints import (
+    METHOD_BY_ARM,
     JointsNamed,
     prescribed_joints,
     require_prescribed_inputs,
@@ -33,8 +34,7 @@ def prescribed_values(
         hint = "prescribe= says which joints move as it tells"
         raise UsageError("has no effect without prescribe", where="qdd", hint=hint)
     if how.get("method", "auto") != "auto" or how.get("loop_method") is not None:
-        hint = "there is one where joints move as prescribed"
-        raise UsageError("cannot go together with prescribe", where="method", hint=hint)
+        raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
     driven = prescribed_joints(arm, prescribe)
     told = array_of(arm, "qdd", 0.0 if qdd is None else qdd)
     given = values["tau"]

@@ -19,6 +19,11 @@ ANSWERED_BY: Mapping[str, str] = {
     "forward": "forward-prescribed",
     "linearize-forward": "linearize-forward-prescribed",
 }
+# why nobody chooses a method then
+METHOD_BY_ARM = (
+    "where joints move as prescribed, the arm decides: elimination if joints follow others, "
+    "else recursions"
+)
 
 
 def prescribed_joints(arm: Arm, named: JointsNamed, where: str = "prescribe") -> Floats:
@@ -70,8 +75,7 @@ def require_prescribed_of_use(
         hint = f"it is for {listed([*ANSWERED_BY])}"
         raise UsageError(f"changes nothing about {quoted(verbs)}", where="prescribe", hint=hint)
     if method != "auto":
-        hint = "there is one where joints move as prescribed"
-        raise UsageError("cannot go together with prescribe", where="method", hint=hint)
+        raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
 
 
 def require_prescribed_inputs(arm: Arm, driven: Floats, qdd: Floats, tau: Floats) -> None:
