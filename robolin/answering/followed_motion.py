@@ -75,10 +75,10 @@ def read_noted(
 ) -> tuple[Trajectory, str]:
     """A trajectory file, noted among the inputs, and its name; of all joints, or of some only."""
     arm, rules = posed.arm, posed.rules.about((*needs, *optional))
-    joints = arm.joint_names if only is None else tuple(only)
-    turning = dict(zip(arm.joint_names, rules.turning, strict=True))
-    rules = replace(rules, turning=tuple(turning[joint] for joint in joints))
-    read = read_trajectory(path, joints, tuple(needs), tuple(optional), rules)
+    if only is not None:
+        several = {arm.joint_names[j] for group in arm.groups for j in arm.places(group).values()}
+        rules = replace(rules, only=tuple(only), free_turns=bool(several & {*only}))
+    read = read_trajectory(path, arm.joint_names, tuple(needs), tuple(optional), rules)
     name = file_label(path)
     files[name] = read.digest
     posed.note(*(f"{name}: {note}" for note in read.notes))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from robolin.answering.followed_motion import read_noted, rising_times
 from robolin.answering.posed_question import PosedQuestion
-from robolin.arrays import AnyArray, Floats
+from robolin.arm import Arm
+from robolin.arrays import AnyArray, Floats, Mask
 from robolin.evaluation.prescribed_joints import prescribed_joints
 from robolin.geometry.configuration import difference
 from robolin.simulation.prescribed_motion import Prescription
@@ -39,22 +40,47 @@ class PrescribedRows:
         origin = f"of {self.name}, linear between rows"
         return Prescription(self.named, lambda t: alone.at(t)["qdd"], origin)
 
-    def begun(
-        self, q: AnyArray, qd: AnyArray, typed: Mapping[str, str]
-    ) -> tuple[AnyArray, AnyArray]:
-        """A state to start from, its joints that are told to move as the file has them at 0 s."""
-        start, own = self.rows.at(0.0), self.driven != 0.0
-        taken = [name for name in self.known if name not in typed]
-        state = {"q": q, "qd": qd}
-        state |= {name: np.where(own, start[name], state[name]) for name in taken}
-        return state["q"], state["qd"]
+    def begun(self, state: Mapping[str, AnyArray], taken: Sequence[str]) -> dict[str, AnyArray]:
+        """A state to start from, where these joints have what is taken of the file at 0 s."""
+        start = {"q": self.positions(0.0), "qd": self.rows.at(0.0)["qd"]}
+        own = self.driven != 0.0
+        return {**state, **{name: np.where(own, start[name], state[name]) for name in taken}}
 
-    def missed(self, time: float, q: AnyArray) -> float | None:
-        """How far these joints are from where the file has them, if it says so of that moment."""
+    def positions(self, time: float) -> Floats:
+        """q (n,) at a moment: bodies turn the short way, single freedoms go straight."""
+        rows = self.rows.arrays["q"]
+        straight = np.array([np.interp(time, self.times, column) for column in rows.T])
+        return np.where(self._bodies, self.rows.at(time)["q"], straight)
+
+    def missed(self, time: float, q: AnyArray) -> dict[str, float]:
+        """How far these joints are at most from where the file has them, in m and in rad.
+
+        Nothing is said of a moment or of positions that the file does not have.
+        """
         if "q" not in self.known or not self.times[0] <= time <= self.times[-1]:
-            return None
-        way = difference(self.rows.arm, self.rows.at(time)["q"], q)
-        return float(np.abs(way[..., self.driven != 0.0]).max())
+            return {}
+        arm, meant = self.rows.arm, self.positions(time)
+        apart = np.array(q - meant)
+        # the angles of a body are known up to whole turns
+        angles = [j for j in _group_places(arm) if arm.joints[j].turns]
+        apart[angles] -= 2.0 * np.pi * np.round(apart[angles] / (2.0 * np.pi))
+        way = np.abs(np.where(self._bodies, difference(arm, meant, q), apart))
+        turns, own = np.array([joint.turns for joint in arm.joints]), self.driven != 0.0
+        units = {"m": own & ~turns, "rad": own & turns}
+        return {unit: float(way[mask].max()) for unit, mask in units.items() if mask.any()}
+
+    @property
+    def _bodies(self) -> Mask:
+        """The coordinates (n,) of joints with several freedoms all of which the file moves."""
+        arm, found = self.rows.arm, np.zeros(self.driven.shape, dtype=bool)
+        for group in arm.groups:
+            own = sorted(arm.places(group).values())
+            found[own] = self.driven[own].all()
+        return found
+
+
+def _group_places(arm: Arm) -> list[int]:
+    return [j for group in arm.groups for j in arm.places(group).values()]
 
 
 def prescribed_rows(posed: PosedQuestion, files: dict[str, str]) -> PrescribedRows | None:
@@ -64,14 +90,11 @@ def prescribed_rows(posed: PosedQuestion, files: dict[str, str]) -> PrescribedRo
         return None
     arm = posed.arm
     driven = prescribed_joints(arm, named, "--prescribe")
-    own = np.flatnonzero(driven)
-    joints = tuple(arm.joint_names[j] for j in own)
+    joints = [arm.joint_names[j] for j in np.flatnonzero(driven)]
     read, name = read_noted(posed, path, ("qdd",), ("q", "qd"), files, joints)
     time = rising_times(read, name, "accelerations between rows need it")
-    full = {quantity: np.zeros((read.rows, arm.n)) for quantity in ("q", "qd", "qdd")}
-    for quantity, values in full.items():
-        if (told := getattr(read, quantity)) is not None:
-            values[:, own] = told
-    known = tuple(each for each in ("q", "qd") if getattr(read, each) is not None)
-    rows = ReferenceMotion(arm, time, dict(full))
-    return PrescribedRows(name, named, driven, time, rows, known)
+    told = {"q": read.q, "qd": read.qd, "qdd": read.qdd}
+    known = tuple(each for each in ("q", "qd") if told[each] is not None)
+    still = np.zeros((read.rows, arm.n))
+    full = {each: still if rows is None else rows for each, rows in told.items()}
+    return PrescribedRows(name, named, driven, time, ReferenceMotion(arm, time, full), known)

@@ -60,9 +60,8 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     for rows in (way, told):
         _tell_of_times(posed, rows)
     q, qd, begun = _beginning(posed, files, way)
-    if told is not None and "initial" not in question.asks:
-        q, qd = told.begun(q, qd, posed.states.typed)
-        begun = f"{begun}; prescribed joints where {told.name} has them"
+    if told is not None:
+        q, qd, begun = _begun_as_told(posed, told, q, qd, begun)
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
@@ -128,8 +127,9 @@ def _tell_of_times(
 def _tell_of_misses(posed: PosedQuestion, told: PrescribedRows, motion: Simulation) -> None:
     """Accelerations alone lead prescribed joints, so their positions show how well these fit."""
     missed = told.missed(float(motion.time[-1]), motion.q[-1])
-    if missed is not None and missed > POSITION_ROUNDING:
-        posed.note(f"{told.name}: prescribed joints end within {missed:.1g} of its positions")
+    far = [f"{way:.2g} {unit}" for unit, way in missed.items() if way > POSITION_ROUNDING]
+    if far:
+        posed.note(f"{told.name}: prescribed joints end {' and '.join(far)} from its positions")
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -210,6 +210,25 @@ def _beginning(
     if read.qd is None:
         return read.q, np.zeros_like(read.q), f"{rows}, at rest"
     return read.q, read.qd, rows
+
+
+def _begun_as_told(
+    posed: PosedQuestion, told: PrescribedRows, q: Floats, qd: Floats, begun: str
+) -> tuple[Floats, Floats, str]:
+    """The same with prescribed joints as their file has them, as far as nobody says otherwise."""
+    taken = [name for name in told.known if name not in posed.states.typed]
+    if "initial" in posed.question.asks or not taken:
+        return q, qd, begun
+    text = posed.question.text("offset")
+    if "q" in taken and text is not None:
+        offset = np.array(per_joint(FlagText("--offset", text), posed.arm, True))
+        for j in np.flatnonzero(offset * told.driven):
+            message = f"joint '{posed.arm.joint_names[j]}' starts where {told.name} has it"
+            hint = "leave it out there, or take its positions out of the file"
+            raise UsageError(message, where=f"--offset={text}", hint=hint)
+    state = told.begun({"q": q, "qd": qd}, taken)
+    origin = f"{' and '.join(taken)} of prescribed joints from {told.name}"
+    return state["q"], state["qd"], f"{begun}; {origin}"
 
 
 def _near(posed: PosedQuestion, way: StoredFeedback | FollowedMotion) -> tuple[Floats, Floats, str]:

@@ -37,6 +37,7 @@ class RecordingRules:
     differentiate: how velocities and accelerations come from positions: 'central' or 'savgol'
     radians:   whether somebody said that angles are in rad, for files whose units nobody knows
     free_turns: whether a joint has velocities that are no derivatives of its positions
+    only:      the joints that are asked about; all without.  Numbers count the others, too
     """
 
     columns: tuple[str, ...] = ()
@@ -48,12 +49,17 @@ class RecordingRules:
     differentiate: str | None = None
     radians: bool = False
     free_turns: bool = False
+    only: tuple[str, ...] | None = None
 
     def about(self, quantities: Sequence[str]) -> RecordingRules:
         """The rules for a file that is to have these quantities alone ('q', 'tau')."""
         words = [COLUMN_WORDS[name] for name in quantities]
         kept = [text for text in self.columns if _quantity(text) in (*words, TIME_COLUMN)]
         return replace(self, columns=tuple(kept))
+
+    def asked(self, joints: Sequence[str]) -> Sequence[str]:
+        """Those of an arm's joints that the file is to tell of."""
+        return joints if self.only is None else self.only
 
 
 AS_IT_IS = RecordingRules()
@@ -82,13 +88,14 @@ def native_columns(
     renamed: dict[str, str] = {}
     naming: tuple[str, ...] = ()
     columns, notes = _without_mark(columns, rules)
+    asked = rules.asked(joints)
     told = [text for text in rules.columns if _left_side(text) != TIME_COLUMN]
     _require_each_once([_left_side(text) for text in told])
     if told:
         for text in told:
-            _add_told(renamed, text, _told(text, columns, joints, where))
-    elif not _any_native(columns, joints):
-        renamed, naming, note = _recognized(columns, joints, texts_of, where)
+            _add_told(renamed, text, _told(text, columns, joints, asked, where))
+    elif not _any_native(columns, joints, asked):
+        renamed, naming, note = _recognized(columns, joints, asked, texts_of, where)
         notes += note
     named = _time_told(rules)
     if (time := _time_column(columns, renamed, named, where)) is not None and time != TIME_COLUMN:
@@ -143,7 +150,9 @@ def _add_told(renamed: dict[str, str], text: str, found: Mapping[str, str]) -> N
         renamed[name] = native
 
 
-def _told(text: str, columns: Sequence[str], joints: Sequence[str], where: str) -> dict[str, str]:
+def _told(
+    text: str, columns: Sequence[str], joints: Sequence[str], asked: Sequence[str], where: str
+) -> dict[str, str]:
     """The columns that one rule names."""
     word, equals, pattern = (part.strip() for part in text.partition("="))
     flag = f"--columns={text}"
@@ -156,13 +165,12 @@ def _told(text: str, columns: Sequence[str], joints: Sequence[str], where: str) 
     if not any(place in pattern for place in _PLACES):
         hint = "for example position=/joint_states/{joint}/position"
         raise UsageError(f"the pattern has none of {', '.join(_PLACES)}", where=flag, hint=hint)
-    found: dict[str, str] = {}
-    for i, joint in enumerate(joints):
-        name = _filled(pattern, joint, i)
-        if name in columns:
-            found[name] = column_name(_WORDS[word], joint)
+    names = {_filled(pattern, joint, i): joint for i, joint in enumerate(joints) if joint in asked}
+    found = {
+        name: column_name(_WORDS[word], joint) for name, joint in names.items() if name in columns
+    }
     if not found:
-        wanted = _filled(pattern, joints[0], 0) if joints else pattern
+        wanted = next(iter(names), pattern)
         hint = did_you_mean(wanted, columns, "look at the first line of the file")
         raise RobolinError(f"there is no column such as '{wanted}'", where=where, hint=hint)
     return found
@@ -192,10 +200,12 @@ def _filled(pattern: str, joint: str, i: int) -> str:
     return name.replace("{index}", str(i)).replace("{number}", str(i + 1))
 
 
-def _any_native(columns: Sequence[str], joints: Sequence[str]) -> bool:
+def _any_native(columns: Sequence[str], joints: Sequence[str], asked: Sequence[str]) -> bool:
     """Whether a quantity of a joint is called as it is here: then nothing else is looked for."""
     known = set(columns)
     for i, joint in enumerate(joints):
+        if joint not in asked:
+            continue
         for short in COLUMN_WORDS:
             spellings = (column_name(short, joint), f"{short}_{joint}", f"{joint}.{short}")
             if known & {*spellings, f"{short}{i + 1}", f"{short}[{i}]"}:
@@ -204,10 +214,14 @@ def _any_native(columns: Sequence[str], joints: Sequence[str]) -> bool:
 
 
 def _recognized(
-    columns: Sequence[str], joints: Sequence[str], texts_of: TextsOf, where: str
+    columns: Sequence[str],
+    joints: Sequence[str],
+    asked: Sequence[str],
+    texts_of: TextsOf,
+    where: str,
 ) -> tuple[dict[str, str], tuple[str, ...], list[str]]:
     """Columns behind a common prefix, numbered in a list, or called as the joints themselves."""
-    prefixes = list(dict.fromkeys(_prefixes(columns, joints)))
+    prefixes = list(dict.fromkeys(_prefixes(columns, asked)))
     if len(prefixes) > 1:
         hint = f"say which: --columns position={prefixes[0]}{{joint}}/position"
         message = f"positions are there more than once: behind {quoted(prefixes)}"
@@ -215,11 +229,11 @@ def _recognized(
     if prefixes:
         (prefix,) = prefixes
         note = f"columns are taken behind the prefix '{prefix}'"
-        return _behind(prefix, columns, joints), (), [note]
-    if lists := listed_columns(columns, joints, texts_of, where):
+        return _behind(prefix, columns, asked), (), [note]
+    if lists := listed_columns(columns, joints, texts_of, where, asked):
         return dict(lists.renamed), lists.naming, [lists.note]
-    if joints and all(joint in columns for joint in joints):
-        positions = {joint: column_name("q", joint) for joint in joints}
+    if asked and all(joint in columns for joint in asked):
+        positions = {joint: column_name("q", joint) for joint in asked}
         return positions, (), ["columns named after joints are taken as positions"]
     return {}, (), []
 

@@ -39,18 +39,21 @@ def match(
     *,
     aside: Collection[int] = (),
     where: str = "",
+    only: Collection[str] | None = None,
 ) -> Matched:
     """Find the columns of the quantities ('q', 'qd', 'qdd', 'tau') among a file's columns.
 
     A needed column that is missing is an error.  An optional quantity without any column is left
     out of the answer; one with some columns is 0 for the other joints, and a note says so.
-    Columns `aside` are of use elsewhere.
+    Columns `aside` are of use elsewhere.  Of joints other than `only` nothing is read; numbers of
+    columns count them all the same.
     """
+    asked = {i: joint for i, joint in enumerate(joints) if only is None or joint in only}
     wanted = (*needs, *(name for name in optional if name not in needs))
     spellings = _spellings(joints)
     found: dict[Meaning, list[int]] = {}
     times: list[int] = []
-    turned, problems = orientations(columns, joints, where) if "q" in wanted else ((), [])
+    turned, problems = orientations(columns, asked, where) if "q" in wanted else ((), [])
     taken = {i for orientation in turned for i in orientation.columns}
     unused: list[str] = []
     for i, column in enumerate(columns):
@@ -61,22 +64,29 @@ def match(
             times.append(i)
         elif len(meanings) > 1:
             problems.append(_ambiguous(column, meanings, joints, where))
-        elif meanings:
+        elif meanings and meanings[0][1] in asked:
             found.setdefault(meanings[0], []).append(i)
-        elif (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in wanted:
+        elif not meanings and (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in wanted:
             problems.append(_out_of_range(column, numbered, len(joints), where))
         elif i not in aside:
             unused.append(column)
 
     problems += _duplicates(columns, [times, *found.values()], where)
-    told = {("q", place) for orientation in turned for place in orientation.places}
-    problems += _missing({*found, *told}, joints, needs, unused, where)
+    told = {*found, *(("q", place) for orientation in turned for place in orientation.places)}
+    problems += _missing(told, asked, needs, unused, where)
     raise_all(problems)
-    places = {name: _places(name, found, len(joints)) for name in wanted}
+    given = {name for name, _ in told} if joints else {*wanted}
+    places = {name: _places(name, found, len(joints)) for name in wanted if name in given}
+    absent = [
+        column_name(name, joint)
+        for name in places
+        for i, joint in asked.items()
+        if (name, i) not in told
+    ]
     return Matched(
-        columns={name: place for name, place in places.items() if place is not None},
+        columns=places,
         time=times[0] if times else None,
-        notes=tuple(_notes(columns, places, joints, unused, turned)),
+        notes=tuple(_notes(columns, places, joints, absent, unused, turned)),
         orientations=turned,
     )
 
@@ -96,11 +106,19 @@ def _spellings(joints: Sequence[str]) -> dict[str, set[Meaning]]:
     return table
 
 
+def asked_columns(
+    columns: Sequence[str], joints: Sequence[str], only: Collection[str]
+) -> list[str]:
+    """The columns that tell of no other joints than these."""
+    spellings = _spellings(joints)
+    meanings = {name: [joints[i] for _, i in spellings.get(name, ())] for name in columns}
+    return [name for name, found in meanings.items() if not found or {*found} & {*only}]
+
+
 def _places(
-    quantity: str, found: Mapping[Meaning, list[int]], n: int
-) -> tuple[int | None, ...] | None:
-    places = [found.get((quantity, i), [None])[0] for i in range(n)]
-    return None if all(place is None for place in places) and n else tuple(places)
+    quantity: str, found: Mapping[Meaning, Sequence[int]], n: int
+) -> tuple[int | None, ...]:
+    return tuple(found[quantity, i][0] if (quantity, i) in found else None for i in range(n))
 
 
 def _ambiguous(
@@ -142,16 +160,14 @@ def _duplicates(
 
 def _missing(
     found: Collection[Meaning],
-    joints: Sequence[str],
+    asked: Mapping[int, str],
     needs: Sequence[str],
     unused: Sequence[str],
     where: str,
 ) -> list[RobolinError]:
     problems = []
     for quantity in needs:
-        names = [
-            column_name(quantity, j) for i, j in enumerate(joints) if (quantity, i) not in found
-        ]
+        names = [column_name(quantity, j) for i, j in asked.items() if (quantity, i) not in found]
         if not names:
             continue
         if (partly := _behind_a_prefix(quantity, names, unused, where)) is not None:
@@ -213,8 +229,9 @@ def _similar(names: Sequence[str], unused: Sequence[str]) -> str:
 
 def _notes(
     columns: Sequence[str],
-    places: Mapping[str, tuple[int | None, ...] | None],
+    places: Mapping[str, tuple[int | None, ...]],
     joints: Sequence[str],
+    absent: Sequence[str],
     unused: Sequence[str],
     turned: Sequence[Orientation],
 ) -> list[str]:
@@ -222,16 +239,9 @@ def _notes(
         f"the angles of '{orientation.joint}' come from its quaternion, brought to length 1"
         for orientation in turned
     ]
-    told = {("q", place) for orientation in turned for place in orientation.places}
-    read = [columns[i] for place in places.values() if place for i in place if i is not None]
+    read = [columns[i] for place in places.values() for i in place if i is not None]
     if any(_NUMBERED.fullmatch(column) for column in read):
         notes.append(f"columns are numbered; joints taken in this order: {', '.join(joints)}")
-    absent = [
-        column_name(name, joints[i])
-        for name, place in places.items()
-        for i, column in enumerate(place or ())
-        if column is None and (name, i) not in told
-    ]
     if absent:
         notes.append(f"taken as 0 because the file has no such column: {_listed(absent)}")
     if unused:

@@ -31,9 +31,16 @@ class ListedColumns:
 
 
 def listed_columns(
-    columns: Sequence[str], joints: Sequence[str], texts_of: TextsOf, where: str
+    columns: Sequence[str],
+    joints: Sequence[str],
+    texts_of: TextsOf,
+    where: str,
+    asked: Sequence[str],
 ) -> ListedColumns | None:
-    """The columns of lists that have every joint; None where positions are in no such list."""
+    """The columns of lists that have every joint; None where positions are in no such list.
+
+    Lists with names have to have those asked about alone.
+    """
     lists = _lists(columns)
     position = COLUMN_WORDS["q"]
     prefixes = [prefix for prefix, word in lists if word == position]
@@ -42,7 +49,7 @@ def listed_columns(
     (prefix,) = prefixes
     naming = lists.get((prefix, _NAME), {})
     if naming:
-        order = _named(lists, prefix, joints, texts_of, where)
+        order = _named(lists, prefix, asked, texts_of, where)
         note = f"joints are named by '{naming[min(naming)]}' …"
     else:
         order = dict(enumerate(joints))

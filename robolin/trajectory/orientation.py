@@ -30,15 +30,15 @@ class Orientation:
 
 
 def orientations(
-    columns: Sequence[str], joints: Sequence[str], where: str
+    columns: Sequence[str], joints: Mapping[int, str], where: str
 ) -> tuple[tuple[Orientation, ...], list[RobolinError]]:
-    """The quaternions that a file has, and what is wrong with them.
+    """The quaternions that a file has of joints, by their places, and what is wrong with them.
 
     One that is wrong is there without columns: its angles are not missing besides.
     """
-    place = {name: i for i, name in enumerate(joints)}
+    place = {name: i for i, name in joints.items()}
     found, problems = [], []
-    for joint in (name.removesuffix(":rx") for name in joints if name.endswith(":rx")):
+    for joint in (name.removesuffix(":rx") for name in place if name.endswith(":rx")):
         angles = [place.get(f"{joint}:{part}") for part in EULER_ANGLES]
         written = {part: _written(columns, f"{joint}:{part}") for part in QUATERNION_PARTS}
         if None in angles or not any(written.values()):

@@ -15,7 +15,7 @@ from robolin.errors import RobolinError
 from robolin.files.table_file import KnownTable, ReadRequest, TableBlock, TableFile
 from robolin.trajectory.carried_columns import carried_columns, derivable, require_units
 from robolin.trajectory.column_rules import AS_IT_IS, RecordingRules, native_columns
-from robolin.trajectory.columns import Matched, match
+from robolin.trajectory.columns import Matched, asked_columns, match
 from robolin.trajectory.differentiate import (
     derivation_line,
     require_no_gaps,
@@ -249,11 +249,16 @@ def table_trajectory(
     require_units(table, rules, file)
     carried = carried_columns(table.names, rules, file)
     wanted = (*needs, *optional)
-    derived = () if rules.differentiate is None else derivable(native.names, wanted, rules)
+    derived: tuple[str, ...] = ()
+    if rules.differentiate is not None:
+        useful = asked_columns(native.names, joints, rules.asked(joints))
+        derived = derivable(useful, wanted, rules)
+    # whatever is derived comes from positions
+    needs = needs if not derived or "q" in needs else ("q", *needs)
     needs = [name for name in needs if name not in derived]
     optional = [name for name in optional if name not in derived]
     aside = [*carried.values(), *(table.names.index(name) for name in native.naming)]
-    matched = match(native.names, joints, needs, optional, aside=aside, where=file)
+    matched = match(native.names, joints, needs, optional, aside=aside, where=file, only=rules.only)
     told = (native.notes, rules, tuple(joints), carried, derived, choice)
     return TrajectoryStream(table, matched, file, *told)
 

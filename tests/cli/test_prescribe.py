@@ -112,7 +112,7 @@ def test_a_base_follows_a_file(tmp_path: Path) -> None:
         assert np.abs(np.array(found[name]) - getattr(true, name)).max() <= 1e-12, name
     assert abs(found["qd"][-1][0] - (0.2 - 0.03)) <= 1e-12
     # positions in the file are those of a base that does not turn
-    assert "prescribed joints end within" in ran.err
+    assert "base.csv: prescribed joints end 0.0003 m from its positions" in ran.err
 
 
 def test_what_a_file_does_not_say_is_typed(tmp_path: Path) -> None:
@@ -122,11 +122,129 @@ def test_what_a_file_does_not_say_is_typed(tmp_path: Path) -> None:
     found = json.loads(answered(*asked).out)
     assert found["results"]["q"][0] == [0.0] * 5
     assert found["results"]["qd"][0] == [0.0, 0.0, 0.5, 0.0, 0.0]
-    assert found["meta"]["contract"]["prescribed"] == (
+    contract = found["meta"]["contract"]
+    assert contract["prescribed"] == (
         "base: accelerations of base.csv, linear between rows, torques answered"
     )
-    typed = json.loads(answered(*asked, "--q", "base:x=1", "--qd", "elbow=2").out)["results"]
-    assert (typed["q"][0][0], typed["qd"][0]) == (1.0, [0.0, 0.0, 0.0, 0.0, 2.0])
+    assert contract["start"] == "at rest at q = 0; qd of prescribed joints from base.csv"
+    typed = json.loads(answered(*asked, "--q", "base:x=1", "--qd", "elbow=2").out)
+    start = {name: typed["results"][name][0] for name in ("q", "qd")}
+    assert (start["q"][0], start["qd"]) == (1.0, [0.0, 0.0, 0.0, 0.0, 2.0])
+    assert typed["meta"]["contract"]["start"] == "--q and --qd given"
+
+
+def led(path: Path, columns: str, *rows: str) -> Path:
+    """A file with these lines."""
+    path.write_text("\n".join([columns, *rows, ""]))
+    return path
+
+
+ELBOW = ("simulate", "two-link", "--duration", "0.02", "--dt", "0.01", "--prescribe", "elbow")
+# the base of two-link has no inertia of its own
+FREE_BASE = ("simulate", *ASKED[:3], "--armature", "base:rz=1")
+RULE = ("--columns", "acceleration=a{index}")
+NUMBERED = [
+    ("told", "a0,a1", RULE),
+    ("from one", "qdd1,qdd2", ()),
+    ("from zero", "qdd[0],qdd[1]", ()),
+    ("of the elbow alone", "qdd2,other", ()),
+]
+
+
+@pytest.mark.parametrize(
+    ("columns", "rule"), [row[1:] for row in NUMBERED], ids=[row[0] for row in NUMBERED]
+)
+def test_numbers_of_columns_count_every_joint(
+    columns: str, rule: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The elbow is the second joint, whether or not the first one is prescribed."""
+    rows = ("0,1.0,0.2", "1,1.0,0.2") if "2," not in columns else ("0,0.2,1.0", "1,0.2,1.0")
+    path = led(tmp_path / "a.csv", f"time,{columns}", *rows)
+    found = json.loads(answered(*ELBOW, "--prescribe-from", path, *rule, "--format", "json").out)
+    assert [row[1] for row in found["results"]["qdd"]] == [0.2, 0.2, 0.2]
+
+
+def test_arrays_without_names_count_every_joint(tmp_path: Path) -> None:
+    """An array has a column for each joint of the arm, and one for some of them is refused."""
+    path = tmp_path / "a.npz"
+    np.savez(path, time=[0.0, 1.0], qdd=[[1.0, 0.2], [1.0, 0.2]])
+    found = json.loads(answered(*ELBOW, "--prescribe-from", path, "--format", "json").out)
+    assert found["results"]["qdd"][0][1] == 0.2
+    np.savez(path, time=[0.0, 1.0], qdd=[[0.2], [0.2]])
+    assert "expected shape (rows, 2)" in robolin(*ELBOW, "--prescribe-from", path).err
+    led(path.with_suffix(".csv"), "time,qdd1", "0,0.2", "1,0.2")
+    ran = robolin(*ELBOW, "--prescribe-from", path.with_suffix(".csv"))
+    assert (ran.code, "'elbow/acceleration' is missing" in ran.err) == (3, True)
+
+
+def test_an_offset_that_would_be_lost_is_refused(tmp_path: Path) -> None:
+    """Where a file has a prescribed joint it starts there, so only others can be off."""
+    columns = "time,elbow/position,elbow/acceleration"
+    path = led(tmp_path / "full.csv", columns, "0,0.7,0", "1,0.7,0")
+    way = led(tmp_path / "way.csv", "time,q1,q2,qd1,qd2", "0,0,0,0,0", "1,1,1,0,0")
+    asked = (*ELBOW, "--prescribe-from", path, "--follow", way, "--control", "pd")
+    asked = (*asked, "--kp", "10", "--kd", "1", "--format", "json", "--offset")
+    ran = robolin(*asked, "elbow=0.3")
+    assert (ran.code, "joint 'elbow' starts where full.csv has it" in ran.err) == (2, True)
+    found = json.loads(answered(*asked, "shoulder=0.3").out)
+    assert found["results"]["q"][0] == [0.3, 0.7]
+    told = "--offset from where way.csv begins; q of prescribed joints from full.csv"
+    assert found["meta"]["contract"]["start"] == told
+
+
+def test_one_freedom_of_a_base_is_off_by_its_own_way(tmp_path: Path) -> None:
+    """Other freedoms of the base, which the file says nothing of, do not count.
+
+    With velocity w × r the body that spins at 2 rad/s and slides along its own y moves along x.
+    """
+    columns = "time,base:x/position,base:x/acceleration"
+    path = led(tmp_path / "x.csv", columns, "0,0,0", "0.1,0,0")
+    asked = (*FREE_BASE, "--prescribe", "base:x", "--prescribe-from", path)
+    asked = (*asked, "--duration", "0.1", "--dt", "0.01", "--qd", "base:y=1,base:rz=2")
+    ran = answered(*asked, "--format", "json")
+    end = json.loads(ran.out)["results"]["q"][-1]
+    assert abs(end[0]) > 1e-3
+    assert abs(end[1]) > 2.0 * abs(end[0])
+    assert f"end {abs(end[0]):.2g} m from its positions" in ran.err
+
+
+def test_whole_turns_of_a_body_do_not_count(tmp_path: Path) -> None:
+    """A base at rest at 3.2 rad is where the file has it, though its own angle stays below pi."""
+    columns = "time,base:rz/position,base:rz/acceleration"
+    path = led(tmp_path / "rz.csv", columns, "0,3.2,0", "1,3.2,0")
+    asked = ("simulate", "ur5", "--base-joint", "spherical", "--gravity", "0", "--prescribe")
+    asked = (*asked, "base:rz", "--prescribe-from", path, "--duration", "0.01", "--dt", "0.01")
+    ran = answered(*asked, "--format", "json")
+    found = json.loads(ran.out)
+    last = dict(zip(found["joints"], found["results"]["q"][-1], strict=True))
+    assert abs(last["base:rz"] - (3.2 - 2.0 * np.pi)) <= 1e-12
+    assert "from its positions" not in ran.err
+
+
+def test_accelerations_by_differences_of_one_joint_on_a_free_base(tmp_path: Path) -> None:
+    """The elbow has one freedom; that the base has several matters only where it is prescribed."""
+    path = led(tmp_path / "p.csv", "time,elbow/position,q1", "0,0,9", "0.5,0.25,9", "1,1,9")
+    asked = (*FREE_BASE, "--duration", "0.01", "--differentiate", "central")
+    asked = (*asked, "--prescribe-from", path, "--format", "json", "--prescribe")
+    found = json.loads(answered(*asked, "elbow").out)["results"]
+    # t² has the second derivative 2
+    assert abs(found["qdd"][0][4] - 2.0) <= 1e-12
+    assert "no derivatives of its angles" in robolin(*asked, "base:x").err
+    # velocities are no positions
+    led(path, "time,elbow/velocity", "0,0", "0.5,0.25", "1,1")
+    assert "'elbow/position' is missing" in robolin(*asked, "elbow").err
+
+
+def test_a_quaternion_alone_says_where_a_base_begins(tmp_path: Path) -> None:
+    """The positions of a spherical base are its angles, which may come from four columns."""
+    names = [f"base:{part}/acceleration" for part in ("rx", "ry", "rz")]
+    names += [f"base:{part}/position" for part in ("qx", "qy", "qz", "qw")]
+    path = led(tmp_path / "q.csv", ",".join(["time", *names]), "0,0,0,0,0,0,1,0", "1,0,0,0,0,0,1,0")
+    asked = ("simulate", "ur5", "--base-joint", "spherical", "--prescribe", "base", "--dt", "0.01")
+    ran = answered(*asked, "--prescribe-from", path, "--duration", "0.01", "--format", "json")
+    found = json.loads(ran.out)
+    turned = dict(zip(found["joints"], found["results"]["q"][0], strict=True))
+    assert abs(abs(turned["base:rz"]) - np.pi) <= 1e-15
 
 
 def test_files_that_say_too_little(tmp_path: Path) -> None:

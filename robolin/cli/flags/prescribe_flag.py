@@ -28,5 +28,5 @@ PRESCRIBE_FROM = flag(
     metavar="FILE",
     help="The same over time, from the columns time and JOINT/acceleration of a "
     f"{extensions(trajectory_formats())} file, on straight lines between its rows.  These joints "
-    "start where the file has them, unless --q and --qd say otherwise.",
+    "start where the file has them, unless --q, --qd or --initial say otherwise.",
 )
