@@ -77,7 +77,8 @@ def robolin_answer(arm: Arm, verb: str, states: States, jobs: int, **how: Any) -
 
     def answer(rows: int) -> dict[str, np.ndarray]:
         result = function(arm, *(states[name][:rows] for name in needs), **how)
-        return dict(vars(result)) if is_dataclass(result) else {single: result}
+        fields = vars(result) if is_dataclass(result) else {single: result}
+        return {name: field for name, field in fields.items() if isinstance(field, np.ndarray)}
 
     return answer
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 # more than most commands make of their modules
-_OBJECTS_AT_START = 100_000
+_OBJECTS_AT_START = 150_000
 
 
 def run() -> NoReturn:
