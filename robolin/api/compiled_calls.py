@@ -44,7 +44,7 @@ def compile(  # noqa: A001 (always said as robolin.compile)
         point: a place in that frame, three numbers in m
         prescribe: joints that move as told, such as "base", for "forward" and "linearize-forward":
             `call(q, qd, tau, qdd)` takes their accelerations and gives `qdd` and `tau` of all;
-            what is given as their `tau`, or as `qdd` of the others, is not looked at
+            as their `tau`, and as `qdd` of the others, any finite number will do
 
     Returns:
         a function of the arrays (n,) of one state, whose result is an array or, of several, a

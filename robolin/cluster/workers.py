@@ -33,9 +33,7 @@ def workers(where: str) -> Iterator[PartsWork]:
         if not count.isdecimal() or int(count) < 1:
             raise UsageError("this is not local:N", where=f"--cluster={where}", hint="local:4")
         with (
-            distributed.LocalCluster(
-                n_workers=int(count), threads_per_worker=1, dashboard_address=None, silence_logs=50
-            ) as cluster,
+            _local(distributed, int(count), where) as cluster,
             distributed.Client(cluster) as client,
         ):
             yield by_workers(client)
@@ -47,6 +45,19 @@ def workers(where: str) -> Iterator[PartsWork]:
         raise RobolinError("no scheduler answers", where=f"--cluster={where}", hint=hint) from error
     with client:
         yield by_workers(client)
+
+
+def _local(distributed: Any, count: int, where: str) -> Any:
+    """So many processes here, each with one thread."""
+    # the usual port is another cluster's, if there is one
+    address = "127.0.0.1:0"
+    how = {"threads_per_worker": 1, "dashboard_address": address, "silence_logs": 50}
+    try:
+        return distributed.LocalCluster(n_workers=count, **how)
+    except (OSError, RuntimeError) as error:
+        hint = "a smaller number takes less memory"
+        message = f"its processes do not start: {error}"
+        raise RobolinError(message, where=f"--cluster={where}", hint=hint) from error
 
 
 def by_workers(client: Any) -> PartsWork:

@@ -181,15 +181,21 @@ def _losses(program: CProgram) -> Iterator[str]:
         yield ""
 
 
+# given for all joints, and read for some
+_OF_OTHER_JOINTS = {
+    "tau_given": "; any number for joints that move as told",
+    "qdd_given": "; any number for joints that are free",
+}
+
+
 def _about_function(program: CProgram, function: CFunction) -> Iterator[str]:
     yield f"{function.verb}: {function.algorithm}"
     kinds = [joint.kind for joint in program.arm.joints]
     shapes = {**dict.fromkeys(function.needs, (program.arm.n,)), **function.gives}
     for name, shape in shapes.items():
         size = " x ".join(map(str, shape)) or "1"
-        answered = name.removesuffix("_given")
-        besides = "; any number for joints of which it is answered" if answered != name else ""
-        yield f"  {name}: {size}{_unit(answered, kinds)}{besides}"
+        unit = _unit(name.removesuffix("_given"), kinds)
+        yield f"  {name}: {size}{unit}{_OF_OTHER_JOINTS.get(name, '')}"
 
 
 def _unit(name: str, kinds: Sequence[str]) -> str:

@@ -21,8 +21,8 @@ from robolin.results.result import Result
 from robolin.trajectory.column_rules import RecordingRules
 from robolin.trajectory.read import TrajectoryStream, open_trajectory
 
-# what the time is called here, as no column is
-THE_TIME = ""
+# what the time is called here, as no column is: a header may be empty, but nobody can ask for this
+THE_TIME = "\0time"
 _FRACTIONS = ""
 _HINT = (
     "write them alike everywhere, or let each recording have a result of its own: -o FOLDER/ "
@@ -104,9 +104,9 @@ def _room(look: str | None) -> str | None:
 
 
 def _in_words(name: str, look: str | None) -> str:
-    what = f"in '{name}'" if name else "as times"
+    what = "as times" if name == THE_TIME else f"in '{name}'"
     if look is None:
-        return f"no column '{name}'" if name else "no time"
+        return "no time" if name == THE_TIME else f"no column '{name}'"
     if look == WHOLE:
         return f"whole numbers {what}"
     return f"dates in {look} {what}" if look else f"numbers {what}"

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from math import log10
+from typing import Any
 
 import numpy as np
 
@@ -114,11 +115,17 @@ def _in_fifty_digits(
 def _exactly(on: Subject, name: str, rows: AnyArray) -> dict[str, AnyArray]:
     """The results in these states as decimals, states first."""
     given = {
-        need: np.array([Exact(column) for column in decimals(values[rows].T)], dtype=object)
+        need: np.array([Exact(column) for column in _columns(values[rows])], dtype=object)
         for need, values in on.given(name).items()
     }
     found = run_for_check(on.arm, name, given, exact).arrays
     return {array: _by_state(values, len(rows)) for array, values in found.items()}
+
+
+def _columns(values: AnyArray) -> Iterator[Any]:
+    """Each joint's values as decimals: an array for all states, the number itself for one."""
+    for column in decimals(values.T):
+        yield column if len(column) > 1 else column[0]
 
 
 def _by_state(values: AnyArray, states: int) -> AnyArray:

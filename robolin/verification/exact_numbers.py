@@ -41,19 +41,23 @@ class Exact:
         return self
 
     def __add__(self, other: Any) -> Exact:
-        return Exact(self.value + _plain(other))
+        number = other.value if type(other) is Exact else Decimal(other)
+        return Exact(self.value + number)
 
     def __sub__(self, other: Any) -> Exact:
-        return Exact(self.value - _plain(other))
+        number = other.value if type(other) is Exact else Decimal(other)
+        return Exact(self.value - number)
 
     def __rsub__(self, other: Any) -> Exact:
         return Exact(_plain(other) - self.value)
 
     def __mul__(self, other: Any) -> Exact:
-        return Exact(self.value * _plain(other))
+        number = other.value if type(other) is Exact else Decimal(other)
+        return Exact(self.value * number)
 
     def __truediv__(self, other: Any) -> Exact:
-        return Exact(self.value / _plain(other))
+        number = other.value if type(other) is Exact else Decimal(other)
+        return Exact(self.value / number)
 
     def __rtruediv__(self, other: Any) -> Exact:
         return Exact(_plain(other) / self.value)

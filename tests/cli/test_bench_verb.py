@@ -9,7 +9,8 @@ import pytest
 import robolin as library
 from robolin.cli.verbs import bench_verb
 from robolin.cli.verbs.bench_verb import MEASURED_VERBS
-from tests.cli.command import answered
+from robolin.engine.compiled import kernels
+from tests.cli.command import answered, robolin
 
 
 def test_everything_that_is_measured_is_a_function() -> None:
@@ -24,4 +25,18 @@ def test_every_one_of_them_has_a_figure(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(bench_verb, "ENOUGH_SECONDS", 0.0)
     found = json.loads(answered("bench", "two-link", "--rows", "4", "--format", "json").out)
     assert list(found["verbs"]) == MEASURED_VERBS
+    assert found["kernels"]["optimized"] is False
     assert all(figures["one_core_us_per_state"] > 0 for figures in found["verbs"].values())
+
+
+@pytest.mark.parametrize("name", ["ROBOLIN_OPTIMIZE", "ROBOLIN_WIDTH"])
+def test_settings_that_do_not_exist_are_told_once(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are wrong for every verb, and no table without figures is a success."""
+    monkeypatch.setenv(name, "3")
+    for setting in ("optimizing", "host_width"):
+        monkeypatch.setattr(kernels, setting, getattr(kernels, setting).__wrapped__)
+    ran = robolin("bench", "two-link", "--rows", "4")
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: {name}: '3' is ")

@@ -15,7 +15,8 @@ from robolin.cli.group import group
 # every public function whose answer a verb gives, and that verb
 VERB_OF = {
     **dict.fromkeys(("inverse", "limits", "load", "state_warnings"), "inverse"),
-    **dict.fromkeys(("forward", "link_accelerations", "loop_forces", "compile"), "forward"),
+    **dict.fromkeys(("forward", "link_accelerations", "loop_forces"), "forward"),
+    "compile": "generate",
     **dict.fromkeys(
         (
             *("mass_matrix", "mass_matrix_inverse", "mass_matrix_factor", "coriolis_matrix"),
@@ -94,7 +95,8 @@ MEANT: dict[Any, str] = {
     "gravity": "the file's, else 0,0,-9.81",
     "frame": "the tip, or the only end; needed where several are on the last link",
     **dict.fromkeys(
-        (("generate", "frame"), ("casadi_function", "frame")), "the tip, or the only end"
+        (("generate", "frame"), ("casadi_function", "frame"), ("compile", "frame")),
+        "the tip, or the only end",
     ),
     "prefix": "the arm's name",
     "Q": "1",

@@ -49,9 +49,10 @@ def test_what_is_no_cluster_is_refused() -> None:
 def client() -> Iterator[Any]:
     """A client of two workers in this process."""
     distributed: Any = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "silence_logs": 50}
     with (
-        distributed.LocalCluster(dashboard_address=None, silence_logs=50, **options) as cluster,
+        # others may have a cluster at the usual port
+        distributed.LocalCluster(dashboard_address="127.0.0.1:0", **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

@@ -44,7 +44,7 @@ NAMED = {
     "F": {
         "Identity": "1 2 3 4 5 6",
         "Algorithm": "1 2 3",
-        "section": "V.A V.C VI.A VII.C VII.D VIII IX X.A",
+        "section": "V.A V.C VI.A VI.B VII VII.A VII.C VII.D VIII IX X.A X.C",
     },
     "O": {"method": "1 2 3", "section": "2 3.1 3.2 3.3 3.5", "footnote": "1 3"},
     "D": {
@@ -57,7 +57,7 @@ NAMED = {
         "section": "1 4 5 7 8",
     },
 }
-MISPRINTS = {"L": 11, "F": 7, "O": 3, "D": 23}
+MISPRINTS = {"L": 12, "F": 8, "O": 3, "D": 23}
 
 # cases of each test that are measured again here; the whole page takes a minute
 MOST = 2

@@ -244,10 +244,12 @@ def test_L_eq_A_20(at: Subject) -> None:
 
 @any_arm
 def test_L_eq_A_21(at: Subject) -> None:
-    """[I - HψK]*D⁻¹HPφ~* = [I - HψK]*K*φ* = K*ψ*."""
+    """[I - HψK]*D⁻¹HPφ~* = [I - HψK]*K*φ* = K*ψ*[ψ⁻¹ - KH]*φ* = K*ψ*."""
     op = at.op
     left = op.factor_inverse.T @ op.Dinv @ op.H @ op.P @ op.phi_tilde.T
     assert apart(left, op.factor_inverse.T @ op.K.T @ op.phi.T) <= divided(at)
+    middle = op.K.T @ op.psi.T @ (op.psi.inv - op.K @ op.H).T @ op.phi.T
+    assert apart(left, middle) <= divided(at)
     assert apart(left, op.K.T @ op.psi.T) <= divided(at)
 
 

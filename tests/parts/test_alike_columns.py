@@ -15,7 +15,7 @@ from robolin.files.stored import read_result
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings
 from robolin.parts.merged_parts import merged_parts
-from tests.cli.command import robolin
+from tests.cli.command import answered, robolin
 from tests.parts.some_recordings import SIZES, all_of, plan_of, write_recordings
 
 LARGE = (1 << 53) + 1
@@ -65,6 +65,19 @@ def test_whole_times_beside_fractions_are_fractions(
     # a recording that has a result of its own keeps its times as they are
     alone = tmp_path / "None" / Path(name).with_suffix(".npz")
     assert read_result(alone).arrays["time"].dtype == np.int64
+
+
+def test_a_column_without_a_name_is_not_the_time(tmp_path: Path) -> None:
+    """Tables with an index, as pandas writes them, have a header that is empty."""
+    for name, first in (("a", 0), ("b", 0.5)):
+        rows = [f"{i},{first + i},{i},{i}" for i in range(3)]
+        head = ",time,shoulder/position,elbow/position"
+        (tmp_path / f"{name}.csv").write_text("\n".join([head, *rows, ""]))
+    files = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    words = ["mass-matrix", "two-link", *(w for file in files for w in ("--trajectory", file))]
+    answered(*words, "--carry", "", "-o", tmp_path / "all.npz")
+    stored = read_result(tmp_path / "all.npz")
+    np.testing.assert_array_equal(stored.arrays["time"], [0.0, 1.0, 2.0, 0.5, 1.5, 2.5])
 
 
 def test_a_part_with_other_times_is_checked_as_any(folder: Path, tmp_path: Path) -> None:

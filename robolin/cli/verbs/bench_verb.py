@@ -57,17 +57,19 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
       robolin bench arm.urdf --rows 100000 --format json
     """
     from robolin.engine.calls.interpreter import why_plain
+    from robolin.engine.compiled.kernels import host_width, optimizing
     from robolin.engine.compiled.plan import cores
     from robolin.input_checks import require_tree
 
     arm = model.arm()
+    kernels = {"optimized": optimizing(), "numbers_at_once": host_width()}
     # random states are on no closures
     require_tree(arm, "bench")
     rows = rows or max(1, min(MOST_BENCH_ROWS, MOST_BENCH_BYTES // (8 * (3 * arm.n**2 + arm.n))))
     verbs = _measured(arm, rows, cores())
     entry = {"entry": "plain" if why_plain() else "built-in", "why_plain": why_plain()}
     sizes = {"joints": arm.n, "rows": rows, "cores": cores()}
-    document = {"arm": arm.name, **sizes, "one_state": entry, "verbs": verbs}
+    document = {"arm": arm.name, **sizes, "kernels": kernels, "one_state": entry, "verbs": verbs}
     report.write(_parts(document), document)
 
 
@@ -153,7 +155,10 @@ def _parts(document: Mapping[str, Any]) -> Sequence[ReportPart]:
     why = document["one_state"]["why_plain"]
     calls = f"by the plain path, since {why}" if why else "by built-in functions"
     entry = f"one state from Python is computed {calls}"
-    return [TextLines([head, entry]), ReportTable(("verb", *columns), rows, frozenset(columns))]
+    lines = [head, entry]
+    if not document["kernels"]["optimized"]:
+        lines.append("kernels are not optimized, since ROBOLIN_OPTIMIZE is 0")
+    return [TextLines(lines), ReportTable(("verb", *columns), rows, frozenset(columns))]
 
 
 def _cells(figures: Mapping[str, float], who: str) -> tuple[str, str]:

@@ -134,11 +134,11 @@ def _optimize(module: Any, machine: Any) -> None:
 def kept_function(text: str, name: str) -> tuple[int, Any]:
     """Where a function of a module begins, and what keeps it there; compiled once per machine."""
     with _lock:
-        parts = {"text": text, "optimized": optimizing(), **_machine_facts()}
+        parts = {"text": text, **_machine_facts()}
         key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         code = kernel_cache.read_kernel(key)
         if code is None:
-            code = object_code(text, optimizing())
+            code = object_code(text)
             kernel_cache.write_kernel(key, code)
         engine = _engine_of(code)
         return engine.get_function_address(name), engine
