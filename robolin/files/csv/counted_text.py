@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from robolin.arrays import Mask
+from robolin.arrays import Integers
 from robolin.files.csv.chosen_lines import cells_decide, row_begins
 from robolin.files.csv.csv_records import lines_of, records
 from robolin.files.csv.line_reader import LineReader, Lines, count_bytes
@@ -48,18 +48,15 @@ def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedT
         while piece := stream.read(_PLAINLY_AT_ONCE):
             digested = beside.submit(digest.update, piece)
             if every is not None:
-                ends = np.frombuffer(piece, np.uint8) == ord("\n")
+                ends = np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n"))
                 if _is_odd(piece, ends, at_end):
                     return None
-                found = int(np.count_nonzero(ends))
-                if following < ended + found:
-                    places = np.flatnonzero(ends) + reached
-                    # the row r begins behind the end of line r, the header being line 0
-                    while following < ended + found:
-                        at = int(places[following - ended]) + 1
-                        marks.append(RowMark(following, following + 2, at))
-                        following += every
-                ended, at_end = ended + found, bool(ends[-1])
+                # the row r begins behind the end of line r, the header being line 0
+                while following < ended + len(ends):
+                    at = reached + int(ends[following - ended]) + 1
+                    marks.append(RowMark(following, following + 2, at))
+                    following += every
+                ended, at_end = ended + len(ends), piece.endswith(b"\n")
             reached += len(piece)
             digested.result()
     if every is None:
@@ -69,11 +66,11 @@ def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedT
     return CountedText(digest.hexdigest(), rows, (*begun, RowMark(rows, rows + 2, reached)))
 
 
-def _is_odd(piece: bytes, ends: Mask, behind_end: bool) -> bool:
+def _is_odd(piece: bytes, ends: Integers, behind_end: bool) -> bool:
     """Whether lines need not be rows: there are quotes, returns, or nothing between two ends."""
     if b'"' in piece or b"\r" in piece:
         return True
-    return bool((behind_end and ends[0]) or (ends[1:] & ends[:-1]).any())
+    return (behind_end and piece.startswith(b"\n")) or bool((np.diff(ends) == 1).any())
 
 
 def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> CountedText:
