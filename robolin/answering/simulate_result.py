@@ -110,6 +110,8 @@ def _prescribed(task: SimulationTask) -> dict[str, str]:
 def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     task, motion = simulated.task, simulated.motion
     limits = _cut(task.arm, motion) or "respected, none was reached"
+    if task.prescribed is not None:
+        limits += "; joints that move as told have none"
     return {
         "start": simulated.begun,
         "integrator": task.schedule.settings_text(),

@@ -19,6 +19,9 @@ WIDEST_LIMITS = 4.0
 # how far away an arm is looked at that can slide or float there
 FAR_PLACED = 100.0
 
+# how steep a body that turns freely stands at most: upright its angles have no derivatives
+STEEPEST = 1.2
+
 # of so many poses the worst conditioned one is looked at
 POSES = 200
 
@@ -42,6 +45,10 @@ def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, AnyArray]:
     """
     rng = np.random.default_rng(seed)
     low, high = np.array([_range(joint) for joint in arm.joints]).T
+    for at in map(arm.places, arm.groups):
+        if {"rx", "ry", "rz"} <= at.keys():
+            pitch = at["ry"]
+            low[pitch], high[pitch] = max(low[pitch], -STEEPEST), min(high[pitch], STEEPEST)
     # drawn state by state: more samples add states and change none
     drawn = rng.random((samples, 2, arm.n))
     q = low + (high - low) * drawn[:, 0]

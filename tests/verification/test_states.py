@@ -9,7 +9,13 @@ import pytest
 
 import robolin
 from robolin.arm import Limits
-from robolin.verification.states import FAR_PLACED, ILL_CONDITIONED, SPEED, checked_states
+from robolin.verification.states import (
+    FAR_PLACED,
+    ILL_CONDITIONED,
+    SPEED,
+    STEEPEST,
+    checked_states,
+)
 from tests.robots import random_arm
 
 
@@ -79,3 +85,12 @@ def test_limits_keep_a_state_near() -> None:
     rail = replace(slider.joint, limits=Limits(-30.0, 30.0))
     arm = replace(cart, links_tip_to_base=(pole, replace(slider, joint=rail)))
     assert checked_states(arm, 3, 0)["q"][2, 0] == 30.0
+
+
+def test_bodies_that_turn_freely_do_not_stand_upright() -> None:
+    """Where pitch is a right angle, derivatives by steps along angles lose their digits."""
+    arm = robolin.load("two-link", floating_base=True)
+    pitch = arm.joint_names.index("base:ry")
+    states = checked_states(arm, 40, 0)
+    assert np.abs(states["q"][:, pitch]).max() <= STEEPEST
+    assert np.abs(states["q"][:, pitch]).max() > 0.9 * STEEPEST
