@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from robolin.arm import ORIGIN, Arm
-from robolin.errors import UsageError
-from robolin.evaluation.methods import METHODS, Method
+from robolin.evaluation.methods import Method, require_method_of_use
 from robolin.evaluation.prescribed_joints import (
     ANSWERED_BY,
     JointsNamed,
@@ -17,7 +16,6 @@ from robolin.evaluation.prescribed_joints import (
 from robolin.evaluation.state_call import compiled_call, require_kernel_for
 from robolin.input_checks import require_arm
 from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame, require_frame_of_use
-from robolin.wording import listed
 
 
 def compile(  # noqa: A001 (always said as robolin.compile)
@@ -68,11 +66,10 @@ def compile(  # noqa: A001 (always said as robolin.compile)
         True
     """
     require_arm(arm)
-    if method not in METHODS:
-        raise UsageError(f"there is no method '{method}'", hint=f"methods are {listed(METHODS)}")
     require_kernel_for(verb)
     require_frame_of_use([verb], frame, point)
     require_prescribed_of_use([verb], prescribe, method)
+    require_method_of_use([verb], method)
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)
     if prescribe is None:

@@ -5,10 +5,11 @@ Nothing here needs NumPy, so that flags can be made of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from robolin.errors import RobolinError
+from robolin.errors import RobolinError, UsageError
+from robolin.wording import listed, quoted
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
@@ -74,6 +75,19 @@ def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
             if _holds_on(arm, ALGORITHMS[name]):
                 return name
     raise _not_with_mimic(arm, "conventional" in by_method)
+
+
+def require_method_of_use(verbs: Sequence[str], method: str) -> None:
+    """Refuse a method that none of the verbs has."""
+    from robolin.dynamics.catalogue import ways
+
+    if method not in METHODS:
+        raise UsageError(f"there is no method '{method}'", hint=f"methods are {listed(METHODS)}")
+    asked = LETTERS.get(method, method)
+    if asked != "auto" and not any(asked in ways(verb) for verb in verbs):
+        others = sorted({each for verb in verbs for each in ways(verb)})
+        hint = f"'auto', or {listed(others)}"
+        raise UsageError(f"'{method}' is no way to {quoted(verbs)}", where="method", hint=hint)
 
 
 def _in_turn(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from robolin.engine.recorded_program import RecordedProgram, input_name, record_
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.evaluate import same_when_closed
-from robolin.evaluation.methods import METHODS, Method, algorithm_for
+from robolin.evaluation.methods import Method, algorithm_for, require_method_of_use
 from robolin.evaluation.prescribed_joints import (
     ANSWERED_BY,
     JointsNamed,
@@ -25,7 +25,7 @@ from robolin.evaluation.prescribed_joints import (
 )
 from robolin.input_checks import require_arm, require_loops, require_tree
 from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame, require_frame_of_use
-from robolin.wording import did_you_mean, listed
+from robolin.wording import did_you_mean
 
 # what divides by every body's own inertia is there to be studied: forward has an answer wherever
 # they have one, and on flat bodies too; what answers where joints move as prescribed is asked
@@ -88,6 +88,7 @@ def chosen_questions(
     known = list(map(_known_verb, verbs))
     require_frame_of_use(known, frame, point)
     require_prescribed_of_use(known, prescribe, method)
+    require_method_of_use(known, method)
     return [chosen_question(arm, verb, method, frame, point, prescribe) for verb in known]
 
 
@@ -102,9 +103,10 @@ def chosen_question(
     """Which algorithm answers the verb on this arm, whether spelt with - or with _."""
     require_arm(arm)
     verb = _known_verb(verb)
-    if method not in METHODS:
-        raise UsageError(f"there is no method '{method}'", hint=f"methods are {listed(METHODS)}")
     if not same_when_closed(verb):
+        if arm.loops and f"{verb}-closed" in ALGORITHMS:
+            hint = f"ask for {verb}-closed, or --open-loops (open_loops=True) leaves them out"
+            raise RobolinError(f"{verb} knows no closed loops here", where=arm.source, hint=hint)
         require_tree(arm, verb)
     if ALGORITHMS.get(verb) is not None and ALGORITHMS[verb].kind == "closed":
         require_loops(arm)

@@ -15,7 +15,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.generating.questions import QUESTIONS
+from robolin.generating.questions import QUESTIONS, chosen_questions
 from robolin.kinematics.frames import ABOUT_A_FRAME
 from tests.cli.command import answered
 from tests.cli.command import robolin as run
@@ -242,3 +242,22 @@ def test_a_folder_has_one_program(arm: Arm, tmp_path: Path) -> None:
     assert contents(tmp_path / "made") == before
     robolin.generate(arm, ["inverse"], tmp_path / "made")
     assert contents(tmp_path / "made") == before
+
+
+def test_what_closed_arms_can_be_asked_is_said() -> None:
+    """The hint names the function that there is, not the one that was refused."""
+    with pytest.raises(robolin.RobolinError) as caught:
+        chosen_questions(robolin.load("four-bar"), ["forward"])
+    assert caught.value.hint.startswith("ask for forward-closed")
+
+
+def test_a_method_that_no_verb_has_is_refused() -> None:
+    """It would change nothing; where one of several verbs has it, it is for that one."""
+    arm = robolin.load("two-link")
+    for ask in (
+        lambda: chosen_questions(arm, ["inverse"], "a"),
+        lambda: robolin.compile(arm, "energy", method="conventional"),
+    ):
+        with pytest.raises(robolin.RobolinError, match="is no way to"):
+            ask()
+    assert len(chosen_questions(arm, ["inverse", "forward"], "a")) == 2

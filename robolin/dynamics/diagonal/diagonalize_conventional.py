@@ -11,12 +11,12 @@ from robolin.dynamics.diagonal.elimination_terms import (
     coriolis_forces,
     free_torque,
     losses,
-    of_leaders,
     roots,
 )
 from robolin.dynamics.forward.conventional import factored_mass_matrix
 from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.mass_matrix.triangular import (
+    of_leaders,
     solved,
     solved_transposed,
     times,

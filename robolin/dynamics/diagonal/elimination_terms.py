@@ -9,7 +9,7 @@ from robolin.dynamics.links.joint_friction import friction_loss
 from robolin.dynamics.links.link_poses import Links
 from robolin.dynamics.mass_matrix.coriolis_matrix import coriolis_entries
 from robolin.dynamics.mass_matrix.elimination import gathered
-from robolin.dynamics.mass_matrix.triangular import congruent, solved
+from robolin.dynamics.mass_matrix.triangular import congruent, of_leaders, solved
 
 
 def roots(chain: Chain, L: Table) -> Column:
@@ -18,14 +18,6 @@ def roots(chain: Chain, L: Table) -> Column:
     for j in chain.coordinates():
         root[j] = sqrt(L[j, j])
     return root
-
-
-def of_leaders(chain: Chain, values: Scalars) -> Column:
-    """The values of the joints that follow none, by coordinate."""
-    column = chain.column()
-    for j in chain.coordinates():
-        column[j] = values[chain.leader(j)]
-    return column
 
 
 def free_torque(chain: Chain, links: Links, qd: Scalars) -> Column:

@@ -20,6 +20,7 @@ from robolin.dynamics.mass_matrix.elimination import (
     solve,
 )
 from robolin.dynamics.mass_matrix.mass_matrix import composite_bodies
+from robolin.dynamics.mass_matrix.triangular import of_leaders
 
 
 def forward_prescribed_conventional(chain: Chain) -> None:
@@ -42,7 +43,7 @@ class DrivenElimination(NamedTuple):
 
 def _nominal(chain: Chain) -> DrivenElimination:
     links, qd = place_links(chain), chain.given("qd")
-    driven, told = (_of_leaders(chain, chain.given(name)) for name in ("prescribed", "qdd"))
+    driven, told = (of_leaders(chain, chain.given(name)) for name in ("prescribed", "qdd"))
     tau, bias = gathered(chain, chain.given("tau")), chain.column()
     rigid, free = chain.column(), chain.column()
 
@@ -66,14 +67,6 @@ def _nominal(chain: Chain) -> DrivenElimination:
     for j in chain.coordinates():
         own[j] = driven[j] * needed[j] + free[j] * tau[j]
     return DrivenElimination(links, factors, driven, free, qdd.on_links())
-
-
-def _of_leaders(chain: Chain, values: Scalars) -> Column:
-    """What was given for the independent coordinates, as their leading joints have it."""
-    column = chain.column()
-    for j in chain.coordinates():
-        column[j] = values[chain.leader(j)]
-    return column
 
 
 def _factored(chain: Chain, links: Links, free: Column) -> EliminationFactors:

@@ -1,8 +1,19 @@
-"""Solving and multiplying with the factor L of 𝓜 = L D L*, by coordinates; its diagonal is 1."""
+"""Solving and multiplying with the factor L of 𝓜 = L D L*, by coordinates; its diagonal is 1.
+
+What is multiplied are columns, which the values of joints are brought into first.
+"""
 
 from __future__ import annotations
 
-from robolin.algebra.chain import Chain, Column, Table
+from robolin.algebra.chain import Chain, Column, Scalars, Table
+
+
+def of_leaders(chain: Chain, values: Scalars) -> Column:
+    """The values of the joints that follow none, by coordinate."""
+    column = chain.column()
+    for j in chain.coordinates():
+        column[j] = values[chain.leader(j)]
+    return column
 
 
 def times_transposed(chain: Chain, L: Table, x: Column) -> Column:
