@@ -13,6 +13,8 @@ Integers = npt.NDArray[np.int64]
 # of float64, complex128 or int64
 Numbers = npt.NDArray[Any]
 Complexes = npt.NDArray[np.complex128]
+# where something stands in others
+Places = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.str_]
 # of whatever numbers a computation runs on, exact and dual ones among them, or a single one of them

@@ -48,7 +48,7 @@ def require_loops(arm: Arm) -> None:
         raise RobolinError(f"the arm '{arm.name}' has no closed loops", hint=hint)
 
 
-def array_of(arm: Arm, name: str, value: JointValues) -> AnyArray:
+def array_of(arm: Arm, name: str, value: JointValues) -> Floats:
     """The value as floats of shape (..., n), in the arm's order; a number stands for all joints.
 
     What comes with names, as dicts and tables do, is matched by them.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Unpack
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.engine.run import Arrays
 from robolin.errors import RobolinError
 from robolin.evaluation import evaluate as trees
@@ -37,7 +37,7 @@ def evaluate_any_arm(
 
 def evaluate_any_arm_rows(
     arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
-) -> tuple[Arrays, AnyArray]:
+) -> tuple[Arrays, Floats]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     if not _closed(arm, verb):
         return trees.evaluate_rows(arm, verb, values, **how)

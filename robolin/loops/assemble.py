@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.evaluation.evaluate import How, evaluate_rows
 from robolin.loops.closure_arrays import AS_USUAL, Closures, open_by
 from robolin.loops.loop_dynamics import has_kernel
@@ -29,14 +29,14 @@ LONGEST_CLOSING_STEP = 0.5
 class Assembled:
     """Positions and velocities (B, n), and what is left of the gaps (B, m) and their rates."""
 
-    q: AnyArray
-    qd: AnyArray
-    open_by: AnyArray
-    opening: AnyArray
+    q: Floats
+    qd: Floats
+    open_by: Floats
+    opening: Floats
 
 
 def assemble(
-    arm: Arm, q: AnyArray, qd: AnyArray, held: Sequence[int] = (), how: How = AS_USUAL
+    arm: Arm, q: Floats, qd: Floats, held: Sequence[int] = (), how: How = AS_USUAL
 ) -> Assembled:
     """The states closed, the held places of q and q̇ as they are, every step as short as can be."""
     free = _free(arm.n, held)
@@ -47,7 +47,7 @@ def assemble(
     return Assembled(q, qd, closures.open_by, opening)
 
 
-def assembled_positions(arm: Arm, q: AnyArray, free: Mask, how: How = AS_USUAL) -> AnyArray:
+def assembled_positions(arm: Arm, q: Floats, free: Mask, how: How = AS_USUAL) -> Floats:
     """q ← q - L⁺ e until the gaps e no longer shrink; steps that widen them are halved."""
     q = q.copy()
     closures = Closures(arm, q, how=how)
@@ -70,31 +70,29 @@ def assembled_positions(arm: Arm, q: AnyArray, free: Mask, how: How = AS_USUAL) 
     return q
 
 
-def assembled_velocities(closures: Closures, qd: AnyArray, free: Mask) -> AnyArray:
+def assembled_velocities(closures: Closures, qd: Floats, free: Mask) -> Floats:
     """q̇ - L⁺ L q̇: the nearest velocity that keeps the closures closed."""
     opening = np.einsum("bij,bj->bi", closures.jacobian, qd)
     return np.asarray(qd - _least(closures, opening, free))
 
 
 def assembled_change(
-    closures: Closures, dq: AnyArray, dqd: AnyArray, held: Sequence[int] = ()
-) -> tuple[AnyArray, AnyArray]:
+    closures: Closures, dq: Floats, dqd: Floats, held: Sequence[int] = ()
+) -> tuple[Floats, Floats]:
     """The nearest small changes that keep the closures: L δq = 0 and L δq̇ + δL q̇ = 0."""
     free = _free(dq.shape[-1], held)
     dq = dq - _least(closures, closures.change(dq, dqd)[0], free)
     return dq, dqd - _least(closures, closures.change(dq, dqd)[1], free)
 
 
-def closed_nearby(
-    arm: Arm, q: AnyArray, qd: AnyArray, how: How
-) -> tuple[AnyArray, AnyArray] | None:
+def closed_nearby(arm: Arm, q: Floats, qd: Floats, how: How) -> tuple[Floats, Floats] | None:
     """One state (n,) that all but meets its closures brought onto them; None if it is not so.
 
     The same steps as above, by the algorithm `closing-step`.
     """
     if not has_kernel(arm, None):
         return None
-    nearest: tuple[float, AnyArray, AnyArray] | None = None
+    nearest: tuple[float, Floats, Floats] | None = None
     for _ in range(MOST_CLOSING_STEPS):
         found, unanswered = evaluate_rows(arm, "closing-step", {"q": q, "qd": qd}, **how)
         gap = float(np.abs(open_by(arm, found)).max())
@@ -115,7 +113,7 @@ def _free(n: int, held: Sequence[int]) -> Mask:
     return free
 
 
-def _shortest(closures: Closures, gap: AnyArray, free: Mask) -> AnyArray:
+def _shortest(closures: Closures, gap: Floats, free: Mask) -> Floats:
     """The smallest step that closes the gap to first order, cut where it is long."""
     step = _least(closures, gap, free)
     return np.asarray(
@@ -123,12 +121,12 @@ def _shortest(closures: Closures, gap: AnyArray, free: Mask) -> AnyArray:
     )
 
 
-def _least(closures: Closures, rows: AnyArray, free: Mask) -> AnyArray:
+def _least(closures: Closures, rows: Floats, free: Mask) -> Floats:
     L = closures.jacobian[..., free]
     step = np.zeros((len(L), len(free)))
     step[:, free] = np.einsum("bij,bj->bi", np.linalg.pinv(L, rcond=DEPENDENT_WITHIN), rows)
     return step
 
 
-def _largest(values: AnyArray) -> AnyArray:
+def _largest(values: Floats) -> Floats:
     return np.asarray(np.abs(values).max(axis=-1, initial=0.0))

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.evaluation.evaluate import How, evaluate_rows
 
 COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz")
@@ -44,8 +44,8 @@ def closure_rows(arm: Arm) -> Iterator[tuple[str, slice]]:
 
 
 def evaluate_flat(
-    arm: Arm, verb: str, values: Mapping[str, AnyArray], how: How
-) -> tuple[dict[str, AnyArray], AnyArray]:
+    arm: Arm, verb: str, values: Mapping[str, Floats], how: How
+) -> tuple[dict[str, Floats], Floats]:
     """Results for states (B, n); a single one runs on plain numbers, which are quicker."""
     if len(values["q"]) != 1:
         return evaluate_rows(arm, verb, values, **how)
@@ -57,45 +57,43 @@ def evaluate_flat(
 class Closures:
     """The closures of an arm at states q and velocities q̇ (B, n)."""
 
-    def __init__(
-        self, arm: Arm, q: AnyArray, qd: AnyArray | float = 0.0, how: How = AS_USUAL
-    ) -> None:
+    def __init__(self, arm: Arm, q: Floats, qd: Floats | float = 0.0, how: How = AS_USUAL) -> None:
         self.arm, self.q, self.qd, self._how = arm, q, np.broadcast_to(qd, q.shape), how
         self._found = evaluate_flat(arm, "closures", {"q": q, "qd": self.qd}, how)[0]
 
     @property
-    def jacobian(self) -> AnyArray:
+    def jacobian(self) -> Floats:
         """L (B, m, n)."""
         return self._found["closure_jacobian"]
 
     @cached_property
-    def open_by(self) -> AnyArray:
+    def open_by(self) -> Floats:
         """How far the closures stand open (B, m), in metres and radians."""
         return open_by(self.arm, self._found)
 
     @property
-    def opening(self) -> AnyArray:
+    def opening(self) -> Floats:
         """L q̇ (B, m): how fast they open."""
         return self._found["closure_velocity"]
 
     @property
-    def bias(self) -> AnyArray:
+    def bias(self) -> Floats:
         """c = -L̇ q̇ (B, m): L q̈ = c keeps the closures closed."""
         return -self._found["closure_jacobian_rate_qd"]
 
-    def change(self, dq: AnyArray, dqd: AnyArray) -> tuple[AnyArray, AnyArray]:
+    def change(self, dq: Floats, dqd: Floats) -> tuple[Floats, Floats]:
         """By how much small changes open the closures: L δq, and L δq̇ + δL q̇ (B, m)."""
         along_q = self.linearized(np.zeros_like(self.q))["dclosure_velocity_dq"]
         L, dq, dqd = self.jacobian, dq[..., None], dqd[..., None]
         return (L @ dq)[..., 0], (L @ dqd + along_q @ dq)[..., 0]
 
-    def linearized(self, qdd: AnyArray) -> Mapping[str, AnyArray]:
+    def linearized(self, qdd: Floats) -> Mapping[str, Floats]:
         """How the closures change with the state, for accelerations q̈ (B, n)."""
         values = {"q": self.q, "qd": self.qd, "qdd": qdd}
         return evaluate_flat(self.arm, "linearize-closures", values, self._how)[0]
 
 
-def open_by(arm: Arm, found: Mapping[str, AnyArray]) -> AnyArray:
+def open_by(arm: Arm, found: Mapping[str, Floats]) -> Floats:
     """Gaps (..., m) in metres and radians: the sines of turns made into angles."""
     gaps = found["closure_gap"]
     if all(loop.kind == "point" for loop in arm.loops):
@@ -109,7 +107,7 @@ def open_by(arm: Arm, found: Mapping[str, AnyArray]) -> AnyArray:
     return gaps
 
 
-def rotation_vector(R: AnyArray) -> AnyArray:
+def rotation_vector(R: Floats) -> Floats:
     """Axis times angle (B, 3) of rotations (B, 3, 3); half a turn has either sign."""
     sine = 0.5 * np.stack(
         [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=-1

@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import Arrays
 from robolin.errors import RobolinError, UsageError
@@ -62,7 +62,7 @@ class Trouble(IntEnum):
 
 def closed_rows(
     arm: Arm, verb: str, values: Mapping[str, JointValues], how: How
-) -> tuple[Arrays, AnyArray]:
+) -> tuple[Arrays, Floats]:
     """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
     require_known(how)
     if verb not in NEEDED_STATE:
@@ -86,7 +86,7 @@ def closed_rows(
 
 
 def _answers(
-    arm: Arm, verb: str, flat: Mapping[str, AnyArray], how: How
+    arm: Arm, verb: str, flat: Mapping[str, Floats], how: How
 ) -> tuple[Arrays, LoopSolution]:
     q, qd, tau = (flat[name] for name in LOOP_STATE)
     method = how.get("loop_method")
@@ -118,8 +118,8 @@ def _of_tree(how: How) -> How:
 
 
 def _troubles(
-    arm: Arm, flat: Mapping[str, AnyArray], solution: LoopSolution, found: Arrays
-) -> AnyArray:
+    arm: Arm, flat: Mapping[str, Floats], solution: LoopSolution, found: Arrays
+) -> Floats:
     """The first trouble of every row."""
     slack = _slack(flat["qd"])[:, None]
     reasons = {
@@ -133,7 +133,7 @@ def _troubles(
     return np.select(list(reasons.values()), list(reasons), Trouble.NONE)
 
 
-def _inconsistent_changes(arm: Arm, flat: Mapping[str, AnyArray]) -> AnyArray:
+def _inconsistent_changes(arm: Arm, flat: Mapping[str, Floats]) -> Floats:
     """(B,): where a change that was given does not keep the closures, beside its own size."""
     if "dq" not in flat:
         return np.zeros(len(flat["q"]), dtype=bool)
@@ -144,7 +144,7 @@ def _inconsistent_changes(arm: Arm, flat: Mapping[str, AnyArray]) -> AnyArray:
     return np.asarray((np.abs(opened_by).max(axis=-1) > CLOSURE_TOLERANCE * sizes).any(axis=0))
 
 
-def _slack(qd: AnyArray) -> AnyArray:
+def _slack(qd: Floats) -> Floats:
     """What a velocity may miss by: fast ones are known less exactly."""
     return np.asarray(CLOSURE_TOLERANCE * np.maximum(1.0, np.abs(qd).max(axis=-1)))
 
@@ -164,7 +164,7 @@ def why_closed_unanswered(
     return error_in(row, batch, require_answer)
 
 
-def _require_answer(arm: Arm, verb: str, state: Mapping[str, AnyArray], how: How) -> None:
+def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], how: How) -> None:
     """Raise the trouble of a single sound state."""
     if verb == "hold":
         evaluate(without_closures(arm), "inverse", state, **_of_tree(how))
@@ -205,7 +205,7 @@ EXPLAINED = {
 }
 
 
-def _farthest(arm: Arm, gaps: AnyArray, verb: str = "stands open by", per: str = "") -> str:
+def _farthest(arm: Arm, gaps: Floats, verb: str = "stands open by", per: str = "") -> str:
     """The closure that misses most, and by how much."""
     at = int(np.abs(gaps).argmax())
     loop, component = row_names(arm)[at].rsplit("/", 1)
@@ -215,7 +215,7 @@ def _farthest(arm: Arm, gaps: AnyArray, verb: str = "stands open by", per: str =
     return f"the closure of loop '{loop}' {verb} {abs(gaps[at]):.3g} {unit}{per}{more}"
 
 
-def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, AnyArray]) -> str:
+def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Floats]) -> str:
     """Which closure the change opens most, by its positions or else by its velocities."""
     dq, dqd = state["dq"], state["dqd"]
     by_q, by_qd = (rows[0] for rows in closures.change(dq[None], dqd[None]))

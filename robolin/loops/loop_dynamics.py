@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats, Places
 from robolin.choices import LoopMethod
 from robolin.evaluation.evaluate import How
 from robolin.kept_with import kept_with
@@ -62,11 +62,11 @@ class LoopSolution:
     no_inertia (B,): some motion that the closures leave free meets none
     """
 
-    qdd: AnyArray
-    lam: AnyArray
+    qdd: Floats
+    lam: Floats
     kept: Mask
-    open_by: AnyArray
-    opening: AnyArray
+    open_by: Floats
+    opening: Floats
     dead_point: Mask
     no_inertia: Mask
 
@@ -75,19 +75,19 @@ class LoopSolution:
 class Gradients:
     """The derivatives of q̈ and λ along τ, q̇ and q."""
 
-    dqdd_dtau: AnyArray
-    dqdd_dqd: AnyArray
-    dqdd_dq: AnyArray
-    dlam_dtau: AnyArray
-    dlam_dqd: AnyArray
-    dlam_dq: AnyArray
+    dqdd_dtau: Floats
+    dqdd_dqd: Floats
+    dqdd_dq: Floats
+    dlam_dtau: Floats
+    dlam_dqd: Floats
+    dlam_dq: Floats
 
 
 def loop_solution(
     arm: Arm,
-    q: AnyArray,
-    qd: AnyArray,
-    tau: AnyArray,
+    q: Floats,
+    qd: Floats,
+    tau: Floats,
     method: LoopMethod | None = None,
     how: How = AS_USUAL,
 ) -> LoopSolution:
@@ -117,9 +117,9 @@ class Mechanism:
     def __init__(
         self,
         arm: Arm,
-        q: AnyArray,
-        qd: AnyArray,
-        tau: AnyArray,
+        q: Floats,
+        qd: Floats,
+        tau: Floats,
         method: LoopMethod = "null-space",
         how: How = AS_USUAL,
     ) -> None:
@@ -129,20 +129,20 @@ class Mechanism:
         self._solve = LOOP_SOLVERS[method]
         self._kept = independent_row_mask(self.closures.jacobian)
 
-    def _of_tree(self, verb: str, **values: AnyArray) -> dict[str, AnyArray]:
+    def _of_tree(self, verb: str, **values: Floats) -> dict[str, Floats]:
         """What the tree answers; rows it cannot answer come out as not finite."""
         return evaluate_flat(self.tree, verb, values, self._how)[0]
 
     @cached_property
-    def _M(self) -> AnyArray:
+    def _M(self) -> Floats:
         return self._of_tree("mass-matrix", q=self.q)["mass_matrix"]
 
-    def _systems(self) -> Iterator[tuple[AnyArray, AnyArray, System]]:
+    def _systems(self) -> Iterator[tuple[Places, Places, System]]:
         """States that keep the same rows, the rows, and what is to be solved there."""
         for states, rows in patterns(self._kept):
             L = self.closures.jacobian[states][:, rows]
 
-            def inverse(states: AnyArray = states) -> AnyArray:
+            def inverse(states: Places = states) -> Floats:
                 return self._of_tree("mass-matrix-inverse", q=self.q[states])["mass_matrix_inverse"]
 
             yield states, rows, System(self._M[states], L, inverse)
@@ -153,7 +153,7 @@ class Mechanism:
         gaps, rates = self.closures.open_by, self.closures.opening
         return LoopSolution(qdd, lam, self._kept, gaps, rates, stuck, self._no_inertia())
 
-    def motion(self, baumgarte: Baumgarte | None = None) -> tuple[AnyArray, AnyArray, Mask]:
+    def motion(self, baumgarte: Baumgarte | None = None) -> tuple[Floats, Floats, Mask]:
         """M q̈ + C = τ + L* λ, L q̈ = c: q̈ and λ, and where closures contradict each other."""
         C = self._of_tree("inverse", q=self.q, qd=self.qd, qdd=np.zeros_like(self.q))["tau"]
         c = self.closures.bias
@@ -175,7 +175,7 @@ class Mechanism:
             found[states] = without_inertia(system)
         return found
 
-    def _contradicted(self, qdd: AnyArray, c: AnyArray, noise: AnyArray) -> Mask:
+    def _contradicted(self, qdd: Floats, c: Floats, noise: Floats) -> Mask:
         """Where rows that were left out ask for other accelerations than those kept allow."""
         if self._kept.all():
             return np.zeros(len(qdd), dtype=bool)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate_rows
@@ -31,10 +31,10 @@ class LoopMotion:
     method: LoopMethod = "null-space"
     baumgarte: Baumgarte | None = None
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
         if self.baumgarte is None and has_kernel(self.arm, self.method):
             quick = quick_call(self.arm, "forward-closed", self.how.get("engine", "auto"))
-            answered = quick(q, qd, tau)
+            answered: tuple[Floats, ...] | None = quick(q, qd, tau)
             if answered is not None:
                 return answered[0]
             values = {"q": q, "qd": qd, "tau": tau}
@@ -43,7 +43,7 @@ class LoopMotion:
                 return found["qdd"]
         return self._by_lapack(q, qd, tau)
 
-    def _by_lapack(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
+    def _by_lapack(self, q: Floats, qd: Floats, tau: Floats) -> Floats:
         batch, n = q.shape[:-1], self.arm.n
         q, qd, tau = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x in (q, qd, tau))
         mechanism = Mechanism(self.arm, q, qd, tau, self.method, self.how)
@@ -63,7 +63,7 @@ class Projection:
     arm: Arm
     how: How
 
-    def __call__(self, q: AnyArray, qd: AnyArray) -> tuple[AnyArray, AnyArray]:
+    def __call__(self, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
         nearby = closed_nearby(self.arm, q, qd, self.how) if q.ndim == 1 else None
         if nearby is not None:
             return nearby

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats, Places
 from robolin.arrays import Mask as Mask
 from robolin.dynamics.loops.independent_rows import DEPENDENT_WITHIN as DEPENDENT_WITHIN
 
 
-def independent_row_mask(L: AnyArray) -> Mask:
+def independent_row_mask(L: Floats) -> Mask:
     """(B, m): the rows that Gram–Schmidt with pivoting picks, the largest remainder first.
 
     What is left of every row is made orthogonal to each one picked.  Since no remainder is longer
@@ -35,7 +34,7 @@ def independent_row_mask(L: AnyArray) -> Mask:
     return kept
 
 
-def patterns(kept: Mask) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+def patterns(kept: Mask) -> Iterator[tuple[Places, Places]]:
     """States that keep the same rows, and these rows."""
     if (kept == kept[:1]).all():
         yield np.arange(len(kept)), np.flatnonzero(kept[:1].any(axis=0))

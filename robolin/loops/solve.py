@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.choices import LoopMethod
 
-LoopSystemSolution = tuple[AnyArray, AnyArray]
+LoopSystemSolution = tuple[Floats, Floats]
 
 # smallest over largest inertia against the motions left free, below which there is none
 NEGLIGIBLE_FREE_INERTIA = 1e-14
@@ -29,12 +29,12 @@ class System:
     mass_matrix_inverse: asked for by the one method that needs it
     """
 
-    M: AnyArray
-    L: AnyArray
-    mass_matrix_inverse: Callable[[], AnyArray]
+    M: Floats
+    L: Floats
+    mass_matrix_inverse: Callable[[], Floats]
 
 
-def by_kkt(system: System, top: AnyArray, bottom: AnyArray) -> LoopSystemSolution:
+def by_kkt(system: System, top: Floats, bottom: Floats) -> LoopSystemSolution:
     """Method 1: all unknowns at once."""
     M, L = system.M, system.L
     batch, r, n = L.shape
@@ -44,7 +44,7 @@ def by_kkt(system: System, top: AnyArray, bottom: AnyArray) -> LoopSystemSolutio
     return found[:, :n], -found[:, n:]
 
 
-def by_schur(system: System, top: AnyArray, bottom: AnyArray) -> LoopSystemSolution:
+def by_schur(system: System, top: Floats, bottom: Floats) -> LoopSystemSolution:
     """Method 2: the forces first, L M⁻¹ L* λ = bottom - L M⁻¹ top; then x = M⁻¹ (top + L* λ)."""
     L, inverse = system.L, system.mass_matrix_inverse()
     Lt = L.swapaxes(-1, -2)
@@ -52,7 +52,7 @@ def by_schur(system: System, top: AnyArray, bottom: AnyArray) -> LoopSystemSolut
     return inverse @ (top + Lt @ lam), lam
 
 
-def by_null_space(system: System, top: AnyArray, bottom: AnyArray) -> LoopSystemSolution:
+def by_null_space(system: System, top: Floats, bottom: Floats) -> LoopSystemSolution:
     """Method 3: x = K y + x₀ with L K = 0 and L x₀ = bottom; K* M K y = K* (top - M x₀).
 
     From L* = [Q₁ K] [R; 0]: x₀ = Q₁ R⁻* bottom, and R λ = Q₁* (M x - top) in the end.
@@ -66,14 +66,14 @@ def by_null_space(system: System, top: AnyArray, bottom: AnyArray) -> LoopSystem
     return x, lam
 
 
-LOOP_SOLVERS: Mapping[LoopMethod, Callable[[System, AnyArray, AnyArray], LoopSystemSolution]] = {
+LOOP_SOLVERS: Mapping[LoopMethod, Callable[[System, Floats, Floats], LoopSystemSolution]] = {
     "kkt": by_kkt,
     "schur": by_schur,
     "null-space": by_null_space,
 }
 
 
-def orthogonal(L: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+def orthogonal(L: Floats) -> tuple[Floats, Floats, Floats]:
     """Q₁ (B, n, r), K (B, n, n-r) and R (B, r, r) of L* = [Q₁ K] [R; 0]."""
     batch, r, n = L.shape
     if r == 0:
@@ -83,7 +83,7 @@ def orthogonal(L: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
     return Q[..., :r], Q[..., r:], R[:, :r]
 
 
-def without_inertia(system: System) -> AnyArray:
+def without_inertia(system: System) -> Floats:
     """(B,): whether some motion that the closures leave free meets no inertia."""
     K = orthogonal(system.L)[1]
     if K.shape[-1] == 0:
@@ -92,10 +92,10 @@ def without_inertia(system: System) -> AnyArray:
     return np.asarray(sizes[:, 0] <= NEGLIGIBLE_FREE_INERTIA * sizes[:, -1])
 
 
-def solved_or_nan(A: AnyArray, b: AnyArray) -> AnyArray:
+def solved_or_nan(A: Floats, b: Floats) -> Floats:
     """A⁻¹ b (B, k, c), NaN in the states whose A has no inverse."""
     try:
-        return np.linalg.solve(A, b)
+        return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
     except np.linalg.LinAlgError:
         found = np.full(b.shape, np.nan)
         for i in range(len(A)):

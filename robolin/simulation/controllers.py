@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arm_parts import Frame
+from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.input_checks import array_of
@@ -83,9 +84,9 @@ class PoseControl(Shown):
 class PoseError(NamedTuple):
     """How far a frame is from its target: in m, in rad, and as the energy ½ e* k e in J."""
 
-    position: AnyArray
-    orientation: AnyArray
-    energy: AnyArray
+    position: Floats
+    orientation: Floats
+    energy: Floats
 
 
 class Braking:
@@ -101,19 +102,19 @@ class Braking:
         # -c m m* q̇ = -c M q̇ needs no factors, and so holds on every arm
         self._uniform = bool((values == values.flat[0]).all())
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         if self._uniform:
             values = {"q": q, "qd": qd, "qdd": -self._gain * qd}
             return evaluate(self._arm, "inverse-from-rest", values, **self._how)["tau"]
         values = {"q": q, "qd": qd, "gain": self._gain}
         return evaluate(self._arm, "rate-control", values, **self._how)["tau"]
 
-    def error(self, q: AnyArray) -> PoseError | None:
+    def error(self, q: Floats) -> PoseError | None:
         return None
 
     def lyapunov(
-        self, time: AnyArray, q: AnyArray, qd: AnyArray, kinetic: AnyArray, memory: AnyArray
-    ) -> AnyArray:
+        self, time: Floats, q: Floats, qd: Floats, kinetic: Floats, memory: Floats
+    ) -> Floats:
         """The kinetic energy."""
         return kinetic
 
@@ -131,7 +132,7 @@ class Steering:
         self._k = _gains("position_gain", law.position_gain)
         self._k_axes = _gains("orientation_gain", law.orientation_gain)
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._how)
         force = self._k * (self._position - pose["position"])
         turning = _crosses(pose["rotation"], self._rotation) * self._k_axes
@@ -143,7 +144,7 @@ class Steering:
             tau = tau + pose["jacobian"][..., 3 + i, :] * force[..., i, None]
         return tau
 
-    def error(self, q: AnyArray) -> PoseError:
+    def error(self, q: Floats) -> PoseError:
         """How far the frame is from the target at q."""
         pose = evaluate(self._arm, "jacobian", {"q": q, "qd": 0.0}, **self._how)
         way = (self._position - pose["position"]) ** 2
@@ -154,8 +155,8 @@ class Steering:
         return PoseError(np.sqrt(way.sum(axis=-1)), angle, energy)
 
     def lyapunov(
-        self, time: AnyArray, q: AnyArray, qd: AnyArray, kinetic: AnyArray, memory: AnyArray
-    ) -> AnyArray:
+        self, time: Floats, q: Floats, qd: Floats, kinetic: Floats, memory: Floats
+    ) -> Floats:
         """The kinetic energy, and ½ e* k e of the pose."""
         return kinetic + self.error(q).energy
 
@@ -180,7 +181,7 @@ def controller_of(arm: Arm, law: Law, how: How) -> Controller:
     )
 
 
-def _moving_frame(arm: Arm, name: str) -> AnyArray:
+def _moving_frame(arm: Arm, name: str) -> Frame:
     frame = arm.frames.get(name)
     if frame is None:
         hint = did_you_mean(name, arm.frames, f"frames are {', '.join(arm.frames)}")
@@ -190,14 +191,14 @@ def _moving_frame(arm: Arm, name: str) -> AnyArray:
     return frame
 
 
-def _numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> AnyArray:
+def _numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
     array = np.asarray(value, dtype=float)
     if array.shape[-len(shape) :] != shape or not np.isfinite(array).all():
         raise RobolinError(f"{name} takes finite numbers of shape {shape}, not {array.shape}")
     return array
 
 
-def _rotation(value: ArrayLike) -> AnyArray:
+def _rotation(value: ArrayLike) -> Floats:
     R = _numbers("rotation", value, (3, 3))
     square = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max() < _SQUARE_ENOUGH
     if not (square and (np.linalg.det(R) > 0.0).all()):
@@ -205,13 +206,13 @@ def _rotation(value: ArrayLike) -> AnyArray:
     return R
 
 
-def _gains(name: str, value: ArrayLike) -> AnyArray:
+def _gains(name: str, value: ArrayLike) -> Floats:
     array = np.asarray(value, dtype=float)
     if array.shape not in ((), (3,)) or not (np.isfinite(array).all() and (array >= 0.0).all()):
         raise RobolinError(f"{name} is one number or three, none of them negative")
     return np.broadcast_to(array, (3,))
 
 
-def _crosses(a: AnyArray, b: AnyArray) -> AnyArray:
+def _crosses(a: Floats, b: Floats) -> Floats:
     """The cross products of the columns of a with those of b, as columns."""
     return a[..., _NEXT, :] * b[..., _LAST, :] - a[..., _LAST, :] * b[..., _NEXT, :]

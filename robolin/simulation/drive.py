@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.simulation.feedback_control import StateFeedback
 from robolin.simulation.prescribed_motion import PrescribedMotion
 from robolin.simulation.torques import Torque
@@ -24,7 +24,7 @@ class Drive:
     """
 
     wanted: Torque
-    most: AnyArray
+    most: Floats
     disturbance: Torque | None = None
     law: StateFeedback | None = None
     prescribed: PrescribedMotion | None = None
@@ -40,30 +40,28 @@ class Drive:
         """How many integrals grow along with the motion."""
         return 0 if self.law is None else self.law.memory
 
-    def with_integrals(self, values: AnyArray) -> Drive:
+    def with_integrals(self, values: Floats) -> Drive:
         """The torque as long as these integrals (..., i) stay what they are."""
         return self if self.law is None else replace(self, wanted=self.law.given(values), law=None)
 
-    def integral_rates(self, t: float, q: AnyArray, qd: AnyArray, values: AnyArray) -> AnyArray:
+    def integral_rates(self, t: float, q: Floats, qd: Floats, values: Floats) -> Floats:
         """How fast the integrals (..., i) grow."""
         assert self.law is not None, "only laws with integrals are asked"
         return self.law.memory_rate(t, q, qd, values)
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return self.in_all(t, q, qd, self.cut(self.wanted(t, q, qd)))
 
-    def cut(self, tau: AnyArray) -> AnyArray:
+    def cut(self, tau: Floats) -> Floats:
         """What motors give of a torque."""
         return np.clip(tau, -self.most, self.most)
 
-    def in_all(self, t: float, q: AnyArray, qd: AnyArray, given: AnyArray) -> AnyArray:
+    def in_all(self, t: float, q: Floats, qd: Floats, given: Floats) -> Floats:
         """What motors give, and with it the disturbance."""
         total = given if self.disturbance is None else given + self.disturbance(t, q, qd)
         return total if self.prescribed is None else self.prescribed.torques(t, q, qd, total)
 
-    def of_motors(
-        self, t: float, q: AnyArray, qd: AnyArray, given: AnyArray, total: AnyArray
-    ) -> AnyArray:
+    def of_motors(self, t: float, q: Floats, qd: Floats, given: Floats, total: Floats) -> Floats:
         """What motors give, those of joints that move as told being asked for what it takes."""
         if self.prescribed is None:
             return given

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, Floats
+from robolin.arrays import Floats, JointValues
 from robolin.choices import STATE_FORMS, StateForm
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
@@ -42,8 +42,9 @@ class FreeMotion:
     arm: Arm
     how: How
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
-        found = quick_call(self.arm, "forward", self.how.get("engine", "auto"))(q, qd, tau)
+    def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
+        quick = quick_call(self.arm, "forward", self.how.get("engine", "auto"))
+        found: Floats | None = quick(q, qd, tau)
         if found is not None:
             return found
         return evaluate(self.arm, "forward", {"q": q, "qd": qd, "tau": tau}, **self.how)["qdd"]
@@ -52,17 +53,17 @@ class FreeMotion:
 class StateRates(NamedTuple):
     """What the state changes by: q̇, the rate of the velocities, and the torque behind it."""
 
-    qd: AnyArray
-    velocities: AnyArray
-    tau: AnyArray
+    qd: Floats
+    velocities: Floats
+    tau: Floats
 
 
 class VelocityChoice(Protocol):
     """A choice of velocities beside q̇ itself."""
 
-    def of(self, q: AnyArray, qd: AnyArray) -> AnyArray: ...
-    def qd(self, q: AnyArray, values: AnyArray) -> AnyArray: ...
-    def rates(self, t: float, q: AnyArray, values: AnyArray, torque: Torque) -> StateRates: ...
+    def of(self, q: Floats, qd: Floats) -> Floats: ...
+    def qd(self, q: Floats, values: Floats) -> Floats: ...
+    def rates(self, t: float, q: Floats, values: Floats, torque: Torque) -> StateRates: ...
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,13 @@ class JointRates:
 
     accelerations: Accelerations
 
-    def of(self, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def of(self, q: Floats, qd: Floats) -> Floats:
         return qd
 
-    def qd(self, q: AnyArray, values: AnyArray) -> AnyArray:
+    def qd(self, q: Floats, values: Floats) -> Floats:
         return values
 
-    def rates(self, t: float, q: AnyArray, values: AnyArray, torque: Torque) -> StateRates:
+    def rates(self, t: float, q: Floats, values: Floats, torque: Torque) -> StateRates:
         tau = torque(t, q, values)
         return StateRates(values, self.accelerations(t, q, values, tau), tau)
 
@@ -90,16 +91,16 @@ class Diagonalizing:
     name: StateForm
     how: How
 
-    def of(self, q: AnyArray, qd: AnyArray) -> AnyArray:
-        values = {"q": q, "qd": qd, "tau": 0.0}
+    def of(self, q: Floats, qd: Floats) -> Floats:
+        values: dict[str, JointValues] = {"q": q, "qd": qd, "tau": 0.0}
         return evaluate(self.arm, _ALGORITHMS[self.name][0], values, **self.how)[self.name]
 
-    def qd(self, q: AnyArray, values: AnyArray) -> AnyArray:
+    def qd(self, q: Floats, values: Floats) -> Floats:
         force = "epsilon" if self.name == "nu" else "kappa"
-        given = {"q": q, self.name: values, force: 0.0}
+        given: dict[str, JointValues] = {"q": q, self.name: values, force: 0.0}
         return evaluate(self.arm, _ALGORITHMS[self.name][1], given, **self.how)["qd"]
 
-    def rates(self, t: float, q: AnyArray, values: AnyArray, torque: Torque) -> StateRates:
+    def rates(self, t: float, q: Floats, values: Floats, torque: Torque) -> StateRates:
         tau = torque(t, q, self.qd(q, values) if torque.of_state else values)
         given = {"q": q, self.name: values, "tau": tau}
         found = evaluate(self.arm, _ALGORITHMS[self.name][2], given, **self.how)
@@ -139,7 +140,7 @@ class Equations:
         self._curved = has_groups(arm)
         self._size = 0
 
-    def start(self, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def start(self, q: Floats, qd: Floats) -> Floats:
         """y at the beginning."""
         x = embedded(self.arm, q) if self._curved else q
         self._size = x.shape[-1]
@@ -147,7 +148,7 @@ class Equations:
         more = prod(self._batch) * (1 + self.torque.integrals)
         return np.concatenate([x.ravel(), v.ravel(), np.zeros(more)])
 
-    def parts(self, y: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+    def parts(self, y: Floats) -> tuple[Floats, Floats, Floats]:
         """Positions, velocities and work as views; y may have leading axes of its own."""
         count, lead = prod(self._batch), (*y.shape[:-1], *self._batch)
         first, second = count * self._size, count * (self._size + self.arm.n)
@@ -157,22 +158,22 @@ class Equations:
             y[..., second : second + count].reshape(lead),
         )
 
-    def integrals(self, y: AnyArray) -> AnyArray:
+    def integrals(self, y: Floats) -> Floats:
         """Integrals of a control law (..., i), as a view."""
         count = prod(self._batch)
         start = count * (self._size + self.arm.n + 1)
         return y[..., start:].reshape(*y.shape[:-1], *self._batch, self.torque.integrals)
 
-    def state(self, y: AnyArray) -> tuple[AnyArray, AnyArray]:
+    def state(self, y: Floats) -> tuple[Floats, Floats]:
         """q and q̇ of y."""
         x, v, _ = self.parts(y)
         q = self.positions(x)
         return q, self.velocities.qd(q, v)
 
-    def positions(self, x: AnyArray) -> AnyArray:
+    def positions(self, x: Floats) -> Floats:
         return coordinates_of(self.arm, x) if self._curved else x
 
-    def rate(self, t: float, y: AnyArray, out: AnyArray) -> None:
+    def rate(self, t: float, y: Floats, out: Floats) -> None:
         """dy/dt, written into `out`."""
         x, v, _ = self.parts(y)
         dx, dv, work = self.parts(out)
@@ -183,15 +184,16 @@ class Equations:
         if self.torque.integrals:
             self.integrals(out)[...] = self.torque.integral_rates(t, q, qd, z)
 
-    def _power(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
+    def _power(self, q: Floats, qd: Floats, tau: Floats) -> Floats:
         """What torques and loads do, in W."""
-        found = quick_call(self.arm, "power", self.how.get("engine", "auto"))(q, qd, tau)
+        quick = quick_call(self.arm, "power", self.how.get("engine", "auto"))
+        found: Floats | None = quick(q, qd, tau)
         if found is not None:
             return found
         driven = {"q": q, "qd": qd, "tau": tau}
         return evaluate(self.arm, "power", driven, **self.how)["power"]
 
-    def replace(self, y: AnyArray, q: AnyArray, qd: AnyArray) -> None:
+    def replace(self, y: Floats, q: Floats, qd: Floats) -> None:
         """Write another state into y, in place; the work stays."""
         x, v, _ = self.parts(y)
         x[...] = embedded(self.arm, q) if self._curved else q

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.geometry.configuration import change_between
@@ -150,26 +150,24 @@ class StateFeedback:
         motion = {"q": law.q, "qd": law.qd, "tau": law.tau}
         self._reference = reference_of(arm, law.time, motion, matrices)
 
-    def _state(
-        self, at: dict[str, AnyArray], q: AnyArray, qd: AnyArray, integrals: AnyArray
-    ) -> AnyArray:
+    def _state(self, at: dict[str, Floats], q: Floats, qd: Floats, integrals: Floats) -> Floats:
         dq, dqd = change_between(self._arm, at["q"], q), qd - at["qd"]
         if self._basis is not None:
             dq, dqd = dq @ self._basis, dqd @ self._basis
         return np.concatenate([dq, dqd, integrals], axis=-1)
 
-    def rows(self, end: float) -> dict[str, AnyArray]:
+    def rows(self, end: float) -> dict[str, Floats]:
         """What it follows and its gains: one of each, or (rows, …) up to the row after the end."""
         time, arrays = self._reference.time, self._reference.arrays
         if time is None:
             return arrays
         return {name: array[: np.searchsorted(time, end) + 1] for name, array in arrays.items()}
 
-    def given(self, integrals: AnyArray) -> GivenIntegrals:
+    def given(self, integrals: Floats) -> GivenIntegrals:
         """The torque as long as the integrals (..., i) are these."""
         return GivenIntegrals(self, integrals)
 
-    def memory_rate(self, t: float, q: AnyArray, qd: AnyArray, integrals: AnyArray) -> AnyArray:
+    def memory_rate(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
         """How fast the integrals (..., i) grow."""
         if not self.memory:
             return np.zeros_like(integrals)
@@ -180,7 +178,7 @@ class StateFeedback:
             rate += at["integrals"][:, i] * x[..., i, None]
         return rate
 
-    def torque(self, t: float, q: AnyArray, qd: AnyArray, integrals: AnyArray) -> AnyArray:
+    def torque(self, t: float, q: Floats, qd: Floats, integrals: Floats) -> Floats:
         at = self._reference.at(t)
         x = self._state(at, q, qd, integrals)
         tau = np.empty(q.shape)
@@ -192,15 +190,13 @@ class StateFeedback:
         tau[..., self.motors] = driven
         return tau
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return self.torque(t, q, qd, np.zeros((*q.shape[:-1], self.memory)))
 
-    def error(self, q: AnyArray) -> None:
+    def error(self, q: Floats) -> None:
         return None
 
-    def lyapunov(
-        self, time: AnyArray, q: AnyArray, qd: AnyArray, kinetic: AnyArray, memory: AnyArray
-    ) -> Any:
+    def lyapunov(self, time: Floats, q: Floats, qd: Floats, kinetic: Floats, memory: Floats) -> Any:
         """xᵀ P x in every row."""
         if "P" not in self._reference.arrays:
             return None
@@ -217,10 +213,10 @@ class GivenIntegrals:
     """A regulator's torque while its integrals stay what they are."""
 
     law: StateFeedback
-    integrals: AnyArray
+    integrals: Floats
     of_state: bool = True
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return self.law.torque(t, q, qd, self.integrals)
 
 
@@ -237,7 +233,7 @@ class Tracking:
             motion["qdd"] = law.qdd
         self._reference = reference_of(arm, law.time, motion)
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         at = self._reference.at(t)
         wanted = self._kp * change_between(self._arm, q, at["q"]) + self._kd * (at["qd"] - qd)
         if isinstance(self._law, ComputedTorque):
@@ -246,20 +242,20 @@ class Tracking:
             return wanted + self._inverse(q, np.zeros_like(qd), np.zeros_like(qd))
         return wanted
 
-    def _inverse(self, q: AnyArray, qd: AnyArray, qdd: AnyArray) -> AnyArray:
+    def _inverse(self, q: Floats, qd: Floats, qdd: Floats) -> Floats:
         values = {"q": q, "qd": qd, "qdd": qdd}
         return evaluate(self._arm, "inverse", values, **self._how)["tau"]
 
-    def error(self, q: AnyArray) -> None:
+    def error(self, q: Floats) -> None:
         return None
 
     def lyapunov(
-        self, time: AnyArray, q: AnyArray, qd: AnyArray, kinetic: AnyArray, memory: AnyArray
+        self, time: Floats, q: Floats, qd: Floats, kinetic: Floats, memory: Floats
     ) -> None:
         return None
 
 
-def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> AnyArray:
+def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> Floats:
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
@@ -270,7 +266,7 @@ def _matrix(name: str, value: ArrayLike, shape: tuple[int, int]) -> AnyArray:
     return array
 
 
-def _gain(arm: Arm, name: str, value: ArrayLike) -> AnyArray:
+def _gain(arm: Arm, name: str, value: ArrayLike) -> Floats:
     gain = array_of(arm, name, value)
     if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
         raise RobolinError(f"{name} is negative or not finite", hint="gains are 0 or more")

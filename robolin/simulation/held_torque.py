@@ -7,7 +7,7 @@ from math import ceil
 
 import numpy as np
 
-from robolin.arrays import AnyArray, Floats
+from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.simulation.feedback_control import StateFeedback
 from robolin.simulation.schedule import DEFAULT_DT, Schedule
@@ -23,16 +23,16 @@ class HeldTorque:
 
     def __init__(self, law: StateFeedback, dt: float, batch: tuple[int, ...]) -> None:
         self._law, self._dt = law, dt
-        self._torques: list[AnyArray] = []
+        self._torques: list[Floats] = []
         self._integrals = [np.zeros((*batch, law.memory))]
 
-    def sample(self, t: float, q: AnyArray, qd: AnyArray) -> None:
+    def sample(self, t: float, q: Floats, qd: Floats) -> None:
         """Look at the arm, and take another torque."""
         now = self._integrals[-1]
         self._torques.append(self._law.given(now)(t, q, qd))
         self._integrals.append(now + self._dt * self._law.memory_rate(t, q, qd, now))
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return self._torques[-1]
 
     def taken(self) -> TakenTorques:
@@ -45,17 +45,17 @@ class TakenTorques:
     """The torques of all samples; the last one also counts for the end of the motion."""
 
     dt: float
-    torques: list[AnyArray]
-    integrals: list[AnyArray]
+    torques: list[Floats]
+    integrals: list[Floats]
     of_state: bool = False
 
     def _sample(self, t: float) -> int:
         return int(t / self.dt + _ROUNDING)
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return self.torques[min(self._sample(t), len(self.torques) - 1)]
 
-    def integrals_at(self, time: Floats) -> AnyArray:
+    def integrals_at(self, time: Floats) -> Floats:
         """The integrals (rows, …) at these moments."""
         return np.stack([self.integrals[self._sample(t)] for t in time.tolist()])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.errors import RobolinError
 from robolin.simulation.schedule import Schedule
 
@@ -15,20 +15,20 @@ from robolin.simulation.schedule import Schedule
 SCIPY_INTEGRATORS = {"dop853": "DOP853", "rk45": "RK45", "radau": "Radau"}
 
 # writes dy/dt at (t, y) into its last argument
-Rate = Callable[[float, AnyArray, AnyArray], None]
+Rate = Callable[[float, Floats, Floats], None]
 # changes y in place after a step, as a constraint may ask
-Repair = Callable[[AnyArray], None]
+Repair = Callable[[Floats], None]
 # looks at (t, y) before the step of a number, counted from 0
-Look = Callable[[int, float, AnyArray], None]
+Look = Callable[[int, float, Floats], None]
 
 
 def fixed_steps(
     rate: Rate,
-    y: AnyArray,
+    y: Floats,
     schedule: Schedule,
     repair: Repair | None = None,
     look: Look | None = None,
-) -> AnyArray:
+) -> Floats:
     """y at every moment that the schedule keeps, (rows, …), by the classical method of order 4.
 
     k₁ = f(t, y)                      k₂ = f(t + h/2, y + h k₁/2)
@@ -59,7 +59,7 @@ def fixed_steps(
     return kept
 
 
-def adapted_steps(rate: Rate, y: AnyArray, schedule: Schedule) -> AnyArray:
+def adapted_steps(rate: Rate, y: Floats, schedule: Schedule) -> Floats:
     """y at every moment that the schedule keeps, (rows, …), by steps whose size follows the error.
 
     Between steps the method's own interpolant gives the rows.
@@ -67,7 +67,7 @@ def adapted_steps(rate: Rate, y: AnyArray, schedule: Schedule) -> AnyArray:
     integrate = _solver()
     k = np.empty_like(y)
 
-    def slope(t: float, y: AnyArray) -> AnyArray:
+    def slope(t: float, y: Floats) -> Floats:
         _at(rate, t, y, k)
         return k.copy()
 
@@ -84,10 +84,11 @@ def adapted_steps(rate: Rate, y: AnyArray, schedule: Schedule) -> AnyArray:
     if not found.success:
         hint = "allow a larger tolerance, or look for what makes the motion jump"
         raise RobolinError(f"at t = {found.t[-1]:g} s: {found.message}", hint=hint)
-    return found.y.T
+    motion: Floats = found.y.T
+    return motion
 
 
-def _at(rate: Rate, t: float, y: AnyArray, out: AnyArray) -> None:
+def _at(rate: Rate, t: float, y: Floats, out: Floats) -> None:
     """The rate, with the moment told if there is none."""
     try:
         rate(t, y, out)

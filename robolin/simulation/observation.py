@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.evaluation.evaluate import evaluate
 from robolin.simulation.controllers import Controller
 from robolin.simulation.equations import Equations
@@ -16,9 +16,9 @@ from robolin.simulation.simulated_motion import Simulation
 
 def observed(
     schedule: Schedule,
-    kept: AnyArray,
+    kept: Floats,
     equations: Equations,
-    integrals: AnyArray,
+    integrals: Floats,
     controller: Controller | None,
 ) -> Simulation:
     """Everything there is to say about the states that were kept."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, Floats, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.evaluation.prescribed_joints import (
@@ -44,21 +44,21 @@ class PrescribedMotion:
     qdd: AnyAcceleration
     how: How
     # torques are asked for first, and the accelerations that came with them right after
-    _latest: dict[str, AnyArray] = field(default_factory=dict, repr=False)
+    _latest: dict[str, Floats] = field(default_factory=dict, repr=False)
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
         """q̈ at a moment t: as told, or what the torques make of it."""
         if self._latest.get("tau") is not tau:
             self.torques(t, q, qd, tau)
         return self._latest["qdd"]
 
-    def torques(self, t: float, q: AnyArray, qd: AnyArray, tau: AnyArray) -> AnyArray:
+    def torques(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
         """The torques, those of the joints that move as told being what that takes."""
         given = {"q": q, "qd": qd, "tau": tau, "qdd": self._told(t), "prescribed": self.driven}
         self._latest.update(evaluate(self.arm, "forward-prescribed", given, **self.how))
         return self._latest["tau"]
 
-    def _told(self, t: float) -> AnyArray:
+    def _told(self, t: float) -> Floats:
         if not callable(self.qdd):
             return array_of(self.arm, "qdd", self.qdd)
         told = array_of(self.arm, "qdd", self.qdd(t))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.geometry.configuration import advanced, difference, has_groups
 from robolin.input_checks import array_of, seconds_of
@@ -19,10 +19,10 @@ class ReferenceMotion:
     """Arrays by name, one of each, or (rows, …) at times (rows,); 'q' turns the short way."""
 
     arm: Arm
-    time: AnyArray | None
-    arrays: dict[str, AnyArray]
+    time: Floats | None
+    arrays: dict[str, Floats]
 
-    def at(self, t: float) -> dict[str, AnyArray]:
+    def at(self, t: float) -> dict[str, Floats]:
         """The arrays at a moment, as in the nearest row outside."""
         if self.time is None:
             return self.arrays
@@ -46,7 +46,7 @@ def reference_of(
     arm: Arm,
     time: ArrayLike | None,
     motion: dict[str, JointValues],
-    matrices: dict[str, AnyArray] | None = None,
+    matrices: dict[str, Floats] | None = None,
 ) -> ReferenceMotion:
     """A reference with joint values (n,) or (rows, n), and matrices with as many rows."""
     arrays = {name: array_of(arm, name, value) for name, value in motion.items()}

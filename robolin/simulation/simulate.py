@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, Floats, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.choices import Integrator, StateForm
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import FEW_STATES, Engine, How
@@ -184,7 +184,7 @@ def run_simulation(
     return _one_by_one(task, q, qd, tau)
 
 
-def _on_closures(task: SimulationTask, q: AnyArray, qd: AnyArray) -> SimulationTask:
+def _on_closures(task: SimulationTask, q: Floats, qd: Floats) -> SimulationTask:
     """The task on the tree of an arm with loops, kept on their closures."""
     how = _how(task, prod(q.shape[:-1]))
     loops = driven(task.arm, q, qd, how, task.baumgarte, task.schedule.fixed)
@@ -203,7 +203,7 @@ def _require_one_drive(task: SimulationTask, tau: AnyTorque) -> None:
 
 def _together(
     arm: Arm, q: JointValues, qd: JointValues, tau: AnyTorque
-) -> tuple[AnyArray, AnyArray, AnyTorque]:
+) -> tuple[Floats, Floats, AnyTorque]:
     """Sound values of the same leading axes; a torque that is no array stays as it is."""
     arrays = {"q": array_of(arm, "q", q), "qd": array_of(arm, "qd", qd)}
     if not (callable(tau) or isinstance(tau, TorqueTable)):
@@ -222,7 +222,7 @@ def _how(task: SimulationTask, states: int) -> How:
     return {"engine": "compiled" if worthwhile else task.engine, "jobs": task.jobs}
 
 
-def _one_by_one(task: SimulationTask, q: AnyArray, qd: AnyArray, tau: AnyTorque) -> Simulation:
+def _one_by_one(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simulation:
     """Every state by itself: the steps that suit one are not those of its neighbour."""
     batch, motions = q.shape[:-1], []
     for place in np.ndindex(*batch):
@@ -231,7 +231,7 @@ def _one_by_one(task: SimulationTask, q: AnyArray, qd: AnyArray, tau: AnyTorque)
     return stacked_motions(motions, batch)
 
 
-def _motion(task: SimulationTask, q: AnyArray, qd: AnyArray, tau: AnyTorque) -> Simulation:
+def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simulation:
     """The motion of all states at once."""
     arm, how = task.arm, _how(task, prod(q.shape[:-1]))
     controller = None if task.control is None else controller_of(arm, task.control, how)
@@ -256,7 +256,7 @@ def _motion(task: SimulationTask, q: AnyArray, qd: AnyArray, tau: AnyTorque) -> 
     return observed(task.schedule, kept, equations, equations.integrals(kept), controller)
 
 
-def _most_torque(task: SimulationTask, prescribed: PrescribedMotion | None) -> AnyArray:
+def _most_torque(task: SimulationTask, prescribed: PrescribedMotion | None) -> Floats:
     """What motors can give; those of joints that move as told give whatever it takes."""
     if not task.limits:
         return np.full(task.arm.n, np.inf)
@@ -265,7 +265,7 @@ def _most_torque(task: SimulationTask, prescribed: PrescribedMotion | None) -> A
 
 
 def _sampled(
-    task: SimulationTask, q: AnyArray, qd: AnyArray, drive: Drive, law: StateFeedback, how: How
+    task: SimulationTask, q: Floats, qd: Floats, drive: Drive, law: StateFeedback, how: How
 ) -> Simulation:
     """The motion under torques that are held from sample to sample."""
     assert law.dt is not None, "only laws with a sample time hold their torques"
@@ -273,7 +273,7 @@ def _sampled(
     held = HeldTorque(law, law.dt, batch)
     equations = _equations(task, batch, replace(drive, wanted=held), how)
 
-    def look(step: int, t: float, y: AnyArray) -> None:
+    def look(step: int, t: float, y: Floats) -> None:
         if step % between == 0:
             held.sample(t, *equations.state(y))
 
@@ -296,7 +296,7 @@ def _repair(equations: Equations, project: Project | None) -> Repair | None:
     if project is None:
         return None
 
-    def repair(y: AnyArray) -> None:
+    def repair(y: Floats) -> None:
         equations.replace(y, *project(*equations.state(y)))
 
     return repair

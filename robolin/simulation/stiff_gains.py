@@ -7,7 +7,7 @@ from math import floor, log10
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Complexes
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import How
 from robolin.loops.any_arm import evaluate_any_arm
@@ -45,7 +45,7 @@ def require_short_steps(arm: Arm, law: Law | None, schedule: Schedule, how: How)
 
 def _poles(
     arm: Arm, feedback: StateFeedback, law: FeedbackControl, duration: float, how: How
-) -> AnyArray:
+) -> Complexes:
     """The poles of the closed loop in 1/s, in every row of its gains until the end."""
     at = feedback.rows(duration)
     values = {name: at[name] for name in ("q", "qd", "tau")}
@@ -60,7 +60,8 @@ def _poles(
     closed[..., n : 2 * n, :] -= kept.T @ model["dqdd_dtau"][..., motors] @ K
     if size > 2 * n:
         closed[..., 2 * n :, :] = at["integrals"]
-    return np.linalg.eigvals(closed)
+    poles: Complexes = np.linalg.eigvals(closed).astype(complex)
+    return poles
 
 
 def _rounded_down(value: float) -> float:

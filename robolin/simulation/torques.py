@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, Floats, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import How, evaluate
 from robolin.input_checks import array_of, seconds_of
@@ -28,7 +28,7 @@ class Torque(Protocol):
     def of_state(self) -> bool:
         """Whether the state matters."""
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray: ...
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +57,10 @@ AnyTorque = JointValues | TorqueTable | TorqueFunction
 class Constant:
     """The same torque always."""
 
-    values: AnyArray
+    values: Floats
     of_state: bool = False
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return self.values
 
 
@@ -68,17 +68,19 @@ class Constant:
 class Interpolated:
     """Torques on straight lines between the rows of a table."""
 
-    time: AnyArray
-    values: AnyArray
+    time: Floats
+    values: Floats
     of_state: bool = False
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         after = int(np.searchsorted(self.time, t, side="right"))
         if after == 0 or after == len(self.time):
-            return self.values[min(after, len(self.time) - 1)]
+            held: Floats = self.values[min(after, len(self.time) - 1)]
+            return held
         start, stop = self.time[after - 1], self.time[after]
         share = (t - start) / (stop - start)
-        return (1.0 - share) * self.values[after - 1] + share * self.values[after]
+        between: Floats = (1.0 - share) * self.values[after - 1] + share * self.values[after]
+        return between
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +91,7 @@ class FunctionTorque:
     function: TorqueFunction
     of_state: bool = True
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
         return array_of(self.arm, "tau", self.function(t, q.copy(), qd.copy()))
 
 
@@ -102,8 +104,8 @@ class Holding:
     how: How
     of_state: bool = True
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> AnyArray:
-        still = {"q": q, "qd": 0.0, "qdd": 0.0}
+    def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:
+        still: dict[str, JointValues] = {"q": q, "qd": 0.0, "qdd": 0.0}
         return evaluate(self.arm, "inverse", still, **self.how)["tau"] + self.more(t, q, qd)
 
 
@@ -128,7 +130,7 @@ class Push:
     start: float = 0.0
     stop: float = inf
 
-    def __call__(self, t: float, q: AnyArray, qd: AnyArray) -> ArrayLike:
+    def __call__(self, t: float, q: Floats, qd: Floats) -> ArrayLike:
         return self.tau if self.start <= t < self.stop else 0.0
 
 
@@ -144,7 +146,7 @@ def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
     return Constant(values)
 
 
-def effort_limits(arm: Arm) -> AnyArray:
+def effort_limits(arm: Arm) -> Floats:
     """The largest torque of every joint that the description allows; infinite if it says none."""
     most = (joint.limits.effort for joint in arm.joints)
     return np.array([np.inf if each is None else each for each in most])

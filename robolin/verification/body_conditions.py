@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from robolin.arm import Arm, Inertia
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 
 # a body that resists this many times less in one way than in another is flat, or a rod or a point
 FLAT = 1e8
@@ -22,7 +22,7 @@ def flat_body(arm: Arm) -> str:
     return ""
 
 
-def condition_of_bodies(arm: Arm, reach: Mapping[int, AnyArray]) -> AnyArray:
+def condition_of_bodies(arm: Arm, reach: Mapping[int, Floats]) -> Floats:
     """More than the condition number of any body's inertia about the base, per state.
 
     Seen from r away, an inertia is X M X* with |X| and |X⁻¹| at most 1 + r.

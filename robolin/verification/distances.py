@@ -7,20 +7,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.engine.parameters import parameters_of
 from robolin.geometry.travelling import FAR_SLID
 
 
-def slides_of(arm: Arm, q: AnyArray) -> dict[int, AnyArray]:
+def slides_of(arm: Arm, q: Floats) -> dict[int, Floats]:
     """How far each link that slides has slid, per state."""
     sliding = (k for k, link in enumerate(arm.links_tip_to_base, start=1) if not link.joint.turns)
     return {k: np.abs(q[:, arm.coordinates[k - 1]]) for k in sliding}
 
 
-def reaches(arm: Arm, q: AnyArray, slides: Mapping[int, AnyArray]) -> dict[int, AnyArray]:
+def reaches(arm: Arm, q: Floats, slides: Mapping[int, Floats]) -> dict[int, Floats]:
     """How far each link's joint can be from the first one, per state."""
-    reach: dict[int, AnyArray] = {arm.base: np.zeros(len(q))}
+    reach: dict[int, Floats] = {arm.base: np.zeros(len(q))}
     for k in range(len(arm.links), 0, -1):
         link = arm.link(k)
         own = float(np.linalg.norm(link.joint.pose.translation))
@@ -28,7 +28,7 @@ def reaches(arm: Arm, q: AnyArray, slides: Mapping[int, AnyArray]) -> dict[int, 
     return reach
 
 
-def levered(arm: Arm, reach: Mapping[int, AnyArray], power: int) -> AnyArray:
+def levered(arm: Arm, reach: Mapping[int, Floats], power: int) -> Floats:
     """Σ mass · reach^power per state, a follower's share as often as it moves for its leader."""
     total, slides = np.zeros_like(reach[arm.base]), not all(x.joint.turns for x in arm.links)
     for k, link in enumerate(arm.links_tip_to_base, start=1):
@@ -39,11 +39,11 @@ def levered(arm: Arm, reach: Mapping[int, AnyArray], power: int) -> AnyArray:
         own = sum(abs(x) for x in body.rotary) if power == 2 else 0.0
         total = total + abs(body.mass) * lever**power + own
     ratios = [abs(link.joint.mimic.ratio) for link in arm.links if link.joint.mimic]
-    total_weight: AnyArray = total * max([1.0, *ratios]) ** power
+    total_weight: Floats = total * max([1.0, *ratios]) ** power
     return total_weight
 
 
-def distance_factor(arm: Arm, q: AnyArray) -> AnyArray:
+def distance_factor(arm: Arm, q: Floats) -> Floats:
     """How many times more rounding counts where links have slid far and the frame has not, ≥ 1.
 
     Rounding of an inertia goes with the square of its distance from the inertial frame.
@@ -53,5 +53,5 @@ def distance_factor(arm: Arm, q: AnyArray) -> AnyArray:
     along = {k for k in slides if rows[k - 1].travels or rows[k - 1].rests}
     felt = {k: near[k] if k in along else slide for k, slide in slides.items()}
     here, at_home = (levered(arm, reaches(arm, q, each), 2) for each in (felt, near))
-    factor: AnyArray = np.where(at_home > 0.0, here / np.where(at_home > 0.0, at_home, 1.0), 1.0)
+    factor: Floats = np.where(at_home > 0.0, here / np.where(at_home > 0.0, at_home, 1.0), 1.0)
     return factor

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from robolin.algebra.scalar import Scalar
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 
 EXACT_DIGITS = 50
 
@@ -101,7 +101,7 @@ def exact(number: float) -> Exact:
     return Exact(Decimal(number))
 
 
-def decimals(values: AnyArray) -> AnyArray:
+def decimals(values: Floats) -> Floats:
     """Doubles as decimals, none of their bits rounded."""
     each = np.array([Decimal(x) for x in values.ravel().tolist()], dtype=object)
     return each.reshape(values.shape)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.verification.bodies import (
     energy_rate,
     kinetic_energy,
@@ -183,9 +183,9 @@ def _diagonal_motion(on: Subject, titles: tuple[str, ...]) -> Iterator[Check]:
     )
 
 
-def _times(matrices: AnyArray, vectors: AnyArray) -> AnyArray:
+def _times(matrices: Floats, vectors: Floats) -> Floats:
     return (matrices @ vectors[..., None])[..., 0]
 
 
-def _T(matrices: AnyArray) -> AnyArray:
+def _T(matrices: Floats) -> Floats:
     return np.swapaxes(matrices, -1, -2)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from robolin.arm import Frame
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats, Places
 from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.loops.any_arm import evaluate_any_arm_rows
@@ -45,7 +45,7 @@ def closed_loops(on: Subject) -> Iterator[Check]:
         return
     for check in _checks(closed):
         # states have the numbers they have on the tree
-        yield check.renumbered(numbers, len(on.q))
+        yield check.renumbered(numbers.tolist(), len(on.q))
 
 
 def _frames_apart(on: Subject) -> Iterator[Check]:
@@ -54,9 +54,9 @@ def _frames_apart(on: Subject) -> Iterator[Check]:
         moving(on.arm, on.q, on.qd),
         run_for_check(on.arm, "closures", on.given("closures")).arrays,
     )
-    gaps: list[AnyArray] = []
-    rates: list[AnyArray] = []
-    turns: list[AnyArray] = []
+    gaps: list[Floats] = []
+    rates: list[Floats] = []
+    turns: list[Floats] = []
     for loop in on.arm.loops:
         (R, r, v, w), (R2, r2, v2, w2) = (_frame(on, at, end) for end in (loop.first, loop.second))
         turn = R @ np.swapaxes(R2, -1, -2)
@@ -76,7 +76,7 @@ def _frames_apart(on: Subject) -> Iterator[Check]:
         yield compared(FAMILY, f"{name} = that of the bodies", found[name], true, SUM, terms)
 
 
-def _frame(on: Subject, at: Moving, frame: Frame) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+def _frame(on: Subject, at: Moving, frame: Frame) -> tuple[Floats, Floats, Floats, Floats]:
     """Axes, point, velocity and spin of a frame that is on a link or on the base."""
     E, t = np.reshape(frame.pose.rotation, (3, 3)), np.array(frame.pose.translation)
     if frame.link == on.arm.base:
@@ -97,7 +97,7 @@ def _checks(closed: Subject) -> Iterator[Check]:
     yield from digits_of(closed, names)
 
 
-def _closed(on: Subject) -> tuple[Subject, AnyArray]:
+def _closed(on: Subject) -> tuple[Subject, Places]:
     """The arm in the states that can be closed and have an answer there, and their numbers."""
     found = assemble(on.arm, on.q, on.qd)
     states = {**on.states, "q": found.q, "qd": found.qd, "tau": on.value("tau")}
@@ -137,9 +137,9 @@ def _closures(on: Subject) -> Iterator[Check]:
         yield compared(FAMILY, title, changes[name], true, SUM, terms)
 
 
-def _acceleration(on: Subject, change: Mapping[str, AnyArray]) -> AnyArray:
+def _acceleration(on: Subject, change: Mapping[str, Floats]) -> Floats:
     """The derivative of L q̈ + L̇ q̇ from those of its parts."""
-    L = np.einsum("bijk,bj->bik", change["closure_jacobian"], on.qdd)
+    L: Floats = np.einsum("bijk,bj->bik", change["closure_jacobian"], on.qdd)
     return L + change["closure_jacobian_rate_qd"]
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.verification.peers import Refused
 from robolin.verification.robot_file import urdf_path
 
@@ -45,9 +45,7 @@ class MuJoCoPeer:
         model.dof_damping[:] = model.dof_frictionloss[:] = 0.0
         model.dof_armature[self._place] = [link.joint.armature for link in arm.links_tip_to_base]
 
-    def inverse(
-        self, q: AnyArray, qd: AnyArray, qdd: AnyArray
-    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+    def inverse(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         mj, model, data = self._mj, self._model, self._data
         self._set(qpos=q, qvel=qd, qacc=qdd)
         mj.mj_inverse(model, data)
@@ -63,17 +61,18 @@ class MuJoCoPeer:
         # it writes what changes in rows and what is changed in columns
         return tau, self._taken(M), self._taken(by_qd.T), self._taken(by_q.T)
 
-    def forward(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> tuple[AnyArray, ...]:
+    def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
         self._set(qpos=q, qvel=qd, qfrc_applied=tau)
         self._mj.mj_forward(self._model, self._data)
         return (self._data.qacc[self._place],)
 
-    def _set(self, **values: AnyArray) -> None:
+    def _set(self, **values: Floats) -> None:
         for name, value in values.items():
             getattr(self._data, name)[self._place] = value
 
-    def _taken(self, matrix: AnyArray) -> AnyArray:
-        return matrix[np.ix_(self._place, self._place)]
+    def _taken(self, matrix: Floats) -> Floats:
+        taken: Floats = matrix[np.ix_(self._place, self._place)]
+        return taken
 
     def _from_file(self, arm: Arm) -> tuple[Any, str]:
         """The model in the arm's file and where it comes from, or None and why not."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
 from robolin.verification.bodies import (
@@ -49,12 +49,10 @@ class Peer(Protocol):
     read: str
     exact: bool
 
-    def inverse(
-        self, q: AnyArray, qd: AnyArray, qdd: AnyArray
-    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+    def inverse(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """τ, 𝓜, ∂τ/∂q̇ and ∂τ/∂q."""
 
-    def forward(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> tuple[AnyArray, ...]:
+    def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
         """q̈, and if derivatives are formulas 𝓜⁻¹, ∂q̈/∂q̇ and ∂q̈/∂q."""
 
 
@@ -158,7 +156,7 @@ class _Extra:
         self.by_qd = _columns(lost_and_borne(arm, q, qd + 1j * STEP * np.eye(arm.n)))
 
 
-def _columns(stepped: Any) -> AnyArray:
+def _columns(stepped: Any) -> Floats:
     return np.swapaxes(np.imag(stepped) / STEP, -1, -2)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robolin.arm import Arm, Link
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.verification.robot_file import urdf_path
 
 
@@ -32,9 +32,7 @@ class PinocchioPeer:
         self._model.armature = rotors
         self._model.gravity.linear = np.array(arm.gravity)
 
-    def inverse(
-        self, q: AnyArray, qd: AnyArray, qdd: AnyArray
-    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+    def inverse(self, q: Floats, qd: Floats, qdd: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         pin, model, data = self._pin, self._model, self._data
         state = self._configuration(q), self._spread(qd), self._spread(qdd)
         tau = pin.rnea(model, data, *state).copy()
@@ -46,25 +44,27 @@ class PinocchioPeer:
             self._taken(data.dtau_dq),
         )
 
-    def forward(self, q: AnyArray, qd: AnyArray, tau: AnyArray) -> tuple[AnyArray, ...]:
+    def forward(self, q: Floats, qd: Floats, tau: Floats) -> tuple[Floats, ...]:
         pin, model, data = self._pin, self._model, self._data
         state = self._configuration(q), self._spread(qd), self._spread(tau)
         pin.computeABADerivatives(model, data, *state)
         gradients = _symmetric(data.Minv), data.ddq_dv, data.ddq_dq
         return data.ddq[self._place], *(self._taken(gradient) for gradient in gradients)
 
-    def _configuration(self, q: AnyArray) -> AnyArray:
+    def _configuration(self, q: Floats) -> Floats:
         """A continuous joint is a point on a circle to Pinocchio."""
         pin = self._pin
-        return pin.integrate(self._model, pin.neutral(self._model), self._spread(q))
+        found: Floats = pin.integrate(self._model, pin.neutral(self._model), self._spread(q))
+        return found
 
-    def _spread(self, values: AnyArray) -> AnyArray:
+    def _spread(self, values: Floats) -> Floats:
         full = np.zeros(self._model.nv)
         full[self._place] = values
         return full
 
-    def _taken(self, matrix: AnyArray) -> AnyArray:
-        return matrix[np.ix_(self._place, self._place)]
+    def _taken(self, matrix: Floats) -> Floats:
+        taken: Floats = matrix[np.ix_(self._place, self._place)]
+        return taken
 
     def _from_file(self, arm: Arm) -> Any:
         """The model in the arm's file, or None if options make the arm another one."""
@@ -99,6 +99,6 @@ class PinocchioPeer:
         return self._pin.JointModelPrismaticUnaligned(axis)
 
 
-def _symmetric(upper: AnyArray) -> AnyArray:
+def _symmetric(upper: Floats) -> Floats:
     """Pinocchio fills the upper triangle only."""
     return np.triu(upper) + np.triu(upper, 1).T

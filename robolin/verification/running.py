@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import parameters_of
@@ -18,7 +18,7 @@ from robolin.engine.run import Ran
 STEP = 1e-30
 
 
-def run_for_check(arm: Arm, name: str, given: Mapping[str, AnyArray], number: Any = float) -> Ran:
+def run_for_check(arm: Arm, name: str, given: Mapping[str, Floats], number: Any = float) -> Ran:
     """Each input is an array (..., n) of numbers, each result an array (..., …) of the same."""
     algorithm = ALGORITHMS[name]
     values = {need: np.asarray(given[need]) for need in algorithm.needs}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from robolin.arm import Arm, Joint
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.verification.running import run_for_check
 
 # how far a joint goes, and how fast, where its limits do not say or say more
@@ -36,7 +36,7 @@ def default_samples(arm: Arm) -> int:
     return 20 if len(arm.links) <= 12 else 12 if len(arm.links) <= 30 else 6
 
 
-def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, AnyArray]:
+def checked_states(arm: Arm, samples: int, seed: int) -> Mapping[str, Floats]:
     """q, q̇, q̈, small changes of them and of τ, and which q̈ are prescribed, all (samples, n).
 
     The first states are the middle of the limits, a badly conditioned one, one far away if the arm
@@ -83,7 +83,7 @@ def _range(joint: Joint) -> tuple[float, float]:
     return lower, upper
 
 
-def _badly_conditioned(arm: Arm, low: AnyArray, high: AnyArray, seed: int) -> AnyArray:
+def _badly_conditioned(arm: Arm, low: Floats, high: Floats, seed: int) -> Floats:
     """Of some poses inside the limits, the one whose mass matrix is hardest to divide by."""
     shares = np.random.default_rng([seed, 3]).random((POSES, arm.n))
     poses = low + (high - low) * shares
@@ -91,7 +91,8 @@ def _badly_conditioned(arm: Arm, low: AnyArray, high: AnyArray, seed: int) -> An
         run_for_check(arm, "mass-matrix", {"q": poses}).arrays["mass_matrix"]
     )
     # where it cannot be divided by at all there are no digits to count
-    return poses[int(np.argmax(np.where(condition <= ILL_CONDITIONED, condition, 0.0)))]
+    worst: Floats = poses[int(np.argmax(np.where(condition <= ILL_CONDITIONED, condition, 0.0)))]
+    return worst
 
 
 def _far(joint: Joint) -> float:

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
+from robolin.arrays import Floats
 from robolin.verification.bodies import coordinate_rates
 from robolin.verification.running import STEP, run_for_check
 
 
 def complex_step(
-    arm: Arm, name: str, given: Mapping[str, AnyArray], along: str
-) -> Mapping[str, AnyArray]:
+    arm: Arm, name: str, given: Mapping[str, Floats], along: str
+) -> Mapping[str, Floats]:
     """∂result/∂along, exact to rounding: the last axis counts the entries of `along`."""
     steps = {need: values[:, None, :] for need, values in given.items()}
     ways = np.eye(arm.n)
@@ -30,8 +30,8 @@ def complex_step(
 
 
 def complex_step_along(
-    arm: Arm, name: str, given: Mapping[str, AnyArray], directions: Mapping[str, AnyArray]
-) -> Mapping[str, AnyArray]:
+    arm: Arm, name: str, given: Mapping[str, Floats], directions: Mapping[str, Floats]
+) -> Mapping[str, Floats]:
     """How every result changes when the inputs named in `directions` move along them."""
     moved = dict(given)
     for need, way in directions.items():
