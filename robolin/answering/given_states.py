@@ -20,7 +20,7 @@ from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
 from robolin.trajectory.column_rules import RecordingRules
-from robolin.trajectory.row_choice import RowChoice, row_choice
+from robolin.trajectory.row_choice import ALL_ROWS, RowChoice, row_choice
 from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -216,6 +216,8 @@ class States:
     @property
     def row_choice(self) -> RowChoice:
         """Which rows of the file are meant."""
+        if self.rows is None and self.stride is None:
+            return ALL_ROWS
         return row_choice(self.rows, self.stride)
 
     def of_recording(self, path: str, rows: str | None) -> States:
