@@ -42,7 +42,7 @@ ALLOWED = {
         "results": "arrays errors shown",
         "terminal": "arrays background errors files pictures quantities results shown wording",
         "files": "arrays background errors quantities results shown version wording",
-        "pictures": "arrays errors files quantities results wording",
+        "pictures": "answering arrays errors files quantities results wording",
         "trajectory": "arm arrays background errors files geometry quantities wording",
         # the library behind the verbs: it knows of no command line, no terminal and no writer
         "answering": (

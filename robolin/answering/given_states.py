@@ -12,7 +12,7 @@ from robolin.answering.flag_value_files import read_state_file
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
 from robolin.answering.recording_rules import require_files, rules_from
-from robolin.answering.verbs import Verb
+from robolin.answering.verbs import VERBS, Verb
 from robolin.choices import Differentiation, OnBadRow, TimeUnit
 from robolin.errors import UsageError
 from robolin.files.file_parts import last_name
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     GivenValues = ArrayLike | Mapping[str, float] | str | None
 
 HOLD_TORQUE, NAN = "hold", "nan"
+# what is typed in degrees; ξ has the unit of velocities and is no motion of a joint
 ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
-STATE_QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa")
+STATE_QUANTITIES = tuple(dict.fromkeys(name for verb in VERBS.values() for name in verb.states))
 # stands in the options of a result for states that no option can say
 STATES_OPTION = "states"
 
