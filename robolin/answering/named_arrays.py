@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import numpy as np
 
 from robolin.algebra.axes import Axis, Shape
 from robolin.answering.motion import Values
@@ -18,7 +20,7 @@ from robolin.trajectory.trajectory import Chunk
 
 # angular part first
 SPATIAL_LABELS = ("rx", "ry", "rz", "x", "y", "z")
-POINT = ("x", "y", "z")
+POINT_LABELS = ("x", "y", "z")
 # what else stands in files of results
 _TAKEN = frozenset({"time", "joints", "meta"})
 
@@ -53,8 +55,19 @@ def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
         return arm.link_names
     if axis == "closure":
         return row_names(arm)
-    known = {len(SPATIAL_LABELS): SPATIAL_LABELS, len(POINT): POINT}
+    known = {len(SPATIAL_LABELS): SPATIAL_LABELS, len(POINT_LABELS): POINT_LABELS}
     return known.get(axis) or tuple(str(i + 1) for i in range(axis))
+
+
+def point_arrays(
+    arm: Arm, point: Values, batch: tuple[int, ...], told: Collection[str] = ()
+) -> Iterator[Array]:
+    """What of a point is not `told` already; what is the same in all rows is in each of them."""
+    kinds = [joint.kind for joint in arm.joints]
+    for name, values in point.items():
+        if name not in told:
+            rows = np.broadcast_to(values, (*batch, arm.n))
+            yield Array(name, rows, (arm.joint_names,), unit_of(name, kinds), COLUMN_WORDS[name])
 
 
 def with_carried(arrays: tuple[Array, ...], chunk: Chunk) -> tuple[Array, ...]:

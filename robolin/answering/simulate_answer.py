@@ -15,8 +15,7 @@ from robolin.answering.joint_values import per_joint
 from robolin.answering.loop_answer import closed_state, loop_options
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.prescribed_file import PrescribedRows, prescribed_rows
-from robolin.answering.question import Question
-from robolin.answering.recording_rules import require_files
+from robolin.answering.question import Question, require_files
 from robolin.answering.simulate_result import SimulatedMotion, motion_result
 from robolin.answering.simulate_torque import (
     constant_torque,

@@ -143,7 +143,7 @@ def parameters_of(arm: Arm) -> Parameters:
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         axes[k] = axis_to_z(link.joint.axis)
     origin = _origin(arm)
-    roaming, along = _roaming(arm), travelling(arm)
+    roaming, along = _roaming(arm), travelling(arm) if arm.slides else ()
     joined = {k: group for group in arm.groups for k in group.links}
 
     # coordinates are numbered from the tip like links, by the link their own joint moves

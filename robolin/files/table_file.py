@@ -13,8 +13,8 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
+from robolin.files.path_names import is_stored
 from robolin.files.stores.objects import open_object
-from robolin.files.stores.store_path import is_stored
 
 _REPORTED_AT_MOST = 20
 # of a column that was looked through: it has nothing but whole numbers

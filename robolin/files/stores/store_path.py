@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-SCHEMES = ("s3", "gs", "az", "hf")
-_BEGINNINGS = tuple(f"{scheme}://" for scheme in SCHEMES)
-
 
 @dataclass(frozen=True)
 class StorePath:
@@ -38,11 +35,6 @@ class ObjectVersion:
     def text(self) -> str:
         """What stands for the digest of an object, which nobody reads only to digest it."""
         return f"{self.size} bytes, ETag {self.etag}"
-
-
-def is_stored(path: str) -> bool:
-    """Whether a path is that of an object in a store."""
-    return path.startswith(_BEGINNINGS)
 
 
 def parts_of(url: str) -> tuple[str, str, str]:
