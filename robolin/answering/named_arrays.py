@@ -12,7 +12,6 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.kinematics.frame_axes import of_real_links
-from robolin.loops.closure_arrays import row_names
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.units import unit_of
 from robolin.results.result import Array
@@ -54,6 +53,8 @@ def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
     if axis == "link":
         return arm.link_names
     if axis == "closure":
+        from robolin.loops.closure_arrays import row_names
+
         return row_names(arm)
     known = {len(SPATIAL_LABELS): SPATIAL_LABELS, len(POINT_LABELS): POINT_LABELS}
     return known.get(axis) or tuple(str(i + 1) for i in range(axis))
