@@ -6,6 +6,9 @@ from math import hypot
 
 from robolin.arm import Vector3
 
+# stands for an axis that the reader has complained about: nothing is concluded from it
+UNREAD: Vector3 = (0.0, 0.0, 0.0)
+
 # of lengths between these, squares keep their digits
 SHORTEST, LONGEST = 1e-150, 1e150
 
