@@ -60,6 +60,7 @@ def disturbance(question: Question, arm: Arm) -> Push | None:
 
 def prescription_asked(question: Question, arm: Arm) -> Prescription | None:
     """The joints that move as they are told, and their accelerations."""
+    from robolin.answering.prescribed_words import accelerations_told
     from robolin.evaluation.prescribed_joints import prescribed_joints
     from robolin.simulation.prescribed_motion import Prescription
 
@@ -67,8 +68,11 @@ def prescription_asked(question: Question, arm: Arm) -> Prescription | None:
     if named is None:
         return None
     # told here, where the flag is known
-    prescribed_joints(arm, named, "--prescribe")
-    return Prescription(named, per_joint(FlagText("--qdd", text), arm, True) if text else 0.0)
+    driven = prescribed_joints(arm, named, "--prescribe")
+    if text is None:
+        return Prescription(named, 0.0, accelerations_told(arm, driven, None))
+    qdd = per_joint(FlagText("--qdd", text), arm, True)
+    return Prescription(named, qdd, accelerations_told(arm, driven, qdd))
 
 
 def control_law(question: Question, arm: Arm, followed: FollowedMotion | None) -> Law | None:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import AnyArray, Floats, JointValues
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
+from robolin.input_checks import array_of
 from robolin.wording import did_you_mean, listed, quoted
 
 JointsNamed = str | Sequence[str]
@@ -76,6 +77,17 @@ def require_prescribed_of_use(
         raise UsageError(f"changes nothing about {quoted(verbs)}", where="prescribe", hint=hint)
     if method != "auto":
         raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
+
+
+def told_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> AnyArray:
+    """Accelerations (..., n) as they are told; one number alone is for one joint, or for rest."""
+    told = array_of(arm, "qdd", qdd)
+    plain = np.asarray(qdd)
+    if plain.ndim == 0 and plain.dtype.kind in "biuf" and arm.n > 1 and told.any():
+        name = arm.joint_names[int(np.argmax(driven))]
+        hint = f"give one per joint of the arm, or some by name: {{'{name}': {plain:g}}}"
+        raise UsageError("one number for several joints", where="qdd", hint=hint)
+    return told
 
 
 def require_prescribed_inputs(arm: Arm, driven: Floats, qdd: Floats, tau: Floats) -> None:
