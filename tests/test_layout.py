@@ -38,7 +38,8 @@ ALLOWED = {
         "dynamics": "algebra",
         "engine": "algebra arm arrays errors geometry",
         "evaluation": (
-            "algebra arm arrays choices dynamics engine errors input_checks kept_with wording"
+            "algebra arm arrays choices dynamics engine errors input_checks kept_with kinematics "
+            "wording"
         ),
         "number_texts": "errors",
         "description": "arm choices errors geometry number_texts quantities wording",

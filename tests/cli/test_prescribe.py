@@ -288,6 +288,13 @@ def test_files_that_say_too_little(tmp_path: Path) -> None:
     ran = robolin(*asked, shaken(tmp_path / "base.csv", without="acceleration"))
     assert (ran.code, ran.out) == (3, "")
     assert "acceleration" in ran.err
+    path = tmp_path / "positions.csv"
+    path.write_text("time,elbow/position\n0.0,0\n0.5,1\n")
+    for joint, offered in (("elbow", True), ("shoulder", False), ("base:x", False)):
+        ran = robolin("simulate", *ASKED[:4], joint, "--duration", "0.01", "--prescribe-from", path)
+        assert f"'{joint}/acceleration' is missing" in ran.err
+        # nothing can be made from positions that are not there, or of a body that turns freely
+        assert ("--differentiate central makes them" in ran.err) is offered
     path = tmp_path / "timeless.csv"
     text = shaken(tmp_path / "base.csv").read_text().splitlines()
     path.write_text("\n".join(line.partition(",")[2] for line in text))
