@@ -24,7 +24,6 @@ ALLOWED = {
         "shown": "wording",
         "arm": "arm_parts choices quantities shown",
         "arrays": "",
-        "kept_with": "arm",
         "background": "",
         "choices": "",
         "errors": "",
@@ -38,15 +37,14 @@ ALLOWED = {
         "dynamics": "algebra",
         "engine": "algebra arm arrays errors geometry",
         "evaluation": (
-            "algebra arm arrays choices dynamics engine errors input_checks kept_with kinematics "
-            "wording"
+            "algebra arm arrays choices dynamics engine errors input_checks kinematics wording"
         ),
         "number_texts": "errors",
         "description": "arm choices errors geometry number_texts quantities wording",
         "results": "arrays errors shown",
         "terminal": "arrays background errors files pictures quantities results shown wording",
         "files": "arrays background errors quantities results shown version wording",
-        "pictures": "arrays errors files quantities results wording",
+        "pictures": "answering arrays errors files quantities results wording",
         "trajectory": "arm arrays background errors files geometry quantities wording",
         # the library behind the verbs: it knows of no command line, no terminal and no writer
         "answering": (
@@ -68,9 +66,7 @@ ALLOWED = {
             "analysis answering api arm arm_parts arrays checking control description errors "
             "files geometry loops pictures quantities results verification version wording"
         ),
-        "loops": (
-            "arm arrays choices dynamics engine errors evaluation input_checks kept_with quantities"
-        ),
+        "loops": ("arm arrays choices dynamics engine errors evaluation input_checks quantities"),
         "simulation": (
             "arm arrays choices description errors evaluation geometry input_checks loops shown "
             "wording"
@@ -81,7 +77,7 @@ ALLOWED = {
             "wording"
         ),
         "kinematics": (
-            "algebra arm arrays description dynamics errors geometry input_checks kept_with wording"
+            "algebra arm arrays description dynamics errors geometry input_checks wording"
         ),
         "operator_algebra": "algebra arm arrays dynamics engine errors input_checks",
         "analysis": (

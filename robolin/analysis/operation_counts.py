@@ -91,8 +91,13 @@ def _columns(chain: Chain) -> None:
     forward_model_columns(chain, links, articulated_bodies(chain, links), chain.given("qdd"))
 
 
-_GIVEN = ("q", "qd", "qdd")
-_PERTURBED = (*_GIVEN, "tau", "dq", "dqd", "dqdd", "dtau")
+# the papers count what is made of accelerations that are known
+_OF_ACCELERATIONS: Mapping[str, Callable[[Chain], None]] = {
+    "linearize-forward": _algorithm_6,
+    "linearize-forward-conventional": _algorithm_4,
+    "linearize-forward-tree": _branches,
+    "linearize-forward-columns": _columns,
+}
 
 
 @dataclass(frozen=True)
@@ -102,78 +107,34 @@ class Candidate:
     title: str
     run: Callable[[Chain], None]
     needs: tuple[str, ...]
-    kind: str = "any"
+    kind: str
     gives: Mapping[str, Shape] | None = None
     inverts_bodies: bool = False
 
 
-def _from_catalogue(title: str, name: str) -> Candidate:
+def candidates(verb: str) -> list[Candidate]:
+    """What the catalogue counts for a verb, and where accelerations that are known come from."""
+    titles = {
+        name: each.counted[1]
+        for name, each in ALGORITHMS.items()
+        if each.counted and each.counted[0] == verb
+    }
+    if any(name in _OF_ACCELERATIONS for name in titles):
+        titles["forward"] = "nominal accelerations"
+    return [_candidate(name, title) for name, title in titles.items()]
+
+
+def _candidate(name: str, title: str) -> Candidate:
     algorithm = ALGORITHMS[name]
+    if name in _OF_ACCELERATIONS:
+        return Candidate(title, _OF_ACCELERATIONS[name], ("q", "qd", "qdd"), algorithm.kind)
     shape = (algorithm.kind, algorithm.gives, algorithm.inverts_bodies)
     return Candidate(title, algorithm.run, algorithm.needs, *shape)
 
 
-def _perturbing(title: str, name: str) -> Candidate:
-    return Candidate(title, ALGORITHMS[name].run, _PERTURBED, ALGORITHMS[name].kind)
-
-
-COSTS_BY_VERB: Mapping[str, tuple[Candidate, ...]] = {
-    "inverse": (_from_catalogue("Newton–Euler", "inverse"),),
-    "forward": (
-        _from_catalogue("articulated bodies", "forward"),
-        _from_catalogue("bias torques first", "forward-bias-free"),
-        _from_catalogue("the same with the links", "forward-bias-free-links"),
-        _from_catalogue("bias forces first", "forward-three-sweeps"),
-        _from_catalogue("the same with links and tip", "forward-three-sweeps-links"),
-        _from_catalogue("two sweeps", "forward-two-sweeps"),
-        _from_catalogue("all bodies, sparse", "forward-all-bodies"),
-        _from_catalogue("joint forces, block-tridiagonal", "forward-constraint-forces"),
-        _from_catalogue("mass matrix and elimination", "forward-conventional"),
-    ),
-    "mass-matrix": (
-        _from_catalogue("composite bodies", "mass-matrix"),
-        _from_catalogue("inverse by innovations factors", "mass-matrix-inverse"),
-        _from_catalogue("inverse by elimination", "mass-matrix-inverse-conventional"),
-        _from_catalogue("innovations factors", "mass-matrix-factor"),
-        _from_catalogue("factors by elimination", "mass-matrix-factor-conventional"),
-        _from_catalogue("derivative", "mass-matrix-derivative"),
-        _from_catalogue("Coriolis matrix", "coriolis-matrix"),
-    ),
-    "linearize-inverse": (
-        _from_catalogue("Algorithm 2", "linearize-inverse"),
-        _perturbing("Algorithm 1", "perturb-inverse"),
-    ),
-    "linearize-forward": (
-        Candidate("Algorithm 6", _algorithm_6, _GIVEN, "serial"),
-        Candidate("Algorithm 4", _algorithm_4, _GIVEN),
-        Candidate("Algorithm 6 with branches", _branches, _GIVEN, "independent"),
-        Candidate("Algorithm 5 by columns", _columns, _GIVEN, "independent"),
-        _perturbing("Algorithm 5", "perturb-forward-articulated"),
-        _perturbing("Algorithm 5b", "perturb-forward"),
-        _perturbing("Algorithm 3", "perturb-forward-conventional"),
-        _from_catalogue("nominal accelerations", "forward"),
-    ),
-    "jacobian": (
-        _from_catalogue("Jacobian", "jacobian"),
-        _from_catalogue("motion of the frame", "frame-motion"),
-        _from_catalogue("derivatives of its motion", "frame-derivatives"),
-        _from_catalogue("operational space", "operational-space"),
-        _from_catalogue("operational space, inverse only", "operational-space-inverse"),
-        _from_catalogue("operational space by elimination", "operational-space-conventional"),
-    ),
-    "diagonalize": (
-        _from_catalogue("Tables 1 and 2, Algorithm 7.1", "diagonalize"),
-        _from_catalogue("un-normalized, recursion 7.10", "diagonalize-unnormalized"),
-        _from_catalogue("back to the joints", "undiagonalize"),
-        _from_catalogue("elimination and ∂𝓜/∂q", "diagonalize-conventional"),
-        _from_catalogue("back to the joints by elimination", "undiagonalize-conventional"),
-    ),
-}
-
-
 def operation_counts(verb: str, parameters: Parameters, fold: bool = False) -> Iterator[Counted]:
     """Every algorithm that answers the verb on this arm, counted."""
-    for candidate in COSTS_BY_VERB[verb]:
+    for candidate in candidates(verb):
         if candidate.kind not in ("any", "reaching") and parameters.mimics:
             continue
         if candidate.kind == "serial" and not parameters.serial:

@@ -30,6 +30,7 @@ class Ask(NamedTuple):
     repeats: whether there may be several texts
     needed:  whether the question makes no sense without it
     bare:    whether it may stand without its text, as True in Python
+    frame:   whether it names the frame that the answer is about
     """
 
     kind: Literal["switch", "text", "choice", "count", "file"] = "text"
@@ -38,6 +39,7 @@ class Ask(NamedTuple):
     repeats: bool = False
     needed: bool = False
     bare: bool = False
+    frame: bool = False
 
 
 SWITCH, TEXT, TEXTS, FILE = Ask("switch"), Ask(), Ask(repeats=True), Ask("file")

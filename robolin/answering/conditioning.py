@@ -11,8 +11,8 @@ from math import hypot, inf, isfinite, log10
 
 import numpy as np
 
-from robolin.answering.column_extremes import most_of_columns
 from robolin.answering.motion import Values
+from robolin.answering.odd_states import most_of_columns
 from robolin.arm import Arm, Inertia, Mimic
 from robolin.arrays import Floats
 from robolin.background import threads_for

@@ -12,7 +12,7 @@ from robolin.answering.flag_value_files import read_state_file
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value
 from robolin.answering.recording_rules import require_files, rules_from
-from robolin.answering.verbs import Verb
+from robolin.answering.verbs import VERBS, Verb
 from robolin.choices import Differentiation, OnBadRow, TimeUnit
 from robolin.errors import UsageError
 from robolin.files.file_parts import last_name
@@ -20,7 +20,7 @@ from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
 from robolin.trajectory.column_rules import RecordingRules
-from robolin.trajectory.row_choice import RowChoice, row_choice
+from robolin.trajectory.row_choice import ALL_ROWS, RowChoice, row_choice
 from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     GivenValues = ArrayLike | Mapping[str, float] | str | None
 
 HOLD_TORQUE, NAN = "hold", "nan"
+# what is typed in degrees; ξ has the unit of velocities and is no motion of a joint
 ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
-STATE_QUANTITIES = ("q", "qd", "qdd", "tau", "nu", "epsilon", "xi", "kappa")
+STATE_QUANTITIES = tuple(dict.fromkeys(name for verb in VERBS.values() for name in verb.states))
 # stands in the options of a result for states that no option can say
 STATES_OPTION = "states"
 
@@ -216,6 +217,8 @@ class States:
     @property
     def row_choice(self) -> RowChoice:
         """Which rows of the file are meant."""
+        if self.rows is None and self.stride is None:
+            return ALL_ROWS
         return row_choice(self.rows, self.stride)
 
     def of_recording(self, path: str, rows: str | None) -> States:

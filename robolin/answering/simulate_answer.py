@@ -11,8 +11,7 @@ from robolin.answering.feedback_cost import told_cost
 from robolin.answering.feedback_file import StoredFeedback, read_feedback
 from robolin.answering.followed_motion import FollowedMotion, followed_motion, read_noted
 from robolin.answering.given_states import States
-from robolin.answering.loop_answer import closed_state
-from robolin.answering.loop_options import loop_options
+from robolin.answering.loop_answer import closed_state, loop_options
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.prescribed_file import PrescribedRows, prescribed_rows
 from robolin.answering.question import Question

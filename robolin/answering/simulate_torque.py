@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from robolin.answering.given_states import HOLD_TORQUE
-from robolin.answering.joint_values import per_joint
+from robolin.answering.joint_values import accelerations_told, per_joint
 from robolin.answering.question import Question
 from robolin.choices import CONTROL_LAWS
 from robolin.errors import UsageError
@@ -60,7 +60,6 @@ def disturbance(question: Question, arm: Arm) -> Push | None:
 
 def prescription_asked(question: Question, arm: Arm) -> Prescription | None:
     """The joints that move as they are told, and their accelerations."""
-    from robolin.answering.prescribed_words import accelerations_told
     from robolin.evaluation.prescribed_joints import prescribed_joints
     from robolin.simulation.prescribed_motion import Prescription
 

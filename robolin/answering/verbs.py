@@ -47,7 +47,7 @@ class Verb(NamedTuple):
     answers:    'module:function' that answers it; '' for a command that gives no result
     together:   what can be asked of it that all rows of a recording are answered for at once
     linear:     whether its answer holds about a point, which is told with it
-    costs:      whether `count` and `bench` tell what it costs
+    pictured:   the arrays that a picture shows unless others are asked for; () for all of them
     by_library: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
                 given the options
     """
@@ -62,7 +62,7 @@ class Verb(NamedTuple):
     answers: str = ""
     together: tuple[str, ...] = ()
     linear: bool = False
-    costs: bool = False
+    pictured: tuple[str, ...] = ()
     by_library: Callable[[Mapping[str, Any]], bool] = never
 
     @property
@@ -95,7 +95,6 @@ _DYNAMICS = (
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
         answers="robolin.answering.dynamics_answers:answer_inverse",
-        costs=True,
     ),
     Verb(
         "forward",
@@ -107,10 +106,9 @@ _DYNAMICS = (
             **FORWARD_ASKS,
             "method": Ask("choice", COMMON_METHODS + FORWARD_METHODS),
             "links": SWITCH,
-            "tip-acceleration": Ask(bare=True),
+            "tip-acceleration": Ask(bare=True, frame=True),
         },
         answers="robolin.answering.dynamics_answers:answer_forward",
-        costs=True,
     ),
     Verb(
         "mass-matrix",
@@ -120,7 +118,6 @@ _DYNAMICS = (
         states_from=TRAJECTORY,
         asks=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
         answers="robolin.answering.dynamics_answers:answer_mass_matrix",
-        costs=True,
     ),
     Verb(
         "linearize-inverse",
@@ -131,7 +128,6 @@ _DYNAMICS = (
         perturb=("dq", "dqd", "dqdd"),
         asks={"perturb": TEXTS},
         answers="robolin.answering.dynamics_answers:answer_linearize_inverse",
-        costs=True,
         linear=True,
     ),
     Verb(
@@ -143,7 +139,6 @@ _DYNAMICS = (
         perturb=("dq", "dqd", "dtau"),
         asks={**FORWARD_ASKS, "perturb": TEXTS, "method": METHOD_ASK},
         answers="robolin.answering.dynamics_answers:answer_linearize_forward",
-        costs=True,
         linear=True,
     ),
     Verb(
@@ -153,14 +148,14 @@ _DYNAMICS = (
         states=("q", "qd", "qdd", "tau"),
         states_from=TRAJECTORY,
         asks={
-            **dict.fromkeys(("frame", "point"), TEXT),
+            "frame": Ask(frame=True),
+            "point": TEXT,
             "reference": Ask("choice", REFERENCES),
             **dict.fromkeys(
                 ("derivatives", "operational-space", "operational-space-inverse"), SWITCH
             ),
         },
         answers="robolin.answering.jacobian_answer:answer_jacobian",
-        costs=True,
     ),
     Verb(
         "momentum",
@@ -179,7 +174,6 @@ _DYNAMICS = (
         asks=dict.fromkeys(("unnormalized", "inverse-transform", "curvature", "symbols"), SWITCH),
         answers="robolin.answering.diagonalize_answer:answer_diagonalize",
         together=("curvature",),
-        costs=True,
         by_library=lambda options: "curvature" in options,
     ),
     Verb(
@@ -224,6 +218,7 @@ _CONTROL = (
         states_from=TRAJECTORY,
         asks={**LINEAR_MODEL_ASKS, "only": TEXT},
         answers="robolin.answering.state_space_answer:answer_state_space",
+        pictured=("A", "B"),
         linear=True,
         by_library=lambda options: bool({"dt", "outputs", "trim"} & set(options)),
     ),
@@ -235,6 +230,7 @@ _CONTROL = (
         states_from=TRAJECTORY,
         asks=LINEAR_MODEL_ASKS,
         answers="robolin.answering.poles_answer:answer_poles",
+        pictured=("poles", "frequency", "mode_shape"),
         linear=True,
         by_library=lambda _: True,
     ),
@@ -252,6 +248,7 @@ _CONTROL = (
         },
         answers="robolin.answering.lqr_answer:answer_lqr",
         together=("time-varying",),
+        pictured=("K", "poles"),
         linear=True,
         by_library=lambda _: True,
     ),
@@ -267,6 +264,7 @@ _CONTROL = (
             "impulse": SWITCH,
         },
         answers="robolin.answering.response_answer:answer_response",
+        pictured=("frequency_response", "step_response", "impulse_response"),
         linear=True,
         by_library=lambda _: True,
     ),

@@ -83,7 +83,8 @@ def recorded_question(stored: StoredFile, inputs: Inputs) -> RecordedQuestion:
 
 def frame_in_contract(meta: Mapping[str, Any]) -> dict[str, str]:
     """The frame a stored answer is about, if it was not named when it was asked for."""
-    option = {"jacobian": "frame", "forward": "tip-acceleration"}.get(asked_verb(meta["verb"]))
+    verb = answering_verb(meta["verb"])
+    option = next((label for label, ask in verb.asks.items() if ask.frame), None) if verb else None
     told = meta["contract"].get("frame", "")
     if option is None or meta["options"].get(option) or not isinstance(told, str):
         return {}

@@ -30,6 +30,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"tau": VECTOR},
         "recursive Newton–Euler, O(n)",
         paper="[O] (7, 8)",
+        counted=("inverse", "Newton–Euler"),
     ),
     "forward": Algorithm(
         "forward.forward_dynamics:forward_dynamics",
@@ -38,6 +39,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "articulated bodies, O(n)",
         "independent",
         paper="[F] algorithm VII.D",
+        counted=("forward", "articulated bodies"),
     ),
     "forward-bias-free": Algorithm(
         "forward.forward_bias_free:forward_bias_free",
@@ -48,6 +50,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] Algorithm 1",
         verb="forward",
         method="bias-free",
+        counted=("forward", "bias torques first"),
     ),
     "forward-bias-free-links": Algorithm(
         "forward.forward_bias_free:forward_bias_free_links",
@@ -58,6 +61,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] Algorithm 2",
         verb="forward",
         method="bias-free-links",
+        counted=("forward", "the same with the links"),
     ),
     "forward-three-sweeps": Algorithm(
         "forward.forward_three_sweeps:forward_three_sweeps",
@@ -68,6 +72,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] Algorithm 3",
         verb="forward",
         method="three-sweeps",
+        counted=("forward", "bias forces first"),
     ),
     "forward-three-sweeps-links": Algorithm(
         "forward.forward_three_sweeps:forward_three_sweeps_links",
@@ -78,6 +83,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] section VII.C",
         verb="forward",
         method="three-sweeps-links",
+        counted=("forward", "the same with links and tip"),
     ),
     "forward-two-sweeps": Algorithm(
         "forward.forward_two_sweeps:forward_two_sweeps",
@@ -88,6 +94,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] section VII.D, two sweeps",
         verb="forward",
         method="two-sweeps",
+        counted=("forward", "two sweeps"),
     ),
     "forward-delayed": Algorithm(
         "forward.forward_delayed:forward_delayed",
@@ -105,6 +112,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "independent",
         paper="[O] section 3.5, sparse elimination",
         inverts_bodies=True,
+        counted=("forward", "all bodies, sparse"),
     ),
     "forward-constraint-forces": Algorithm(
         "forward.forward_constraint_forces:forward_constraint_forces",
@@ -114,6 +122,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "serial",
         paper="[O] section 3.5, constraint forces",
         inverts_bodies=True,
+        counted=("forward", "joint forces, block-tridiagonal"),
     ),
     "forward-conventional": Algorithm(
         "forward.conventional:forward_conventional",
@@ -122,6 +131,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "mass matrix and elimination, O(n³)",
         verb="forward",
         method="conventional",
+        counted=("forward", "mass matrix and elimination"),
     ),
     "mass-matrix": Algorithm(
         "mass_matrix.mass_matrix:mass_matrix",
@@ -129,6 +139,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"mass_matrix": MATRIX},
         "composite bodies, O(n²)",
         paper="[O] (9, 10)",
+        counted=("mass-matrix", "composite bodies"),
     ),
     "mass-matrix-inverse": Algorithm(
         "mass_matrix.innovations_factors:inverse_by_factors",
@@ -137,6 +148,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "innovations factors, O(n²)",
         "independent",
         paper="[F] Identity 6",
+        counted=("mass-matrix", "inverse by innovations factors"),
     ),
     "mass-matrix-inverse-conventional": Algorithm(
         "forward.conventional:inverse_conventional",
@@ -145,6 +157,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "elimination, O(n³)",
         verb="mass-matrix-inverse",
         method="conventional",
+        counted=("mass-matrix", "inverse by elimination"),
     ),
     "mass-matrix-factor": Algorithm(
         "mass_matrix.innovations_factors:innovations_factors",
@@ -153,6 +166,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "innovations factors, O(n²)",
         "independent",
         paper="[F] Identity 3",
+        counted=("mass-matrix", "innovations factors"),
     ),
     "mass-matrix-derivative": Algorithm(
         "mass_matrix.mass_matrix_derivative:mass_matrix_derivative",
@@ -160,6 +174,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"dmass_matrix_dq": (*MATRIX, "joint")},
         "composite bodies, O(n³)",
         paper="[D] Identity 6.3",
+        counted=("mass-matrix", "derivative"),
     ),
     "mass-matrix-second-derivative": Algorithm(
         "mass_matrix.mass_matrix_second_derivative:mass_matrix_second_derivative",
@@ -186,6 +201,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"coriolis_matrix": MATRIX},
         "composite bodies and their gyroscopic matrices, O(n²)",
         paper="[L] Algorithm 2",
+        counted=("mass-matrix", "Coriolis matrix"),
     ),
     "linearize-inverse": Algorithm(
         "inverse.linearize_inverse:linearize_inverse",
@@ -193,6 +209,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"mass_matrix": MATRIX, "dtau_dqd": MATRIX, "dtau_dq": MATRIX},
         "Algorithm 2, O(n²)",
         paper="[L] Algorithm 2",
+        counted=("linearize-inverse", "Algorithm 2"),
     ),
     "perturb-inverse": Algorithm(
         "inverse.perturb_inverse:perturb_inverse",
@@ -200,6 +217,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         {"dtau": VECTOR},
         "Algorithm 1, O(n)",
         paper="[L] Algorithm 1",
+        counted=("linearize-inverse", "Algorithm 1"),
     ),
     "linearize-forward": Algorithm(
         "forward.linearize_forward:linearize_forward",
@@ -208,6 +226,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Algorithm 6, O(n²)",
         "serial",
         paper="[L] Algorithm 6",
+        counted=("linearize-forward", "Algorithm 6"),
     ),
     "linearize-forward-tree": Algorithm(
         "forward.linearize_forward_tree:linearize_forward_tree",
@@ -217,6 +236,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "independent",
         paper="[L] Algorithm 6",
         verb="linearize-forward",
+        counted=("linearize-forward", "Algorithm 6 with branches"),
     ),
     "linearize-forward-columns": Algorithm(
         "forward.linearize_forward_columns:linearize_forward_columns",
@@ -227,6 +247,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Algorithm 5",
         verb="linearize-forward",
         method="columns",
+        counted=("linearize-forward", "Algorithm 5 by columns"),
     ),
     "linearize-forward-conventional": Algorithm(
         "forward.conventional:linearize_forward_conventional",
@@ -236,6 +257,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Algorithm 4",
         verb="linearize-forward",
         method="conventional",
+        counted=("linearize-forward", "Algorithm 4"),
     ),
     "perturb-forward": Algorithm(
         "forward.perturb_forward:perturb_forward",
@@ -244,6 +266,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Algorithm 5b, O(n)",
         "independent",
         paper="[L] Algorithm 5",
+        counted=("linearize-forward", "Algorithm 5b"),
     ),
     "perturb-forward-articulated": Algorithm(
         "forward.perturb_forward_articulated:perturb_forward_articulated",
@@ -254,6 +277,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Algorithm 5",
         verb="perturb-forward",
         method="articulated",
+        counted=("linearize-forward", "Algorithm 5"),
     ),
     "perturb-forward-conventional": Algorithm(
         "forward.perturb_forward_conventional:perturb_forward_conventional",
@@ -263,6 +287,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[L] Algorithm 3",
         verb="perturb-forward",
         method="conventional",
+        counted=("linearize-forward", "Algorithm 3"),
     ),
     "forward-prescribed": Algorithm(
         "forward.forward_prescribed:forward_prescribed",
@@ -287,6 +312,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2, Algorithms 6.1 and 7.1, O(n²) for m",
         "independent",
         paper="[D] Algorithm 7.1",
+        counted=("diagonalize", "Tables 1 and 2, Algorithm 7.1"),
     ),
     "diagonalize-unnormalized": Algorithm(
         "diagonal.diagonalize_unnormalized:diagonalize_unnormalized",
@@ -295,6 +321,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2 without roots, Algorithm 6.1 and recursion 7.10",
         "independent",
         paper="[D] recursion (7.10)",
+        counted=("diagonalize", "un-normalized, recursion 7.10"),
     ),
     "undiagonalize": Algorithm(
         "diagonal.undiagonalize:undiagonalize",
@@ -303,6 +330,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "Tables 1 and 2 backwards, O(n)",
         "independent",
         paper="[D] Table 1",
+        counted=("diagonalize", "back to the joints"),
     ),
     "undiagonalize-unnormalized": Algorithm(
         "diagonal.undiagonalize:undiagonalize_unnormalized",
@@ -357,6 +385,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         paper="[F] (18–20)",
         kinematic=True,
         of_frame=True,
+        counted=("jacobian", "Jacobian"),
     ),
     "frame-motion": Algorithm(
         "frames.frame_motion:frame_motion",
@@ -371,6 +400,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "kinematics, O(n)",
         kinematic=True,
         of_frame=True,
+        counted=("jacobian", "motion of the frame"),
     ),
     "frame-derivatives": Algorithm(
         "frames.frame_derivatives:frame_derivatives",
@@ -389,6 +419,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "kinematics and its linearization, O(n)",
         kinematic=True,
         of_frame=True,
+        counted=("jacobian", "derivatives of its motion"),
     ),
     "link-accelerations": Algorithm(
         "frames.frame_motion:link_accelerations",
@@ -413,6 +444,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "spanning",
         paper="[L] Lemma 4.8",
         of_frame=True,
+        counted=("jacobian", "operational space"),
     ),
     "operational-space-inverse": Algorithm(
         "frames.operational_space:operational_space_inverse",
@@ -422,6 +454,7 @@ _BY_NAME: Mapping[str, Algorithm] = {
         "independent",
         paper="[L] Lemma 4.8",
         of_frame=True,
+        counted=("jacobian", "operational space, inverse only"),
     ),
     "energy": Algorithm(
         "links.energy:energy",
@@ -508,3 +541,8 @@ def ways(verb: str) -> dict[str, list[str]]:
             found.setdefault(algorithm.method, []).append(name)
     # whoever asks for an algorithm by its own name means that one
     return found or {"operator": [verb]}
+
+
+def counted_verbs() -> list[str]:
+    """The verbs whose cost is told, in the order of their algorithms."""
+    return list(dict.fromkeys(each.counted[0] for each in ALGORITHMS.values() if each.counted))

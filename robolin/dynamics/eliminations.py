@@ -12,14 +12,17 @@ _FORWARD = "diagonal.forward_diagonalized_conventional"
 _PRESCRIBED = "forward.forward_prescribed_conventional"
 _OPERATIONAL = "frames.operational_space_conventional"
 
-_BY_VERB = {
+# the function, its title, and what `count` calls it where it does
+_BY_VERB: Mapping[str, tuple[str, str] | tuple[str, str, str]] = {
     "mass-matrix-factor": (
         "forward.conventional:factors_conventional",
         "elimination in the mass matrix, O(n³)",
+        "factors by elimination",
     ),
     "diagonalize": (
         f"{_DIAGONAL}:diagonalize_conventional",
         "elimination in the mass matrix, C by ∂𝓜/∂q, O(n³)",
+        "elimination and ∂𝓜/∂q",
     ),
     "diagonalize-unnormalized": (
         f"{_DIAGONAL}:diagonalize_unnormalized_conventional",
@@ -28,6 +31,7 @@ _BY_VERB = {
     "undiagonalize": (
         f"{_DIAGONAL}:undiagonalize_conventional",
         "elimination in the mass matrix backwards, O(n³)",
+        "back to the joints by elimination",
     ),
     "undiagonalize-unnormalized": (
         f"{_DIAGONAL}:undiagonalize_unnormalized_conventional",
@@ -56,6 +60,7 @@ _BY_VERB = {
     "operational-space": (
         f"{_OPERATIONAL}:operational_space_conventional",
         "J 𝓜⁻¹ J* by elimination, then a 6x6 elimination, O(n³)",
+        "operational space by elimination",
     ),
     "operational-space-inverse": (
         f"{_OPERATIONAL}:operational_space_inverse_conventional",
@@ -75,6 +80,11 @@ def eliminations(recursions: Mapping[str, Algorithm]) -> dict[str, Algorithm]:
             paper="",
             verb=verb,
             method="conventional",
+            counted=_counted(recursions[verb], *called),
         )
-        for verb, (function, title) in _BY_VERB.items()
+        for verb, (function, title, *called) in _BY_VERB.items()
     }
+
+
+def _counted(recursion: Algorithm, called: str = "") -> tuple[str, str] | None:
+    return (recursion.counted[0], called) if recursion.counted and called else None

@@ -10,7 +10,7 @@ from typing import Literal, TypedDict, Unpack, get_args
 import numpy as np
 
 from robolin.algebra.axes import sizes
-from robolin.arm import Arm
+from robolin.arm import Arm, kept_with
 from robolin.arrays import AnyArray, Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -37,7 +37,6 @@ from robolin.input_checks import (
     require_sound,
     require_tree,
 )
-from robolin.kept_with import kept_with
 from robolin.wording import listed
 
 Engine = Literal["auto", "python", "compiled"]

@@ -17,8 +17,9 @@ JointsNamed = str | Sequence[str]
 
 # verbs that can be asked so, and what answers them then
 ANSWERED_BY: Mapping[str, str] = {
-    "forward": "forward-prescribed",
-    "linearize-forward": "linearize-forward-prescribed",
+    name.removesuffix("-prescribed"): name
+    for name, each in ALGORITHMS.items()
+    if "prescribed" in each.needs and not each.verb
 }
 # why nobody chooses a method then
 METHOD_BY_ARM = (

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arm import Arm
+from robolin.arm import Arm, kept_with
 from robolin.arrays import AnyArray, Floats
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.calls.call_table import CallTable, fits
@@ -22,7 +22,6 @@ from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.asked_verbs import known_verb
 from robolin.evaluation.evaluate import algorithm_named, same_when_closed, why_unanswered
 from robolin.evaluation.methods import Method
-from robolin.kept_with import kept_with
 from robolin.wording import counted
 
 

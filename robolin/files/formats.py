@@ -34,6 +34,7 @@ class Format:
     read_in_parts: whether a part of a trajectory can be read without the rest, as from a store
     holds_nan:     whether a row without an answer can be written
     holds_infinity: whether a number beyond all others can be written
+    text:          whether numbers are written in digits
     sealed:        whether the end of a file tells that all of it is there
     companion:     what the name of a file ends in besides, where its provenance lies beside it
     provenance_reader: (binary stream, name for messages) reads the provenance, and nothing else
@@ -47,6 +48,7 @@ class Format:
     read_in_parts: bool = False
     holds_nan: bool = True
     holds_infinity: bool = True
+    text: bool = False
     sealed: bool = False
     companion: str = ""
     provenance_reader: str | None = None
@@ -90,6 +92,7 @@ FORMATS: dict[str, Format] = {
         read_piped=True,
         read_in_parts=True,
         holds_infinity=False,
+        text=True,
         companion=".meta.json",
     ),
     "json": Format(
@@ -98,6 +101,7 @@ FORMATS: dict[str, Format] = {
         result_opener=f"{_HERE}.json.stored_json:open_json",
         holds_nan=False,
         holds_infinity=False,
+        text=True,
     ),
     "npz": Format(
         writer=f"{_HERE}.npz.npz_writer:write_npz",

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
-from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded
+from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded, kept_with
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.geometry.rotations import compose
 from robolin.input_checks import require_arm
-from robolin.kept_with import kept_with
 from robolin.wording import did_you_mean, listed, quoted
 
 ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_frame)

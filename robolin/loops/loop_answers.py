@@ -9,6 +9,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import AnyArray, JointValues
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import Arrays
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate, evaluate_rows, require_known
@@ -34,7 +35,7 @@ NEEDED_STATE = {
     "hold": ("q", "qd", "qdd"),
 }
 FORWARD_RESULTS = ("qdd",)
-LINEARIZED = ("qdd", "dqdd_dtau", "dqdd_dqd", "dqdd_dq")
+LINEARIZED = tuple(ALGORITHMS["linearize-forward"].gives)
 
 # what a command asks for, and the fuller answer that arms with loops have
 FULL = {"forward": "loop-forces", "linearize-forward": "linearize-loops"}

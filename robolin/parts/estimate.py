@@ -177,7 +177,7 @@ class _Sample:
             writing = _work(lambda: self._write(count, target))
             size = target.stat().st_size
         self.taken = count
-        text_in, text_out = is_text(self._path), self._form in ("csv", "json")
+        text_in, text_out = is_text(self._path), FORMATS[self._form].text
         seconds = dict.fromkeys((DIGITS_SHARE, ARITHMETIC, PACKING), 0.0)
         seconds[DIGITS_SHARE if text_in else PACKING] += reading
         seconds[ARITHMETIC] += max(answering - reading, 0.0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from robolin.answering.verbs import VERBS, answering_verb
 from robolin.arrays import Numbers
 from robolin.errors import UsageError
 from robolin.pictures.joint_bounds import NO_BOUNDS, Bounds, closest_approach, joint_bounds
@@ -24,15 +25,8 @@ from robolin.pictures.panels import (
 )
 from robolin.quantities.units import entry_units, slides_in, unit_of
 from robolin.results.result import Array, Result
-from robolin.results.swept_verbs import asked_verb, is_swept
+from robolin.results.swept_verbs import is_swept
 
-# what is looked at first; everything else on request
-_FIRST = {
-    "response": ("frequency_response", "step_response", "impulse_response"),
-    "poles": ("poles", "frequency", "mode_shape"),
-    "lqr": ("K", "poles"),
-    "state-space": ("A", "B"),
-}
 _CURVES_TOGETHER = 8
 # more joints than this share panels, and then have no room for limits
 _OWN_PANELS = 12
@@ -51,9 +45,8 @@ def panels_of(result: Result, only: Sequence[str] = ()) -> tuple[Panel, ...]:
         if name not in known:
             hint = f"arrays here are {', '.join(known)}"
             raise UsageError(f"there is no array '{name}'", hint=hint)
-    wanted = tuple(only) or [
-        name for name in _FIRST.get(asked_verb(result.verb), known) if name in known
-    ]
+    verb = answering_verb(result.verb)
+    wanted = tuple(only) or (verb and verb.pictured) or known
     axis = _Axis(result)
     chosen = [array for array in result.arrays if array.name in wanted]
     panels = tuple(
@@ -109,7 +102,7 @@ def _panels(array: Array, result: Result, axis: _Axis) -> Iterator[Panel]:
         yield PlanePanel(array.name, array.unit, array.values[kept], axis.label, x, rounding)
     elif array.rank == 1:
         yield from _joint_curves(array, result, axis)
-    elif array.name in _FIRST["response"]:
+    elif array.name in VERBS["response"].pictured:
         yield from _responses(array, axis)
     else:
         yield from _matrices_along(array, result, axis)

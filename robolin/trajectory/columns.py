@@ -55,7 +55,9 @@ def match(
     spellings = _spellings(joints)
     found: dict[Meaning, list[int]] = {}
     times: list[int] = []
-    turned, problems = orientations(columns, asked, where) if "q" in wanted else ((), [])
+    # freedoms are called after the joint that has several of them
+    free = "q" in wanted and any(":" in joint for joint in joints)
+    turned, problems = orientations(columns, asked, where) if free else ((), [])
     taken = {i for orientation in turned for i in orientation.columns}
     unused: list[str] = []
     for i, column in enumerate(columns):

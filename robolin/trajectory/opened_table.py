@@ -76,7 +76,7 @@ def _stored_table(
     form, version = _format(path), objects.present(path)
     known = known or KnownTable(version.text)
     with ExitStack() as stack:
-        if FORMATS[form].read_in_parts and (form == "csv" or objects.is_read_by_polars(path)):
+        if FORMATS[form].read_in_parts and (FORMATS[form].text or objects.is_read_by_polars(path)):
             stream, regular = stack.enter_context(_opened(path, file, form))
             yield _table(form, TableSource(stream, path, file, regular, joints, known))
         else:
@@ -89,7 +89,7 @@ def _stored_table(
 
 def is_text(path: str) -> bool:
     """Whether a recording is a table in text, packed or not."""
-    return not is_other_programs(path) and _format(path) == "csv"
+    return not is_other_programs(path) and FORMATS[_format(path)].text
 
 
 def is_other_programs(path: str) -> bool:

@@ -246,8 +246,9 @@ def table_trajectory(
 ) -> TrajectoryStream:
     """A table as a trajectory; `file` is what messages call it."""
     native = native_columns(table.names, joints, rules, file, partial(_texts_of, table, file))
-    require_units(table, rules, file)
-    carried = carried_columns(table.names, rules, file)
+    if not table.units_known:
+        require_units(rules, file)
+    carried = carried_columns(table.names, rules, file) if rules.carry else {}
     wanted = (*needs, *optional)
     derived: tuple[str, ...] = ()
     if rules.differentiate is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
 from robolin.evaluation.arm_cache import arm_cache
 from robolin.verification.algorithms import answering
 from robolin.verification.checks import Check, Verdict, not_applicable, not_run
@@ -15,20 +16,10 @@ FAMILY = "engines"
 TITLE = "compiled kernels = plain Python"
 
 
-# the questions that are asked in bulk; kernels of all others come from the same translation
-VERBS_ON_ENGINES = (
-    "inverse",
-    "forward",
-    "mass-matrix",
-    "linearize-inverse",
-    "linearize-forward",
-    "diagonalize",
-)
-
-
 def engines(on: Subject) -> Iterator[Check]:
     """How many numbers differ in any bit, over all states and all questions."""
-    names = answering(on, VERBS_ON_ENGINES)
+    # what is asked in bulk; kernels of all others come from the same translation
+    names = answering(on, [verb for verb in counted_verbs() if not ALGORITHMS[verb].of_frame])
     if names:
         yield from same_bits(on, names, FAMILY, TITLE)
     else:

@@ -15,6 +15,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import AnyArray
+from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
 from robolin.verification.bodies import (
     coordinate_rates,
@@ -124,7 +125,7 @@ def _inverse_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
 
 
 def _forward_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
-    names = ("qdd", "dqdd_dtau", "dqdd_dqd", "dqdd_dq")[: 4 if peer.exact else 1]
+    names = [*ALGORITHMS["linearize-forward"].gives][: None if peer.exact else 1]
     reason = on.no_inertia or (on.followers and f"{peer.title} has no such joints: {on.followers}")
     if reason:
         yield from (not_applicable(family, name, reason) for name in names)

@@ -23,14 +23,8 @@ from robolin.verification.checks import OF_ACCELERATIONS, PER_CONDITION, SUM_TOL
 from robolin.verification.distances import distance_factor, levered, reaches, slides_of
 from robolin.verification.running import run_for_check
 
-# inputs that only another algorithm can make
-_MADE_BY = {
-    "tau": "inverse",
-    "nu": "diagonalize",
-    "epsilon": "diagonalize",
-    "xi": "diagonalize-unnormalized",
-    "kappa": "diagonalize-unnormalized",
-}
+# inputs that are not drawn: the first algorithm that gives them makes them
+_MADE_BY = {given: name for name in reversed([*ALGORITHMS]) for given in ALGORITHMS[name].gives}
 
 # results of one state beyond which an algorithm is left out: second derivatives of 13 joints
 MOST_RESULT_NUMBERS = 100_000

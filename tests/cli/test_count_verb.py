@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from robolin.analysis import operation_counts
+from robolin.answering.verbs import VERBS
 from robolin.cli.verbs.count_verb import COUNTED_VERBS, command
 from tests.cli.command import answered, robolin
 
@@ -29,9 +29,9 @@ links:
 """
 
 
-def test_the_table_of_verbs_says_what_is_counted() -> None:
-    """Verbs that are said to cost something have algorithms to count, and the help names them."""
-    assert set(COUNTED_VERBS) == set(operation_counts.COSTS_BY_VERB)
+def test_what_is_counted_is_asked_by_verbs() -> None:
+    """What the catalogue counts algorithms for are verbs, and the help names them."""
+    assert set(COUNTED_VERBS) <= set(VERBS)
     told = " ".join((command.help or "").split())
     assert all(verb in told for verb in COUNTED_VERBS)
 

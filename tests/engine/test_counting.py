@@ -11,7 +11,8 @@ import pytest
 
 from robolin.algebra.parts import counted_as
 from robolin.algebra.scalar import sin_cos, sqrt, tanh
-from robolin.analysis.operation_counts import COSTS_BY_VERB, operation_counts, value_at
+from robolin.analysis.operation_counts import candidates, operation_counts, value_at
+from robolin.dynamics.catalogue import counted_verbs
 from robolin.engine.counting import Cost, count_operations
 from robolin.engine.generic_chain import generic_chain
 
@@ -47,11 +48,11 @@ BOUNDS: dict[tuple[str, str], tuple[Formula, Formula, Formula]] = {
     ),
 }
 KINDS = ("multiplication", "addition", "division")
-EVERY = [(verb, candidate.title) for verb in COSTS_BY_VERB for candidate in COSTS_BY_VERB[verb]]
+EVERY = [(verb, each.title) for verb in counted_verbs() for each in candidates(verb)]
 
 
 def cost_of(verb: str, title: str, n: int) -> Cost:
-    [candidate] = [each for each in COSTS_BY_VERB[verb] if each.title == title]
+    [candidate] = [each for each in candidates(verb) if each.title == title]
     return count_operations(generic_chain(n), candidate.run, candidate.needs, candidate.gives)
 
 
@@ -107,7 +108,7 @@ def _through(known: dict[int, int], x: int) -> Fraction:
 @pytest.mark.slow
 def test_what_the_papers_print_is_evaluated_exactly() -> None:
     """Fractions in a published formula cancel to whole numbers at every n."""
-    for verb in COSTS_BY_VERB:
+    for verb in counted_verbs():
         for each in operation_counts(verb, generic_chain(3)):
             if each.published is None:
                 continue

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import robolin
-from robolin.arm import Frame, Pose
-from robolin.kept_with import kept_with
+from robolin.arm import Frame, Pose, kept_with
 from robolin.kinematics.frames import MOST_PLACES_KEPT, at_frame, default_frame, joints_between
 from tests.robots import random_arm
 

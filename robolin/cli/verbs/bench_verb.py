@@ -16,12 +16,13 @@ from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.messages import say
 from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
+from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
 
-# those that cost something and ask for no frame, and what a small change costs instead of a matrix
-TIMED = [verb for verb in VERBS.values() if verb.costs and "frame" not in verb.asks]
+# what costs are told of and asks for no frame, and what a small change costs instead of a matrix
+TIMED = [VERBS[verb] for verb in counted_verbs() if not ALGORITHMS[verb].of_frame]
 MEASURED_VERBS = [
     *(verb.name for verb in TIMED),
     *(verb.name.replace("linearize", "perturb") for verb in TIMED if verb.perturb),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from robolin.answering.inquiry import ArmSource
-from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import structure_options
 from robolin.cli.reports.report import Report, report_options
+from robolin.dynamics.catalogue import counted_verbs
 from robolin.errors import UsageError
-from robolin.wording import counted, did_you_mean
+from robolin.wording import counted, did_you_mean, listed
 
-COUNTED_VERBS = [verb.name for verb in VERBS.values() if verb.costs]
+COUNTED_VERBS = counted_verbs()
 
 VERB = click.Argument(["verb"], metavar="VERB")
 JOINTS_FLAG = flag(
@@ -48,8 +48,7 @@ def command(
 
     Multiplications and additions of VERB are counted by running the algorithm itself on numbers
     that only count, for a generic serial chain of N revolute joints or for the structure of ARM.
-    VERB is one of inverse,
-    forward, mass-matrix, linearize-inverse, linearize-forward, jacobian and diagonalize.
+    VERB is one of COUNTED_VERBS.
 
     \b
     Example:
@@ -76,6 +75,9 @@ def command(
     report.write(
         parts(verb, whose, parameters, rows), count_document(verb, whose, parameters, rows)
     )
+
+
+command.help = (command.help or "").replace("COUNTED_VERBS", listed(COUNTED_VERBS))
 
 
 def _require_sense(verb: str, model: ArmSource | None, joints: int | None, fold: bool) -> None:

@@ -20,6 +20,7 @@ from robolin.arm import (
     Joint,
     JointKind,
     Link,
+    Loop,
     Pose,
     Vector3,
     as_loaded,
@@ -35,7 +36,6 @@ from robolin.description.building.freedoms import (
 )
 from robolin.description.building.loop_frames import loop_problems, loops_of
 from robolin.description.building.merge import NO_BODY, merged_inertia, placed, standing
-from robolin.description.building.option_checks import value_problems
 from robolin.description.building.options import ModelOptions
 from robolin.description.building.selection import (
     Selection,
@@ -43,13 +43,13 @@ from robolin.description.building.selection import (
     public_order,
     select,
     selection_problems,
+    value_problems,
 )
 from robolin.description.figures import figures_of
-from robolin.description.joint_axis import unit, without_direction
 from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry
 from robolin.description.tree import Tree, tree_of
 from robolin.errors import RobolinError, raise_all
-from robolin.geometry.rotations import apply, compose, inverse_rotation
+from robolin.geometry.rotations import apply, compose, inverse_rotation, unit, without_direction
 
 DEFAULTS = ModelOptions()
 
@@ -79,7 +79,10 @@ def build(
     frames = _frames(tree, selection)
     if options.floating_base and options.base:
         frames = _seen_from(options.base, frames)
-    raise_all(list(loop_problems(tree, selection, frames, options)))
+    loops: tuple[Loop, ...] = ()
+    if description.loops and not options.open_loops:
+        raise_all(list(loop_problems(tree, selection, frames)))
+        loops = loops_of(tree, frames)[0]
     contract: dict[str, Any] = {}
     arm = Arm(
         name=description.name,
@@ -93,7 +96,7 @@ def build(
         damping=options.damping,
         friction_velocity=options.friction_velocity,
         wrenches=tuple(options.wrenches),
-        loops=loops_of(tree, frames, options)[0],
+        loops=loops,
         dh_rows=tuple(joint.dh for joint in selection.moving if joint.dh is not None),
         contract=contract,
         figures=figures_of(description),

@@ -12,10 +12,9 @@ from itertools import chain
 from typing import get_args
 
 from robolin.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
-from robolin.description.finding_limits import limited
-from robolin.description.joint_axis import UNREAD, without_direction
-from robolin.description.joint_pairs import parallel_axes, taken_in_two
+from robolin.description.joint_pairs import PAIR_PARTS, parallel_axes, taken_in_two
 from robolin.description.model import (
+    UNREAD,
     Description,
     EntryKind,
     Finding,
@@ -23,6 +22,7 @@ from robolin.description.model import (
     LinkEntry,
     Place,
     Reading,
+    limited,
 )
 from robolin.description.structure import check_structure
 from robolin.description.urdf.transmissions import listed_transmissions, reductions
@@ -39,7 +39,7 @@ from robolin.description.urdf.urdf_fields import (
     vector,
 )
 from robolin.description.xml.xml_tree import Element, parse_xml
-from robolin.geometry.rotations import rotation_from_rpy, turned_rotary
+from robolin.geometry.rotations import rotation_from_rpy, turned_rotary, without_direction
 from robolin.wording import did_you_mean
 
 URDF_KINDS: dict[str, EntryKind] = {
@@ -87,14 +87,18 @@ def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
     links = [_link(part, notes) for part in robot.children if part.tag == "link"]
     joints = [_joint(part, notes) for part in robot.children if part.tag == "joint"]
     links += _implicit_world(links, joints, notes)
-    transmissions = [part for part in robot.children if part.tag == "transmission"]
     for part in robot.children:
         if part.tag not in ("link", "joint", "transmission"):
             what = f"<{part.tag}> in the robot"
             note_unknown(part, part.tag, what, ("link", "joint", "transmission"), notes)
     root, findings = check_structure(links, joints, notes.at(robot))
-    notes.findings += [*findings, *parallel_axes(joints)]
-    frames, joints = taken_in_two(joints)
+    notes.findings += findings
+    frames: list[LinkEntry] = []
+    if any(joint.kind in PAIR_PARTS for joint in joints):
+        notes.findings += parallel_axes(joints)
+        frames, joints = taken_in_two(joints)
+    drives = [part for part in robot.children if part.tag == "transmission"]
+    listed, geared = (listed_transmissions(drives), reductions(drives)) if drives else ((), ())
     return Description(
         name=name,
         links=(*links, *frames),
@@ -102,8 +106,8 @@ def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
         root=root or "",
         source=notes.source,
         digest=digest,
-        ignored=(*sorted_counts(notes.ignored), *listed_transmissions(transmissions)),
-        notes=reductions(transmissions),
+        ignored=(*sorted_counts(notes.ignored), *listed),
+        notes=geared,
         places={"robot": notes.at(robot)},
     )
 
