@@ -121,6 +121,11 @@ def _unknown(arm: Arm, name: str, where: str) -> UsageError:
             "floating_base=True, or base_joint="
         )
         return UsageError("the base stands still", where=where, hint=hint)
+    rules = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
+    for follower, rule in rules.items():
+        if follower == name or follower.startswith(f"{name}:"):
+            message = f"joint '{follower}' follows '{rule.leader}'"
+            return UsageError(message, where=where, hint=f"name '{rule.leader}': both move then")
     groups = [group.name for group in arm.groups]
     hint = did_you_mean(name, (*groups, *arm.joint_names))
     return UsageError(f"there is no moving joint '{name}'", where=where, hint=hint)

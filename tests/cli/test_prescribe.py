@@ -306,6 +306,10 @@ def test_files_that_say_too_little(tmp_path: Path) -> None:
 REFUSED = [
     (("forward", "two-link", "--prescribe", "base"), "--prescribe: the base stands still"),
     (("forward", *ASKED, "--qdd", "elbow=1"), "joint 'elbow' is free"),
+    (
+        ("forward", "panda-fingers", "--prescribe", "panda_finger_joint2"),
+        "joint 'panda_finger_joint2' follows 'panda_finger_joint1'\nhint: name 'panda_finger_joint1'",
+    ),
     (("forward", *ASKED, "--tau", "base:x=1"), "joint 'base:x' moves as prescribed"),
     (("forward", *ASKED, "--method", "a"), "--method: cannot go together with --prescribe"),
     (("forward", "two-link", "--qdd", "elbow=1"), "--qdd: has no effect here"),

@@ -140,6 +140,13 @@ def test_a_second_axis_left_out_of_urdf_is_named() -> None:
     assert "0 1 0 where a file leaves it out" in finding.hint
 
 
+def test_options_name_freedoms_of_pairs_one_by_one() -> None:
+    """A pair is two joints to lock, and whoever names it as one is told which."""
+    with pytest.raises(robolin.RobolinError, match="'u' has several freedoms") as caught:
+        robolin.load(yaml().encode(), lock={"u": 0.1})
+    assert caught.value.hint == "name them one by one: 'u:axis', 'u:axis2'"
+
+
 BODY = "mass: 2, com: [0.1, 0.05, 0.2], inertia: {ixx: 0.05, iyy: 0.06, izz: 0.04}"
 
 
