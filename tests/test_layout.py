@@ -36,7 +36,9 @@ ALLOWED = {
         "algebra": "",
         "dynamics": "algebra",
         "engine": "algebra arm arrays errors geometry",
-        "evaluation": ("algebra arm arrays choices dynamics engine errors input_checks wording"),
+        "evaluation": (
+            "algebra arm arrays choices dynamics engine errors input_checks kinematics wording"
+        ),
         "number_texts": "errors",
         "description": "arm choices errors geometry number_texts quantities wording",
         "results": "arrays errors shown",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
+from robolin.answering.joint_values import accelerations_told
 from robolin.answering.loop_answer import (
     NO_LOOPS,
     TITLES,
@@ -108,7 +109,7 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
         worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
         posed.note(f"cond(M) = {worst:.3g}")
     arrays, values = arrays_of(algorithms, arm, motion, given, run)
-    lines = contract_lines(algorithms, arm, motion)
+    lines = contract_lines(algorithms, arm, motion, told=given.get("qdd"))
     if posed.verb.linear:
         point = completed_point(values, run)
         lines["operating point"] = {name: point[name].tolist() for name in point}
@@ -151,12 +152,19 @@ def arrays_with_point(
 
 
 def contract_lines(
-    algorithms: Algorithms, arm: Arm, motion: NeededValues, rows: int | None = None
+    algorithms: Algorithms,
+    arm: Arm,
+    motion: NeededValues,
+    rows: int | None = None,
+    told: Floats | None = None,
 ) -> dict[str, Any]:
-    """What the contract tells beside what it tells of the arm."""
+    """What the contract tells beside what it tells of the arm; `told` are accelerations given."""
     lines = {**motion.contract_lines(rows), **algorithms.loops.contract_lines}
-    if algorithms.prescribed is not None:
-        lines["prescribed"] = prescribed_line(arm, algorithms.prescribed)
+    if (driven := algorithms.prescribed) is not None:
+        values = None if told is None else told.tolist()
+        by_row = rows is not None and "qdd" in motion.given
+        origin = "of every row" if by_row else accelerations_told(arm, driven, values)
+        lines["prescribed"] = prescribed_line(arm, driven, origin)
     return {**lines, **_algorithm_lines(algorithms, arm)}
 
 

@@ -85,6 +85,10 @@ class LinkEntry:
         return self.places.get(part, self.inertia_place or self.place)
 
 
+# stands for an axis that a reader has complained about: nothing is concluded from it
+UNREAD: Vector3 = (0.0, 0.0, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class JointEntry:
     """A joint as written; `axis`, and `axis2` of a universal one, may have any length."""

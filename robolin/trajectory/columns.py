@@ -40,13 +40,15 @@ def match(
     aside: Collection[int] = (),
     where: str = "",
     only: Collection[str] | None = None,
+    by_differences: bool = False,
 ) -> Matched:
     """Find the columns of the quantities ('q', 'qd', 'qdd', 'tau') among a file's columns.
 
     A needed column that is missing is an error.  An optional quantity without any column is left
     out of the answer; one with some columns is 0 for the other joints, and a note says so.
     Columns `aside` are of use elsewhere.  Of joints other than `only` nothing is read; numbers of
-    columns count them all the same.
+    columns count them all the same.  Where velocities and accelerations can be had `by_differences`
+    of positions, a hint says how.
     """
     asked = {i: joint for i, joint in enumerate(joints) if only is None or joint in only}
     wanted = (*needs, *(name for name in optional if name not in needs))
@@ -61,7 +63,7 @@ def match(
 
     problems += [*unclear, *_duplicates(columns, [times, *found.values()], where)]
     told = {*found, *(("q", place) for orientation in turned for place in orientation.places)}
-    problems += _missing(told, asked, needs, unused, where)
+    problems += _missing(told, asked, needs, unused, where, by_differences)
     raise_all(problems)
     given = {name for name, _ in told} if joints else {*wanted}
     places = {name: _places(name, found, len(joints)) for name in wanted if name in given}
@@ -177,8 +179,10 @@ def _missing(
     needs: Sequence[str],
     unused: Sequence[str],
     where: str,
+    by_differences: bool,
 ) -> list[RobolinError]:
     problems = []
+    positions = bool(asked) and all(("q", i) in found for i in asked)
     for quantity in needs:
         names = [column_name(quantity, j) for i, j in asked.items() if (quantity, i) not in found]
         if not names:
@@ -188,6 +192,8 @@ def _missing(
             continue
         noun = "column" if len(names) == 1 else "columns"
         hint = _similar(names, unused) or _styles(quantity)
+        if quantity in ("qd", "qdd") and by_differences and positions:
+            hint = f"--differentiate central makes them from the positions; {hint}"
         message = f"the {noun} {_listed(names)} {'is' if len(names) == 1 else 'are'} missing"
         problems.append(RobolinError(message, where=where, hint=hint))
     return problems

@@ -259,7 +259,9 @@ def table_trajectory(
     needs = [name for name in needs if name not in derived]
     optional = [name for name in optional if name not in derived]
     aside = [*carried.values(), *(table.names.index(name) for name in native.naming)]
-    matched = match(native.names, joints, needs, optional, aside=aside, where=file, only=rules.only)
+    offered = rules.differentiate is None and not rules.free_turns
+    told_apart = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
+    matched = told_apart(native.names, joints, needs, optional)
     told = (native.notes, rules, tuple(joints), carried, derived, choice)
     return TrajectoryStream(table, matched, file, *told)
 

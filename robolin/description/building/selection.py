@@ -193,7 +193,11 @@ def unknown_joint(
 ) -> RobolinError:
     """A joint named by an option that the description does not have."""
     whole = tree.by_name.get(name.rpartition(":")[0])
-    if whole and name in coordinate_names(whole):
+    message, hint = f"{option}: there is no joint '{name}'", ""
+    if parts := [each for each in tree.by_name if each.startswith(f"{name}:")]:
+        message = f"{option}: joint '{name}' has several freedoms"
+        hint = f"name them one by one: {quoted(parts)}"
+    elif whole and name in coordinate_names(whole):
         hint = f"'{name}' is a freedom of joint '{whole.name}', which moves as a whole"
     elif name in tree.links:
         joint = tree.above.get(name)
@@ -201,7 +205,6 @@ def unknown_joint(
         hint += f"; the joint it hangs on is '{joint.name}'" if joint else ", the root"
     else:
         hint = did_you_mean(name, tree.by_name if known is None else known)
-    message = f"{option}: there is no joint '{name}'"
     return UsageError(message, where=tree.description.source, hint=hint)
 
 

@@ -14,6 +14,7 @@ from typing import get_args
 from robolin.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
 from robolin.description.joint_pairs import PAIR_PARTS, parallel_axes, taken_in_two
 from robolin.description.model import (
+    UNREAD,
     Description,
     EntryKind,
     Finding,
@@ -265,8 +266,8 @@ def _axis(
     if "xyz" not in element.attributes:
         hint = 'write <axis xyz="0 0 1"/>'
         notes.error("missing-attribute", element, f"{owner}: {element.tag} xyz is missing", hint)
-    axis = vector(element, "xyz", owner, notes, default)
-    if why := without_direction(axis):
+    axis = vector(element, "xyz", owner, notes, UNREAD)
+    if axis is not UNREAD and (why := without_direction(axis)):
         message = f"{owner}: {element.tag} xyz {shown(element.attributes['xyz'])} {why}"
         notes.error("zero-axis", element, message, "a joint moves along or about a non-zero axis")
     return axis

@@ -27,6 +27,7 @@ from typing import cast
 from robolin.arm import Inertia, Vector3
 from robolin.description.joint_pairs import parallel_axes, taken_in_two
 from robolin.description.model import (
+    UNREAD,
     Description,
     EntryKind,
     Finding,
@@ -141,13 +142,12 @@ def _joint(fields: Fields) -> JointEntry:
 
 def _axis(fields: Fields, kind: str, key: str = "axis") -> Vector3:
     """The axis, needed by a joint that moves and looked at unless the joint has none."""
-    axis = (1.0, 0.0, 0.0)
     if kind in ("fixed", "floating", "spherical"):
-        return axis
+        return (1.0, 0.0, 0.0)
     if kind:
         fields.need(key, hint=f"the direction it turns about or slides along: {key}: [0, 0, 1]")
-    axis = fields.vector(key, default=axis)
-    if why := without_direction(axis):
+    axis = fields.vector(key, default=UNREAD)
+    if axis is not UNREAD and (why := without_direction(axis)):
         message = f"{fields.what}: {key} {why}"
         fields.error("zero-axis", fields.place(key), message, f"for example {key}: [0, 0, 1]")
     return axis
