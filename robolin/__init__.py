@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from robolin.analysis.sensitivity import sensitivity_matrices as sensitivity_matrices
     from robolin.answering.answer import answer as answer
     from robolin.answering.answer import answer_stream as answer_stream
+    from robolin.answering.doubtful_states import state_warnings as state_warnings
     from robolin.answering.given_states import States as States
     from robolin.answering.question import Question as Question
-    from robolin.answering.state_warnings import state_warnings as state_warnings
     from robolin.answering.sweep import sweep as sweep
     from robolin.api.centre_of_mass import Momentum as Momentum
     from robolin.api.centre_of_mass import momentum as momentum
@@ -157,7 +157,7 @@ _PUBLIC = {
     "robolin.answering.answer": "answer answer_stream",
     "robolin.answering.given_states": "States",
     "robolin.answering.question": "Question",
-    "robolin.answering.state_warnings": "state_warnings",
+    "robolin.answering.doubtful_states": "state_warnings",
     "robolin.answering.sweep": "sweep",
     "robolin.api.closed_loops": "close close_change linearize_loops loop_constraints loop_forces",
     "robolin.api.compiled_calls": "compile",

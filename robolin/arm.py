@@ -10,10 +10,10 @@ and `joints` are for everybody.  `Arm.coordinates` is the one place where the tw
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from robolin.arm_parts import GROUP_FREEDOMS as GROUP_FREEDOMS
 from robolin.arm_parts import HERE as HERE
@@ -41,6 +41,8 @@ from robolin.choices import GroupKind as GroupKind
 from robolin.choices import WrenchModel as WrenchModel
 from robolin.quantities.unit_texts import joint_unit
 from robolin.shown import escaped, html_contract, html_table, in_short
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,11 @@ class Arm:
         return any(link.joint.mimic for link in self.links)
 
     @cached_property
+    def slides(self) -> bool:
+        """Whether any of its joints slides."""
+        return not all(link.joint.turns for link in self.links)
+
+    @cached_property
     def serial(self) -> bool:
         """Whether every link carries at most one other and only one sits on the base."""
         return all(link.parent == k + 1 for k, link in enumerate(self.links_tip_to_base, start=1))
@@ -230,3 +237,16 @@ def _row_of(link: Link) -> list[str]:
     com = ", ".join(f"{x:.6g}" for x in link.inertia.com)
     cells = (joint.name, joint.kind, *told, link.name, f"{link.inertia.mass:.6g} kg", f"{com} m")
     return [escaped(cell) for cell in cells]
+
+
+def kept_with(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
+    """What `make` works out of an arm: once, kept with it, and gone when the arm goes.
+
+    An arm made from this one by `replace`, copied or pickled starts with nothing kept.  Where two
+    threads ask for the first time at once, both may work it out, and both get the same one.
+    """
+    kept: dict[str, Any] = arm.__dict__.get("_kept") or arm.__dict__.setdefault("_kept", {})
+    if name not in kept:
+        kept.setdefault(name, make(arm))
+    found: T = kept[name]
+    return found

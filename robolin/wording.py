@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+# how alike a slip is to what was meant, and how little less a second guess may be
+SLIP, NEARLY = 0.75, 0.1
+SHORTEST_BEGINNING = 3
+
 
 def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known name that is most like this one; None where none is like it."""
@@ -28,6 +32,23 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str | None = None) 
     if otherwise is not None:
         return otherwise
     return f"known here: {quoted(names)}" if names else ""
+
+
+def likely_meant(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that this is a slip of, or the beginning of; three at most, nearest first.
+
+    >>> likely_meant("dur", ["disturb", "duration"]), likely_meant("foo", ["format"])
+    (['duration'], [])
+    """
+    from difflib import SequenceMatcher
+
+    def likeness(other: str) -> float:
+        begins = other[: len(name)] if len(name) >= SHORTEST_BEGINNING else other
+        return max(SequenceMatcher(None, name, text).ratio() for text in (other, begins))
+
+    alike = {other: likeness(other) for other in dict.fromkeys(known)}
+    least = max(SLIP, max(alike.values(), default=0.0) - NEARLY)
+    return sorted((x for x in alike if alike[x] >= least), key=lambda x: -alike[x])[:3]
 
 
 def counted(count: int, noun: str) -> str:

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.arm import Arm
-from robolin.kept_with import kept_with
+from robolin.arm import Arm, kept_with
 
 
 def _used() -> Arm:

@@ -24,7 +24,6 @@ ALLOWED = {
         "shown": "wording",
         "arm": "arm_parts choices quantities shown",
         "arrays": "",
-        "kept_with": "arm",
         "background": "",
         "choices": "",
         "errors": "",
@@ -38,7 +37,7 @@ ALLOWED = {
         "dynamics": "algebra",
         "engine": "algebra arm arrays errors geometry",
         "evaluation": (
-            "algebra arm arrays choices dynamics engine errors input_checks kept_with wording"
+            "algebra arm arrays choices dynamics engine errors input_checks kinematics wording"
         ),
         "number_texts": "errors",
         "description": "arm choices errors geometry number_texts quantities wording",
@@ -67,9 +66,7 @@ ALLOWED = {
             "analysis answering api arm arm_parts arrays checking control description errors "
             "files geometry loops pictures quantities results verification version wording"
         ),
-        "loops": (
-            "arm arrays choices dynamics engine errors evaluation input_checks kept_with quantities"
-        ),
+        "loops": ("arm arrays choices dynamics engine errors evaluation input_checks quantities"),
         "simulation": (
             "arm arrays choices description errors evaluation geometry input_checks loops shown "
             "wording"
@@ -80,7 +77,7 @@ ALLOWED = {
             "wording"
         ),
         "kinematics": (
-            "algebra arm arrays description dynamics errors geometry input_checks kept_with wording"
+            "algebra arm arrays description dynamics errors geometry input_checks wording"
         ),
         "operator_algebra": "algebra arm arrays dynamics engine errors input_checks",
         "analysis": (

@@ -9,26 +9,36 @@ from typing import Any
 import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
-from robolin.answering.linear_point import completed_point, point_arrays
+from robolin.answering.joint_values import accelerations_told
 from robolin.answering.loop_answer import (
+    NO_LOOPS,
     TITLES,
+    LoopOptions,
     closed_arrays,
     closed_changes,
     closed_state,
     fully,
+    loop_options,
 )
-from robolin.answering.loop_options import NO_LOOPS, LoopOptions, loop_options
-from robolin.answering.motion import NeededValues, Run, TorqueRule, Values, one_state
-from robolin.answering.named_arrays import algorithm_arrays
+from robolin.answering.motion import (
+    NeededValues,
+    Run,
+    TorqueRule,
+    Values,
+    completed_point,
+    one_state,
+)
+from robolin.answering.named_arrays import algorithm_arrays, point_arrays
 from robolin.answering.odd_states import weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.evaluation.evaluate import KINEMATIC
+from robolin.errors import RobolinError
+from robolin.evaluation.evaluate import KINEMATIC, How
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import prescribed_line, require_prescribed_inputs
-from robolin.loops.any_arm import evaluate_any_arm
+from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows, why_any_arm_unanswered
 from robolin.results.result import Array, Result, ResultStream
 
 
@@ -99,7 +109,7 @@ def _answer_state(posed: PosedQuestion, algorithms: Algorithms) -> Result:
         worst = condition(run("mass-matrix", given | motion.values(arm, given, run)))
         posed.note(f"cond(M) = {worst:.3g}")
     arrays, values = arrays_of(algorithms, arm, motion, given, run)
-    lines = contract_lines(algorithms, arm, motion)
+    lines = contract_lines(algorithms, arm, motion, told=given.get("qdd"))
     if posed.verb.linear:
         point = completed_point(values, run)
         lines["operating point"] = {name: point[name].tolist() for name in point}
@@ -142,12 +152,19 @@ def arrays_with_point(
 
 
 def contract_lines(
-    algorithms: Algorithms, arm: Arm, motion: NeededValues, rows: int | None = None
+    algorithms: Algorithms,
+    arm: Arm,
+    motion: NeededValues,
+    rows: int | None = None,
+    told: Floats | None = None,
 ) -> dict[str, Any]:
-    """What the contract tells beside what it tells of the arm."""
+    """What the contract tells beside what it tells of the arm; `told` are accelerations given."""
     lines = {**motion.contract_lines(rows), **algorithms.loops.contract_lines}
-    if algorithms.prescribed is not None:
-        lines["prescribed"] = prescribed_line(arm, algorithms.prescribed)
+    if (driven := algorithms.prescribed) is not None:
+        values = None if told is None else told.tolist()
+        by_row = rows is not None and "qdd" in motion.given
+        origin = "of every row" if by_row else accelerations_told(arm, driven, values)
+        lines["prescribed"] = prescribed_line(arm, driven, origin)
     return {**lines, **_algorithm_lines(algorithms, arm)}
 
 
@@ -177,3 +194,45 @@ def _by_array(texts: Mapping[str, str], algorithms: int) -> str:
     if algorithms == 1:
         return next(iter(texts.values()))
     return "; ".join(f"{arrays}: {text}" for arrays, text in texts.items())
+
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """What an algorithm was run on, and the rows to look at again."""
+
+    algorithm: str
+    values: Values
+    suspects: frozenset[int]
+
+
+class Batch:
+    """Some rows of a trajectory: algorithms are run on all of them, bad ones or not."""
+
+    def __init__(self, arm: Arm, how: How) -> None:
+        self._arm, self._how = arm, how
+        self._evaluations: list[_Evaluation] = []
+
+    def run(self, algorithm: str, values: Values) -> Values:
+        """The algorithm's arrays; rows that could not be answered hold anything."""
+        arrays, complaints = evaluate_any_arm_rows(self._arm, algorithm, values, **self._how)
+        suspects = frozenset(np.flatnonzero(complaints).tolist())
+        self._evaluations.append(_Evaluation(algorithm, values, suspects))
+        return arrays
+
+    @property
+    def suspects(self) -> list[int]:
+        """The rows that some algorithm complained of."""
+        none: frozenset[int] = frozenset()
+        return sorted(none.union(*(evaluation.suspects for evaluation in self._evaluations)))
+
+    def complaint(self, row: int) -> RobolinError | None:
+        """What is wrong with a row, or None."""
+        for evaluation in self._evaluations:
+            if row in evaluation.suspects:
+                state = {k: v[row] if v.ndim > 1 else v for k, v in evaluation.values.items()}
+                error = why_any_arm_unanswered(
+                    self._arm, evaluation.algorithm, state, 0, **self._how
+                )
+                if error is not None:
+                    return error
+        return None

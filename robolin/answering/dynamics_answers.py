@@ -36,7 +36,7 @@ def answer_forward(posed: PosedQuestion) -> Result | ResultStream:
     from robolin.kinematics.frames import at_frame
 
     # '' stands for the frame there is by default
-    placed = at_frame(posed.arm, frame or None)
+    placed = at_frame(posed.arm, frame or None, flag="--tip-acceleration LINK")
     tell_frame(posed, placed, frame)
     return answer_by_algorithms(posed, algorithms, placed)
 

@@ -10,6 +10,7 @@ from robolin.wording import counted, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from robolin.arm import Arm
+    from robolin.arrays import Floats
 
 
 def per_joint(typed: FlagText, arm: Arm, angular: bool, positions: bool = False) -> list[float]:
@@ -107,3 +108,17 @@ def _require_angles(typed: FlagText, figures: Sequence[Figure], arm: Arm, angula
             )
         if angle and not joint.turns:
             raise typed.wrong(f"joint '{joint.name}' slides: its values are in m, not angles")
+
+
+def accelerations_told(arm: Arm, driven: Floats, qdd: Sequence[float] | None) -> str:
+    """Where the accelerations come from: typed, with their values, or nobody.
+
+    driven: 1 for every coordinate (n,) that moves as told, 0 for the others
+    """
+    from robolin.description.building.contract import grouped_by_value
+
+    if qdd is None:
+        return "zero (not given)"
+    named = zip(arm.joint_names, qdd, driven.tolist(), strict=True)
+    values = {name: float(value) for name, value, own in named if own}
+    return f"given ({grouped_by_value(values) or 'zero'})"

@@ -1,27 +1,90 @@
-"""What verbs add to their answer on an arm with closed loops, and the states they work on."""
+"""What can be asked about closed loops, the states verbs then work on, and what they add."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from robolin.answering.loop_options import LoopOptions
 from robolin.answering.motion import Values
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.loops.closure_arrays import row_names
+from robolin.errors import UsageError
+from robolin.number_texts import FlagText, numbers
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.unit_texts import joint_unit
 from robolin.quantities.units import CLOSURE, unit_of
 from robolin.results.result import Array
 
+if TYPE_CHECKING:
+    from robolin.answering.question import Question
+    from robolin.choices import LoopMethod
+
+LEAST = "least"
 TITLES = {
     "kkt": "closed loops: tree and closures in one system, O(n³)",
     "schur": "closed loops: forces of the closures first, O(n³)",
     "null-space": "closed loops: motions that the closures leave free first, O(n³)",
 }
 FORCE_DERIVATIVES = ("dlam_dtau", "dlam_dqd", "dlam_dq")
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """What a question asks about closed loops."""
+
+    method: LoopMethod | None = None
+    close: str | None = None
+    baumgarte: tuple[float, float] | None = None
+
+    def require_useful(self, arm: Arm) -> None:
+        """Refuse what says nothing about this arm."""
+        asked = {
+            "--loop-method": self.method,
+            "--close": self.close,
+            "--baumgarte": self.baumgarte,
+        }
+        for name, value in asked.items():
+            if value is not None and not arm.loops:
+                hint = "the closures are left out by --open-loops, or the file has none"
+                raise UsageError("the arm has no closed loops", where=name, hint=hint)
+        self.held(arm)
+
+    @property
+    def contract_lines(self) -> dict[str, str]:
+        """What the contract tells about a state that was moved."""
+        if self.close is None:
+            return {}
+        how = "changed as little as can be" if self.close == LEAST else f"{self.close} held"
+        return {"closed first": f"positions and velocities brought onto the closures, {how}"}
+
+    def held(self, arm: Arm) -> list[str]:
+        """The joints that stay where they are while the others close the loops."""
+        if self.close is None or self.close == LEAST:
+            return []
+        names = [name.strip() for name in self.close.split(",")]
+        for name in names:
+            if name not in arm.joint_names:
+                from robolin.wording import did_you_mean
+
+                hint = did_you_mean(name, (*arm.joint_names, LEAST))
+                raise UsageError(f"there is no joint '{name}'", where="--close", hint=hint)
+        return names
+
+
+NO_LOOPS = LoopOptions()
+
+
+def loop_options(question: Question) -> LoopOptions:
+    """What this question asks about closed loops."""
+    method = cast("LoopMethod | None", question.text("loop-method"))
+    text = question.text("baumgarte")
+    if text is None:
+        return LoopOptions(method, question.text("close"))
+    alpha, beta = numbers(FlagText("--baumgarte", text), text, 2, "ALPHA,BETA")
+    return LoopOptions(method, question.text("close"), (alpha, beta))
 
 
 def fully(arm: Arm, algorithm: str) -> str:
@@ -73,6 +136,8 @@ def closed_changes(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str,
 
 def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -> Iterator[Array]:
     """What was moved onto the closures, their forces, and how many equations count."""
+    from robolin.loops.closure_arrays import row_names
+
     joints, rows = arm.joint_names, row_names(arm)
     kinds = [joint.kind for joint in arm.joints]
     if loops.close is not None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from robolin.answering.given_states import States
-from robolin.answering.loop_answer import closed_state
-from robolin.answering.loop_options import LoopOptions, loop_options
+from robolin.answering.loop_answer import LoopOptions, closed_state, loop_options
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.arrays import Floats, Mask

@@ -7,7 +7,6 @@ from math import degrees, inf, pi, radians
 
 import numpy as np
 
-from robolin.answering.column_extremes import least_of_columns, most_of_columns
 from robolin.arm import Arm, Joint
 from robolin.arrays import Floats
 from robolin.quantities.unit_texts import joint_unit
@@ -16,6 +15,9 @@ from robolin.wording import quoted
 # an angle a turn beyond its range, or a slide ten times its travel, is no overshoot
 _TURN = 2.0 * pi
 _TRAVELS = 10.0
+
+# rows that are gone through together: a row of a few joints by itself takes longer to begin with
+_TOGETHER = 64
 
 
 class OddStates:
@@ -111,3 +113,29 @@ def _limits(joint: Joint) -> str:
 
 def _names(found: list[tuple[Joint, float, float]]) -> str:
     return quoted([joint.name for joint, _, _ in found])
+
+
+def least_of_columns(rows: Floats) -> Floats:
+    """The least number of each column (n,) of rows (rows, n); NaN only where there is none."""
+    return _reduced(np.minimum, np.fmin, rows)
+
+
+def most_of_columns(rows: Floats) -> Floats:
+    """The greatest number of each column (n,)."""
+    return _reduced(np.maximum, np.fmax, rows)
+
+
+def _reduced(plain: np.ufunc, tolerant: np.ufunc, rows: Floats) -> Floats:
+    found = _folded(plain, rows)
+    # those that leave NaN aside take longer
+    return _folded(tolerant, rows) if np.isnan(found).any() else found
+
+
+def _folded(ufunc: np.ufunc, rows: Floats) -> Floats:
+    whole = len(rows) - len(rows) % _TOGETHER
+    folds = rows[:whole].reshape(-1, _TOGETHER * rows.shape[1])
+    found: Floats = ufunc.reduce(rows[whole:] if whole < len(rows) else rows[:1], axis=0)
+    if not whole:
+        return found
+    first: Floats = ufunc.reduce(ufunc.reduce(folds, axis=0).reshape(_TOGETHER, -1), axis=0)
+    return np.asarray(ufunc(first, found))

@@ -55,6 +55,8 @@ class PrescribedRows:
     def missed(self, time: float, q: AnyArray) -> dict[str, float]:
         """How far these joints are at most from where the file has them, in m and in rad.
 
+        q: positions (..., n)
+
         Nothing is said of a moment or of positions that the file does not have.
         """
         if "q" not in self.known or not self.times[0] <= time <= self.times[-1]:
@@ -63,11 +65,11 @@ class PrescribedRows:
         apart = np.array(q - meant)
         # the angles of a body are known up to whole turns
         angles = [j for j in _group_places(arm) if arm.joints[j].turns]
-        apart[angles] -= 2.0 * np.pi * np.round(apart[angles] / (2.0 * np.pi))
+        apart[..., angles] -= 2.0 * np.pi * np.round(apart[..., angles] / (2.0 * np.pi))
         way = np.abs(np.where(self._bodies, difference(arm, meant, q), apart))
         turns, own = np.array([joint.turns for joint in arm.joints]), self.driven != 0.0
         units = {"m": own & ~turns, "rad": own & turns}
-        return {unit: float(way[mask].max()) for unit, mask in units.items() if mask.any()}
+        return {unit: float(way[..., mask].max()) for unit, mask in units.items() if mask.any()}
 
     @property
     def _bodies(self) -> Mask:

@@ -11,14 +11,12 @@ from robolin.answering.feedback_cost import told_cost
 from robolin.answering.feedback_file import StoredFeedback, read_feedback
 from robolin.answering.followed_motion import FollowedMotion, followed_motion, read_noted
 from robolin.answering.given_states import States
-from robolin.answering.joint_values import per_joint
-from robolin.answering.loop_answer import closed_state
-from robolin.answering.loop_options import loop_options
+from robolin.answering.loop_answer import closed_state, loop_options
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.prescribed_file import PrescribedRows, prescribed_rows
-from robolin.answering.question import Question
-from robolin.answering.recording_rules import require_files
+from robolin.answering.question import Question, require_files
 from robolin.answering.simulate_result import SimulatedMotion, motion_result
+from robolin.answering.simulate_start import simulation_start
 from robolin.answering.simulate_torque import (
     constant_torque,
     control_law,
@@ -28,10 +26,8 @@ from robolin.answering.simulate_torque import (
     prescription_asked,
     require_one_drive,
 )
-from robolin.arrays import Floats
 from robolin.choices import Integrator, StateForm
 from robolin.errors import RobolinError, UsageError
-from robolin.geometry.configuration import advanced
 from robolin.input_checks import seconds_of
 from robolin.number_texts import FlagText, number
 from robolin.results.result import Result
@@ -40,7 +36,6 @@ from robolin.simulation.simulate import SimulationTask, with_samples_met
 from robolin.simulation.simulate import run_simulation as simulated
 from robolin.simulation.simulated_motion import Simulation
 from robolin.simulation.torques import AnyTorque, TorqueTable
-from robolin.wording import counted
 
 # how far, beside it, the end of a file's times may be from a duration that means the same
 DURATION_ROUNDING = 1e-9
@@ -59,9 +54,8 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     way, told = stored or followed, prescribed_rows(posed, files)
     for rows in (way, told):
         _tell_of_times(posed, rows)
-    q, qd, begun = _beginning(posed, files, way)
-    if told is not None:
-        q, qd, begun = _begun_as_told(posed, told, q, qd, begun)
+    start = simulation_start(posed, files, way, told)
+    q, qd, begun = start.q, start.qd, start.begun
     if loops.close is not None:
         closed = closed_state(arm, loops, {"q": q, "qd": qd})
         q, qd, begun = closed["q"], closed["qd"], f"{begun}, brought onto the closures"
@@ -85,7 +79,7 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     )
     task = with_samples_met(task)
     motion = simulated(task, q, qd, tau)
-    if told is not None and not many:
+    if told is not None:
         _tell_of_misses(posed, told, motion)
     ends_only = many and not _asks_for_rows(question, schedule)
     cost = told_cost(posed, stored, motion) if stored else ""
@@ -126,10 +120,12 @@ def _tell_of_times(
 
 def _tell_of_misses(posed: PosedQuestion, told: PrescribedRows, motion: Simulation) -> None:
     """Accelerations alone lead prescribed joints, so their positions show how well these fit."""
-    missed = told.missed(float(motion.time[-1]), motion.q[-1])
+    missed = told.missed(float(motion.time[-1]), motion.q[..., -1, :])
     far = [f"{way:.2g} {unit}" for unit, way in missed.items() if way > POSITION_ROUNDING]
     if far:
-        posed.note(f"{told.name}: prescribed joints end {' and '.join(far)} from its positions")
+        most = "up to " * (motion.q.ndim > 2)
+        away = f"{most}{' and '.join(far)} from its positions"
+        posed.note(f"{told.name}: prescribed joints end {away}")
 
 
 def require_sense(question: Question, states: States, arm: str) -> None:
@@ -190,64 +186,6 @@ def _require_one_stdin(question: Question, arm: str) -> None:
     if len(piped) > 1:
         message = f"{piped[0]} is read from standard input already"
         raise UsageError(message, where=f"{piped[1]} -")
-
-
-def _beginning(
-    posed: PosedQuestion, files: dict[str, str], way: StoredFeedback | FollowedMotion | None
-) -> tuple[Floats, Floats, str]:
-    """q and q̇ to start from, and where they come from in words."""
-    initial = posed.question.text("initial")
-    if way is not None and initial is None and not posed.states.typed:
-        return _near(posed, way)
-    if initial is None:
-        typed = posed.states.typed
-        given = [f"--{name}" for name in ("q", "qd") if name in typed]
-        q, qd = (np.array(_start(posed, name)) for name in ("q", "qd"))
-        return q, qd, f"{' and '.join(given)} given" if given else "at rest at q = 0"
-    read, file = read_noted(posed, initial, ("q",), ("qd",), files)
-    assert read.q is not None, "positions are needed"
-    rows = f"{counted(read.rows, 'row')} of {file}"
-    if read.qd is None:
-        return read.q, np.zeros_like(read.q), f"{rows}, at rest"
-    return read.q, read.qd, rows
-
-
-def _begun_as_told(
-    posed: PosedQuestion, told: PrescribedRows, q: Floats, qd: Floats, begun: str
-) -> tuple[Floats, Floats, str]:
-    """The same with prescribed joints as their file has them, as far as nobody says otherwise."""
-    taken = [name for name in told.known if name not in posed.states.typed]
-    if "initial" in posed.question.asks or not taken:
-        return q, qd, begun
-    text = posed.question.text("offset")
-    if "q" in taken and text is not None:
-        offset = np.array(per_joint(FlagText("--offset", text), posed.arm, True))
-        for j in np.flatnonzero(offset * told.driven):
-            message = f"joint '{posed.arm.joint_names[j]}' starts where {told.name} has it"
-            hint = "leave it out there, or take its positions out of the file"
-            raise UsageError(message, where=f"--offset={text}", hint=hint)
-    state = told.begun({"q": q, "qd": qd}, taken)
-    origin = f"{' and '.join(taken)} of prescribed joints from {told.name}"
-    return state["q"], state["qd"], f"{begun}; {origin}"
-
-
-def _near(posed: PosedQuestion, way: StoredFeedback | FollowedMotion) -> tuple[Floats, Floats, str]:
-    """Where gains or a motion to follow begin, or as far from there as was asked for."""
-    q, qd = way.start
-    text = posed.question.text("offset")
-    if text is None:
-        what = "the gains of " if isinstance(way, StoredFeedback) else ""
-        return q, qd, f"where {what}{way.name} begin{'s' * (not what)}"
-    offset = per_joint(FlagText("--offset", text), posed.arm, True)
-    return advanced(posed.arm, q, offset), qd, f"--offset from where {way.name} begins"
-
-
-def _start(posed: PosedQuestion, name: str) -> list[float]:
-    """What was given for q or qd, one value per joint."""
-    text = posed.states.typed.get(name)
-    if text is None:
-        return [0.0] * posed.arm.n
-    return per_joint(FlagText(f"--{name}", text), posed.arm, True)
 
 
 def _torque(posed: PosedQuestion, files: dict[str, str]) -> tuple[AnyTorque, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Mask
 from robolin.evaluation.prescribed_joints import prescribed_joints, prescribed_line
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.units import unit_of
@@ -18,7 +18,7 @@ from robolin.results.result import Array, Result
 from robolin.simulation.feedback_control import FeedbackControl
 from robolin.simulation.simulate import SimulationTask
 from robolin.simulation.simulated_motion import Simulation
-from robolin.simulation.torques import Push
+from robolin.simulation.torques import Push, effort_limits
 
 _NUMBERS = (
     *("kinetic_energy", "potential_energy", "work", "energy_error", "lyapunov"),
@@ -51,7 +51,8 @@ class SimulatedMotion:
 def motion_result(posed: PosedQuestion, simulated: SimulatedMotion) -> Result:
     """The motion as a result, and warnings where it deserves attention."""
     arm, motion = simulated.task.arm, simulated.motion
-    for text in (_cut(arm, motion), _beyond(arm, motion), _drifted(motion)):
+    over = _told_too_much(simulated.task, motion)
+    for text in (_cut(arm, motion), over, _beyond(arm, motion), _drifted(motion)):
         if text:
             posed.warn(text)
     time = None if simulated.ends_only else _times(motion)
@@ -111,7 +112,7 @@ def _contract_lines(simulated: SimulatedMotion) -> dict[str, Any]:
     task, motion = simulated.task, simulated.motion
     limits = _cut(task.arm, motion) or "respected, none was reached"
     if task.prescribed is not None:
-        limits += "; joints that move as told have none"
+        limits += f"; {_told_too_much(task, motion) or 'joints that move as told have none'}"
     return {
         "start": simulated.begun,
         "integrator": task.schedule.settings_text(),
@@ -160,17 +161,26 @@ def _closures(task: SimulationTask) -> dict[str, str]:
 
 def _cut(arm: Arm, motion: Simulation) -> str:
     """How often torques were cut off, and at which joints."""
-    rows = motion.saturated.reshape(-1, arm.n)
-    counts = rows.sum(axis=0).tolist()
-    if not any(counts):
+    counts = _counts(arm, motion.saturated)
+    return f"torques cut off at the joints' limits in {counts}" if counts else ""
+
+
+def _told_too_much(task: SimulationTask, motion: Simulation) -> str:
+    """How often joints that move as told take more torque than their limits, and which ones."""
+    if task.prescribed is None or not task.limits:
         return ""
-    joints = [
-        f"{name} {count}" for name, count in zip(arm.joint_names, counts, strict=True) if count
-    ]
-    return (
-        f"torques cut off at the joints' limits in {int(rows.any(axis=1).sum())} of {len(rows)} "
-        f"rows: {', '.join(joints)}"
-    )
+    driven = prescribed_joints(task.arm, task.prescribed.joints) != 0.0
+    counts = _counts(task.arm, driven & (np.abs(motion.tau) > effort_limits(task.arm)))
+    return f"joints that move as told take more than their limits in {counts}" if counts else ""
+
+
+def _counts(arm: Arm, marked: Mask) -> str:
+    """In how many rows any joint is marked, and how often each; nothing if none is."""
+    rows = marked.reshape(-1, arm.n)
+    counts = zip(arm.joint_names, rows.sum(axis=0).tolist(), strict=True)
+    joints = [f"{name} {count}" for name, count in counts if count]
+    told = f"{int(rows.any(axis=1).sum())} of {len(rows)} rows: {', '.join(joints)}"
+    return told if joints else ""
 
 
 def _beyond(arm: Arm, motion: Simulation) -> str:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, typed_figure
-from robolin.quantities.figure_units import FIGURES
-from robolin.quantities.unit_texts import joint_units
+from robolin.quantities.unit_texts import FIGURES, joint_units
 
 if TYPE_CHECKING:
     from robolin.answering.given_states import States

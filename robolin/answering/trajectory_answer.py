@@ -13,13 +13,12 @@ import numpy as np
 
 from robolin.answering.algorithm_answer import (
     Algorithms,
+    Batch,
     arrays_of,
     arrays_with_point,
     condition,
     contract_lines,
 )
-from robolin.answering.batches import Batch
-from robolin.answering.carried_arrays import with_carried
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
@@ -30,6 +29,7 @@ from robolin.answering.motion import (
     possible_quantities,
     require_useful,
 )
+from robolin.answering.named_arrays import with_carried
 from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
 from robolin.answering.row_source import ArrayRows, FileRows, RowSource
 from robolin.background import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for

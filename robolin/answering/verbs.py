@@ -28,7 +28,7 @@ from robolin.choices import CONTROL_LAWS, INTEGRATORS, REFERENCES, STATE_FORMS, 
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.results.swept_verbs import asked_verb
-from robolin.wording import did_you_mean
+from robolin.wording import likely_meant
 
 _NOTHING: Mapping[str, Ask] = MappingProxyType({})
 
@@ -351,5 +351,6 @@ def answering_verb(name: str) -> Verb | None:
 
 def unknown_verb(name: str, where: str, otherwise: str) -> UsageError:
     """There is no verb of this name; perhaps another one was meant."""
-    hint = did_you_mean(name.replace("_", "-"), list(VERBS), otherwise)
+    near = [f"'{verb}'" for verb in likely_meant(name.replace("_", "-").lower(), VERBS)]
+    hint = f"did you mean {' or '.join(near)}?" if near else otherwise
     return UsageError(f"there is no verb '{name}'", where=where, hint=hint)

@@ -6,16 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from robolin.arm import ORIGIN, Arm
-from robolin.evaluation.methods import Method, require_method_of_use
-from robolin.evaluation.prescribed_joints import (
-    ANSWERED_BY,
-    JointsNamed,
-    prescribed_joints,
-    require_prescribed_of_use,
-)
-from robolin.evaluation.state_call import compiled_call, require_kernel_for
+from robolin.evaluation.asked_verbs import require_choices_of_use
+from robolin.evaluation.methods import Method
+from robolin.evaluation.prescribed_joints import ANSWERED_BY, JointsNamed, prescribed_joints
+from robolin.evaluation.state_call import compiled_call, kernel_verb
 from robolin.input_checks import require_arm
-from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame, require_frame_of_use
+from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame
 
 
 def compile(  # noqa: A001 (always said as robolin.compile)
@@ -33,10 +29,13 @@ def compile(  # noqa: A001 (always said as robolin.compile)
     nothing: every array must be float64, contiguous and of shape (n,).  What it takes, and in
     which order, is in `help(call)`.  With `out` results are written there, and no memory is asked
     for.  Any thread may call it; it keeps what it needs of the arm, and pickles by compiling again.
+    What functions of many states can be told besides has no place in it: there is one state and
+    one kernel, so no `engine` or `jobs`, and vectors are in world axes, so no `reference`.
 
     Args:
         arm: the arm, from `robolin.load`
-        verb: what is to be answered, as on the command line: "inverse", "linearize-forward", …
+        verb: what is to be answered, as on the command line or as the function is called:
+            "inverse", "linearize-forward", "linearize_forward", …
         method: "auto", "operator", "conventional", …: which algorithm
         frame: the link that kinematic verbs are about; None for the tip, or the only end
         point: a place in that frame, three numbers in m
@@ -66,10 +65,8 @@ def compile(  # noqa: A001 (always said as robolin.compile)
         True
     """
     require_arm(arm)
-    require_kernel_for(verb)
-    require_frame_of_use([verb], frame, point)
-    require_prescribed_of_use([verb], prescribe, method)
-    require_method_of_use([verb], method)
+    verb = kernel_verb(verb)
+    require_choices_of_use([verb], method, frame, point, prescribe)
     if verb in ABOUT_A_FRAME:
         arm = at_frame(arm, frame, point)
     if prescribe is None:

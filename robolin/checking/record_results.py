@@ -15,9 +15,9 @@ from robolin.answering.verbs import answering_verb
 from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances
 from robolin.errors import FileError, RobolinError, UsageError
-from robolin.files.file_parts import place_and_part
 from robolin.files.formats import FORMATS
 from robolin.files.overwritten_inputs import require_output_is_no_input
+from robolin.files.path_names import place_and_part
 from robolin.files.write import format_of, require_holdable, require_target
 from robolin.results.result import Reference, Result, ResultStream, whole
 

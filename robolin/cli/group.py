@@ -16,6 +16,7 @@ from click.exceptions import Exit, NoArgsIsHelpError
 from robolin.answering.verbs import VERBS, sections, unknown_verb
 from robolin.errors import RobolinError, UsageError
 from robolin.version import __version__
+from robolin.wording import likely_meant
 
 
 class Verbs(click.Group):
@@ -103,14 +104,23 @@ def _our_errors(args: Sequence[str]) -> Iterator[None]:
         raise _misused(error, args) from error
 
 
+def _options_meant(error: click.NoSuchOption) -> list[str]:
+    """The flags of the command that a word may have been meant as; Click guesses more freely."""
+    if error.ctx is None or not error.option_name.startswith("--"):
+        return []
+    flags = [flag for each in error.ctx.command.get_params(error.ctx) for flag in each.opts]
+    known = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
+    return [f"--{word}" for word in likely_meant(error.option_name.removeprefix("--"), known)]
+
+
 def _misused(error: click.ClickException, args: Sequence[str]) -> RobolinError:
     """Click's complaint in the form of ours: no capital, no full stop, a hint on its own."""
     # some complaints have forgotten which command they are about
     context = getattr(error, "ctx", None)
     verb = [word for word in args[:1] if not word.startswith("-")]
     path = context.command_path if context else " ".join(["robolin", *verb])
-    close = getattr(error, "possibilities", None)
-    text = error.message if close else error.format_message()
+    close = _options_meant(error) if isinstance(error, click.NoSuchOption) else []
+    text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
     # choices are a list there, one to a line
     text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")
     hint = f"did you mean {' or '.join(close)}?" if close else f"`{path} --help` tells more"

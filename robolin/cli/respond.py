@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from robolin.answering.answer import inquired
-from robolin.cli.kept_memory import keep_memory
 from robolin.terminal.progress import RowProgress, watched
 
 if TYPE_CHECKING:
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from robolin.results.result import Result, ResultStream
 
 Write = Callable[["Result | ResultStream"], None]
+
+# glibc's words: what is freed at the end of the heap stays there up to so many bytes, pieces of up
+# to so many bytes are taken from the heap, and all threads share one of them
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+_WORDS = {_M_TRIM_THRESHOLD: 1 << 28, _M_MMAP_THRESHOLD: 1 << 25, _M_ARENA_MAX: 1}
 
 
 def respond(
@@ -52,3 +57,15 @@ def _progress(inquiry: Inquiry, out: Output) -> RowProgress:
     if watched():
         return RowProgress(not out.quiet and not out.fills_terminal())
     return RowProgress(False, out.note)
+
+
+def keep_memory() -> None:
+    """Have this process keep what it frees, where the system's library can be told so."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for word, value in _WORDS.items():
+            mallopt(word, value)

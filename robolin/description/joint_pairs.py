@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from robolin.arm import HERE, Limits, Vector3
-from robolin.description.joint_axis import unit, without_direction
 from robolin.description.model import EntryKind, Finding, JointEntry, LinkEntry
+from robolin.geometry.rotations import unit, without_direction
 
 # the freedoms of each, from the inner joint outward
 PAIR_PARTS: Mapping[str, tuple[str, str]] = {
@@ -36,6 +36,8 @@ def parallel_axes(joints: Iterable[JointEntry]) -> Iterable[Finding]:
             if 1.0 - _dot(a, b) ** 2 <= PARALLEL:
                 message = f"joint '{joint.name}': axis2 is along axis"
                 hint = "a universal joint turns about two axes across each other"
+                if "axis2" not in joint.places:
+                    hint += "; give axis2, which is 0 1 0 where a file leaves it out"
                 yield Finding("zero-axis", "error", joint.at("axis2"), message, hint)
 
 

@@ -7,6 +7,7 @@ complaint can point at a line.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -29,6 +30,8 @@ EntryKind = Literal[
     "universal",
     "cylindrical",
 ]
+
+MOST_OF_A_KIND = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,10 @@ class LinkEntry:
     def at(self, part: str) -> Place:
         """Where a part of the body ('mass', 'com', 'inertia') stands."""
         return self.places.get(part, self.inertia_place or self.place)
+
+
+# stands for an axis that a reader has complained about: nothing is concluded from it
+UNREAD: Vector3 = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +157,24 @@ class Reading:
 
     description: Description | None
     findings: Sequence[Finding]
+
+
+def limited(findings: Sequence[Finding]) -> list[Finding]:
+    """The first findings of each id, and one more for each that has more than can be read."""
+    counts = Counter(found.id for found in findings)
+    if not counts or max(counts.values()) <= MOST_OF_A_KIND:
+        return list(findings)
+    kept: list[Finding] = []
+    seen: Counter[str] = Counter()
+    for found in findings:
+        seen[found.id] += 1
+        if seen[found.id] <= MOST_OF_A_KIND:
+            kept.append(found)
+        elif seen[found.id] == MOST_OF_A_KIND + 1:
+            kept.append(_rest(found, counts[found.id] - MOST_OF_A_KIND))
+    return kept
+
+
+def _rest(first: Finding, count: int) -> Finding:
+    message = f"and {count} more findings of this kind from here on"
+    return Finding(first.id, first.level, first.place, message, "correct these first")

@@ -247,6 +247,10 @@ def _leader_findings(
     elif leader == joint.name:
         message = f"joint '{leader}' mimics itself"
         yield Finding("mimic-self", "error", place, message, "name the joint it follows")
+    elif owner := _body_with_freedom(leader, by_name):
+        yield _nothing_to_follow(
+            joint, f"a freedom of '{owner.name}', a {owner.kind} joint, which moves as one body"
+        )
     elif leader not in by_name:
         message = f"joint '{joint.name}' mimics an unknown joint '{leader}'"
         others = [name for name in by_name if name != joint.name]
@@ -256,14 +260,23 @@ def _leader_findings(
         yield from _pair_findings(joint, by_name[leader])
     elif (kind := by_name[leader].kind) not in ONE_NUMBER:
         parts = quoted([f"{leader}:{part}" for part in PAIR_PARTS.get(kind, ())])
-        yield Finding(
-            "mimic-fixed",
-            "error",
-            place,
-            f"joint '{joint.name}' mimics '{leader}', a {kind} joint: "
-            "there is no single position to follow",
-            f"mimic one of {parts}" if parts else "mimic a revolute, continuous or prismatic joint",
-        )
+        why = f"a {kind} joint: there is no single position to follow"
+        yield _nothing_to_follow(joint, why, f"mimic one of {parts}" if parts else "")
+
+
+def _body_with_freedom(name: str, by_name: Mapping[str, JointEntry]) -> JointEntry | None:
+    """The spherical, planar or floating joint of which this is the name of one freedom."""
+    owner = by_name.get(name.rpartition(":")[0])
+    if owner is None or group_kind(owner) is None:
+        return None
+    return owner if name in coordinate_names(owner) else None
+
+
+def _nothing_to_follow(joint: JointEntry, why: str, hint: str = "") -> Finding:
+    leader = joint.mimic.leader if joint.mimic else ""
+    message = f"joint '{joint.name}' mimics '{leader}', {why}"
+    hint = hint or "mimic a revolute, continuous or prismatic joint"
+    return Finding("mimic-fixed", "error", joint.at("mimic"), message, hint)
 
 
 def _pair_findings(joint: JointEntry, leader: JointEntry) -> Iterator[Finding]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from robolin.arm import Arm
+from robolin.arm import Arm, kept_with
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters, parameters_of
 from robolin.evaluation.quick_calls import QuickCall, quick_call_of
-from robolin.kept_with import kept_with
 
 # lanes of the kernels that are called for one state at a time
 NARROWEST = 2

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import Floats
+from robolin.arrays import AnyArray, Floats, JointValues
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
+from robolin.input_checks import array_of
 from robolin.wording import did_you_mean, listed, quoted
 
 JointsNamed = str | Sequence[str]
@@ -79,6 +80,17 @@ def require_prescribed_of_use(
         raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
 
 
+def told_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> AnyArray:
+    """Accelerations (..., n) as they are told; one number alone is for one joint, or for rest."""
+    told = array_of(arm, "qdd", qdd)
+    plain = np.asarray(qdd)
+    if plain.ndim == 0 and plain.dtype.kind in "biuf" and arm.n > 1 and told.any():
+        name = arm.joint_names[int(np.argmax(driven))]
+        hint = f"give one per joint of the arm, or some by name: {{'{name}': {plain:g}}}"
+        raise UsageError("one number for several joints", where="qdd", hint=hint)
+    return told
+
+
 def require_prescribed_inputs(arm: Arm, driven: Floats, qdd: Floats, tau: Floats) -> None:
     """Refuse an acceleration of a joint that is free, and a torque of one that is not."""
     for name, values, own, asked in (
@@ -109,6 +121,11 @@ def _unknown(arm: Arm, name: str, where: str) -> UsageError:
             "floating_base=True, or base_joint="
         )
         return UsageError("the base stands still", where=where, hint=hint)
+    rules = {link.joint.name: link.joint.mimic for link in arm.links if link.joint.mimic}
+    for follower, rule in rules.items():
+        if follower == name or follower.startswith(f"{name}:"):
+            message = f"joint '{follower}' follows '{rule.leader}'"
+            return UsageError(message, where=where, hint=f"name '{rule.leader}': both move then")
     groups = [group.name for group in arm.groups]
     hint = did_you_mean(name, (*groups, *arm.joint_names))
     return UsageError(f"there is no moving joint '{name}'", where=where, hint=hint)

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from robolin.arm import Arm
+from robolin.arm import Arm, kept_with
 from robolin.arrays import AnyArray, Floats
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.calls.call_table import CallTable, fits
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import RobolinError
 from robolin.evaluation.arm_cache import arm_cache
+from robolin.evaluation.asked_verbs import known_verb
 from robolin.evaluation.evaluate import algorithm_named, same_when_closed, why_unanswered
 from robolin.evaluation.methods import Method
-from robolin.kept_with import kept_with
-from robolin.wording import counted, did_you_mean
+from robolin.wording import counted
 
 
 class PlainCall:
@@ -137,17 +137,16 @@ def compiled_call(
     return CallObject(plain).call
 
 
-def require_kernel_for(verb: str) -> None:
-    """Refuse what is no verb that a kernel answers."""
-    verbs = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
-    if not isinstance(verb, str) or (verb not in verbs and verb not in ALGORITHMS):
-        hint = did_you_mean(str(verb), verbs, "verbs are texts, such as 'inverse'")
-        raise UsageError(f"there is no kernel for {verb!r}", hint=hint)
+def kernel_verb(verb: str) -> str:
+    """A verb or an algorithm that has a kernel, spelt as the catalogue has it."""
+    # what joints that move as prescribed do is asked under the verb's own name
+    own = {name: each for name, each in ALGORITHMS.items() if "prescribed" not in each.needs}
+    verbs = tuple(dict.fromkeys(each.verb or name for name, each in own.items()))
+    return known_verb(verb, verbs, "to compile", algorithms=own)
 
 
 def _required_algorithm(arm: Arm, verb: str, method: Method) -> str:
     """The algorithm whose kernel answers the verb by itself."""
-    require_kernel_for(verb)
     if arm.loops and not same_when_closed(verb):
         raise RobolinError(
             f"{verb} of an arm with closed loops takes more than a kernel",

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from robolin.errors import UsageError
-from robolin.files.file_parts import place_of
 from robolin.files.formats import with_companion
+from robolin.files.path_names import place_of
 
 # what a file is, whatever it is called: its device and its number there
 FileIdentity = tuple[int, int]

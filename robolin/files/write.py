@@ -9,7 +9,7 @@ from typing import TextIO
 from robolin.errors import UsageError
 from robolin.files.atomic import require_writable
 from robolin.files.formats import FORMATS, extensions, format_named, with_nan
-from robolin.files.stores.store_path import is_stored
+from robolin.files.path_names import is_stored
 from robolin.results.result import Result, ResultStream, require_finite
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import PurePath
 from textwrap import wrap
@@ -22,9 +23,10 @@ from robolin.version import __version__
 # bytes for saved registers and for functions of our own
 BESIDES = 1024
 
+# one line for each paragraph, which is broken where the comment ends
 _ABOUT = """\
-Every function is reentrant: it has no memory of its own, takes nothing from the heap and calls
-no library, and it does the same operations whatever the values are.  Arrays are in the order of
+Every function is reentrant: it has no memory of its own, takes nothing from the heap and calls \
+no library, and it does the same operations whatever the values are.  Arrays are in the order of \
 the joints below, matrices row by row; results must not overlap arguments.  It returns
 
    0   all is well
@@ -35,15 +37,16 @@ the joints below, matrices row by row; results must not overlap arguments.  It r
 and whatever it returns other than 0, all results are NaN.
 
 {bits}
-Flags that allow other arithmetic change the last digits: -ffast-math, -Ofast, -mfpmath=387, which
-is what 32-bit x86 does unless told otherwise (-msse2 -mfpmath=sse), and -ffp-contract=fast, which
-GCC takes for granted unless -std=c99 is given.  Give -std=c99 -ffp-contract=off.
+Flags that allow other arithmetic change the last digits: -ffast-math, -Ofast, -mfpmath=387, \
+which is what 32-bit x86 does unless told otherwise (-msse2 -mfpmath=sse), and \
+-ffp-contract=fast, which GCC takes for granted unless -std=c99 is given.  \
+Give -std=c99 -ffp-contract=off.
 """
 _SAME_BITS = "Results are the same bits as robolin's own, on every machine with IEEE 754 doubles."
 _IN_FLOAT = """\
-Results are robolin's own, worked out in single precision.  How much they were off at the most,
-at {states} states drawn at random and beside the largest entry of the result there, stands below.
-The nearer a result comes to vanishing or to not existing, the more of its digits are lost, and
+Results are robolin's own, worked out in single precision.  How much they were off at the most, \
+at {states} states drawn at random and beside the largest entry of the result there, stands below. \
+The nearer a result comes to vanishing or to not existing, the more of its digits are lost, and \
 where it does not exist, rounding may hide that: most of such states are told, not all."""
 
 
@@ -209,10 +212,22 @@ def _unit(name: str, kinds: Sequence[str]) -> str:
 def _comment(lines: Iterator[str]) -> Iterator[str]:
     yield "/*"
     for line in lines:
-        indent = " " * (len(line) - len(line.lstrip()))
-        for part in wrap(comment_text(line), 96, subsequent_indent=indent + "  ") or [""]:
-            yield f" * {part}".rstrip()
+        yield from (f" * {part}".rstrip() for part in _broken(comment_text(line)) or [""])
     yield " */"
+
+
+def _broken(line: str) -> list[str]:
+    """The line in parts of some 96 characters, the last of which is no lone word if that can be."""
+    indent = len(line) - len(line.lstrip())
+    hanging = " " * (indent + 2 if indent else 0)
+    # words in a row and names in a list are not torn at their hyphens
+    fitted = partial(wrap, line, subsequent_indent=hanging, break_on_hyphens=False)
+    ways = (fitted(width) for width in range(96, 72, -1))
+    return next((parts for parts in ways if not _ends_in_a_word(parts)), fitted(96))
+
+
+def _ends_in_a_word(parts: Sequence[str]) -> bool:
+    return len(parts) > 1 and " " not in parts[-1].strip()
 
 
 def _texts(program: CProgram, name: str, size: str, texts: Sequence[str]) -> Iterator[str]:

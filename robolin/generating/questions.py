@@ -12,20 +12,19 @@ from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters
 from robolin.engine.recorded_program import RecordedProgram, input_name, record_program
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import RobolinError
 from robolin.evaluation.arm_cache import arm_cache
+from robolin.evaluation.asked_verbs import known_verb, require_choices_of_use
 from robolin.evaluation.evaluate import same_when_closed
-from robolin.evaluation.methods import Method, algorithm_for, require_method_of_use
+from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import (
     ANSWERED_BY,
     JointsNamed,
     prescribed_joints,
     prescribed_line,
-    require_prescribed_of_use,
 )
 from robolin.input_checks import require_arm, require_loops, require_tree
-from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame, require_frame_of_use
-from robolin.wording import did_you_mean
+from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame
 
 # what divides by every body's own inertia is there to be studied: forward has an answer wherever
 # they have one, and on flat bodies too; what answers where joints move as prescribed is asked
@@ -86,9 +85,7 @@ def chosen_questions(
     """The same for several verbs, of which each choice has to concern one at least."""
     require_arm(arm)
     known = list(map(_known_verb, verbs))
-    require_frame_of_use(known, frame, point)
-    require_prescribed_of_use(known, prescribe, method)
-    require_method_of_use(known, method)
+    require_choices_of_use(known, method, frame, point, prescribe)
     return [chosen_question(arm, verb, method, frame, point, prescribe) for verb in known]
 
 
@@ -125,10 +122,4 @@ def chosen_question(
 
 
 def _known_verb(verb: str) -> str:
-    """A verb that a program can be made of, spelt with -."""
-    spelt = verb.replace("_", "-") if isinstance(verb, str) else str(verb)
-    if spelt not in QUESTIONS:
-        require_prescribed_of_use([spelt], None)
-        hint = did_you_mean(spelt, QUESTIONS, f"there are {', '.join(QUESTIONS)}")
-        raise UsageError(f"there is no verb '{verb}' to make a program of", hint=hint)
-    return spelt
+    return known_verb(verb, QUESTIONS, "to make a program of")

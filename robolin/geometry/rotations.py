@@ -1,10 +1,13 @@
-"""Turns and poses in space on plain floats; matrices are row-major nine-tuples."""
+"""Turns, axes and poses in space on plain floats; matrices are row-major nine-tuples."""
 
 from __future__ import annotations
 
-from math import cos, sin
+from math import cos, hypot, sin
 
-from robolin.arm import Matrix3, Pose, Rotary, Vector3
+from robolin.arm import NO_TURN, Matrix3, Pose, Rotary, Vector3
+
+# of lengths between these, squares keep their digits
+SHORTEST, LONGEST = 1e-150, 1e150
 
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix3:
@@ -87,3 +90,39 @@ def inverse_rotation(pose: Pose) -> Pose:
 def compose(outer: Pose, inner: Pose) -> Pose:
     """The inner pose, given in the outer pose's frame, seen from where the outer is seen."""
     return Pose(matmul(outer.rotation, inner.rotation), apply(outer, inner.translation))
+
+
+def without_direction(axis: Vector3) -> str:
+    """Why an axis has no direction that could be computed; nothing if it has one."""
+    length = hypot(*axis)
+    if length == 0.0:
+        return "has no direction"
+    if length < SHORTEST:
+        return f"is shorter than {SHORTEST:g}, and its direction is lost in rounding"
+    return f"is longer than {LONGEST:g}" if length > LONGEST else ""
+
+
+def unit(axis: Vector3) -> Vector3:
+    """The axis at length one; one that already is stays as it is, bit for bit."""
+    x, y, z = axis
+    length = hypot(x, y, z)
+    return axis if length == 1.0 else (x / length, y / length, z / length)
+
+
+def axis_to_z(axis: Vector3) -> Matrix3:
+    """A rotation whose third column is the axis: exact for axes along x, y or z."""
+    x, y, z = axis
+    if z == 1.0 and x == y == 0.0:
+        return NO_TURN
+    # the smallest component is the safest to turn against
+    i = min(range(3), key=lambda j: abs(axis[j]))
+    other = tuple(1.0 if j == i else 0.0 for j in range(3))
+    first = _cross(other, axis)
+    size = (first[0] ** 2 + first[1] ** 2 + first[2] ** 2) ** 0.5
+    u = (first[0] / size, first[1] / size, first[2] / size)
+    v = _cross(axis, u)
+    return (u[0], v[0], x, u[1], v[1], y, u[2], v[2], z)
+
+
+def _cross(a: tuple[float, ...], b: tuple[float, ...]) -> Vector3:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])

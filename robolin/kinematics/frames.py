@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
-from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded
+from robolin.arm import ORIGIN, Arm, Frame, Pose, Vector3, as_loaded, kept_with
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.geometry.rotations import compose
 from robolin.input_checks import require_arm
-from robolin.kept_with import kept_with
 from robolin.wording import did_you_mean, listed, quoted
 
 ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_frame)
@@ -19,18 +18,21 @@ ABOUT_A_FRAME = frozenset(name for name, each in ALGORITHMS.items() if each.of_f
 # places that are kept in mind with an arm before all are forgotten
 MOST_PLACES_KEPT = 64
 
-_CHOOSE = "choose one with --frame (forward: --tip-acceleration LINK), or frame= in Python: "
 
+def at_frame(
+    arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN, flag: str = "--frame"
+) -> Arm:
+    """The arm with its kinematic questions about a point of a frame; made once, kept with it.
 
-def at_frame(arm: Arm, frame: str | None = None, point: Sequence[float] = ORIGIN) -> Arm:
-    """The arm with its kinematic questions about a point of a frame; made once, kept with it."""
+    flag: what chooses the frame on the command line
+    """
     require_arm(arm)
     if not (frame is None or isinstance(frame, str)):
         raise UsageError(f"frame is {frame!r}, not the name of a link")
     place = three_numbers(point)
     known = kept_with(arm, "at_frame", _places_known)
     if (frame, place) not in known:
-        chosen = _known_frame(arm, frame) if frame is not None else default_frame(arm)
+        chosen = _known_frame(arm, frame) if frame is not None else default_frame(arm, flag)
         tip = Frame(chosen.name, chosen.link, compose(chosen.pose, Pose(translation=place)))
         contract = {**arm.contract, "frame": _frame_text(chosen.name, place)}
         if len(known) >= MOST_PLACES_KEPT:
@@ -55,16 +57,16 @@ def _places_known(arm: Arm) -> dict[tuple[str | None, Vector3], Arm]:
     return {}
 
 
-def default_frame(arm: Arm) -> Frame:
+def default_frame(arm: Arm, flag: str = "--frame") -> Frame:
     """The frame that was chosen as the tip, or the only place where the arm ends."""
     if arm.tip is not None:
         return arm.tip
-    ends = _ends(arm)
+    choose, ends = f"choose one with {flag}, or frame= in Python:", _ends(arm)
     if len(ends) > 1:
         raise UsageError(
             f"'{arm.name}' has several ends: which frame is meant?",
             where=arm.source,
-            hint=f"{_CHOOSE}its branches end in {quoted([frame.name for frame in ends])}",
+            hint=f"{choose} its branches end in {quoted([frame.name for frame in ends])}",
         )
     there = [frame for frame in arm.frames.values() if frame.link == ends[0].link]
     if any(frame.pose != ends[0].pose for frame in there):
@@ -72,7 +74,7 @@ def default_frame(arm: Arm) -> Frame:
         raise UsageError(
             f"{len(names)} frames are on the last link of '{arm.name}': which one is meant?",
             where=arm.source,
-            hint=f"{_CHOOSE}there are {quoted(names)}",
+            hint=f"{choose} there are {quoted(names)}",
         )
     return ends[0]
 

@@ -16,11 +16,10 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.arm import Arm
+from robolin.arm import Arm, kept_with
 from robolin.arrays import Floats, Places
 from robolin.choices import LoopMethod
 from robolin.evaluation.evaluate import How
-from robolin.kept_with import kept_with
 from robolin.loops.closure_arrays import (
     AS_USUAL,
     Closures,

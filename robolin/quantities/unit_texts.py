@@ -1,9 +1,9 @@
-"""How units are written, of turning joints and of sliding ones."""
+"""How units are written, of turning joints and of sliding ones, and of the figures of both."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 OR, PER = " or ", " per "
@@ -74,3 +74,34 @@ def written(parts: Sequence[str], words: dict[str, str]) -> str:
 
 def _product(factors: Iterable[tuple[str, int]]) -> str:
     return "·".join(word + {1: "", 2: "²", 3: "³"}[power] for word, power in factors)
+
+
+# figures of links and joints: their units where a joint turns, and where it slides
+FIGURES: Mapping[str, tuple[str, str]] = {
+    "mass": ("kg", "kg"),
+    "com": ("m", "m"),
+    "first moment": ("kg·m", "kg·m"),
+    "inertia": ("kg·m²", "kg·m²"),
+    "origin": ("m", "m"),
+    "rotation": ("rad", "rad"),
+    "axis": ("1", "1"),
+    "gravity": ("m/s²", "m/s²"),
+    "damping": ("N·m·s/rad", "N·s/m"),
+    "friction": joint_units("effort"),
+    "armature": ("kg·m²", "kg"),
+    **dict.fromkeys(("lower limit", "upper limit"), joint_units("position")),
+    "velocity limit": joint_units("velocity"),
+    "effort limit": joint_units("effort"),
+    "mimic offset": joint_units("position"),
+}
+
+# the figure that each parameter of a link or a joint is a part of
+PARAMETERS: Mapping[str, str] = {
+    **{name: name for name in ("mass", "damping", "friction", "armature")},
+    **dict.fromkeys(("mx", "my", "mz"), "first moment"),
+    **dict.fromkeys(("com_x", "com_y", "com_z"), "com"),
+    **dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "inertia"),
+    **dict.fromkeys(("origin_x", "origin_y", "origin_z", "dh_a", "dh_d"), "origin"),
+    **dict.fromkeys(("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta"), "rotation"),
+    **dict.fromkeys(("axis_x", "axis_y", "axis_z"), "axis"),
+}

@@ -7,9 +7,18 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from robolin.quantities.figure_units import FIGURES, PARAMETERS
 from robolin.quantities.quantity_table import QUANTITIES
-from robolin.quantities.unit_texts import OR, PER, SLIDING, TURNING, either, joint_units, written
+from robolin.quantities.unit_texts import (
+    FIGURES,
+    OR,
+    PARAMETERS,
+    PER,
+    SLIDING,
+    TURNING,
+    either,
+    joint_units,
+    written,
+)
 
 # what has an angular and a linear half, whatever the joints do
 SPATIAL_PREFIX = "spatial "

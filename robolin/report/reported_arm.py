@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robolin.answering.given_states import States
-from robolin.answering.loop_options import LoopOptions
+from robolin.answering.loop_answer import LoopOptions
 from robolin.answering.posed_question import Notify
 from robolin.arm import Arm
 from robolin.arrays import Floats

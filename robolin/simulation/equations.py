@@ -27,6 +27,7 @@ _ALGORITHMS = {
     ),
     "nu": ("diagonalize", "undiagonalize", "forward-diagonalized"),
 }
+DIAGONAL_FORMS = tuple(_ALGORITHMS)
 
 
 class Accelerations(Protocol):

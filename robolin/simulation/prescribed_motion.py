@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
@@ -16,11 +15,12 @@ from robolin.evaluation.prescribed_joints import (
     JointsNamed,
     prescribed_joints,
     require_prescribed_inputs,
+    told_accelerations,
 )
 from robolin.input_checks import array_of, require_sound
 
 # accelerations for all times, or a function of t in s that gives them
-AnyAcceleration = JointValues | Callable[[float], ArrayLike]
+AnyAcceleration = JointValues | Callable[[float], JointValues]
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,18 @@ class PrescribedMotion:
     def _told(self, t: float) -> Floats:
         if not callable(self.qdd):
             return array_of(self.arm, "qdd", self.qdd)
-        told = array_of(self.arm, "qdd", self.qdd(t))
-        require_sound(self.arm, {"qdd": told})
-        require_prescribed_inputs(self.arm, self.driven, told, np.zeros(self.arm.n))
-        return told
+        return _sound(self.arm, self.driven, self.qdd(t))
+
+
+def _sound(arm: Arm, driven: Floats, qdd: JointValues) -> AnyArray:
+    """Accelerations (n,) at one moment, of joints that move as told alone."""
+    told = told_accelerations(arm, driven, qdd)
+    if told.ndim != 1:
+        hint = "one acceleration per joint, or a function of time that gives them"
+        raise UsageError(f"qdd has shape {told.shape}", where="qdd", hint=hint)
+    require_sound(arm, {"qdd": told})
+    require_prescribed_inputs(arm, driven, told, np.zeros(arm.n))
+    return told
 
 
 def prescribed_motion(
@@ -73,16 +81,11 @@ def prescribed_motion(
     """What a prescription means on this arm, beside a torque that is the same at all times."""
     if wish is None:
         return None
-    driven, still = prescribed_joints(arm, wish.joints), np.zeros(arm.n)
+    driven = prescribed_joints(arm, wish.joints)
     if isinstance(tau, np.ndarray):
-        require_prescribed_inputs(arm, driven, still, tau)
+        require_prescribed_inputs(arm, driven, np.zeros(arm.n), tau)
     if not callable(wish.qdd):
-        told = array_of(arm, "qdd", wish.qdd)
-        if told.ndim != 1:
-            hint = "one acceleration per joint, or a function of time that gives them"
-            raise UsageError(f"qdd has shape {told.shape}", where="qdd", hint=hint)
-        require_sound(arm, {"qdd": told})
-        require_prescribed_inputs(arm, driven, told, still)
+        _sound(arm, driven, wish.qdd)
     return PrescribedMotion(arm, driven, wish.qdd, how)
 
 

@@ -19,7 +19,13 @@ from robolin.input_checks import array_of, batch_of, require_arm, require_sound
 from robolin.loops.loop_simulation import driven
 from robolin.simulation.controllers import Law, controller_of
 from robolin.simulation.drive import Drive
-from robolin.simulation.equations import Accelerations, Equations, FreeMotion, velocities_of
+from robolin.simulation.equations import (
+    DIAGONAL_FORMS,
+    Accelerations,
+    Equations,
+    FreeMotion,
+    velocities_of,
+)
 from robolin.simulation.feedback_control import FeedbackControl, StateFeedback
 from robolin.simulation.held_torque import HeldTorque, fitting_schedule, steps_between
 from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
@@ -168,6 +174,9 @@ def run_simulation(
         require_no_closures(task.arm)
         if task.accelerations is not None:
             raise UsageError("cannot go together with accelerations", where="prescribe")
+        if task.form in DIAGONAL_FORMS:
+            message = f"joints that move as prescribed cannot be simulated in {task.form}"
+            raise UsageError(message, where="prescribe", hint="take the state 'rates'")
     task = with_samples_met(task)
     q, qd, tau = _together(task.arm, q, qd, tau)
     if task.prescribed is None and task.accelerations is None:

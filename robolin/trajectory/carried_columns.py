@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robolin.errors import RobolinError, UsageError
-from robolin.files.table_file import TableFile
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.trajectory.column_rules import RecordingRules
 from robolin.wording import did_you_mean
@@ -25,9 +24,9 @@ def carried_columns(names: Sequence[str], rules: RecordingRules, where: str) -> 
     return found
 
 
-def require_units(table: TableFile, rules: RecordingRules, where: str) -> None:
-    """Refuse angles in a unit that nobody said."""
-    if not (table.units_known or rules.degrees or rules.radians):
+def require_units(rules: RecordingRules, where: str) -> None:
+    """Refuse angles in a unit that neither the file nor anybody else said."""
+    if not (rules.degrees or rules.radians):
         message = "the dataset does not say in which unit its angles are"
         hint = "--degrees or --radians; what was normalized has to be brought back first"
         raise UsageError(message, where=where, hint=hint)

@@ -246,8 +246,9 @@ def table_trajectory(
 ) -> TrajectoryStream:
     """A table as a trajectory; `file` is what messages call it."""
     native = native_columns(table.names, joints, rules, file, partial(_texts_of, table, file))
-    require_units(table, rules, file)
-    carried = carried_columns(table.names, rules, file)
+    if not table.units_known:
+        require_units(rules, file)
+    carried = carried_columns(table.names, rules, file) if rules.carry else {}
     wanted = (*needs, *optional)
     derived: tuple[str, ...] = ()
     if rules.differentiate is not None:
@@ -258,7 +259,9 @@ def table_trajectory(
     needs = [name for name in needs if name not in derived]
     optional = [name for name in optional if name not in derived]
     aside = [*carried.values(), *(table.names.index(name) for name in native.naming)]
-    matched = match(native.names, joints, needs, optional, aside=aside, where=file, only=rules.only)
+    offered = rules.differentiate is None and not rules.free_turns
+    told_apart = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
+    matched = told_apart(native.names, joints, needs, optional)
     told = (native.notes, rules, tuple(joints), carried, derived, choice)
     return TrajectoryStream(table, matched, file, *told)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import robolin as library
+from robolin.answering.odd_states import least_of_columns, most_of_columns
 from tests.cli.command import answered, robolin
 from tests.robots import ROOT
 
@@ -133,3 +134,18 @@ def test_every_verb_with_a_state_doubts_it(verb: str, tmp_path: Path) -> None:
     more = ("--duration", "0.002") if verb == "simulate" else ()
     ran = answered(verb, "panda", "--q", "45,0,0,-1,0,1,0", *more, "-o", tmp_path / "out.npz")
     assert "warning: joint 'panda_joint1' is at 45 rad, far outside its limits" in ran.err
+
+
+@pytest.mark.parametrize("rows", [1, 2, 63, 64, 65, 128, 200])
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_extremes_are_those_of_numpy(rows: int, gaps: float) -> None:
+    """Rows that are gone through together give what one after the other does, NaN left aside."""
+    rng = np.random.default_rng(rows)
+    table = rng.normal(size=(rows, 7))
+    table[rng.random(table.shape) < gaps] = np.nan
+    table[:, 3] = np.nan if gaps else np.inf
+
+    assert np.array_equal(least_of_columns(table), np.fmin.reduce(table), equal_nan=True)
+    assert np.array_equal(most_of_columns(table), np.fmax.reduce(table), equal_nan=True)
+    in_turn = table[::-1, ::-1]
+    assert np.array_equal(most_of_columns(in_turn), np.fmax.reduce(in_turn), equal_nan=True)

@@ -107,7 +107,13 @@ def test_no_arguments_show_the_help_on_stderr() -> None:
 
 @pytest.mark.parametrize(
     "typed, meant",
-    [("inverze", "inverse"), ("mass_matrix", "mass-matrix"), ("linearise-forward", "linearize-")],
+    [
+        ("inverze", "inverse"),
+        ("mass_matrix", "mass-matrix"),
+        ("linearise-forward", "linearize-forward"),
+        ("linearise", "linearize-inverse' or 'linearize-forward"),
+        ("inv", "inverse"),
+    ],
 )
 def test_a_mistyped_verb_is_recognized(typed: str, meant: str) -> None:
     """A verb that does not exist is answered with the one that was probably meant."""
@@ -115,4 +121,4 @@ def test_a_mistyped_verb_is_recognized(typed: str, meant: str) -> None:
 
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"error: robolin: there is no verb '{typed}'\nhint: did you mean")
-    assert meant in ran.err
+    assert ran.err.endswith(f"'{meant}'?\n")

@@ -52,7 +52,8 @@ def test_stored_results_are_asked_again(verb: str, tmp_path: Path) -> None:
     assert robolin("check", path).code == 0
     meta = json.loads(Path(path).read_text())["meta"]
     assert meta["options"].items() >= {"prescribe": "base", "qdd": "base:x=2"}.items()
-    assert meta["contract"]["prescribed"] == "base: accelerations given, torques answered"
+    told = "base: accelerations given (base:x 2), torques answered"
+    assert meta["contract"]["prescribed"] == told
 
 
 def test_the_linear_model_says_what_prescribed_accelerations_do() -> None:
@@ -247,12 +248,53 @@ def test_a_quaternion_alone_says_where_a_base_begins(tmp_path: Path) -> None:
     assert abs(abs(turned["base:rz"]) - np.pi) <= 1e-15
 
 
+def test_a_file_of_starts_goes_first_and_is_told(tmp_path: Path) -> None:
+    """What --initial has counts for prescribed joints too, their file has the rest; notes say so.
+
+    The base starts 0.8 m and 0.5 m from where its file has it, 0.2 m, and ends as far away.
+    """
+    path, initial = shaken(tmp_path / "base.csv"), tmp_path / "starts.csv"
+    arm = library.load("two-link", base_joint="planar")
+    names = [f"{each}/position" for each in arm.joint_names]
+    initial.write_text("\n".join([",".join(names), "1,0,0,0,0", "0.7,0,0,0,0", ""]))
+    asked = ("simulate", *ASKED, "--prescribe-from", path, "--initial", initial, "--dt", "0.01")
+    ran = answered(*asked, "--duration", "0.1", "--format", "json")
+    assert "base.csv: prescribed joints start with q as --initial has them, not" in ran.err
+    assert "base.csv: prescribed joints end up to 0.8 m from its positions" in ran.err
+    found = json.loads(ran.out)
+    begun = "2 rows of starts.csv, at rest; qd of prescribed joints from base.csv"
+    assert found["meta"]["contract"]["start"] == begun
+    # a turn at 0.5 rad/s, rounded
+    assert np.allclose(np.array(found["results"]["q"])[:, 2], 0.05, rtol=0.0, atol=1e-12)
+
+
+def test_torques_beyond_limits_are_counted() -> None:
+    """Joints that move as told take what it takes; where that is too much, rows are counted."""
+    lift = "shoulder_lift_joint"
+    asked = ("simulate", "ur5", "--prescribe", lift, "--duration", "0.002", "--format", "json")
+    ran = answered(*asked, "--qdd", f"{lift}=900")
+    told = f"joints that move as told take more than their limits in 3 of 3 rows: {lift} 3"
+    assert f"warning: {told}" in ran.err
+    limits = json.loads(ran.out)["meta"]["contract"]["torque limits"]
+    assert limits == f"respected, none was reached; {told}"
+    assert "more than their limits" not in answered(*asked, "--qdd", f"{lift}=1").err
+    ignored = answered(*asked, "--qdd", f"{lift}=900", "--ignore-limits")
+    assert "more than their limits" not in ignored.err
+
+
 def test_files_that_say_too_little(tmp_path: Path) -> None:
     """Accelerations and times are needed, and later ones than the simulation's are of no use."""
     asked = ("simulate", *ASKED, "--duration", "0.01", "--prescribe-from")
     ran = robolin(*asked, shaken(tmp_path / "base.csv", without="acceleration"))
     assert (ran.code, ran.out) == (3, "")
     assert "acceleration" in ran.err
+    path = tmp_path / "positions.csv"
+    path.write_text("time,elbow/position\n0.0,0\n0.5,1\n")
+    for joint, offered in (("elbow", True), ("shoulder", False), ("base:x", False)):
+        ran = robolin("simulate", *ASKED[:4], joint, "--duration", "0.01", "--prescribe-from", path)
+        assert f"'{joint}/acceleration' is missing" in ran.err
+        # nothing can be made from positions that are not there, or of a body that turns freely
+        assert ("--differentiate central makes them" in ran.err) is offered
     path = tmp_path / "timeless.csv"
     text = shaken(tmp_path / "base.csv").read_text().splitlines()
     path.write_text("\n".join(line.partition(",")[2] for line in text))
@@ -264,6 +306,10 @@ def test_files_that_say_too_little(tmp_path: Path) -> None:
 REFUSED = [
     (("forward", "two-link", "--prescribe", "base"), "--prescribe: the base stands still"),
     (("forward", *ASKED, "--qdd", "elbow=1"), "joint 'elbow' is free"),
+    (
+        ("forward", "panda-fingers", "--prescribe", "panda_finger_joint2"),
+        "joint 'panda_finger_joint2' follows 'panda_finger_joint1'\nhint: name 'panda_finger_",
+    ),
     (("forward", *ASKED, "--tau", "base:x=1"), "joint 'base:x' moves as prescribed"),
     (("forward", *ASKED, "--method", "a"), "--method: cannot go together with --prescribe"),
     (("forward", "two-link", "--qdd", "elbow=1"), "--qdd: has no effect here"),

@@ -179,3 +179,30 @@ def test_an_output_that_nothing_would_be_written_to(
     ran = robolin("models", *asked, "-o", "x.json")
     assert (ran.code, ran.out, list(tmp_path.iterdir())) == (2, "", [])
     assert "-o is for the list of arms" in ran.err
+
+
+SLIPS = [
+    ("inverse --gravty 0", "--gravity"),
+    ("inverse --trajectry x", "--trajectory"),
+    ("inverse --wernch a", "--wrench or --wrench-frame"),
+    ("inverse --joint 1", "--joints"),
+    ("inverse --no-damp", "--no-damping"),
+    ("inverse --jobbs=3", "--jobs"),
+    ("simulate --dur 3", "--duration"),
+    ("inverse --foo", ""),
+    ("inverse --mass 3", ""),
+    ("inverse --units deg", ""),
+    ("simulate --steps 3", ""),
+    ("lqr --Q 1", ""),
+    ("poles --csv", ""),
+    ("jacobian --link x", ""),
+    ("forward --torque 1", ""),
+]
+
+
+@pytest.mark.parametrize(("typed", "meant"), SLIPS, ids=[row[0] for row in SLIPS])
+def test_an_unknown_flag_has_the_one_meant_or_none(typed: str, meant: str) -> None:
+    """A slip or a beginning is recognized; no other flag is offered for a word it is not like."""
+    verb, *flags = typed.split(" ")
+    hint = f"did you mean {meant}?" if meant else f"`robolin {verb} --help` tells more"
+    assert robolin(verb, "two-link", *flags).err.endswith(f"\nhint: {hint}\n")

@@ -8,9 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from robolin.description.finding_limits import MOST_OF_A_KIND
 from robolin.description.load import arm_of, model_options
-from robolin.description.model import Reading
+from robolin.description.model import MOST_OF_A_KIND, Reading
 from robolin.description.urdf.urdf_reader import read_urdf
 from robolin.description.validate.validate import validate
 from robolin.description.xml import xml_tree

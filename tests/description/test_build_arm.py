@@ -13,8 +13,8 @@ from robolin.arm import Group, Inertia, Limits, Mimic, Pose, Wrench
 from robolin.description.building.build_arm import build
 from robolin.description.building.merge import inertia_about, merged_inertia, placed, turn_about
 from robolin.description.building.options import ModelOptions, Payload
-from robolin.description.joint_axis import unit
 from robolin.errors import RobolinError
+from robolin.geometry.rotations import unit
 from tests.description.hand_made import (
     arm_poses,
     cloud,

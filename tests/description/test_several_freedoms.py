@@ -7,6 +7,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
+from robolin.description.urdf.urdf_reader import read_urdf
 from robolin.description.yaml.yaml_arm import read_yaml
 from tests.dynamics.running import gap
 from tests.robots import random_states
@@ -118,6 +119,32 @@ def test_what_makes_no_sense_is_told(old: str, new: str, said: str) -> None:
     findings = read_yaml(text.replace(old, new, 1).encode(), "pairs.yaml").findings
     told = [f"{finding.message} {finding.hint}" for finding in findings]
     assert any(said in each for each in told), told
+
+
+@pytest.mark.parametrize("given", ["", ", axis2: [1, 0]"])
+def test_an_axis_that_cannot_be_read_is_told_once(given: str) -> None:
+    """Nothing is concluded from an axis in the place of a missing or malformed one."""
+    written = yaml().replace("axis: [1, 0, 2], axis2: [0, 1, 1]", f"axis: [1, 0, 0]{given}", 1)
+    (finding,) = read_yaml(written.encode(), "pairs.yaml").findings
+
+    assert "axis2" in finding.message
+    assert "along" not in finding.message
+
+
+def test_a_second_axis_left_out_of_urdf_is_named() -> None:
+    """Where URDF's own second axis is along the first, the hint says which one that is."""
+    text = urdf().replace('<axis xyz="1 0 2"/><axis2 xyz="0 1 1"/>', '<axis xyz="0 1 0"/>')
+    (finding,) = read_urdf(text.encode(), "pairs.urdf").findings
+
+    assert "axis2 is along axis" in finding.message
+    assert "0 1 0 where a file leaves it out" in finding.hint
+
+
+def test_options_name_freedoms_of_pairs_one_by_one() -> None:
+    """A pair is two joints to lock, and whoever names it as one is told which."""
+    with pytest.raises(robolin.RobolinError, match="'u' has several freedoms") as caught:
+        robolin.load(yaml().encode(), lock={"u": 0.1})
+    assert caught.value.hint == "name them one by one: 'u:axis', 'u:axis2'"
 
 
 BODY = "mass: 2, com: [0.1, 0.05, 0.2], inertia: {ixx: 0.05, iyy: 0.06, izz: 0.04}"

@@ -158,6 +158,19 @@ def test_a_leader_has_one_position(kind: EntryKind) -> None:
     assert ids("abc", leader, joint("j", "b", "c", Mimic("i"))) == ["mimic-fixed"]
 
 
+@pytest.mark.parametrize("kind", ["floating", "planar", "spherical"])
+def test_a_body_is_not_followed_freedom_by_freedom(kind: EntryKind) -> None:
+    """The freedom of a body is known as that: it is told why, and a misspelt one is unknown."""
+    leader = joint("i", "a", "b", kind=kind)
+    links = [link(name) for name in "abc"]
+    follower = joint("j", "b", "c", Mimic("i:rz"))
+    _, (finding,) = check_structure(links, [leader, follower], HERE)
+
+    assert finding.id == "mimic-fixed"
+    assert f"a freedom of 'i', a {kind} joint" in finding.message
+    assert ids("abc", leader, joint("j", "b", "c", Mimic("i:rw"))) == ["mimic-unknown"]
+
+
 @pytest.mark.parametrize("kind", ["floating", "planar"])
 def test_a_follower_has_one_position(kind: EntryKind) -> None:
     """A joint with several freedoms cannot follow another."""

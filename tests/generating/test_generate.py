@@ -207,6 +207,8 @@ def test_the_header_says_what_it_stands_on(arm: Arm, tmp_path: Path) -> None:
     flags = ("-ffp-contract", "-mfpmath")
     for text in (robolin.__version__, arm.digest, "shoulder  rad", "gravity: ", *flags):
         assert text in header, text
+    # paragraphs are broken where the comment ends, and not once more before
+    assert re.findall(r"^ \* +(\S+)$", header, re.MULTILINE) == ["Joints:"]
     library = loaded(tmp_path / "made", "two_link")
     lines = (ctypes.c_char_p * len(arm.contract)).in_dll(library, "two_link_contract")
     assert [line.decode().partition(":")[0] for line in lines] == list(arm.contract)

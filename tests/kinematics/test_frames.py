@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import robolin
-from robolin.arm import Frame, Pose
-from robolin.kept_with import kept_with
+from robolin.arm import Frame, Pose, kept_with
 from robolin.kinematics.frames import MOST_PLACES_KEPT, at_frame, default_frame, joints_between
 from tests.robots import random_arm
 
@@ -66,6 +65,10 @@ def test_several_ends_have_to_be_chosen_from() -> None:
     with pytest.raises(robolin.RobolinError, match="several ends") as caught:
         robolin.jacobian(robolin.load("panda-fingers"), 0.0)
     assert "'panda_leftfinger', 'panda_rightfinger'" in caught.value.hint
+    assert caught.value.hint.startswith("choose one with --frame, or frame= in Python: ")
+    with pytest.raises(robolin.RobolinError, match="several ends") as caught:
+        at_frame(robolin.load("panda-fingers"), flag="--tip-acceleration LINK")
+    assert caught.value.hint.startswith("choose one with --tip-acceleration LINK, or frame= ")
 
 
 def test_a_mistyped_frame_is_recognized() -> None:

@@ -107,7 +107,10 @@ REFUSED = [
     ({"prescribe": "elbow", "qdd": lambda t: [0.0, np.nan]}, "nan"),
     ({"prescribe": "elbow", "qdd": np.ones((3, 2))}, "shape"),
     ({"prescribe": "elbow", "tau": [0.0, 1.0]}, "'elbow' moves as prescribed"),
-    ({"prescribe": "elbow", "state": "xi"}, "cannot be kept in xi"),
+    ({"prescribe": "elbow", "state": "xi"}, "joints that move as prescribed cannot .* in xi"),
+    ({"prescribe": "shoulder,elbow", "qdd": 2.0}, "one number for several joints"),
+    ({"prescribe": "shoulder,elbow", "qdd": lambda t: 2.0}, "one number for several joints"),
+    ({"prescribe": "shoulder,elbow", "qdd": lambda t: np.ones((3, 2))}, "shape"),
     ({"prescribe": "elbow", "accelerations": lambda t, q, qd, tau: q}, "accelerations"),
 ]
 
@@ -117,6 +120,16 @@ def test_what_makes_no_sense_is_refused(asked: dict, message: str) -> None:
     """What would have no effect, or no meaning, is an error."""
     with pytest.raises(robolin.RobolinError, match=message):
         robolin.simulate(robolin.load("two-link"), 0.0, duration=0.01, **asked)
+
+
+def test_one_number_is_for_one_joint_or_for_rest() -> None:
+    """An arm of one joint is told by a number, and 0 says the same of every joint."""
+    arm = robolin.load("two-link", lock={"elbow": 0.0})
+    told = robolin.simulate(arm, 0.0, duration=0.01, prescribe="shoulder", qdd=lambda t: 2.0)
+    assert (told.qdd == 2.0).all()
+    arm = robolin.load("two-link")
+    still = robolin.simulate(arm, 0.0, duration=0.01, prescribe="shoulder,elbow", qdd=lambda t: 0)
+    assert (still.q == 0.0).all()
 
 
 def test_loops_are_refused() -> None:

@@ -6,7 +6,7 @@ import click
 
 from robolin.choices import DISCRETIZATIONS, REFERENCES
 from robolin.cli.flags.flag import METHOD, STATE, flag
-from robolin.cli.flags.loop_flags import CLOSE_FLAG
+from robolin.cli.flags.forward_flags import CLOSE_FLAG
 
 POINT_HELP = {
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "

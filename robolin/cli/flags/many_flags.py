@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import OUTPUT, file_name, flag
 from robolin.cli.flags.output_flags import Output, count_flag
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS
@@ -82,12 +81,14 @@ def many_recordings(ctx: click.Context) -> ManyRecordings | None:
     if not texts:
         _require_unasked(asked, "--trajectory says of which recordings")
         return None
-    from robolin.parts.recordings import names_several, recordings
-
     if folder is None:
         _require_unasked(asked, "-o FOLDER/ says where the parts go")
-        if len(texts) == 1 and not names_several(texts[0]):
+        if len(texts) == 1 and _is_one_file(texts[0]):
             return None
+    from robolin.parts.recordings import names_several, recordings
+
+    if folder is None and len(texts) == 1 and not names_several(texts[0]):
+        return None
     found = recordings(texts)
     if folder is not None and found[0].path == "-":
         hint = "store what comes in a file first, or write to a file"
@@ -115,6 +116,11 @@ def _require_unasked(asked: dict[str, object], hint: str) -> None:
     for name, value in asked.items():
         if value:
             raise UsageError("has no effect here", where=f"--{name.replace('_', '-')}", hint=hint)
+
+
+def _is_one_file(text: str) -> bool:
+    """Whether a text surely names one recording: no pattern, no folder, nothing in a store."""
+    return text == "-" or ("://" not in text and os.path.isfile(text))
 
 
 def _folder(path: str | None, divided: bool) -> str | None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import OUTPUT, file_name, flag
 from robolin.cli.messages import say
 from robolin.errors import FileError, UsageError
 from robolin.files.formats import FORMATS, PIPED, TABLE, extensions, stream_formats

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import METHOD, OUTPUT, VerbCommand, bundled, file_name, flag
 from robolin.cli.flags.output_flags import color_flag, count_flag
 from robolin.cli.reports.report import Report, reports_to
 from robolin.cli.reports.report_forms import CHECK_EXTENSIONS, CHECK_FORMS

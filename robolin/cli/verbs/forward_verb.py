@@ -5,10 +5,13 @@ from __future__ import annotations
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
 from robolin.cli.flags.flag import METHOD, flag
-from robolin.cli.flags.loop_flags import CLOSE_FLAG, LOOP_METHOD_FLAG
-from robolin.cli.flags.method_flag import FORWARD_METHOD_FLAG
+from robolin.cli.flags.forward_flags import (
+    CLOSE_FLAG,
+    FORWARD_METHOD_FLAG,
+    LOOP_METHOD_FLAG,
+    PRESCRIBE,
+)
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.flags.prescribe_flag import PRESCRIBE
 
 _FLAGS = [
     flag(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
-from robolin.cli.flags.loop_flags import CLOSE_FLAG, LOOP_METHOD_FLAG
-from robolin.cli.flags.method_flag import METHOD_FLAG
+from robolin.cli.flags.forward_flags import CLOSE_FLAG, LOOP_METHOD_FLAG, METHOD_FLAG, PRESCRIBE
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.flags.prescribe_flag import PRESCRIBE
 
 _HELP = {
     "tau": "Torques (forces of sliding joints), or 'hold': those that keep qdd at 0.  "

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, file_name, flag
 from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING
 
 from robolin.answering.inquiry import Inquiry
 from robolin.cli.asking_command import asking_command
-from robolin.cli.flags.loop_flags import BAUMGARTE, CLOSE_FLAG
+from robolin.cli.flags.forward_flags import (
+    BAUMGARTE,
+    CLOSE_FLAG,
+    PRESCRIBE,
+    PRESCRIBE_FROM,
+    PRESCRIBED_QDD,
+)
 from robolin.cli.flags.output_flags import Output
-from robolin.cli.flags.prescribe_flag import PRESCRIBE, PRESCRIBE_FROM, PRESCRIBED_QDD
 from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.cli.flags.simulate_flags import CLOCK, DRIVE, START, STATE_HELP
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, flag
-from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, file_name, flag
+from robolin.cli.flags.model_flags import XACRO_FLAGS, read_with
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.reports.report_forms import VALIDATE_EXTENSIONS, VALIDATE_FORMS
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError

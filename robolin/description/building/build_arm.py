@@ -20,6 +20,7 @@ from robolin.arm import (
     Joint,
     JointKind,
     Link,
+    Loop,
     Pose,
     Vector3,
     as_loaded,
@@ -35,7 +36,6 @@ from robolin.description.building.freedoms import (
 )
 from robolin.description.building.loop_frames import loop_problems, loops_of
 from robolin.description.building.merge import NO_BODY, merged_inertia, placed, standing
-from robolin.description.building.option_checks import value_problems
 from robolin.description.building.options import ModelOptions
 from robolin.description.building.selection import (
     Selection,
@@ -43,13 +43,13 @@ from robolin.description.building.selection import (
     public_order,
     select,
     selection_problems,
+    value_problems,
 )
 from robolin.description.figures import figures_of
-from robolin.description.joint_axis import unit, without_direction
 from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry
 from robolin.description.tree import Tree, tree_of
 from robolin.errors import RobolinError, raise_all
-from robolin.geometry.rotations import apply, compose, inverse_rotation
+from robolin.geometry.rotations import apply, compose, inverse_rotation, unit, without_direction
 
 DEFAULTS = ModelOptions()
 
@@ -71,15 +71,10 @@ def build(
         raise_all([*floating_problems(description)])
         description = floated(description, options.base_joint)
     tree = tree_of(description)
-    raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
-    selection = select(tree, options)
-    joint_names, order_problems = public_order(tree, selection, options.joints)
-    raise_all([*movement_problems(tree, selection, options), *order_problems])
-
+    selection, joint_names = _selected(tree, options)
     frames = _frames(tree, selection)
     if options.floating_base and options.base:
         frames = _seen_from(options.base, frames)
-    raise_all(list(loop_problems(tree, selection, frames, options)))
     contract: dict[str, Any] = {}
     arm = Arm(
         name=description.name,
@@ -93,7 +88,7 @@ def build(
         damping=options.damping,
         friction_velocity=options.friction_velocity,
         wrenches=tuple(options.wrenches),
-        loops=loops_of(tree, frames, options)[0],
+        loops=_loops(tree, selection, frames, options),
         dh_rows=tuple(joint.dh for joint in selection.moving if joint.dh is not None),
         contract=contract,
         figures=figures_of(description),
@@ -104,6 +99,25 @@ def build(
     # the contract tells about the arm, so the arm has to be there first
     contract |= contract_of(tree, selection, options, arm, notes)
     return as_loaded(arm, loaded_with)
+
+
+def _selected(tree: Tree, options: ModelOptions) -> tuple[Selection, tuple[str, ...]]:
+    """What moves and what stands still, and the independent joints in public order."""
+    raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
+    selection = select(tree, options)
+    joint_names, order_problems = public_order(tree, selection, options.joints)
+    raise_all([*movement_problems(tree, selection, options), *order_problems])
+    return selection, joint_names
+
+
+def _loops(
+    tree: Tree, selection: Selection, frames: Mapping[str, Frame], options: ModelOptions
+) -> tuple[Loop, ...]:
+    """The closures that move, unless they are to be left out."""
+    if options.open_loops or not tree.description.loops:
+        return ()
+    raise_all(list(loop_problems(tree, selection, frames)))
+    return loops_of(tree, frames)[0]
 
 
 def _gravity(wanted: Vector3 | float | None, own: Vector3) -> Vector3:

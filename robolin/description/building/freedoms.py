@@ -7,9 +7,9 @@ from dataclasses import replace
 from math import hypot
 
 from robolin.arm import GROUP_FREEDOMS, HERE, GroupKind, Joint, JointKind, Pose, Vector3
-from robolin.description.joint_axis import unit
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
 from robolin.errors import RobolinError, UsageError
+from robolin.geometry.rotations import unit
 from robolin.wording import did_you_mean
 
 FLOATING_BASE = "base"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from math import hypot, sqrt
 
 from robolin.arm import Frame, Loop, Pose
-from robolin.description.building.options import ModelOptions
 from robolin.description.building.selection import Selection
 from robolin.description.model import LoopEnd, LoopEntry
 from robolin.description.structure import ONE_NUMBER
@@ -21,12 +20,8 @@ CLOSED_WITHIN = 1e-6
 OPEN_LOOPS = "--open-loops (open_loops=True) leaves the closures out"
 
 
-def loops_of(
-    tree: Tree, frames: Mapping[str, Frame], options: ModelOptions
-) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
+def loops_of(tree: Tree, frames: Mapping[str, Frame]) -> tuple[tuple[Loop, ...], tuple[Loop, ...]]:
     """The loops that move, and those closed once and for all by joints that stand still."""
-    if options.open_loops:
-        return (), ()
     loops = [_loop(entry, frames) for entry in tree.description.loops]
     moving = tuple(loop for loop in loops if loop.first.link != loop.second.link)
     return moving, tuple(loop for loop in loops if loop not in moving)
@@ -42,17 +37,15 @@ def _end(end: LoopEnd, frames: Mapping[str, Frame]) -> Frame:
 
 
 def loop_problems(
-    tree: Tree, selection: Selection, frames: Mapping[str, Frame], options: ModelOptions
+    tree: Tree, selection: Selection, frames: Mapping[str, Frame]
 ) -> Iterator[RobolinError]:
     """Loops cut by base or tip, and loops that joints standing still hold open for good."""
-    if options.open_loops or not tree.description.loops:
-        return
     for joint in selection.moving:
         if joint.kind not in ONE_NUMBER:
             message = f"joint '{joint.name}' is {joint.kind}, and the arm has closed loops"
             yield RobolinError(message, where=str(joint.place), hint=OPEN_LOOPS)
     cut = {*selection.off_chain, *selection.stranded}
-    rigid = loops_of(tree, frames, options)[1]
+    rigid = loops_of(tree, frames)[1]
     still = {loop.name: loop for loop in rigid}
     for entry in tree.description.loops:
         if through := [name for name in _joints(tree, entry) if name in cut]:

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from math import cos, sin
 
 from robolin.arm import Inertia, Matrix3, Pose, Rotary, Vector3
-from robolin.description.joint_axis import unit
 from robolin.description.model import JointEntry
-from robolin.geometry.rotations import apply, compose, turned_rotary
+from robolin.geometry.rotations import apply, compose, turned_rotary, unit
 
 NO_BODY = Inertia()
 

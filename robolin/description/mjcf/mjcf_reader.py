@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from robolin.arm import HERE, ORIGIN, UNLIMITED, Inertia, Limits, Pose, Vector3
-from robolin.description.finding_limits import limited
 from robolin.description.mjcf import compile_in_own_process
 from robolin.description.mjcf.mjcf_equalities import equality_closures, followers
 from robolin.description.mjcf.mjcf_files import ModelFiles, model_files
@@ -25,6 +24,7 @@ from robolin.description.model import (
     LinkEntry,
     Place,
     Reading,
+    limited,
 )
 from robolin.description.robot_source import RobotText
 from robolin.description.separate_process import OutOfBoundsError, asked

@@ -31,8 +31,6 @@ def reductions(transmissions: Sequence[Element]) -> tuple[str, ...]:
 
 def listed_transmissions(transmissions: Sequence[Element]) -> tuple[str, ...]:
     """All transmissions as one entry among what was read over, with their interfaces."""
-    if not transmissions:
-        return ()
     paths = (_texts(element, ("hardwareInterface",)) for element in transmissions)
     interfaces = dict.fromkeys(text.rsplit("/", 1)[-1] for texts in paths for text in texts)
     says = f": hardwareInterface {', '.join(interfaces)}" if interfaces else ""

@@ -12,10 +12,9 @@ from itertools import chain
 from typing import get_args
 
 from robolin.arm import ORIGIN, Inertia, Limits, Mimic, Pose, Rotary, Vector3
-from robolin.description.finding_limits import limited
-from robolin.description.joint_axis import without_direction
-from robolin.description.joint_pairs import parallel_axes, taken_in_two
+from robolin.description.joint_pairs import PAIR_PARTS, parallel_axes, taken_in_two
 from robolin.description.model import (
+    UNREAD,
     Description,
     EntryKind,
     Finding,
@@ -23,6 +22,7 @@ from robolin.description.model import (
     LinkEntry,
     Place,
     Reading,
+    limited,
 )
 from robolin.description.structure import check_structure
 from robolin.description.urdf.transmissions import listed_transmissions, reductions
@@ -39,7 +39,7 @@ from robolin.description.urdf.urdf_fields import (
     vector,
 )
 from robolin.description.xml.xml_tree import Element, parse_xml
-from robolin.geometry.rotations import rotation_from_rpy, turned_rotary
+from robolin.geometry.rotations import rotation_from_rpy, turned_rotary, without_direction
 from robolin.wording import did_you_mean
 
 URDF_KINDS: dict[str, EntryKind] = {
@@ -66,44 +66,52 @@ def read_urdf(text: bytes, source: str) -> Reading:
         return Reading(None, broken)
     notes = Notes(source)
     notes.findings += broken
-    description = _robot(robot, notes, sha256(text).hexdigest())
+    description = _robot(robot, notes, text) if _is_urdf(robot, notes) else None
     findings = sorted(notes.findings, key=lambda finding: finding.place.line)
     wrong = any(finding.level == "error" for finding in findings)
     return Reading(None if wrong else description, limited(findings))
 
 
-def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
+def _is_urdf(robot: Element, notes: Notes) -> bool:
+    """Whether this is a robot and no macro for one; else the notes say what it is."""
     if robot.tag != "robot":
         _complain_about_root(robot, notes)
-        return None
+        return False
     if macros := [part for part in _read_parts(robot) if part.tag.startswith("xacro:")]:
         message = f"unexpanded xacro: <{macros[0].tag}>"
         message += f" and {len(macros) - 1} more elements" if len(macros) > 1 else ""
         notes.error("xacro-unexpanded", macros[0], message, XACRO_HINT)
-        return None
+    return not macros
+
+
+def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
     name = name_of(robot, "the robot", notes)
     known = ("name", "version", *(key for key in robot.attributes if key.startswith("xmlns")))
     check_attributes(robot, "the robot", known, notes)
     links = [_link(part, notes) for part in robot.children if part.tag == "link"]
     joints = [_joint(part, notes) for part in robot.children if part.tag == "joint"]
     links += _implicit_world(links, joints, notes)
-    transmissions = [part for part in robot.children if part.tag == "transmission"]
     for part in robot.children:
         if part.tag not in ("link", "joint", "transmission"):
-            what = f"<{part.tag}> in the robot"
-            note_unknown(part, part.tag, what, ("link", "joint", "transmission"), notes)
+            known = ("link", "joint", "transmission")
+            note_unknown(part, part.tag, f"<{part.tag}> in the robot", known, notes)
     root, findings = check_structure(links, joints, notes.at(robot))
-    notes.findings += [*findings, *parallel_axes(joints)]
-    frames, joints = taken_in_two(joints)
+    notes.findings += findings
+    frames: list[LinkEntry] = []
+    if any(joint.kind in PAIR_PARTS for joint in joints):
+        notes.findings += parallel_axes(joints)
+        frames, joints = taken_in_two(joints)
+    drives = [part for part in robot.children if part.tag == "transmission"]
+    listed, geared = (listed_transmissions(drives), reductions(drives)) if drives else ((), ())
     return Description(
         name=name,
         links=(*links, *frames),
         joints=tuple(joints),
         root=root or "",
         source=notes.source,
-        digest=digest,
-        ignored=(*sorted_counts(notes.ignored), *listed_transmissions(transmissions)),
-        notes=reductions(transmissions),
+        digest=sha256(text).hexdigest(),
+        ignored=(*sorted_counts(notes.ignored), *listed),
+        notes=geared,
         places={"robot": notes.at(robot)},
     )
 
@@ -258,8 +266,8 @@ def _axis(
     if "xyz" not in element.attributes:
         hint = 'write <axis xyz="0 0 1"/>'
         notes.error("missing-attribute", element, f"{owner}: {element.tag} xyz is missing", hint)
-    axis = vector(element, "xyz", owner, notes, default)
-    if why := without_direction(axis):
+    axis = vector(element, "xyz", owner, notes, UNREAD)
+    if axis is not UNREAD and (why := without_direction(axis)):
         message = f"{owner}: {element.tag} xyz {shown(element.attributes['xyz'])} {why}"
         notes.error("zero-axis", element, message, "a joint moves along or about a non-zero axis")
     return axis

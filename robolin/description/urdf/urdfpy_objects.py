@@ -13,11 +13,10 @@ from hashlib import sha256
 from typing import Any
 
 from robolin.arm import NO_TURN, ORIGIN, Inertia, Limits, Mimic, Pose, Vector3
-from robolin.description.joint_axis import without_direction
 from robolin.description.model import Description, Finding, JointEntry, LinkEntry, Place, Reading
 from robolin.description.structure import check_structure
 from robolin.errors import RobolinError
-from robolin.geometry.rotations import turned_rotary
+from robolin.geometry.rotations import turned_rotary, without_direction
 from robolin.wording import quoted
 
 UNIT_ROTARY = (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)

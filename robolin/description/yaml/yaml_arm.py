@@ -25,10 +25,9 @@ from hashlib import sha256
 from typing import cast
 
 from robolin.arm import Inertia, Vector3
-from robolin.description.finding_limits import limited
-from robolin.description.joint_axis import without_direction
 from robolin.description.joint_pairs import parallel_axes, taken_in_two
 from robolin.description.model import (
+    UNREAD,
     Description,
     EntryKind,
     Finding,
@@ -36,6 +35,7 @@ from robolin.description.model import (
     LinkEntry,
     Place,
     Reading,
+    limited,
 )
 from robolin.description.structure import check_structure
 from robolin.description.yaml.dh import DH_KEYS, read_table
@@ -51,6 +51,7 @@ from robolin.description.yaml.yaml_joint import (
 from robolin.description.yaml.yaml_loops import check_loops, read_loops
 from robolin.description.yaml.yaml_nodes import read_nodes, shown
 from robolin.description.yaml.yaml_shapes import shaped_inertia
+from robolin.geometry.rotations import without_direction
 from robolin.wording import closest
 
 PROSE_KEYS = ("description", "source", "licence")
@@ -141,13 +142,12 @@ def _joint(fields: Fields) -> JointEntry:
 
 def _axis(fields: Fields, kind: str, key: str = "axis") -> Vector3:
     """The axis, needed by a joint that moves and looked at unless the joint has none."""
-    axis = (1.0, 0.0, 0.0)
     if kind in ("fixed", "floating", "spherical"):
-        return axis
+        return (1.0, 0.0, 0.0)
     if kind:
         fields.need(key, hint=f"the direction it turns about or slides along: {key}: [0, 0, 1]")
-    axis = fields.vector(key, default=axis)
-    if why := without_direction(axis):
+    axis = fields.vector(key, default=UNREAD)
+    if axis is not UNREAD and (why := without_direction(axis)):
         message = f"{fields.what}: {key} {why}"
         fields.error("zero-axis", fields.place(key), message, f"for example {key}: [0, 0, 1]")
     return axis

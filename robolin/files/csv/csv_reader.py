@@ -23,7 +23,7 @@ from robolin.files.csv.csv_records import (
 )
 from robolin.files.csv.line_reader import LineReader, Lines, count_bytes, rows_at_most
 from robolin.files.csv.polars_numbers import polars_numbers
-from robolin.files.stores.store_path import is_stored
+from robolin.files.path_names import is_stored
 from robolin.files.table_file import (
     WHOLE,
     ReadRequest,
