@@ -39,8 +39,12 @@ def twice(a: Vector) -> Vector:
 def dot(a: Vector, b: Vector) -> Scalar:
     """a · b, added up from the left whatever the numbers are."""
     assert len(a) == len(b)
+    # written out for those that algorithms are made of, in half the time
     if len(a) == 3:
         return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    if len(a) == 6:
+        (a0, a1, a2, a3, a4, a5), (b0, b1, b2, b3, b4, b5) = a, b
+        return a0 * b0 + a1 * b1 + a2 * b2 + a3 * b3 + a4 * b4 + a5 * b5
     total: Scalar = reduce(plus, map(times, a, b))
     return total
 

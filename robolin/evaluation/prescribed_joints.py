@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, Floats, JointValues
+from robolin.arrays import Floats, JointValues
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.input_checks import array_of
@@ -80,7 +80,7 @@ def require_prescribed_of_use(
         raise UsageError("cannot go together with prescribe", where="method", hint=METHOD_BY_ARM)
 
 
-def told_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> AnyArray:
+def told_accelerations(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
     """Accelerations (..., n) as they are told; one number alone is for one joint, or for rest."""
     told = array_of(arm, "qdd", qdd)
     plain = np.asarray(qdd)

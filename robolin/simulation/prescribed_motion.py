@@ -64,7 +64,7 @@ class PrescribedMotion:
         return _sound(self.arm, self.driven, self.qdd(t))
 
 
-def _sound(arm: Arm, driven: Floats, qdd: JointValues) -> AnyArray:
+def _sound(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
     """Accelerations (n,) at one moment, of joints that move as told alone."""
     told = told_accelerations(arm, driven, qdd)
     if told.ndim != 1:

@@ -95,7 +95,7 @@ def test_the_nonlinear_arm_costs_what_is_predicted(seed: int) -> None:
     # steps that follow the fastest pole
     dt = 0.4 / regulator.poles.frequency.max()
     motion = robolin.simulate(
-        arm, q + start, duration=40 * dt, dt=dt, control=regulator.feedback(), engine="python"
+        arm, q + start, duration=40 * dt, dt=dt, control=regulator.feedback(), engine="compiled"
     )
     cost = regulator.motion_cost(motion)
     assert cost.spent > 0.05 * cost.predicted

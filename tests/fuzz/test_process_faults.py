@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -40,18 +41,24 @@ def _ended(process: subprocess.Popen[bytes]) -> Ran:
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    rows = (f"{i},{1e-4 * i!r},{-2e-4 * i!r}\n" for i in range(20_000))
-    Path("t.csv").write_text("time,shoulder/position,elbow/position\n" + "".join(rows))
+    Path("t.csv").write_text(_table())
     return tmp_path
+
+
+@cache
+def _table() -> str:
+    rows = (f"{i},{1e-4 * i!r},{-2e-4 * i!r}\n" for i in range(20_000))
+    return "time,shoulder/position,elbow/position\n" + "".join(rows)
 
 
 def _numbers(path: str) -> bytes:
     return robolin.read_result(path).arrays["mass_matrix"].tobytes()
 
 
+@cache
 def _whole() -> bytes:
     """What is in a file of the rows of t.csv."""
-    rows = np.loadtxt("t.csv", delimiter=",", skiprows=1)
+    rows = np.loadtxt(_table().splitlines(), delimiter=",", skiprows=1)
     return robolin.mass_matrix(robolin.load("two-link"), rows[:, 1:]).tobytes()
 
 

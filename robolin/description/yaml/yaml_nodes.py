@@ -82,8 +82,8 @@ def read_nodes(data: bytes, source: str) -> tuple[Node | None, list[Finding]]:
     return root, list(findings)
 
 
-# who answers many questions about an arm reads the same text for each of them
-@lru_cache(maxsize=4)
+# who answers many questions about some arms reads the same texts for each of them
+@lru_cache(maxsize=16)
 def _composed(text: str, source: str) -> tuple[Node | None, tuple[Finding, ...]]:
     from yaml import SafeLoader, YAMLError, parse
 
