@@ -202,6 +202,11 @@ class Arm:
         return any(link.joint.mimic for link in self.links)
 
     @cached_property
+    def slides(self) -> bool:
+        """Whether any of its joints slides."""
+        return not all(link.joint.turns for link in self.links)
+
+    @cached_property
     def serial(self) -> bool:
         """Whether every link carries at most one other and only one sits on the base."""
         return all(link.parent == k + 1 for k, link in enumerate(self.links_tip_to_base, start=1))

@@ -17,6 +17,8 @@ Mask = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.str_]
 # of whatever numbers a computation runs on, exact and dual ones among them, or a single one of them
 AnyArray = Any
+# by their names
+Arrays = dict[str, np.ndarray]
 
 # what stands for a value per joint: numbers in the order of the joints, or by their names
 JointValues = npt.ArrayLike | Mapping[str, npt.ArrayLike] | Sequence[Mapping[str, npt.ArrayLike]]

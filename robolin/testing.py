@@ -101,18 +101,13 @@ def assert_matches(
     given = None if rtol is atol is None else Tolerances({ALL: Tolerance(rtol or 0, atol or 0)})
     if not path.exists():
         _require_extension(path)
-        if not renew:
-            message = (
-                f"{path}: nothing is stored there; run pytest with {_FLAG} to store the result"
-            )
-            raise AssertionError(message)
-        if isinstance(result, Result):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            record_result(result, path, given or Tolerances({}), silent)
-        else:
-            _store(_result(_arrays(result, {}), {}, arm), path, given)
-        raise AssertionError(f"{path}: stored now; run again without {_FLAG}")
-
+        if renew:
+            _store_first(result, path, given, arm)
+        raise AssertionError(
+            f"{path}: stored now; run again without {_FLAG}"
+            if renew
+            else f"{path}: nothing is stored there; run pytest with {_FLAG} to store the result"
+        )
     with open_stored(path) as stored:
         known = {entry.name: entry for entry in stored.entries}
         tolerances = given or tolerances_in(stored.meta.get("tolerances", {}))
@@ -130,6 +125,15 @@ def assert_matches(
             raise UsageError(f"`robolin {verb}` computed it", where=str(path), hint=hint)
         _store(now, path, tolerances)
     raise AssertionError(_failure(path, comparison, renew))
+
+
+def _store_first(result: Any, path: Path, given: Tolerances | None, arm: Arm | None) -> None:
+    """Store what was not stored yet, with its question if it has one."""
+    if isinstance(result, Result):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        record_result(result, path, given or Tolerances({}), silent)
+    else:
+        _store(_result(_arrays(result, {}), {}, arm), path, given)
 
 
 def _failure(path: Path, comparison: Comparison, renewed: bool) -> str:

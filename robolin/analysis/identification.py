@@ -11,10 +11,9 @@ from robolin.api.run_options import run_options
 from robolin.arm import NO_TURN, Arm, Matrix3
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
-from robolin.engine.parameters import axis_to_z
 from robolin.evaluation.evaluate import Engine, How, evaluate
 from robolin.evaluation.methods import Method
-from robolin.geometry.rotations import transpose, turned_rotary
+from robolin.geometry.rotations import axis_to_z, transpose, turned_rotary
 from robolin.input_checks import array_of, batch_of, require_arm
 from robolin.shown import Shown
 

@@ -25,10 +25,9 @@ from robolin.api.run_options import run_options
 from robolin.arm import Arm, DhRow, Joint, Link, Pose
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
-from robolin.engine.parameters import axis_to_z
 from robolin.evaluation.evaluate import Engine, evaluate
 from robolin.evaluation.methods import Method
-from robolin.geometry.rotations import compose, inverse_rotation
+from robolin.geometry.rotations import axis_to_z, compose, inverse_rotation
 from robolin.input_checks import require_arm
 from robolin.shown import Shown
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.joint_values import accelerations_told
-from robolin.answering.linear_point import completed_point, point_arrays
 from robolin.answering.loop_answer import (
     NO_LOOPS,
     TITLES,
@@ -21,8 +20,15 @@ from robolin.answering.loop_answer import (
     fully,
     loop_options,
 )
-from robolin.answering.motion import NeededValues, Run, TorqueRule, Values, one_state
-from robolin.answering.named_arrays import algorithm_arrays
+from robolin.answering.motion import (
+    NeededValues,
+    Run,
+    TorqueRule,
+    Values,
+    completed_point,
+    one_state,
+)
+from robolin.answering.named_arrays import algorithm_arrays, point_arrays
 from robolin.answering.odd_states import weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm

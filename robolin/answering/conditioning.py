@@ -91,7 +91,7 @@ def _size(matrices: Floats) -> Floats:
 
 def farthest_slide(arm: Arm, q: Floats) -> float:
     """How far a joint slides at the most, in any of these rows."""
-    if all(link.joint.turns for link in arm.links):
+    if not arm.slides:
         return 0.0
     farthest, stroke = most_of_columns(np.abs(q)), 0.0
     for link, place in zip(arm.links_tip_to_base, arm.coordinates, strict=True):

@@ -136,3 +136,9 @@ def _scalar(value: FlagValue, path: str) -> str:
     if not isinstance(value, str):
         raise RobolinError("it is nested too deeply", where=path, hint="KEY: {JOINT: VALUE}")
     return value
+
+
+def plain_options(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What flags say, in the plain types that rules are made of."""
+    texts = said.get("columns")
+    return {**said, "columns": column_rules_with_files(texts)} if texts else dict(said)

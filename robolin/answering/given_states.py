@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, Never
 from robolin.answering.asks import RECORDING, SAMPLES, SELECTION, TRAJECTORY
 from robolin.answering.flag_value_files import read_state_file
 from robolin.answering.joint_values import per_joint, quaternion_names
-from robolin.answering.question import plain_value
-from robolin.answering.recording_rules import require_files, rules_from
+from robolin.answering.question import plain_value, require_files
 from robolin.answering.verbs import VERBS, Verb
 from robolin.choices import Differentiation, OnBadRow, TimeUnit
 from robolin.errors import UsageError
-from robolin.files.file_parts import last_name
 from robolin.files.formats import FORMATS, extensions, with_nan
+from robolin.files.path_names import last_name
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
-from robolin.trajectory.column_rules import RecordingRules
+from robolin.trajectory.column_rules import RecordingRules, rules_from
 from robolin.trajectory.row_choice import ALL_ROWS, RowChoice, row_choice
 from robolin.wording import did_you_mean
 
@@ -260,24 +259,6 @@ def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Flo
             hint = f"the file says {name} already"
             raise UsageError(message, where=f"--state={path}", hint=hint)
     return {**told, **given}
-
-
-def perturbations(
-    arm: Arm, texts: tuple[str, ...], keys: tuple[str, ...]
-) -> dict[str, list[float]]:
-    """Every small change by name; the ones left out are 0."""
-    changes: dict[str, list[float]] = {}
-    for text in texts:
-        key, equals, values = (part.strip() for part in text.partition("="))
-        if not equals or key not in keys:
-            raise FlagText("--perturb", text).wrong(
-                f"'{key}' is none of {', '.join(keys)}",
-                f"for example --perturb dq={arm.joint_names[0]}=0.01",
-            )
-        if key in changes:
-            raise FlagText("--perturb", text).wrong(f"{key} is there twice", "keep one of them")
-        changes[key] = per_joint(FlagText(f"--perturb={key}", values), arm, key in ANGULAR)
-    return {key: changes.get(key, [0.0] * arm.n) for key in keys}
 
 
 def _values(name: str, value: Any) -> str | Floats:

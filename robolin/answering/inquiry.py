@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from robolin.answering.asks import MODEL_ASKS, SELECTION
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
-from robolin.answering.swept_option import SweptOption, require_one_swept
 from robolin.answering.verbs import VERBS, Verb, answering_verb
 from robolin.errors import UsageError
 from robolin.results.swept_verbs import asked_verb, is_swept
 from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
+    from robolin.answering.swept_option import SweptOption
     from robolin.arm import Arm
     from robolin.description.building.options import ModelOptions
     from robolin.description.model import Reading
@@ -147,7 +147,11 @@ def inquiry_of(verb: str, path: str, options: Mapping[str, Any]) -> Inquiry:
 
 def inquiry_about(source: ArmSource, question: Question, states: States, verb: str) -> Inquiry:
     """The inquiry, for each value of what is swept if the verb says so; refused if senseless."""
-    swept = require_one_swept(source.texts, states) if is_swept(verb) else None
+    swept = None
+    if is_swept(verb):
+        from robolin.answering.swept_option import require_one_swept
+
+        swept = require_one_swept(source.texts, states)
     inquiry = Inquiry(source, question, states, swept)
     for each in inquiry.sources:
         assert each.options, "options that make no sense are refused here"

@@ -12,7 +12,6 @@ from robolin.answering.motion import Values
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
-from robolin.loops.closure_arrays import row_names
 from robolin.number_texts import FlagText, numbers
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.unit_texts import joint_unit
@@ -137,6 +136,8 @@ def closed_changes(arm: Arm, loops: LoopOptions, values: Values) -> Mapping[str,
 
 def closed_arrays(arm: Arm, loops: LoopOptions, values: Values, found: Values) -> Iterator[Array]:
     """What was moved onto the closures, their forces, and how many equations count."""
+    from robolin.loops.closure_arrays import row_names
+
     joints, rows = arm.joint_names, row_names(arm)
     kinds = [joint.kind for joint in arm.joints]
     if loops.close is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.linear_point import POINT, point_arrays
+from robolin.answering.motion import POINT
+from robolin.answering.named_arrays import point_arrays
 from robolin.quantities.quantity_table import QUANTITIES
 from robolin.quantities.unit_texts import either, rate_of
 from robolin.quantities.units import unit_of

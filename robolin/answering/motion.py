@@ -8,12 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from robolin.answering.given_states import HOLD_TORQUE, States, perturbations
+from robolin.answering.given_states import ANGULAR, HOLD_TORQUE, States
+from robolin.answering.joint_values import per_joint
 from robolin.answering.question import Question
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
+from robolin.number_texts import FlagText
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.wording import counted, listed
 
@@ -21,6 +23,9 @@ Values = Mapping[str, Floats]
 TorqueRule = Literal["zero", "hold"]
 # an algorithm by name on these values, each of shape (n,) or (rows, n)
 Run = Callable[[str, Values], Values]
+
+# what a linear answer holds about
+POINT = ("q", "qd", "qdd", "tau")
 
 
 @dataclass(frozen=True)
@@ -148,6 +153,34 @@ def _changes(arm: Arm, question: Question) -> dict[str, Floats]:
         return {}
     keys = VERBS[question.verb].perturb
     return {name: np.array(change) for name, change in perturbations(arm, texts, keys).items()}
+
+
+def completed_point(values: Values, run: Run) -> Values:
+    """The state with its accelerations and torques, whichever of these were given."""
+    point = {name: values[name] for name in POINT if name in values}
+    if "tau" not in point:
+        point["tau"] = run("inverse", point)["tau"]
+    elif "qdd" not in point:
+        point["qdd"] = run("forward", point)["qdd"]
+    return {name: point[name] for name in POINT}
+
+
+def perturbations(
+    arm: Arm, texts: tuple[str, ...], keys: tuple[str, ...]
+) -> dict[str, list[float]]:
+    """Every small change by name; the ones left out are 0."""
+    changes: dict[str, list[float]] = {}
+    for text in texts:
+        key, equals, values = (part.strip() for part in text.partition("="))
+        if not equals or key not in keys:
+            raise FlagText("--perturb", text).wrong(
+                f"'{key}' is none of {', '.join(keys)}",
+                f"for example --perturb dq={arm.joint_names[0]}=0.01",
+            )
+        if key in changes:
+            raise FlagText("--perturb", text).wrong(f"{key} is there twice", "keep one of them")
+        changes[key] = per_joint(FlagText(f"--perturb={key}", values), arm, key in ANGULAR)
+    return {key: changes.get(key, [0.0] * arm.n) for key in keys}
 
 
 def require_useful(states: States, names: Sequence[str], both: bool = False) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+import numpy as np
 
 from robolin.algebra.axes import Axis, Shape
 from robolin.answering.motion import Values
@@ -10,7 +12,6 @@ from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.kinematics.frame_axes import of_real_links
-from robolin.loops.closure_arrays import row_names
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.quantities.units import unit_of
 from robolin.results.result import Array
@@ -18,7 +19,7 @@ from robolin.trajectory.trajectory import Chunk
 
 # angular part first
 SPATIAL_LABELS = ("rx", "ry", "rz", "x", "y", "z")
-POINT = ("x", "y", "z")
+POINT_LABELS = ("x", "y", "z")
 # what else stands in files of results
 _TAKEN = frozenset({"time", "joints", "meta"})
 
@@ -52,9 +53,22 @@ def axis_labels(arm: Arm, axis: Axis) -> tuple[str, ...]:
     if axis == "link":
         return arm.link_names
     if axis == "closure":
+        from robolin.loops.closure_arrays import row_names
+
         return row_names(arm)
-    known = {len(SPATIAL_LABELS): SPATIAL_LABELS, len(POINT): POINT}
+    known = {len(SPATIAL_LABELS): SPATIAL_LABELS, len(POINT_LABELS): POINT_LABELS}
     return known.get(axis) or tuple(str(i + 1) for i in range(axis))
+
+
+def point_arrays(
+    arm: Arm, point: Values, batch: tuple[int, ...], told: Collection[str] = ()
+) -> Iterator[Array]:
+    """What of a point is not `told` already; what is the same in all rows is in each of them."""
+    kinds = [joint.kind for joint in arm.joints]
+    for name, values in point.items():
+        if name not in told:
+            rows = np.broadcast_to(values, (*batch, arm.n))
+            yield Array(name, rows, (arm.joint_names,), unit_of(name, kinds), COLUMN_WORDS[name])
 
 
 def with_carried(arrays: tuple[Array, ...], chunk: Chunk) -> tuple[Array, ...]:

@@ -12,14 +12,13 @@ from robolin.answering.given_states import States
 from robolin.answering.inquiry import recorded_options
 from robolin.answering.motion import Values
 from robolin.answering.question import Question
-from robolin.answering.recording_rules import rules_from
 from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
-from robolin.files.file_parts import last_name
+from robolin.files.path_names import last_name
 from robolin.files.table_file import KnownTable, TableFile
 from robolin.results.result import Array, Result
-from robolin.trajectory.column_rules import RecordingRules
+from robolin.trajectory.column_rules import RecordingRules, rules_from
 
 # kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
 Notify = Callable[[str, str], None]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from robolin.answering.asks import COLUMNS, Ask
+from robolin.answering.asks import COLUMNS, RECORDING, Ask
 from robolin.answering.flag_value_files import column_rules_with_files
 from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
 from robolin.errors import UsageError
-from robolin.files.file_parts import last_name
+from robolin.files.path_names import last_name
 from robolin.number_texts import text_of
 from robolin.results.swept_verbs import asked_verb, is_swept
 from robolin.wording import did_you_mean
@@ -137,7 +137,7 @@ def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | No
             return column_rules_with_files(_texts(value)) or None
         if ask.repeats:
             return _texts(value) or None
-        text = text_of(value if ask.kind != "file" else _path(value))
+        text = _path(value) if ask.kind == "file" else text_of(value)
     except TypeError:
         message = f"invalid value for '--{label}': {value!r}"
         raise _misused(verb, message) from None
@@ -176,3 +176,15 @@ def _misused(verb: Verb, message: str) -> UsageError:
         return UsageError(message)
     where = f"robolin {verb.name}"
     return UsageError(message, where=where, hint=f"`{where} --help` tells more")
+
+
+def require_files(said: Mapping[str, Any], flags: tuple[str, ...], there: bool) -> None:
+    """Refuse words about files where there is none, and two units for one angle."""
+    for name in RECORDING:
+        if said.get(name) is not None and not there:
+            hint = "it says how a file is meant"
+            message = f"has no effect without {' or '.join(flags)}"
+            raise UsageError(message, where=f"--{name}", hint=hint)
+    if said.get("degrees") and said.get("radians"):
+        hint = "angles are in one of them"
+        raise UsageError("cannot go together with --radians", where="--degrees", hint=hint)

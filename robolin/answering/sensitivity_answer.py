@@ -11,9 +11,9 @@ from robolin.analysis.link_parameters import joint_slides
 from robolin.analysis.nominal_motion import rising, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.answering.doubtful_states import DoubtfulStates
-from robolin.answering.given_states import States, perturbations
-from robolin.answering.linear_point import POINT, completed_point, point_arrays
-from robolin.answering.motion import Values
+from robolin.answering.given_states import States
+from robolin.answering.motion import POINT, Values, completed_point, perturbations
+from robolin.answering.named_arrays import point_arrays
 from robolin.answering.posed_question import PosedQuestion, file_label
 from robolin.answering.question import Question
 from robolin.arm import Arm, Vector3

@@ -14,8 +14,7 @@ from robolin.answering.given_states import States
 from robolin.answering.loop_answer import closed_state, loop_options
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.prescribed_file import PrescribedRows, prescribed_rows
-from robolin.answering.question import Question
-from robolin.answering.recording_rules import require_files
+from robolin.answering.question import Question, require_files
 from robolin.answering.simulate_result import SimulatedMotion, motion_result
 from robolin.answering.simulate_start import simulation_start
 from robolin.answering.simulate_torque import (

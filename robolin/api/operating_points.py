@@ -8,9 +8,8 @@ from math import prod
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import Floats, JointValues
+from robolin.arrays import Arrays, Floats, JointValues
 from robolin.engine.compiled.buffer_pool import BufferPool
-from robolin.engine.run import Arrays
 from robolin.evaluation.evaluate import How
 from robolin.input_checks import array_of, batch_of
 from robolin.loops.any_arm import evaluate_any_arm

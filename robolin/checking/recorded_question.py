@@ -12,7 +12,7 @@ from robolin.answering.given_states import STATES_OPTION
 from robolin.answering.inquiry import ARM_OPTION, Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import FileError, RobolinError
-from robolin.files.file_parts import place_and_part
+from robolin.files.path_names import place_and_part
 from robolin.results.swept_verbs import asked_verb
 
 if TYPE_CHECKING:
@@ -102,18 +102,11 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
     name: str = meta["options"][label]
     recorded: str | None = meta.get("files", {}).get(label)
     if name == "-":
-        hint = (
-            "--model ARM stands in for it"
-            if label == ARM_OPTION
-            else "store it with a file instead"
-        )
+        stand_in = "--model ARM stands in for it"
+        hint = stand_in if label == ARM_OPTION else "store it with a file instead"
         message = f"the {label} was read from standard input"
         raise RobolinError(message, where=stored.path, hint=hint)
-    beside = Path(stored.path).parent
-    if inputs.root is not None:
-        places = [inputs.root / (recorded or name), inputs.root / name]
-    else:
-        places = [beside / recorded] if recorded else [beside / name, Path(name)]
+    places = _places(name, recorded, Path(stored.path).parent, inputs.root)
     for place in places:
         # of a recording, which may be a folder, a part may be named
         inside, part = place_and_part(str(place))
@@ -131,3 +124,10 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
         hint="--root FOLDER says where its files are"
         + ", --model ARM which arm" * (label == ARM_OPTION),
     )
+
+
+def _places(name: str, recorded: str | None, beside: Path, root: Path | None) -> list[Path]:
+    """Where to look for a file: as recorded, or by its name alone."""
+    if root is not None:
+        return [root / (recorded or name), root / name]
+    return [beside / recorded] if recorded else [beside / name, Path(name)]

@@ -10,9 +10,9 @@ import click
 
 from robolin.answering.inquiry import Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS
-from robolin.cli.flags.flag import VerbCommand, given_options
+from robolin.cli.flags.flag import VerbCommand, file_name, given_options
 from robolin.cli.flags.many_flags import MANY_PARAMS, ManyRecordings, live, many_recordings
-from robolin.cli.flags.model_flags import MODEL_PARAMS, file_name
+from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import Output, output_of, output_params
 from robolin.cli.flags.state_flags import state_flags
 from robolin.errors import UsageError

@@ -9,11 +9,11 @@ Where all links float along with the first one, or have slid far, the inertial f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from robolin.arm import NO_TURN, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
-from robolin.geometry.rotations import matmul, rotate_point, transpose, turned_rotary
+from robolin.geometry.rotations import axis_to_z, matmul, rotate_point, transpose, turned_rotary
 from robolin.geometry.travelling import travelling
 
 
@@ -142,49 +142,7 @@ def parameters_of(arm: Arm) -> Parameters:
     axes = {arm.base: NO_TURN}
     for k, link in enumerate(arm.links_tip_to_base, start=1):
         axes[k] = axis_to_z(link.joint.axis)
-    origin = _origin(arm)
-    roaming, along = _roaming(arm), travelling(arm)
-    joined = {k: group for group in arm.groups for k in group.links}
-
-    # coordinates are numbered from the tip like links, by the link their own joint moves
-    leaders = [
-        k for k, link in enumerate(arm.links_tip_to_base, start=1) if link.joint.mimic is None
-    ]
-    order = tuple(arm.coordinates[k - 1] for k in leaders)
-    number = {public: c for c, public in enumerate(order, start=1)}
-
-    rows = []
-    for k, link in enumerate(arm.links_tip_to_base, start=1):
-        joint, inward = link.joint, transpose(axes[link.parent])
-        offset = joint.pose.translation
-        if link.parent == arm.base:
-            offset = _minus(offset, origin)
-        body = transpose(axes[k])
-        inmost, outermost = (joined[k].links[0], joined[k].body) if k in joined else (k, k)
-        rows.append(
-            LinkRow(
-                name=joint.name,
-                parent=link.parent,
-                turns=joint.turns,
-                rotation=matmul(inward, matmul(joint.pose.rotation, axes[k])),
-                offset=rotate_point(inward, offset),
-                mass=link.inertia.mass,
-                com=rotate_point(body, link.inertia.com),
-                rotary=turned_rotary(body, link.inertia.rotary),
-                armature=joint.armature,
-                damping=joint.damping if arm.damping else 0.0,
-                friction=joint.friction if arm.friction_velocity is not None else 0.0,
-                coordinate=number[arm.coordinates[k - 1]],
-                ratio=joint.mimic.ratio if joint.mimic else 1.0,
-                shift=joint.mimic.offset if joint.mimic else 0.0,
-                follows=joint.mimic is not None,
-                outermost=outermost,
-                carrier=arm.link(inmost).parent,
-                direction=rotate_point(transpose(axes[outermost]), joint.axis),
-                rests=joint.turns or (roaming is not None and inmost == arm.base - 1),
-                travels=k in along,
-            )
-        )
+    origin, roaming, order = _origin(arm), _roaming(arm), _order(arm)
     loads = tuple(
         load
         for wrench in arm.wrenches
@@ -192,7 +150,7 @@ def parameters_of(arm: Arm) -> Parameters:
     )
     tip = _place(arm, arm.tip, axes, origin) if arm.tip else NOWHERE
     return Parameters(
-        tuple(rows),
+        tuple(_link_rows(arm, axes, origin, roaming, order)),
         loads,
         arm.gravity,
         arm.friction_velocity,
@@ -203,6 +161,53 @@ def parameters_of(arm: Arm) -> Parameters:
         roaming,
         _closures(arm, axes, origin),
     )
+
+
+def _order(arm: Arm) -> tuple[int, ...]:
+    """The places in q of the coordinates, numbered like links by the link their own joint moves."""
+    pairs = zip(arm.links_tip_to_base, arm.coordinates, strict=True)
+    return tuple(place for link, place in pairs if link.joint.mimic is None)
+
+
+def _link_rows(
+    arm: Arm,
+    axes: dict[int, Matrix3],
+    origin: Vector3,
+    roaming: Matrix3 | None,
+    order: tuple[int, ...],
+) -> Iterator[LinkRow]:
+    """Every link from tip to base, in the frame whose z axis is that of its joint."""
+    along = travelling(arm) if arm.slides else ()
+    number = {place: c for c, place in enumerate(order, start=1)}
+    joined = {k: group for group in arm.groups for k in group.links}
+    for k, link in enumerate(arm.links_tip_to_base, start=1):
+        joint, mimic, offset = link.joint, link.joint.mimic, link.joint.pose.translation
+        if link.parent == arm.base:
+            offset = _minus(offset, origin)
+        inward, body = transpose(axes[link.parent]), transpose(axes[k])
+        inmost, outermost = (joined[k].links[0], joined[k].body) if k in joined else (k, k)
+        yield LinkRow(
+            name=joint.name,
+            parent=link.parent,
+            turns=joint.turns,
+            rotation=matmul(inward, matmul(joint.pose.rotation, axes[k])),
+            offset=rotate_point(inward, offset),
+            mass=link.inertia.mass,
+            com=rotate_point(body, link.inertia.com),
+            rotary=turned_rotary(body, link.inertia.rotary),
+            armature=joint.armature,
+            damping=joint.damping if arm.damping else 0.0,
+            friction=joint.friction if arm.friction_velocity is not None else 0.0,
+            coordinate=number[arm.coordinates[k - 1]],
+            ratio=mimic.ratio if mimic else 1.0,
+            shift=mimic.offset if mimic else 0.0,
+            follows=mimic is not None,
+            outermost=outermost,
+            carrier=arm.link(inmost).parent,
+            direction=rotate_point(transpose(axes[outermost]), joint.axis),
+            rests=joint.turns or (roaming is not None and inmost == arm.base - 1),
+            travels=k in along,
+        )
 
 
 def _closures(arm: Arm, axes: dict[int, Matrix3], origin: Vector3) -> tuple[ClosureRow, ...]:
@@ -262,25 +267,6 @@ def _roaming(arm: Arm) -> Matrix3 | None:
     columns = [rotate_point(joints[0].pose.rotation, way) for way in ways]
     x, y, z = (tuple(column[i] for column in columns) for i in range(3))
     return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
-
-
-def axis_to_z(axis: Vector3) -> Matrix3:
-    """A rotation whose third column is the axis: exact for axes along x, y or z."""
-    x, y, z = axis
-    if z == 1.0 and x == y == 0.0:
-        return NO_TURN
-    # the smallest component is the safest to turn against
-    i = min(range(3), key=lambda j: abs(axis[j]))
-    other = tuple(1.0 if j == i else 0.0 for j in range(3))
-    first = _cross(other, axis)
-    size = (first[0] ** 2 + first[1] ** 2 + first[2] ** 2) ** 0.5
-    u = (first[0] / size, first[1] / size, first[2] / size)
-    v = _cross(axis, u)
-    return (u[0], v[0], x, u[1], v[1], y, u[2], v[2], z)
-
-
-def _cross(a: tuple[float, ...], b: tuple[float, ...]) -> Vector3:
-    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 def _minus(a: Vector3, b: Vector3) -> Vector3:

@@ -9,11 +9,10 @@ import numpy as np
 
 from robolin.algebra.axes import Shape, sizes
 from robolin.algebra.scalar import Scalar
+from robolin.arrays import Arrays
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
 from robolin.engine.shortfall import Shortfall
-
-Arrays = dict[str, np.ndarray]
 
 
 class Ran(NamedTuple):

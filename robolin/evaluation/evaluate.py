@@ -11,11 +11,9 @@ import numpy as np
 
 from robolin.algebra.axes import sizes
 from robolin.arm import Arm, kept_with
-from robolin.arrays import AnyArray, Floats, JointValues
+from robolin.arrays import AnyArray, Arrays, Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.run import Arrays, run_on
-from robolin.engine.shortfall import no_inertia
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.methods import METHODS, Method, algorithm_for
@@ -196,6 +194,9 @@ def _run_directly(
     arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
 ) -> tuple[Arrays, AnyArray]:
     """Floats for one state, NumPy arrays for several."""
+    # kernels need nothing of this
+    from robolin.engine.run import run_on
+
     algorithm = ALGORITHMS[name]
     results, shortfalls, _ = run_on(
         arm_cache(arm).parameters, algorithm.run, algorithm.gives, arrays
@@ -210,6 +211,9 @@ def why_unanswered(
     arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[How]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
+    from robolin.engine.run import run_on
+    from robolin.engine.shortfall import no_inertia
+
     algorithm = ALGORITHMS[algorithm_for(arm, verb, how.get("method", "auto"))]
     arrays = {each: array_of(arm, each, values[each]) for each in algorithm.needs}
     batch = batch_of(arrays)

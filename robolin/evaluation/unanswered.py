@@ -12,8 +12,7 @@ import numpy as np
 
 from robolin.algebra.trigonometry import LARGEST_ANGLE
 from robolin.arm import Arm
-from robolin.arrays import AnyArray
-from robolin.engine.run import Arrays
+from robolin.arrays import AnyArray, Arrays
 from robolin.errors import RobolinError
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
-from robolin.files.stores.objects import open_object
-from robolin.files.stores.store_path import is_stored
+from robolin.files.path_names import is_stored
 
 _REPORTED_AT_MOST = 20
 # of a column that was looked through: it has nothing but whole numbers
@@ -132,7 +131,11 @@ class TableSource:
 
     def again(self) -> BinaryIO:
         """Its bytes from their beginning, beside the stream that is being read."""
-        return open_object(self.path) if is_stored(self.path) else open(self.path, "rb")
+        if not is_stored(self.path):
+            return open(self.path, "rb")
+        from robolin.files.stores.objects import open_object
+
+        return open_object(self.path)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import cos, hypot, sin
 
-from robolin.arm import Matrix3, Pose, Rotary, Vector3
+from robolin.arm import NO_TURN, Matrix3, Pose, Rotary, Vector3
 
 # of lengths between these, squares keep their digits
 SHORTEST, LONGEST = 1e-150, 1e150
@@ -107,3 +107,22 @@ def unit(axis: Vector3) -> Vector3:
     x, y, z = axis
     length = hypot(x, y, z)
     return axis if length == 1.0 else (x / length, y / length, z / length)
+
+
+def axis_to_z(axis: Vector3) -> Matrix3:
+    """A rotation whose third column is the axis: exact for axes along x, y or z."""
+    x, y, z = axis
+    if z == 1.0 and x == y == 0.0:
+        return NO_TURN
+    # the smallest component is the safest to turn against
+    i = min(range(3), key=lambda j: abs(axis[j]))
+    other = tuple(1.0 if j == i else 0.0 for j in range(3))
+    first = _cross(other, axis)
+    size = (first[0] ** 2 + first[1] ** 2 + first[2] ** 2) ** 0.5
+    u = (first[0] / size, first[1] / size, first[2] / size)
+    v = _cross(axis, u)
+    return (u[0], v[0], x, u[1], v[1], y, u[2], v[2], z)
+
+
+def _cross(a: tuple[float, ...], b: tuple[float, ...]) -> Vector3:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])

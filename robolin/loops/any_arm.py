@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Unpack
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
-from robolin.engine.run import Arrays
+from robolin.arrays import AnyArray, Arrays, JointValues
 from robolin.errors import RobolinError
 from robolin.evaluation import evaluate as trees
 from robolin.evaluation.evaluate import How, Meanwhile

@@ -8,9 +8,8 @@ from enum import IntEnum
 import numpy as np
 
 from robolin.arm import Arm
-from robolin.arrays import AnyArray, JointValues
+from robolin.arrays import AnyArray, Arrays, JointValues
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.run import Arrays
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate, evaluate_rows, require_known
 from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows

@@ -29,8 +29,8 @@ from robolin.errors import RobolinError, UsageError
 from robolin.files.compressed import compression
 from robolin.files.csv.counted_text import counted_plainly
 from robolin.files.formats import FORMATS
+from robolin.files.path_names import is_stored
 from robolin.files.stores import objects
-from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import KnownTable
 from robolin.parts.parts_plan import DEFAULT_FORM, Division, require_divisible
 from robolin.parts.recordings import NamedRecording

@@ -12,10 +12,9 @@ from pathlib import Path, PurePath
 
 from robolin.errors import FileError, UsageError
 from robolin.files.compressed import uncompressed_name
-from robolin.files.file_parts import place_and_part
 from robolin.files.formats import RECORDINGS, extensions, format_named, trajectory_formats
+from robolin.files.path_names import is_stored, place_and_part
 from robolin.files.stores.objects import list_objects
-from robolin.files.stores.store_path import is_stored
 from robolin.trajectory.opened_table import TEXT_ENDINGS, is_other_programs
 
 

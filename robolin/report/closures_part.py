@@ -31,16 +31,7 @@ def closure_words(told: ReportedArm, motion: ReportedMotion) -> Iterator[Element
             "Joints of closed loops can share torques in many ways. These are those of the open "
             "tree, with a motor at every joint, so that closures bear nothing."
         )
-    ranks = np.unique(closures.rank)
-    kept = " to ".join(str(rank) for rank in dict.fromkeys((ranks[0], ranks[-1])))
-    free = " to ".join(str(told.arm.n - rank) for rank in dict.fromkeys((ranks[-1], ranks[0])))
-    worst = np.nan_to_num(closures.open_by)
-    row = int(np.argmax(worst))
-    yield paragraph(
-        f"{counted(len(told.arm.loops), 'closure')}: {kept} of {len(closures.names)} equations are "
-        f"independent, which leaves {free} of {told.arm.n} motions free; they stand open by at "
-        f"most {worst[row]:.2g} m or rad, in row {row + 1}."
-    )
+    yield paragraph(_openness(told, closures))
     if motion.rows > 1:
         idle = [closures.names[i] for i in np.flatnonzero(~_borne(motion, closures))]
         if idle:
@@ -52,6 +43,20 @@ def closure_words(told: ReportedArm, motion: ReportedMotion) -> Iterator[Element
             for name, force in zip(closures.names, closures.forces[0], strict=True)
         ]
         yield table(PageTable(title, ("closure", "force", "unit"), rows, frozenset({"force"})))
+
+
+def _openness(told: ReportedArm, closures: ReportedClosures) -> str:
+    """How many equations are independent, and how far they are from being met."""
+    ranks = np.unique(closures.rank)
+    kept = " to ".join(str(rank) for rank in dict.fromkeys((ranks[0], ranks[-1])))
+    free = " to ".join(str(told.arm.n - rank) for rank in dict.fromkeys((ranks[-1], ranks[0])))
+    worst = np.nan_to_num(closures.open_by)
+    row = int(np.argmax(worst))
+    return (
+        f"{counted(len(told.arm.loops), 'closure')}: {kept} of {len(closures.names)} equations are "
+        f"independent, which leaves {free} of {told.arm.n} motions free; they stand open by at "
+        f"most {worst[row]:.2g} m or rad, in row {row + 1}."
+    )
 
 
 def closure_figures(arms: Sequence[ReportedMotion], figures: PageFigures) -> Iterator[Element]:

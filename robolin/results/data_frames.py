@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError
-from robolin.results.table_columns import table_columns
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -48,6 +47,8 @@ def pandas_of(result: Result) -> Any:
 
 
 def _columns(result: Result) -> dict[str, Numbers]:
+    from robolin.results.table_columns import table_columns
+
     return {
         name: values
         for columns in table_columns(result)

@@ -44,6 +44,27 @@ def column_blocks(
 
     columns = [[printable(text) for text in column] for column in zip(header, *rows, strict=True)]
     full = [max(map(cell_len, column)) for column in columns]
+    least = _least_widths(header, columns, full, numbers, keys, width)
+    key_places = tuple(range(keys))
+    places = key_places
+    for i in range(keys, len(header)):
+        wider = (*places, i)
+        if len(places) > keys and _taken([least[j] for j in wider]) > width:
+            yield _block(places, full, least, width)
+            wider = (*key_places, i)
+        places = wider
+    yield _block(places, full, least, width)
+
+
+def _least_widths(
+    header: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    full: list[int],
+    numbers: Collection[str],
+    keys: int,
+    width: int,
+) -> list[int]:
+    """What each column needs at the least: a number its digits, words the longest of them."""
     least = [
         full[i] if name in numbers else max(map(_longest_word, columns[i]))
         for i, name in enumerate(header)
@@ -58,15 +79,7 @@ def column_blocks(
     for i in range(keys, len(header)):
         if header[i] not in numbers:
             least[i] = min(least[i], room)
-    key_places = tuple(range(keys))
-    places = key_places
-    for i in range(keys, len(header)):
-        wider = (*places, i)
-        if len(places) > keys and _taken([least[j] for j in wider]) > width:
-            yield _block(places, full, least, width)
-            wider = (*key_places, i)
-        places = wider
-    yield _block(places, full, least, width)
+    return least
 
 
 def _block(places: tuple[int, ...], full: list[int], least: list[int], width: int) -> ColumnBlock:

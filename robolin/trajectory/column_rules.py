@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
 from robolin.quantities.quantity_table import COLUMN_WORDS, column_name
 from robolin.trajectory.listed_columns import TextsOf, listed_columns
@@ -63,6 +65,21 @@ class RecordingRules:
 
 
 AS_IT_IS = RecordingRules()
+
+
+def rules_from(arm: Arm, said: Mapping[str, Any]) -> RecordingRules:
+    """The rules that flags by name make, for this arm."""
+    return RecordingRules(
+        columns=said.get("columns") or (),
+        time=said.get("time"),
+        degrees=bool(said.get("degrees")),
+        turning=tuple(joint.turns for joint in arm.joints),
+        time_unit=said.get("time-unit"),
+        carry=said.get("carry") or (),
+        differentiate=said.get("differentiate"),
+        radians=bool(said.get("radians")),
+        free_turns=bool(arm.groups),
+    )
 
 
 @dataclass(frozen=True)

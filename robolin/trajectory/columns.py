@@ -52,30 +52,16 @@ def match(
     """
     asked = {i: joint for i, joint in enumerate(joints) if only is None or joint in only}
     wanted = (*needs, *(name for name in optional if name not in needs))
-    spellings = _spellings(joints)
-    found: dict[Meaning, list[int]] = {}
-    times: list[int] = []
     # freedoms are called after the joint that has several of them
     free = "q" in wanted and any(":" in joint for joint in joints)
     turned, problems = orientations(columns, asked, where) if free else ((), [])
     taken = {i for orientation in turned for i in orientation.columns}
-    unused: list[str] = []
-    for i, column in enumerate(columns):
-        if i in taken:
-            continue
-        meanings = [m for m in spellings.get(column, ()) if m[0] in wanted]
-        if column == "time":
-            times.append(i)
-        elif len(meanings) > 1:
-            problems.append(_ambiguous(column, meanings, joints, where))
-        elif meanings and meanings[0][1] in asked:
-            found.setdefault(meanings[0], []).append(i)
-        elif not meanings and (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in wanted:
-            problems.append(_out_of_range(column, numbered, len(joints), where))
-        elif i not in aside:
-            unused.append(column)
+    times = [i for i, column in enumerate(columns) if column == "time"]
+    left = {i: c for i, c in enumerate(columns) if i not in taken and c != "time"}
+    found, others, unclear = _meant(left, joints, asked, wanted, where)
+    unused = [columns[i] for i in others if i not in aside]
 
-    problems += _duplicates(columns, [times, *found.values()], where)
+    problems += [*unclear, *_duplicates(columns, [times, *found.values()], where)]
     told = {*found, *(("q", place) for orientation in turned for place in orientation.places)}
     problems += _missing(told, asked, needs, unused, where, by_differences)
     raise_all(problems)
@@ -93,6 +79,31 @@ def match(
         notes=tuple(_notes(columns, places, joints, absent, unused, turned)),
         orientations=turned,
     )
+
+
+def _meant(
+    columns: Mapping[int, str],
+    joints: Sequence[str],
+    asked: Collection[int],
+    wanted: Collection[str],
+    where: str,
+) -> tuple[dict[Meaning, list[int]], list[int], list[RobolinError]]:
+    """The columns by what they mean, those that mean nothing here, and those that are unclear."""
+    spellings = _spellings(joints)
+    found: dict[Meaning, list[int]] = {}
+    others: list[int] = []
+    unclear: list[RobolinError] = []
+    for i, column in columns.items():
+        meanings = [m for m in spellings.get(column, ()) if m[0] in wanted]
+        if len(meanings) > 1:
+            unclear.append(_ambiguous(column, meanings, joints, where))
+        elif meanings and meanings[0][1] in asked:
+            found.setdefault(meanings[0], []).append(i)
+        elif not meanings and (numbered := _NUMBERED.fullmatch(column)) and numbered[1] in wanted:
+            unclear.append(_out_of_range(column, numbered, len(joints), where))
+        else:
+            others.append(i)
+    return found, others, unclear
 
 
 def _spellings(joints: Sequence[str]) -> dict[str, set[Meaning]]:

@@ -12,7 +12,6 @@ from typing import BinaryIO, cast
 from robolin.errors import FileError
 from robolin.files.compressed import PACKED, compression, opened_compressed, uncompressed_name
 from robolin.files.csv.delimiters import WithCommas
-from robolin.files.file_parts import place_and_part
 from robolin.files.formats import (
     FORMATS,
     PIPED,
@@ -22,9 +21,10 @@ from robolin.files.formats import (
     require_known_format,
     trajectory_formats,
 )
+from robolin.files.path_names import is_stored, place_and_part
 from robolin.files.places import local_copy
 from robolin.files.stores import objects
-from robolin.files.stores.store_path import StorePath, is_stored
+from robolin.files.stores.store_path import StorePath
 from robolin.files.table_file import KnownTable, TableFile, TableSource
 
 _BUFFER = 1 << 20

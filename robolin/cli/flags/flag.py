@@ -5,6 +5,7 @@ A bundle adds several flags to a command and hands them over as one object.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from robolin.errors import UsageError
+from robolin.errors import FileError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -157,7 +158,7 @@ def bundled(
 
 def require_inputs_kept(ctx: click.Context) -> None:
     """Refuse a command line that names one file as an output and for anything else."""
-    from robolin.files.overwritten_inputs import require_output_is_no_input
+    from robolin.files.output_targets import require_output_is_no_input
 
     words: dict[str, list[str]] = {}
     for param in ctx.command.params:
@@ -187,3 +188,15 @@ def given_options(ctx: click.Context) -> dict[str, Any]:
 def label_of(param: click.Parameter) -> str:
     """The name a flag or an argument is recorded under."""
     return param.name or "" if isinstance(param, click.Argument) else param.opts[0].lstrip("-")
+
+
+def file_name(name: str) -> str:
+    """The name, refused if no result could carry it or nothing could be read from it."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        hint = "rename the file: results carry its name, as UTF-8"
+        raise UsageError("the file name is not text", where=name, hint=hint) from None
+    if name == "-" and sys.stdin is None:
+        raise FileError("standard input is closed", where="-")
+    return name

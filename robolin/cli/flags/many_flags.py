@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import OUTPUT, file_name, flag
 from robolin.cli.flags.output_flags import Output, count_flag
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,8 @@ from click.core import ParameterSource
 from robolin.answering.inquiry import ArmSource, arm_source
 from robolin.answering.verbs import VERBS
 from robolin.choices import BASE_JOINTS, WRENCH_MODELS
-from robolin.cli.flags.flag import MODEL, RobotFile, bundled, flag, given_options
-from robolin.errors import FileError, UsageError
+from robolin.cli.flags.flag import MODEL, RobotFile, bundled, file_name, flag, given_options
+from robolin.errors import UsageError
 
 if TYPE_CHECKING:
     from robolin.description.building.options import ModelOptions
@@ -159,15 +158,3 @@ def read_with(
     # where there is none, the first file refuses what has no effect
     options = [given if each or not any(of_xacro) else plain for each in of_xacro]
     return list(zip(map(file_name, sources), options, strict=True))
-
-
-def file_name(name: str) -> str:
-    """The name, refused if no result could carry it or nothing could be read from it."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        hint = "rename the file: results carry its name, as UTF-8"
-        raise UsageError("the file name is not text", where=name, hint=hint) from None
-    if name == "-" and sys.stdin is None:
-        raise FileError("standard input is closed", where="-")
-    return name

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import OUTPUT, file_name, flag
 from robolin.cli.messages import say
 from robolin.errors import FileError, UsageError
 from robolin.files.formats import FORMATS, PIPED, TABLE, extensions, stream_formats
@@ -58,8 +57,7 @@ class Output:
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
-        from robolin.files.overwritten_inputs import require_output_is_no_input
-        from robolin.files.write import require_target
+        from robolin.files.output_targets import require_output_is_no_input, require_target
 
         if self.path is not None:
             if self.arrays:
@@ -76,7 +74,7 @@ class Output:
 
     def form_written(self) -> str:
         """The form the answer will have."""
-        from robolin.files.write import format_of
+        from robolin.files.formats import format_of
 
         if self.path is not None:
             return format_of(self.path, self.form)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import OUTPUT, bundled, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import OUTPUT, bundled, file_name, flag
 from robolin.cli.flags.output_flags import color_flag, standard_output
 from robolin.cli.reports.report_forms import EXTENSIONS, FORMS
 from robolin.errors import UsageError

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robolin.answering.asks import READING
-from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, flag, given_options
-from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
+from robolin.cli.flags.flag import (
+    METHOD,
+    OUTPUT,
+    RobotFile,
+    VerbCommand,
+    file_name,
+    flag,
+    given_options,
+)
+from robolin.cli.flags.model_flags import XACRO_FLAGS, read_with
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.flags.reading_flags import READING_FLAGS
 from robolin.cli.messages import say
@@ -76,7 +84,7 @@ def command(
       robolin diff arm.urdf arm-new.urdf --format markdown
       robolin diff arm.urdf arm-new.urdf --torques motion.csv -o changes.md
     """
-    from robolin.answering.recording_rules import require_files
+    from robolin.answering.question import require_files
     from robolin.checking.model_changes import model_changes
     from robolin.cli.reports.diff_report import write_diff_report
     from robolin.cli.reports.report import reports_to
@@ -104,8 +112,9 @@ def _torques(
     import numpy as np
 
     from robolin.analysis.torque_changes import torque_changes
-    from robolin.answering.recording_rules import plain_options, rules_from
+    from robolin.answering.flag_value_files import plain_options
     from robolin.description.load import load_with
+    from robolin.trajectory.column_rules import rules_from
     from robolin.trajectory.read import read_trajectory
 
     arms = [load_with(*each) for each in named]

@@ -9,9 +9,9 @@ import click
 
 from robolin.answering.inquiry import ArmSource
 from robolin.choices import EXTRAS, LAYOUTS, REALS
-from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, flag
+from robolin.cli.flags.flag import METHOD, VerbCommand, bundled, file_name, flag
 from robolin.cli.flags.forward_flags import FORWARD_METHOD_FLAG
-from robolin.cli.flags.model_flags import file_name, model_option_flags
+from robolin.cli.flags.model_flags import model_option_flags
 from robolin.wording import printable
 
 _FLAGS: list[click.Parameter] = [

@@ -43,6 +43,26 @@ def _parts(found: Mapping[str, Any]) -> Iterator[ReportPart]:
     joints = "joint" if found["n"] == 1 else "joints"
     yield TextLines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
     yield TextLines(found["tree"], "Tree")
+    yield from _tables(found)
+    mass = found["mass"]
+    yield TextLines(
+        [
+            f"{_figure(mass['total'])} kg in total, {_figure(mass['moving'])} kg moving, "
+            f"{_figure(mass['base'])} kg on the base"
+        ],
+        "Mass",
+    )
+    yield ReportTable(
+        ("key", "says"),
+        [(key, _phrase(value)) for key, value in found["contract"].items()],
+        title="Contract",
+    )
+    if text := _findings(found["findings"]):
+        yield TextLines([text], "Findings")
+
+
+def _tables(found: Mapping[str, Any]) -> Iterator[ReportTable]:
+    """Joints, links with what they weigh, and closures."""
     yield ReportTable(
         ("joint", "kind", *_FIGURES, "follows"),
         [_joint(row) for row in found["joints"]],
@@ -68,21 +88,6 @@ def _parts(found: Mapping[str, Any]) -> Iterator[ReportPart]:
             frozenset({"equations"}),
             "Closures of loops",
         )
-    mass = found["mass"]
-    yield TextLines(
-        [
-            f"{_figure(mass['total'])} kg in total, {_figure(mass['moving'])} kg moving, "
-            f"{_figure(mass['base'])} kg on the base"
-        ],
-        "Mass",
-    )
-    yield ReportTable(
-        ("key", "says"),
-        [(key, _phrase(value)) for key, value in found["contract"].items()],
-        title="Contract",
-    )
-    if text := _findings(found["findings"]):
-        yield TextLines([text], "Findings")
 
 
 def _shape(found: Mapping[str, Any]) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from robolin.cli.flags.flag import VerbCommand
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import VerbCommand, file_name
 from robolin.cli.flags.output_flags import OUTPUT_PARAMS, output_of
 
 _SKIPPED = frozenset({"jobs", "chunk_rows", "verbose"})

@@ -70,9 +70,8 @@ def _own_words(words: Sequence[str]) -> tuple[list[str], bool, int | None]:
 def _asked(words: list[str], estimate: bool) -> Iterator[tuple[Any, ...]]:
     """What the other command asks: inquiry, recordings, their division, the folder, the output."""
     from robolin.answering.inquiry import inquiry_of
-    from robolin.cli.flags.flag import given_options
+    from robolin.cli.flags.flag import file_name, given_options
     from robolin.cli.flags.many_flags import many_recordings
-    from robolin.cli.flags.model_flags import file_name
     from robolin.cli.flags.output_flags import output_of
     from robolin.cli.group import parsed
     from robolin.parts.parts_plan import Division

@@ -18,11 +18,12 @@ from robolin.cli.flags.flag import (
     RobotFile,
     VerbCommand,
     bundled,
+    file_name,
     flag,
     given_options,
 )
 from robolin.cli.flags.forward_flags import CLOSE_FLAG
-from robolin.cli.flags.model_flags import MODEL_PARAMS, file_name
+from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.state_flags import state_flags
 from robolin.cli.messages import say
 from robolin.errors import FileError, UsageError

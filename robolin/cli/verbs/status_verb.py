@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robolin.cli.flags.flag import METHOD, VerbCommand, flag
-from robolin.cli.flags.model_flags import file_name
+from robolin.cli.flags.flag import METHOD, VerbCommand, file_name, flag
 from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
 from robolin.wording import counted
 

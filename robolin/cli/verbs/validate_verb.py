@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, flag
-from robolin.cli.flags.model_flags import XACRO_FLAGS, file_name, read_with
+from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, bundled, file_name, flag
+from robolin.cli.flags.model_flags import XACRO_FLAGS, read_with
 from robolin.cli.flags.output_flags import color_flag
 from robolin.cli.reports.report_forms import VALIDATE_EXTENSIONS, VALIDATE_FORMS
 from robolin.errors import FOUND_SOMETHING, FileError, UsageError
@@ -147,7 +147,7 @@ def command(options: ValidateOptions) -> None:
 def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources: list[str]) -> None:
     """Refuse to replace a file that is read; a baseline alone may be brought up to date."""
     from robolin.cli.reports.report import require_no_robot
-    from robolin.files.overwritten_inputs import require_output_is_no_input
+    from robolin.files.output_targets import require_output_is_no_input
 
     if options.path is not None:
         require_output_is_no_input(options.path, [*sources, *settings.files])

@@ -71,18 +71,10 @@ def build(
         raise_all([*floating_problems(description)])
         description = floated(description, options.base_joint)
     tree = tree_of(description)
-    raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
-    selection = select(tree, options)
-    joint_names, order_problems = public_order(tree, selection, options.joints)
-    raise_all([*movement_problems(tree, selection, options), *order_problems])
-
+    selection, joint_names = _selected(tree, options)
     frames = _frames(tree, selection)
     if options.floating_base and options.base:
         frames = _seen_from(options.base, frames)
-    loops: tuple[Loop, ...] = ()
-    if description.loops and not options.open_loops:
-        raise_all(list(loop_problems(tree, selection, frames)))
-        loops = loops_of(tree, frames)[0]
     contract: dict[str, Any] = {}
     arm = Arm(
         name=description.name,
@@ -96,7 +88,7 @@ def build(
         damping=options.damping,
         friction_velocity=options.friction_velocity,
         wrenches=tuple(options.wrenches),
-        loops=loops,
+        loops=_loops(tree, selection, frames, options),
         dh_rows=tuple(joint.dh for joint in selection.moving if joint.dh is not None),
         contract=contract,
         figures=figures_of(description),
@@ -107,6 +99,25 @@ def build(
     # the contract tells about the arm, so the arm has to be there first
     contract |= contract_of(tree, selection, options, arm, notes)
     return as_loaded(arm, loaded_with)
+
+
+def _selected(tree: Tree, options: ModelOptions) -> tuple[Selection, tuple[str, ...]]:
+    """What moves and what stands still, and the independent joints in public order."""
+    raise_all([*selection_problems(tree, options), *value_problems(tree, options)])
+    selection = select(tree, options)
+    joint_names, order_problems = public_order(tree, selection, options.joints)
+    raise_all([*movement_problems(tree, selection, options), *order_problems])
+    return selection, joint_names
+
+
+def _loops(
+    tree: Tree, selection: Selection, frames: Mapping[str, Frame], options: ModelOptions
+) -> tuple[Loop, ...]:
+    """The closures that move, unless they are to be left out."""
+    if options.open_loops or not tree.description.loops:
+        return ()
+    raise_all(list(loop_problems(tree, selection, frames)))
+    return loops_of(tree, frames)[0]
 
 
 def _gravity(wanted: Vector3 | float | None, own: Vector3) -> Vector3:

@@ -216,7 +216,7 @@ def _inertial_frame(arm: Arm, root: str, floats: bool) -> str:
         world = "fixed" if floats else f"root link '{root}'"
         place = f"where link '{arm.link(arm.groups[0].body).name}' is"
         return f"world = {world}; computed about {place}, which changes no result"
-    if along := travelling(arm):
+    if arm.slides and (along := travelling(arm)):
         far = f"link '{arm.link(along[-1]).name}' where it has slid over {FAR_SLID:g} m"
         place = f"the first joint, gone along with {far}"
         return f"world = root link '{root}'; computed about {place}, which changes no result"

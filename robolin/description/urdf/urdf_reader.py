@@ -66,21 +66,25 @@ def read_urdf(text: bytes, source: str) -> Reading:
         return Reading(None, broken)
     notes = Notes(source)
     notes.findings += broken
-    description = _robot(robot, notes, sha256(text).hexdigest())
+    description = _robot(robot, notes, text) if _is_urdf(robot, notes) else None
     findings = sorted(notes.findings, key=lambda finding: finding.place.line)
     wrong = any(finding.level == "error" for finding in findings)
     return Reading(None if wrong else description, limited(findings))
 
 
-def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
+def _is_urdf(robot: Element, notes: Notes) -> bool:
+    """Whether this is a robot and no macro for one; else the notes say what it is."""
     if robot.tag != "robot":
         _complain_about_root(robot, notes)
-        return None
+        return False
     if macros := [part for part in _read_parts(robot) if part.tag.startswith("xacro:")]:
         message = f"unexpanded xacro: <{macros[0].tag}>"
         message += f" and {len(macros) - 1} more elements" if len(macros) > 1 else ""
         notes.error("xacro-unexpanded", macros[0], message, XACRO_HINT)
-        return None
+    return not macros
+
+
+def _robot(robot: Element, notes: Notes, text: bytes) -> Description:
     name = name_of(robot, "the robot", notes)
     known = ("name", "version", *(key for key in robot.attributes if key.startswith("xmlns")))
     check_attributes(robot, "the robot", known, notes)
@@ -89,8 +93,8 @@ def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
     links += _implicit_world(links, joints, notes)
     for part in robot.children:
         if part.tag not in ("link", "joint", "transmission"):
-            what = f"<{part.tag}> in the robot"
-            note_unknown(part, part.tag, what, ("link", "joint", "transmission"), notes)
+            known = ("link", "joint", "transmission")
+            note_unknown(part, part.tag, f"<{part.tag}> in the robot", known, notes)
     root, findings = check_structure(links, joints, notes.at(robot))
     notes.findings += findings
     frames: list[LinkEntry] = []
@@ -105,7 +109,7 @@ def _robot(robot: Element, notes: Notes, digest: str) -> Description | None:
         joints=tuple(joints),
         root=root or "",
         source=notes.source,
-        digest=digest,
+        digest=sha256(text).hexdigest(),
         ignored=(*sorted_counts(notes.ignored), *listed),
         notes=geared,
         places={"robot": notes.at(robot)},

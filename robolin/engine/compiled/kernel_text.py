@@ -153,16 +153,24 @@ def _scatter(chain: KernelChain, row: Value) -> None:
         for e in asm.loop(done, size, 1):
             value = Lane(asm, asm.load_vector(asm.vector_address(stage, e)))
             nothing.value = (nothing.value[0] + (value - value),)
-        for lane in range(asm.width):
-            present = asm.emit(f"icmp slt i64 {asm.whole('add', row, lane)}, %last")
-            for _ in asm.only_if(present):
-                for e in asm.loop(done, size, 1):
-                    vector = asm.vector_address(stage, e)
-                    number_here = asm.load("double", asm.address(vector, lane))
-                    tidy = asm.emit(f"fadd double {number_here}, 0.0")
-                    asm.do(f"store double {tidy}, ptr {asm.address(starts[lane], e)}, align 8")
+        _scatter_one_by_one(chain, row, stage, starts, done, size)
     _suspect(chain, nothing.lanes[0])
     _scatter_complaints(chain, row)
+
+
+def _scatter_one_by_one(
+    chain: KernelChain, row: Value, stage: Value, starts: Sequence[Value], done: Value, size: Value
+) -> None:
+    """Write the entries that make no whole group, of the rows that there are."""
+    asm = chain.asm
+    for lane in range(asm.width):
+        present = asm.emit(f"icmp slt i64 {asm.whole('add', row, lane)}, %last")
+        for _ in asm.only_if(present):
+            for e in asm.loop(done, size, 1):
+                vector = asm.vector_address(stage, e)
+                number_here = asm.load("double", asm.address(vector, lane))
+                tidy = asm.emit(f"fadd double {number_here}, 0.0")
+                asm.do(f"store double {tidy}, ptr {asm.address(starts[lane], e)}, align 8")
 
 
 def _streaming(chain: KernelChain) -> Value:

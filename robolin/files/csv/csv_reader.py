@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import TypeVar
@@ -23,7 +24,7 @@ from robolin.files.csv.csv_records import (
 )
 from robolin.files.csv.line_reader import LineReader, Lines, count_bytes, rows_at_most
 from robolin.files.csv.polars_numbers import polars_numbers
-from robolin.files.stores.store_path import is_stored
+from robolin.files.path_names import is_stored
 from robolin.files.table_file import (
     WHOLE,
     ReadRequest,
@@ -86,8 +87,10 @@ class CsvText:
             data = data.replace(b"\r", b"\n")
             head, end, _ = data.partition(b"\n")
         self.names = _header(head, data, file)
-        # whether lines end with the last row that is wanted
+        # whether lines end with the last row that is wanted, and how much larger than the number of
+        # a row that of its line is, where it is the same for all
         self._ends_with_last = False
+        self._row_to_line: int | None = None
         self._large = not start.last or len(data) > _LARGE_FILE
         self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
         if source.live:
@@ -155,6 +158,8 @@ class CsvText:
         goes_on = from_item(1) if self._start.last else None
         with closing(prefetch(self._lines, goes_on)) as further:
             for lines in chain([self._start], further):
+                if self._row_to_line is not None:
+                    lines = replace(lines, first=rows + self._row_to_line)
                 some = _some(request) and not self._ends_with_last
                 if b'"' in lines.data or (some and cells_decide(lines.data)):
                     # what is quoted may contain line ends, so that blocks cannot be told apart
@@ -191,6 +196,8 @@ class CsvText:
         if mark.byte <= self._start.reached and last is None:
             return 0
         self._ends_with_last = last is not None
+        if last and last.line - mark.line == last.row - mark.row:
+            self._row_to_line = mark.line - mark.row
         stream = self._source.stream
         stream.seek(mark.byte)
         self._reader = LineReader(
@@ -198,6 +205,7 @@ class CsvText:
             _SMALLEST_BLOCK,
             self._file,
             digested=False,
+            counted=self._row_to_line is None,
             position=mark.byte,
             limit=last.byte if last else None,
         )

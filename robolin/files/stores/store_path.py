@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-SCHEMES = ("s3", "gs", "az", "hf")
-_BEGINNINGS = tuple(f"{scheme}://" for scheme in SCHEMES)
+from robolin.files.path_names import is_stored as is_stored
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,6 @@ class ObjectVersion:
     def text(self) -> str:
         """What stands for the digest of an object, which nobody reads only to digest it."""
         return f"{self.size} bytes, ETag {self.etag}"
-
-
-def is_stored(path: str) -> bool:
-    """Whether a path is that of an object in a store."""
-    return path.startswith(_BEGINNINGS)
 
 
 def parts_of(url: str) -> tuple[str, str, str]:

@@ -1,11 +1,20 @@
-"""Paths that name a part of what lies there: run.mcap:/joint_states, dataset/:3."""
+"""What a path names: a file, a part of what lies there, or an object in a store.
+
+A part is named as in run.mcap:/joint_states and dataset/:3, an object as in s3://bucket/key.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import PurePath
 
-from robolin.files.stores.store_path import is_stored
+SCHEMES = ("s3", "gs", "az", "hf")
+_BEGINNINGS = tuple(f"{scheme}://" for scheme in SCHEMES)
+
+
+def is_stored(path: str) -> bool:
+    """Whether a path is that of an object in a store."""
+    return path.startswith(_BEGINNINGS)
 
 
 def place_and_part(path: str) -> tuple[str, str]:
