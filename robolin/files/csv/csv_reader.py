@@ -165,10 +165,11 @@ class CsvText:
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
                     break
-                left = None if request.stop is None else request.stop - max(rows, request.first)
-                if self._ends_with_last:
-                    left = None
-                chosen, passed = chosen_lines(lines, request.first - rows, left)
+                chosen, passed = lines, 0
+                if _some(request):
+                    stop = None if self._ends_with_last else request.stop
+                    left = None if stop is None else stop - max(rows, request.first)
+                    chosen, passed = chosen_lines(lines, request.first - rows, left)
                 rows += passed
                 if not chosen.data:
                     continue
