@@ -15,7 +15,7 @@ from robolin.background import cores
 from robolin.files.csv.chosen_lines import cells_decide, row_begins
 from robolin.files.csv.csv_records import lines_of, records
 from robolin.files.csv.line_reader import LineReader, Lines, count_bytes
-from robolin.files.csv.scanned_text import scanned
+from robolin.files.csv.scanned_text import NOTHING_YET, scanned
 from robolin.files.table_file import RowMark
 
 _AT_ONCE = 1 << 22
@@ -29,11 +29,14 @@ class CountedText:
 
     rows:  None where nobody wants to know
     marks: the last of them, of a plain text, is where it ends
+    even:  whether all lines have as many cells as the first, without quotes and other letters
+           than those of ASCII
     """
 
     digest: str
     rows: int | None
     marks: tuple[RowMark, ...] = ()
+    even: bool = False
 
 
 def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedText | None:
@@ -43,12 +46,14 @@ def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedT
     """
     digest = _Digest()
     marks: list[RowMark] = []
-    # lines that have ended so far, whether the next byte begins one, and how many bytes there were
-    ended, at_end, reached, following = 0, True, 0, first
+    look, even, commas = NOTHING_YET, True, 0
+    # lines that have ended so far, and how many bytes there were
+    ended, reached, following = 0, 0, first
     while piece := stream.read(_PLAINLY_AT_ONCE):
         digest.add(piece)
         if every is not None:
-            look = scanned(piece, inside=not at_end)
+            commas = commas if reached else piece.partition(b"\n")[0].count(b",")
+            look = scanned(piece, commas, look)
             if look.quotes or look.returns or look.blank_lines:
                 return None
             # the row r begins behind the end of line r, the header being line 0
@@ -57,13 +62,14 @@ def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedT
                 for row in range(following, ended + look.ends, every):
                     marks.append(RowMark(row, row + 2, int(ends[row - ended]) + 1))
                     following = row + every
-            ended, at_end = ended + look.ends, piece.endswith(b"\n")
+            ended, even = ended + look.ends, even and look.even and look.ascii
         reached += len(piece)
     if every is None:
         return CountedText(digest.text(), None)
-    rows = max(0, ended - 1 + (reached > 0 and not at_end))
+    rows = max(0, ended - look.at_end)
     begun = [mark for mark in marks if mark.row < rows]
-    return CountedText(digest.text(), rows, (*begun, RowMark(rows, rows + 2, reached)))
+    even = even and (look.at_end or look.commas == commas)
+    return CountedText(digest.text(), rows, (*begun, RowMark(rows, rows + 2, reached)), even)
 
 
 class _Digest:

@@ -78,6 +78,7 @@ class CsvText:
     def __init__(self, reader: LineReader, source: TableSource) -> None:
         file = source.file
         self._reader, self._file, self._source = reader, file, source
+        self._even = source.known is not None and source.known.even
         self._lines = reader.lines()
         start = next(self._lines)
         data = start.data
@@ -161,7 +162,7 @@ class CsvText:
                 if self._row_to_line is not None:
                     lines = replace(lines, first=rows + self._row_to_line)
                 some = _some(request) and not self._ends_with_last
-                if b'"' in lines.data or (some and cells_decide(lines.data)):
+                if not self._even and (b'"' in lines.data or (some and cells_decide(lines.data))):
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
                     break
@@ -216,7 +217,8 @@ class CsvText:
 
     def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
         large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)
-        found = polars_numbers(lines.data, len(self.names), request) if large else None
+        width = len(self.names)
+        found = polars_numbers(lines.data, width, request, even=self._even) if large else None
         if found is not None:
             return TableBlock(
                 found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]

@@ -8,16 +8,19 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers
 from robolin.files.csv.csv_records import EXACT_INTEGERS
-from robolin.files.csv.scanned_text import scanned
+from robolin.files.csv.scanned_text import NOTHING_YET, scanned
 from robolin.files.moments import moments_of
 from robolin.files.polars_memory import memory_suffices_for_polars
 from robolin.files.table_file import ReadRequest
 
 
 def polars_numbers(
-    data: bytes, width: int, request: ReadRequest
+    data: bytes, width: int, request: ReadRequest, *, even: bool = False
 ) -> tuple[Floats, dict[int, Integers]] | None:
-    """The numbers asked for, or None if anything is unusual enough to be looked at closely."""
+    """The numbers asked for, or None if anything is unusual enough to be looked at closely.
+
+    even: whether it is known that all lines are rows of so many cells, in ASCII
+    """
     if not memory_suffices_for_polars():
         return None
     import polars
@@ -26,7 +29,7 @@ def polars_numbers(
     body = data.rstrip(b"\r\n")
     if not body:
         return None
-    look = scanned(body, width - 1)
+    look = NOTHING_YET if even else scanned(body, width - 1)
     if not look.ascii or (look.returns and body.count(b"\r") != body.count(b"\r\n")):
         return None
     read = [str(i) for i in request.indices]
@@ -57,7 +60,7 @@ def polars_numbers(
     # all are read, it refuses such a row, and has no number for a cell too few
     seen = complete and len(set(request.indices)) == width > 1
     rectangular = look.even and look.commas == width - 1 and look.ends == len(values) - 1
-    if not seen and not rectangular:
+    if not (even or seen or rectangular):
         return None
     if complete:
         return values, whole

@@ -25,6 +25,7 @@ class ScannedText(NamedTuple):
     blank_lines:     whether a line ends where it begins
     even:            whether all lines that end have so many commas
     commas:          those behind the last end
+    at_end:          whether the last byte ends a line
     """
 
     ends: int
@@ -34,15 +35,16 @@ class ScannedText(NamedTuple):
     blank_lines: bool
     even: bool
     commas: int
+    at_end: bool
 
 
-def scanned(text: bytes, commas: int = 0, *, inside: bool = False) -> ScannedText:
-    """Look at a text, whose lines are to have so many commas.
+NOTHING_YET = ScannedText(0, False, False, True, False, True, 0, True)
 
-    inside: whether it begins in the middle of a line
-    """
+
+def scanned(text: bytes, commas: int = 0, after: ScannedText = NOTHING_YET) -> ScannedText:
+    """Look at a text, whose lines are to have so many commas, behind another one."""
     # ends, commas of the line so far, what was found, and whether the last byte was an end
-    state = np.array([0, 0, 0, not inside], np.int64)
+    state = np.array([0, after.commas, 0, after.at_end], np.int64)
     rest = len(text) % _AT_ONCE
     # zeros are no letters that anybody looks for
     for part in (text, text[-rest:].ljust(_AT_ONCE, b"\0") if rest else b""):
@@ -50,6 +52,7 @@ def scanned(text: bytes, commas: int = 0, *, inside: bool = False) -> ScannedTex
             place = np.frombuffer(part, np.uint8).ctypes.data
             _program().scan(place, blocks, commas, state.ctypes.data)
     ends, behind, found, _ = state.tolist()
+    at_end = text.endswith(b"\n") if text else after.at_end
     return ScannedText(
         ends,
         quotes=bool(found & _QUOTES),
@@ -58,6 +61,7 @@ def scanned(text: bytes, commas: int = 0, *, inside: bool = False) -> ScannedTex
         blank_lines=bool(found & _BLANK_LINES),
         even=not found & _UNEVEN,
         commas=behind,
+        at_end=at_end,
     )
 
 
