@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, wait
+from functools import cache
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from types import GeneratorType
@@ -26,6 +28,14 @@ _GLANCE = 0.2
 
 # threads end only after they have answered
 _FORKED = "the thread at work was left behind in the process that this one was forked from"
+
+
+@cache
+def cores() -> int:
+    """The processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class _End:

@@ -15,6 +15,9 @@ _SHORT = 40
 # arrays up to this size are shown number by number in a notebook
 _FEW_NUMBERS = 200
 _OWN = ("__repr__", "__eq__", "__hash__")
+# beside numbers of order 1, nothing this small was computed
+_NOISE = 1e-15
+ROUNDED_ZERO = "~0"
 
 
 class Shown:
@@ -88,8 +91,32 @@ def in_html(value: Any) -> str:
     shape = getattr(value, "shape", None)
     if shape and len(shape) <= 2 and 0 < value.size <= _FEW_NUMBERS:
         rows = value.tolist() if len(shape) == 2 else [value.tolist()]
-        return html_table((), [[escaped(in_short(number)) for number in row] for row in rows])
+        largest = _largest(value)
+        cells = [[escaped(_entry(number, largest)) for number in row] for row in rows]
+        return html_table((), cells)
     return escaped(in_short(value))
+
+
+def is_rounding(value: float, largest: float) -> bool:
+    """Whether a number is nothing but rounding beside the largest of its table."""
+    return 0.0 < abs(value) < _NOISE * largest
+
+
+def _largest(array: Any) -> float:
+    """The size of the largest number of an array; 0 for what is no numbers."""
+    if array.dtype.kind not in "fc":
+        return 0.0
+    sizes = abs(array)
+    return float(sizes[sizes < float("inf")].max(initial=0.0))
+
+
+def _entry(number: Any, largest: float) -> str:
+    """A number of an array in short, and what is only rounding as tables show it."""
+    if isinstance(number, complex):
+        size = _entry(abs(number.imag), largest)
+        return f"{_entry(number.real, largest)}{'-' if number.imag < 0.0 else '+'}{size}j"
+    rounding = isinstance(number, float) and is_rounding(number, largest)
+    return ROUNDED_ZERO if rounding else in_short(number)
 
 
 def escaped(text: str) -> str:

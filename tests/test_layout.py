@@ -35,7 +35,7 @@ ALLOWED = {
         "geometry": "arm arrays errors input_checks",
         "algebra": "",
         "dynamics": "algebra",
-        "engine": "algebra arm arrays errors geometry",
+        "engine": "algebra arm arrays background errors geometry",
         "evaluation": (
             "algebra arm arrays choices dynamics engine errors input_checks kinematics wording"
         ),
@@ -43,7 +43,7 @@ ALLOWED = {
         "description": "arm choices errors geometry number_texts quantities wording",
         "results": "arrays errors shown",
         "terminal": "arrays background errors files pictures quantities results shown wording",
-        "files": "arrays background errors quantities results shown version wording",
+        "files": "arrays background engine errors quantities results shown version wording",
         "pictures": "answering arrays errors files quantities results wording",
         "trajectory": "arm arrays background errors files geometry quantities wording",
         # the library behind the verbs: it knows of no command line, no terminal and no writer

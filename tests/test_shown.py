@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import is_dataclass, replace
 from html.parser import HTMLParser
@@ -12,7 +13,7 @@ import pytest
 
 import robolin
 from robolin.results.result import Result
-from robolin.shown import Shown
+from robolin.shown import Shown, in_html
 from tests.cli.command import answered
 
 # inputs and parts of an arm, all of a line or two
@@ -149,3 +150,16 @@ def test_pandas_is_asked_for_where_it_is_missing(
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(robolin.RobolinError, match="pip install pandas"):
         robolin.answer(arm, "inverse").to_pandas()
+
+
+def test_rounding_is_shown_as_in_tables() -> None:
+    """What is only rounding beside the largest number of its array is ~0 in a notebook too."""
+    values = np.array([1.0, 1e-17, 0.0, -3e-16])
+    assert cells(in_html(values)) == ["1", "~0", "0", "~0"]
+    assert cells(in_html(1e-17 * np.ones(2))) == ["1e-17", "1e-17"]
+    assert cells(in_html(np.array([2.0 - 1e-17j, 1e-16 + 0.5j]))) == ["2-~0j", "~0+0.5j"]
+    assert cells(in_html(np.array([[np.nan, 1.0, 1e-16]]))) == ["nan", "1", "~0"]
+
+
+def cells(page: str) -> list[str]:
+    return re.findall("<td>(.*?)</td>", page)

@@ -65,19 +65,7 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     tau, driven = (0.0, stored.line) if stored else _torque(posed, files)
     many = "initial" in question.asks
     schedule = _schedule(question, many)
-    task = SimulationTask(
-        arm,
-        schedule,
-        hold=holds(question),
-        control=stored.law if stored else control_law(question, arm, followed),
-        form=cast(StateForm, question.text("state") or "rates"),
-        limits=not question.asked("ignore-limits"),
-        jobs=posed.settings.jobs,
-        baumgarte=loops.baumgarte,
-        disturbance=disturbance(question, arm),
-        prescribed=told.prescription if told else prescription_asked(question, arm),
-    )
-    task = with_samples_met(task)
+    task = with_samples_met(_task(posed, schedule, stored, followed, told))
     motion = simulated(task, q, qd, tau)
     if told is not None:
         _tell_of_misses(posed, told, motion)
@@ -85,6 +73,29 @@ def answer_simulate(posed: PosedQuestion) -> Result:
     cost = told_cost(posed, stored, motion) if stored else ""
     simulated_motion = SimulatedMotion(task, motion, begun, driven, files, ends_only, cost)
     return motion_result(posed, simulated_motion)
+
+
+def _task(
+    posed: PosedQuestion,
+    schedule: Schedule,
+    stored: StoredFeedback | None,
+    followed: FollowedMotion | None,
+    told: PrescribedRows | None,
+) -> SimulationTask:
+    """What is simulated, wherever it starts and whatever torques drive it."""
+    question, arm = posed.question, posed.arm
+    return SimulationTask(
+        arm,
+        schedule,
+        hold=holds(question),
+        control=stored.law if stored else control_law(question, arm, followed),
+        form=cast(StateForm, question.text("state") or "rates"),
+        limits=not question.asked("ignore-limits"),
+        jobs=posed.settings.jobs,
+        baumgarte=loop_options(question).baumgarte,
+        disturbance=disturbance(question, arm),
+        prescribed=told.prescription if told else prescription_asked(question, arm),
+    )
 
 
 def _feedback(posed: PosedQuestion, files: dict[str, str]) -> StoredFeedback | None:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robolin.arrays import Complexes, Floats, Mask, Texts
+from robolin.arrays import Complexes, Floats, Integers, Mask, Texts
 from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.scaling import balance
 from robolin.control.state_space import StateSpace
@@ -15,6 +15,8 @@ from robolin.shown import Shown
 
 STABLE, EDGE, UNSTABLE = "stable", "edge", "unstable"
 
+# sizes nearer than this are one, as those of a mode that decays and of one that grows as fast
+_SAME_SIZE = 1e-9
 # roundings of the matrix that a pole is allowed to have suffered, for each state
 ROUNDINGS = 10.0
 
@@ -22,6 +24,9 @@ ROUNDINGS = 10.0
 @dataclass(frozen=True, eq=False)
 class Poles(Shown):
     """The poles of a model, the slowest first, conjugates side by side.
+
+    Of poles as fast as each other, within a billionth, those that decay come before those that
+    grow.
 
     `frequency` (rad/s), `damping`, `time_constant` (s), `stability` and `stable` follow from them;
     `joints(i)` names what moves in a mode.
@@ -95,12 +100,27 @@ def poles_of(model: StateSpace) -> Poles:
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = values if model.dt is None else np.log(values) / model.dt
     bound = _bounds(A, values, condition, model.dt)
-    order = np.lexsort((rates.imag, rates.real, np.abs(rates)), axis=-1)
+    order = slowest_first(rates)
     shapes = joint_shares(model, np.moveaxis(vectors * scale[..., :, None], -1, -2))
     values, rates, bound = (np.take_along_axis(x, order, axis=-1) for x in (values, rates, bound))
     shapes = np.take_along_axis(shapes, order[..., None], axis=-2)
     largest = shapes.max(axis=-1, keepdims=True)
     return Poles(values, rates, bound, shapes / np.where(largest > 0.0, largest, 1.0), model)
+
+
+def slowest_first(rates: Complexes) -> Integers:
+    """Places (..., N) of the poles in order of |λ|, where rounding decides nothing.
+
+    Of equal sizes those come first that decay fastest, and conjugates are side by side.
+    """
+    sizes = np.abs(rates)
+    rising = np.argsort(sizes, axis=-1, kind="stable")
+    ordered = np.take_along_axis(sizes, rising, axis=-1)
+    rank = np.zeros(sizes.shape, dtype=np.int64)
+    larger = ordered[..., 1:] * (1.0 - _SAME_SIZE) > ordered[..., :-1]
+    np.put_along_axis(rank, rising[..., 1:], np.cumsum(larger, axis=-1), axis=-1)
+    order: Integers = np.lexsort((rates.imag, np.abs(rates.imag), rates.real, rank), axis=-1)
+    return order
 
 
 def _bounds(A: Floats, values: Complexes, condition: Floats, dt: float | None) -> Floats:

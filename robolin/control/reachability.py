@@ -10,6 +10,7 @@ import numpy as np
 
 from robolin.arrays import Complexes, Floats, Integers, Mask
 from robolin.control.model_parts import joint_shares, joints_named
+from robolin.control.poles import slowest_first
 from robolin.control.scaling import Scaled, scaled
 from robolin.control.staircase import staircase_dimension
 from robolin.control.state_space import StateSpace
@@ -57,7 +58,7 @@ class Reachability(Shown):
     def values(self) -> Complexes:
         """The eigenvalues (..., N) that distances are told for, the slowest first."""
         found = np.linalg.eigvals(self.scaled.A).astype(complex)
-        order = np.lexsort((found.imag, found.real, np.abs(found)), axis=-1)
+        order = slowest_first(found)
         in_order: Complexes = np.take_along_axis(found, order, axis=-1)
         return in_order * self.scaled.norm[..., None]
 

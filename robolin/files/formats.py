@@ -201,3 +201,24 @@ def _function(place: str) -> Callable[..., Any]:
     module, _, name = place.partition(":")
     function: Callable[..., Any] = getattr(import_module(module), name)
     return function
+
+
+def format_of(path: str, fmt: str | None) -> str:
+    """The format that a file is written in."""
+    extension = format_named(path)
+    if extension not in FORMATS:
+        if fmt is not None:
+            return fmt
+        problem = f"the extension '.{extension}'" if extension else "a name without extension"
+        raise UsageError(
+            f"{problem} does not say what to write",
+            where=path,
+            hint=f"use one of {extensions(FORMATS, ', ')}",
+        )
+    if fmt is not None and fmt != extension:
+        raise UsageError(
+            f"the file's extension says {extension}, --format says {fmt}",
+            where=path,
+            hint="leave out --format: the extension picks the writer",
+        )
+    return extension

@@ -81,11 +81,14 @@ class KnownTable:
     marks:  where some rows of a text begin
     looks:  for columns that were looked through whether they are 'whole', or the unit of their
             moments, or '' for neither
+    even:   whether all lines of a text are rows of as many cells as there are names, without
+            quotes and other letters than those of ASCII
     """
 
     digest: str
     marks: tuple[RowMark, ...] = ()
     looks: Mapping[int, str] = field(default_factory=dict)
+    even: bool = False
 
     def mark_before(self, row: int) -> RowMark | None:
         """The last mark at or before a row."""

@@ -3,44 +3,11 @@
 from __future__ import annotations
 
 from io import BytesIO
-from pathlib import Path
 from typing import TextIO
 
 from robolin.errors import UsageError
-from robolin.files.atomic import require_writable
-from robolin.files.formats import FORMATS, extensions, format_named, with_nan
-from robolin.files.path_names import is_stored
+from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.results.result import Result, ResultStream, require_finite
-
-
-def require_target(path: str, fmt: str | None) -> None:
-    """Refuse a file that could not be written, before anything is computed for it."""
-    format_of(path, fmt)
-    if is_stored(path):
-        hint = "-o FOLDER/ --part-rows N writes parts into a store; copy a file there otherwise"
-        raise UsageError("one file is not written into a store", where=path, hint=hint)
-    require_writable(Path(path))
-
-
-def format_of(path: str, fmt: str | None) -> str:
-    """The format that a file is written in."""
-    extension = format_named(path)
-    if extension not in FORMATS:
-        if fmt is not None:
-            return fmt
-        problem = f"the extension '.{extension}'" if extension else "a name without extension"
-        raise UsageError(
-            f"{problem} does not say what to write",
-            where=path,
-            hint=f"use one of {extensions(FORMATS, ', ')}",
-        )
-    if fmt is not None and fmt != extension:
-        raise UsageError(
-            f"the file's extension says {extension}, --format says {fmt}",
-            where=path,
-            hint="leave out --format: the extension picks the writer",
-        )
-    return extension
 
 
 def require_holdable(result: Result, form: str) -> None:

@@ -28,6 +28,7 @@ class Surveyed:
     sha256:  its digest; of an object its size and ETag, as nobody reads it twice
     rows:    how many there are, where that had to be known
     marks:   where parts of a text begin
+    even:    whether all lines of a text are rows of as many cells as there are names
     columns: those that go into the result as they are, where it had to be known what they are
     """
 
@@ -39,6 +40,7 @@ class Surveyed:
     rows: int | None = None
     marks: tuple[RowMark, ...] = ()
     columns: tuple[LookedColumn, ...] = ()
+    even: bool = False
 
     def is_as_it_was(self) -> bool:
         """Whether nothing shows that it was changed."""
@@ -49,7 +51,8 @@ class Surveyed:
         table = KnownTable(self.sha256, self.marks)
         needed = (table.mark_before(first), table.mark_at(stop))
         marks = tuple(dict.fromkeys(mark for mark in needed if mark))
-        return KnownTable(self.sha256, marks, {each.place: each.look for each in self.columns})
+        looks = {each.place: each.look for each in self.columns}
+        return KnownTable(self.sha256, marks, looks, self.even)
 
 
 def surveyed(
@@ -73,17 +76,19 @@ def surveyed(
                 pass
         digest = "" if is_text(recording.path) else stream.table.digest()
     marks: tuple[RowMark, ...] = ()
+    even = False
     if is_stored(recording.path):
         digest = _digest(recording.path)
         if is_text(recording.path) and every is not None:
             counted = _text(recording.path, every, first)
-            rows, marks = counted.rows, counted.marks
+            rows, marks, even = counted.rows, counted.marks, counted.even
     elif is_text(recording.path):
         counted = _text(recording.path, every, first)
-        digest, rows, marks = counted.digest, counted.rows, counted.marks
+        digest, rows, marks, even = counted.digest, counted.rows, counted.marks, counted.even
     if (size, stamp) != _stamp(recording.path):
         raise changed(recording.path)
-    return Surveyed(recording.path, recording.name, size, stamp, digest, rows, marks, columns)
+    found = (digest, rows, marks, columns, even)
+    return Surveyed(recording.path, recording.name, size, stamp, *found)
 
 
 def require_unchanged(known: Surveyed) -> None:
@@ -146,6 +151,7 @@ def surveyed_plain(known: Surveyed) -> dict[str, Any]:
         "rows": known.rows,
         "marks": [[mark.row, mark.line, mark.byte] for mark in known.marks],
         "columns": [[each.name, each.place, each.look] for each in known.columns],
+        "even": known.even,
     }
 
 
@@ -155,4 +161,5 @@ def surveyed_from(told: dict[str, Any]) -> Surveyed:
         **{name: told[name] for name in ("path", "name", "size", "stamp", "sha256", "rows")},
         marks=tuple(RowMark(*mark) for mark in told["marks"]),
         columns=tuple(LookedColumn(*column) for column in told["columns"]),
+        even=told.get("even", False),
     )

@@ -25,16 +25,7 @@ def observed(
     arm, how, time = equations.arm, equations.how, schedule.moments()
     q, qd = equations.state(kept)
     work = equations.parts(kept)[2]
-    accelerations = equations.accelerations
-    tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
-    for row, t in enumerate(time.tolist()):
-        drive, state = equations.torque.with_integrals(integrals[row]), (t, q[row], qd[row])
-        wanted = drive.wanted(*state)
-        tau[row] = drive.cut(wanted)
-        total = drive.in_all(*state, tau[row])
-        saturated[row] = tau[row] != wanted
-        qdd[row] = accelerations(*state, total)
-        tau[row] = drive.of_motors(*state, tau[row], total)
+    tau, qdd, saturated = _driven(equations, time, q, qd, integrals)
     energies = evaluate(arm, "energy", {"q": q, "qd": qd}, **how)
     total = energies["kinetic_energy"] + energies["potential_energy"]
     error = None if controller is None else controller.error(q)
@@ -59,3 +50,19 @@ def observed(
         orientation_error=None if error is None else placed(error.orientation),
         integrals=placed(integrals) if integrals.shape[-1] else None,
     )
+
+
+def _driven(
+    equations: Equations, time: AnyArray, q: AnyArray, qd: AnyArray, integrals: AnyArray
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Torques of the motors at each moment, accelerations, and which torques were cut."""
+    tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
+    for row, t in enumerate(time.tolist()):
+        drive, state = equations.torque.with_integrals(integrals[row]), (t, q[row], qd[row])
+        wanted = drive.wanted(*state)
+        tau[row] = drive.cut(wanted)
+        total = drive.in_all(*state, tau[row])
+        saturated[row] = tau[row] != wanted
+        qdd[row] = equations.accelerations(*state, total)
+        tau[row] = drive.of_motors(*state, tau[row], total)
+    return tau, qdd, saturated

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import copysign, isfinite
 
-# beside numbers of order 1, nothing this small was computed
-_NOISE = 1e-15
-ROUNDED_ZERO = "~0"
+from robolin.shown import ROUNDED_ZERO, is_rounding
+
 # below this a number in a table of others is written with its power of ten
 _SMALLEST_PLAIN = 1e-4
-
-
-def is_rounding(value: float, largest: float) -> bool:
-    """Whether a number is nothing but rounding beside the largest of its table."""
-    return 0.0 < abs(value) < _NOISE * largest
 
 
 def aligned(values: Sequence[float], precision: int) -> list[str]:

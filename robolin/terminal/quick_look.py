@@ -7,8 +7,16 @@ from math import isfinite
 import numpy as np
 
 from robolin.arrays import Numbers
-from robolin.pictures.panels import BarPanel, Curve, CurvePanel, MatrixPanel, Panel, PlanePanel
-from robolin.shown import in_short
+from robolin.pictures.panels import (
+    BarPanel,
+    Curve,
+    CurvePanel,
+    MatrixPanel,
+    Panel,
+    PlanePanel,
+    Rounding,
+)
+from robolin.shown import ROUNDED_ZERO, in_short
 from robolin.wording import printable
 
 _HEIGHT = 8
@@ -16,6 +24,8 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _SHADES = " ░▒▓█"
 _NAME = 24
 _ROUNDING = 1e-12
+# more curves than this have a line each
+_TALL_CURVES = 3
 
 
 def quick_look(panels: tuple[Panel, ...], width: int) -> str:
@@ -31,6 +41,8 @@ def _cut(line: str, width: int) -> str:
 
 def _lines(panel: Panel, width: int) -> list[str]:
     match panel:
+        case CurvePanel() if len(panel.curves) > _TALL_CURVES:
+            return _one_line_each(panel, width)
         case CurvePanel():
             return [line for curve in panel.curves for line in _curve(panel, curve, width)]
         case BarPanel():
@@ -45,33 +57,71 @@ def _title(*words: str) -> str:
     return printable(" ".join(word for word in words if word))
 
 
+def _number(value: float, rounding: Rounding) -> str:
+    """Four digits, and what is only rounding as tables show it."""
+    return ROUNDED_ZERO if rounding.covers(abs(value)) else f"{value:.4g}"
+
+
+def _extremes(curve: Curve, rounding: Rounding) -> list[str]:
+    """The least and the greatest number of a curve; nothing if it has none."""
+    known = curve.y[np.isfinite(curve.y)]
+    ends = (known.min(), known.max()) if len(known) else ()
+    return [_number(float(end), rounding) for end in ends]
+
+
+def _level(values: Numbers, rounding: Rounding) -> Numbers:
+    """The numbers, all of them 0 where they are nothing but rounding."""
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    return values * 0.0 if rounding.covers(largest) else values
+
+
+def _one_line_each(panel: CurvePanel, width: int) -> list[str]:
+    """Every curve as one line of blocks, behind its name and how far it goes."""
+    names = [printable(in_short(curve.name)) for curve in panel.curves]
+    room = min(max(map(len, names)), _NAME)
+    lines = [_title(panel.title, f"[{panel.y_label}]")]
+    for name, curve in zip(names, panel.curves, strict=True):
+        ends = _extremes(curve, panel.rounding)
+        if not ends:
+            lines.append(f"{name[:room]:<{room}} has no numbers")
+            continue
+        text = f"{name[:room]:<{room}} {ends[0]:>10} to {ends[1]:<10}"
+        y, columns = _level(curve.y, panel.rounding), max(width - len(text) - 1, 10)
+        lines += [f"{text} {row}" for row in _filled(curve.x, y, columns, 1)]
+    return [*lines, _under(panel, panel.curves[0])]
+
+
+def _under(panel: CurvePanel, curve: Curve) -> str:
+    """From where to where, and of what."""
+    return f"{float(curve.x[0]):.4g} to {float(curve.x[-1]):.4g}, {panel.x_label}"
+
+
 def _curve(panel: CurvePanel, curve: Curve, width: int) -> list[str]:
     """A curve as columns that reach from the lowest to the highest number of each stretch."""
-    name, x, y = curve.name, curve.x, curve.y
-    known = y[np.isfinite(y)]
-    title = panel.title if len(panel.curves) == 1 else f"{panel.title}, {name}"
-    if not len(known):
+    title = panel.title if len(panel.curves) == 1 else f"{panel.title}, {curve.name}"
+    ends = _extremes(curve, panel.rounding)
+    if not ends:
         return [_title(title, "has no numbers")]
-    low, high = float(known.min()), float(known.max())
-    labels = [f"{high:.4g}", f"{low:.4g}"]
-    room = max(map(len, labels))
-    rows = _filled(x, y, low, high, max(width - room - 2, 10))
-    left = [labels[0], *[""] * (_HEIGHT - 2), labels[1]]
+    room, y = max(map(len, ends)), _level(curve.y, panel.rounding)
+    rows = _filled(curve.x, y, max(width - room - 2, 10), _HEIGHT)
+    left = [ends[1], *[""] * (_HEIGHT - 2), ends[0]]
     drawn = [f"{text:>{room}} {row}" for text, row in zip(left, rows, strict=True)]
     margin = ""
     if panel.closest is not None:
         margin = f", {panel.closest.words} at {panel.closest_x:.4g}"
-    under = f"{float(x[0]):.4g} to {float(x[-1]):.4g}, {panel.x_label}{margin}"
+    under = f"{_under(panel, curve)}{margin}"
     return [_title(title, f"[{panel.y_label}]"), *drawn, f"{'':>{room}} {under}"[:width]]
 
 
-def _filled(x: Numbers, y: Numbers, low: float, high: float, columns: int) -> list[str]:
+def _filled(x: Numbers, y: Numbers, columns: int, height: int) -> list[str]:
     """Lines of blocks: in every column, all between the extremes of its stretch."""
+    known = y[np.isfinite(y)]
+    low, high = float(known.min()), float(known.max())
     # what changes by rounding alone is a line
     span = high - low if high - low > _ROUNDING * max(abs(low), abs(high)) else 1.0
     reach = float(x[-1] - x[0]) or 1.0
     at = np.minimum(((x - x[0]) / reach * columns).astype(int), columns - 1)
-    cells = [[" "] * columns for _ in range(_HEIGHT)]
+    cells = [[" "] * columns for _ in range(height)]
     previous = None
     for column in range(columns):
         inside = y[at == column]
@@ -82,9 +132,9 @@ def _filled(x: Numbers, y: Numbers, low: float, high: float, columns: int) -> li
         if not len(inside):
             continue
         previous = float(inside[-1])
-        for extreme in np.linspace(inside.min(), inside.max(), _HEIGHT):
-            level = (float(extreme) - low) / span * (_HEIGHT - 1e-9)
-            row = _HEIGHT - 1 - int(level)
+        for extreme in np.linspace(inside.max(), inside.min(), height)[::-1]:
+            level = (float(extreme) - low) / span * (height - 1e-9)
+            row = height - 1 - int(level)
             cells[row][column] = _EIGHTHS[1 + int((level % 1.0) * 7.999)]
     return ["".join(row) for row in cells]
 
@@ -93,12 +143,12 @@ def _bars(panel: BarPanel, width: int) -> list[str]:
     """One bar per name, with how much of its limit it takes where it has one."""
     names = [printable(in_short(name)) for name in panel.names]
     room = min(max(map(len, names)), _NAME)
-    largest = float(np.nanmax(np.abs(panel.values))) or 1.0
+    largest = _reach(panel.values, panel.rounding)
     lines = [_title(panel.title, f"[{panel.y_label}]")]
     for name, value, bounds in zip(names, panel.values.tolist(), panel.bounds, strict=True):
         limit = bounds.upper if value >= 0 else bounds.lower
         share = f" {value / limit:.0%} of limit" if isfinite(limit) and limit else ""
-        text = f"{name[:room]:<{room}} {value:>11.4g}{share:<16}"
+        text = f"{name[:room]:<{room}} {_number(value, panel.rounding):>11}{share:<16}"
         bar = "█" * round(abs(value) / largest * max(width - len(text) - 1, 1))
         lines.append(f"{text} {bar}"[:width])
     return lines
@@ -106,7 +156,7 @@ def _bars(panel: BarPanel, width: int) -> list[str]:
 
 def _matrix(panel: MatrixPanel, width: int) -> list[str]:
     """Shades of every entry beside the largest, signs shown by - before a shade."""
-    largest = float(np.nanmax(np.abs(panel.values))) or 1.0
+    largest = _reach(panel.values, panel.rounding)
     names = [printable(in_short(name)) for name in panel.rows]
     room = min(max(map(len, names)), _NAME)
     lines = [_title(panel.title, f"[{panel.unit}], █ is {largest:.4g}")]
@@ -119,6 +169,12 @@ def _matrix(panel: MatrixPanel, width: int) -> list[str]:
     return lines
 
 
+def _reach(values: Numbers, rounding: Rounding) -> float:
+    """The largest size, or what the numbers were computed with where they are only rounding."""
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    return rounding.beside if rounding.covers(largest) else largest or 1.0
+
+
 def _shade(value: float, largest: float) -> str:
     level = round(abs(value) / largest * 4) if isfinite(value) else 0
     sign = "-" if value < 0.0 and level else " "
@@ -129,8 +185,7 @@ def _plane(panel: PlanePanel, width: int) -> list[str]:
     """Points of the complex plane as crosses on a grid, axes through 0."""
     flat = np.asarray(panel.values).ravel()
     columns, rows = min(width - 2, 61), 15
-    reach_x = float(np.abs(flat.real).max()) or 1.0
-    reach_y = float(np.abs(flat.imag).max()) or 1.0
+    reach_x, reach_y = (_reach(part, panel.rounding) for part in (flat.real, flat.imag))
     cells = [["│" if i == columns // 2 else " " for i in range(columns)] for _ in range(rows)]
     cells[rows // 2] = ["─"] * columns
     for point in flat.tolist():

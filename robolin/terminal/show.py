@@ -7,8 +7,8 @@ import shutil
 from typing import TextIO
 
 from robolin.files.atomic import replacing
-from robolin.files.formats import FORMATS, PIPED, TABLE
-from robolin.files.write import format_of, write_into
+from robolin.files.formats import FORMATS, PIPED, TABLE, format_of
+from robolin.files.write import write_into
 from robolin.results.result import Result, ResultStream, require_finite, whole
 
 

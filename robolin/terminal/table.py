@@ -12,11 +12,11 @@ from robolin.quantities.quantity_table import QUANTITIES
 from robolin.quantities.units import entry_units, has_units_by_label, slides_in
 from robolin.results.result import Array, Result
 from robolin.results.swept_verbs import is_swept
-from robolin.shown import phrase
+from robolin.shown import ROUNDED_ZERO, phrase
 from robolin.terminal.column_blocks import wrapped
 from robolin.terminal.console import console_of, drawn_on
 from robolin.terminal.grid import GAP, TIE, Grid, drawn_grid, grid_width, numbered, pieces_of
-from robolin.terminal.numbers import ROUNDED_ZERO, aligned, aligned_complex
+from robolin.terminal.numbers import aligned, aligned_complex
 from robolin.terminal.top_rows import SHOWN
 from robolin.wording import printable
 

@@ -22,9 +22,6 @@ from robolin.files.formats import (
     trajectory_formats,
 )
 from robolin.files.path_names import is_stored, place_and_part
-from robolin.files.places import local_copy
-from robolin.files.stores import objects
-from robolin.files.stores.store_path import StorePath
 from robolin.files.table_file import KnownTable, TableFile, TableSource
 
 _BUFFER = 1 << 20
@@ -73,6 +70,10 @@ def _stored_table(
     path: str, file: str, joints: Sequence[str], known: KnownTable | None
 ) -> Iterator[TableFile]:
     """The table in an object, which is the same from the first row to the last."""
+    from robolin.files.places import local_copy
+    from robolin.files.stores import objects
+    from robolin.files.stores.store_path import StorePath
+
     form, version = _format(path), objects.present(path)
     known = known or KnownTable(version.text)
     with ExitStack() as stack:
@@ -121,6 +122,13 @@ def _format(path: str) -> str:
     return require_known_format(name, known, "trajectory format", hint, where=path)
 
 
+def _object(path: str) -> BinaryIO:
+    """An object in a store, opened; whoever has files alone needs no store."""
+    from robolin.files.stores.objects import open_object
+
+    return open_object(path)
+
+
 @contextmanager
 def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
     """The bytes of a file from their beginning, and whether it can be read again as they are."""
@@ -132,7 +140,7 @@ def _opened(path: str, file: str, form: str) -> Iterator[tuple[BinaryIO, bool]]:
     with ExitStack() as stack:
         try:
             packed = bool(compression(path))
-            stored = stack.enter_context(objects.open_object(path)) if is_stored(path) else None
+            stored = stack.enter_context(_object(path)) if is_stored(path) else None
             if packed:
                 stream = stack.enter_context(opened_compressed(path, stored))
             else:

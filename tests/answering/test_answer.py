@@ -231,12 +231,17 @@ def test_the_table_knows_every_flag(name: str):
         label: Ask("text", repeats=ask.repeats, needed=ask.needed) if label in words else ask
         for label, ask in verb.options.items()
     }
+    # a flag says that a link is meant in words alone
+    frames = {label for label, ask in known.items() if ask.frame}
+    known = {label: ask._replace(frame=False) for label, ask in known.items()}
     if "on-bad-row" in known:
         # a command takes several recordings, each of which is asked about by itself
         known["trajectory"] = known["trajectory"]._replace(repeats=True)
 
     assert flags == known
     assert all(getattr(p, "metavar", "") == "FILE" for p in command.params if label_of(p) in files)
+    said = {getattr(p, "metavar", "") for p in command.params if label_of(p) in frames}
+    assert said <= {"LINK", "[FRAME]"}
 
 
 def _as_ask(param: click.Option) -> Ask:

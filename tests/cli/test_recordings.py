@@ -295,6 +295,7 @@ WHOLE = WHOLE.replace("0.0,", "0,").replace("1.0,", "4,")
 TWICE = text(
     [*named("/a/{joint}/{word}", "position"), *named("/b/{joint}/{word}", "position")], VALUES
 )
+DECIMAL_COMMAS = shape("{joint}/{word}", separator=";", point=",")
 REFUSED = [
     (TWICE, (), 3, "--columns position=/a/{joint}/position"),
     (shape("{joint}/{word}", "t").replace("t,", "t,stamp,", 1), (), 3, "--time t says which"),
@@ -303,6 +304,11 @@ REFUSED = [
     (NATIVE, ("--columns", "place={joint}"), 2, "QUANTITY is one of position"),
     (NATIVE, ("--columns", "position=/js/{joint}/position"), 3, "did you mean"),
     (shape("{joint}/{word}", separator="\t", point=","), (), 3, "commas"),
+    (DECIMAL_COMMAS.replace("0,25", "1.234,25"), (), 3, "r.csv:3: '1.234,25' may have a point"),
+    (DECIMAL_COMMAS.replace("0,25", "1.234"), (), 3, "r.csv:3: '1.234' may have a point"),
+    (f"{DECIMAL_COMMAS.rstrip()}\n2,0;1.234;0,5;0;1.234", (), 3, "r.csv:7: '1.234' may have"),
+    (DECIMAL_COMMAS.rpartition(";")[0] + ";-1.234", (), 3, "r.csv:6: '-1.234' may have a point"),
+    (DECIMAL_COMMAS.replace("0,25", "1,234.5"), (), 3, "r.csv:3: '1,234.5' may have a point"),
     (
         shape("{joint}/{word}"),
         ("--columns", "position={joint}/position", "--columns", "position={joint}/velocity"),

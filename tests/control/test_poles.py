@@ -9,6 +9,7 @@ import pytest
 from scipy.linalg import eigh
 
 import robolin
+from robolin.control.poles import slowest_first
 from tests.cli.command import answered
 from tests.control.octave import octave
 
@@ -112,3 +113,32 @@ def test_files_hold_deadbeat_poles(tmp_path: Path) -> None:
     assert found.arrays["frequency"].tolist() == [0.0, -np.log(np.finfo(float).tiny)]
     assert found.arrays["decay"].tolist() == found.arrays["frequency"].tolist()
     assert "2 stable, gone after one sample: hinge" in found.meta["contract"]["modes"]
+
+
+def test_rounding_does_not_order_poles_as_fast_as_each_other() -> None:
+    """Undamped arms have poles ±p: the one that decays is first along all rows of a motion."""
+    arm = robolin.load("two-link", damping=False)
+    q = np.random.default_rng(0).uniform(-3.0, 3.0, (200, 2))
+    rates = robolin.state_space(arm, q).poles().rates
+    first, second = rates[:, :2], rates[:, 2:]
+    for pair in (first, second):
+        real = np.abs(pair.real).min(axis=-1) > 1e-3
+        assert real.sum() > 20
+        assert (pair.real[real, 0] < 0.0).all()
+        # p and -p to some roundings of A
+        assert np.abs(pair.sum(axis=-1)).max() <= 1e-10
+    assert (np.abs(second).min(axis=-1) >= np.abs(first).max(axis=-1)).all()
+
+
+def test_poles_are_ordered_by_size_then_decay_with_conjugates_side_by_side() -> None:
+    """Last digits change nothing, a billionth more does, and poles at infinity are last."""
+    tiny = 4e-15
+    wanted = np.array([0.0, -1.0 - 2.0j, -1.0 + 2.0j, 1.0 - 2.0j, 1.0 + 2.0j, -3.0, 3.0])
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        noisy = wanted * (1.0 + tiny * rng.integers(-1, 2, 7)[[0, 1, 1, 3, 3, 5, 6]])
+        shuffled = noisy[rng.permutation(7)]
+        found = shuffled[slowest_first(shuffled)]
+        assert np.abs(found - wanted).max() <= 1e-13
+    assert slowest_first(np.array([3.0 + 0j, -3.0 - 1e-8])).tolist() == [0, 1]
+    assert slowest_first(np.array([-np.inf + 0j, 5.0, -np.inf])).tolist()[0] == 1

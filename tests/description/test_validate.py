@@ -15,7 +15,8 @@ from robolin.description.building.build_arm import build
 from robolin.description.load import read
 from robolin.description.model import Finding, Place, Reading
 from robolin.description.reading_ids import READING_IDS
-from robolin.description.validate.inertia_checks import (
+from robolin.description.validate.validate import validate
+from robolin.description.validate.validate_links import (
     decimal_point_repairs,
     positive,
     possible_inertia,
@@ -23,7 +24,6 @@ from robolin.description.validate.inertia_checks import (
     radius_of_gyration,
     triangle_shortfall,
 )
-from robolin.description.validate.validate import validate
 from robolin.description.validate.validation_ids import VALIDATION_IDS
 from tests.description.hand_made import cloud, describe, inertia_of, joint, random_tree
 from tests.published import COLLECTION, URDF, needs_published_files

@@ -52,3 +52,33 @@ def test_other_texts_are_left_to_a_closer_look(
     monkeypatch.setattr(counted_text, "_PLAINLY_AT_ONCE", at_once)
     assert counted_plainly(BytesIO(text), 7, 0) is None
     assert counted_plainly(BytesIO(text), None, 0) is not None
+
+
+@pytest.mark.parametrize(
+    "text, even",
+    [
+        (b"a,b\n" + ROWS, True),
+        (b"a,b\n" + ROWS[:-1], True),
+        (b"a,b\n" + ROWS + b"1\n", False),
+        (b"a,b\n" + ROWS + b"1", False),
+        (b"a,b\n1,2,3\n4\n" + ROWS, False),
+        (b"a,b\n \n" + ROWS, False),
+        ("a,b\n1,٢\n".encode() + ROWS, False),
+        (b"\xef\xbb\xbfa,b\n" + ROWS, False),
+    ],
+)
+def test_only_lines_of_as_many_cells_are_even(text: bytes, even: bool) -> None:
+    """What is known to be so is not looked at again when numbers are read."""
+    found = counted_plainly(BytesIO(text), 7, 0)
+    assert found is not None
+    assert found.even == even
+    piecewise = counted_plainly(_Slowly(text), 7, 0)
+    assert piecewise is not None
+    assert piecewise.even == even
+
+
+class _Slowly(BytesIO):
+    """A text that comes in pieces of a few bytes, the header in the first of them."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(5)

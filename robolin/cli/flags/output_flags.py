@@ -57,8 +57,7 @@ class Output:
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
-        from robolin.files.overwritten_inputs import require_output_is_no_input
-        from robolin.files.write import require_target
+        from robolin.files.output_targets import require_output_is_no_input, require_target
 
         if self.path is not None:
             if self.arrays:
@@ -75,7 +74,7 @@ class Output:
 
     def form_written(self) -> str:
         """The form the answer will have."""
-        from robolin.files.write import format_of
+        from robolin.files.formats import format_of
 
         if self.path is not None:
             return format_of(self.path, self.form)

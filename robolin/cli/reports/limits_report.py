@@ -9,7 +9,7 @@ from typing import Any
 
 from robolin.analysis.limits import JointLimits, Margin
 from robolin.cli.reports.report import ReportPart, ReportTable, TextLines
-from robolin.terminal.numbers import ROUNDED_ZERO, is_rounding
+from robolin.shown import ROUNDED_ZERO, is_rounding
 from robolin.wording import counted
 
 LIMIT_COLUMNS = (

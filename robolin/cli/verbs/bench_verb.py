@@ -57,9 +57,9 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
       robolin bench panda
       robolin bench arm.urdf --rows 100000 --format json
     """
+    from robolin.background import cores
     from robolin.engine.calls.interpreter import why_plain
     from robolin.engine.compiled.kernels import host_width, optimizing
-    from robolin.engine.compiled.plan import cores
     from robolin.input_checks import require_tree
 
     arm = model.arm()

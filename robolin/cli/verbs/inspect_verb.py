@@ -11,7 +11,7 @@ from robolin.answering.inquiry import ArmSource
 from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
-from robolin.terminal.numbers import ROUNDED_ZERO, is_rounding
+from robolin.shown import ROUNDED_ZERO, is_rounding
 from robolin.wording import counted
 
 _INERTIAS = ("x", "y", "z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")

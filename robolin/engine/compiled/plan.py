@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 from math import prod
 from types import SimpleNamespace
@@ -17,6 +15,7 @@ import numpy as np
 
 from robolin.algebra.axes import sizes
 from robolin.arrays import AnyArray
+from robolin.background import cores
 from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.engine.compiled.entry_text import COUNTER_STRIDE
 from robolin.engine.compiled.kernels import Recipe, host_width, kernel_for, optimizing
@@ -273,14 +272,6 @@ class Plan:
         memory = np.zeros(sum(padded) + LINE)
         start = -(-_address(memory) // 64) * 64
         return memory, (start, start + 8 * padded[0], start + 8 * (padded[0] + padded[1]))
-
-
-@cache
-def cores() -> int:
-    """The processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _whole_lines(numbers: int) -> int:

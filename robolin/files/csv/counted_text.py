@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
 
-from robolin.arrays import Integers
+from robolin.background import cores
 from robolin.files.csv.chosen_lines import cells_decide, row_begins
 from robolin.files.csv.csv_records import lines_of, records
 from robolin.files.csv.line_reader import LineReader, Lines, count_bytes
+from robolin.files.csv.scanned_text import NOTHING_YET, scanned
 from robolin.files.table_file import RowMark
 
 _AT_ONCE = 1 << 22
@@ -28,11 +29,14 @@ class CountedText:
 
     rows:  None where nobody wants to know
     marks: the last of them, of a plain text, is where it ends
+    even:  whether all lines have as many cells as the first, without quotes and other letters
+           than those of ASCII
     """
 
     digest: str
     rows: int | None
     marks: tuple[RowMark, ...] = ()
+    even: bool = False
 
 
 def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedText | None:
@@ -40,37 +44,58 @@ def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedT
 
     every: rows from one mark to the next, the first of which is at row `first`
     """
-    digest = hashlib.sha256()
+    digest = _Digest()
     marks: list[RowMark] = []
-    # lines that have ended so far, whether the next byte begins one, and how many bytes there were
-    ended, at_end, reached, following = 0, True, 0, first
-    with ThreadPoolExecutor(1) as beside:
-        while piece := stream.read(_PLAINLY_AT_ONCE):
-            digested = beside.submit(digest.update, piece)
-            if every is not None:
-                ends = np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n"))
-                if _is_odd(piece, ends, at_end):
-                    return None
-                # the row r begins behind the end of line r, the header being line 0
-                while following < ended + len(ends):
-                    at = reached + int(ends[following - ended]) + 1
-                    marks.append(RowMark(following, following + 2, at))
-                    following += every
-                ended, at_end = ended + len(ends), piece.endswith(b"\n")
-            reached += len(piece)
-            digested.result()
+    look, even, commas = NOTHING_YET, True, 0
+    # lines that have ended so far, and how many bytes there were
+    ended, reached, following = 0, 0, first
+    while piece := stream.read(_PLAINLY_AT_ONCE):
+        digest.add(piece)
+        if every is not None:
+            commas = commas if reached else piece.partition(b"\n")[0].count(b",")
+            look = scanned(piece, commas, look)
+            if look.quotes or look.returns or look.blank_lines:
+                return None
+            # the row r begins behind the end of line r, the header being line 0
+            if following < ended + look.ends:
+                ends = reached + np.flatnonzero(np.frombuffer(piece, np.uint8) == ord("\n"))
+                for row in range(following, ended + look.ends, every):
+                    marks.append(RowMark(row, row + 2, int(ends[row - ended]) + 1))
+                    following = row + every
+            ended, even = ended + look.ends, even and look.even and look.ascii
+        reached += len(piece)
     if every is None:
-        return CountedText(digest.hexdigest(), None)
-    rows = max(0, ended - 1 + (reached > 0 and not at_end))
+        return CountedText(digest.text(), None)
+    rows = max(0, ended - look.at_end)
     begun = [mark for mark in marks if mark.row < rows]
-    return CountedText(digest.hexdigest(), rows, (*begun, RowMark(rows, rows + 2, reached)))
+    even = even and (look.at_end or look.commas == commas)
+    return CountedText(digest.text(), rows, (*begun, RowMark(rows, rows + 2, reached)), even)
 
 
-def _is_odd(piece: bytes, ends: Integers, behind_end: bool) -> bool:
-    """Whether lines need not be rows: there are quotes, returns, or nothing between two ends."""
-    if b'"' in piece or b"\r" in piece:
-        return True
-    return (behind_end and piece.startswith(b"\n")) or bool((np.diff(ends) == 1).any())
+class _Digest:
+    """SHA-256 of what is read, by another thread if there is a core for it."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self._beside = ThreadPoolExecutor(1) if cores() > 1 else None
+        self._begun: Future[None] | None = None
+
+    def add(self, piece: bytes) -> None:
+        """Digest a piece, while the next one is read."""
+        if self._beside is None:
+            self._digest.update(piece)
+            return
+        self._wait()
+        self._begun = self._beside.submit(self._digest.update, piece)
+
+    def text(self) -> str:
+        """The digest of all pieces."""
+        self._wait()
+        return self._digest.hexdigest()
+
+    def _wait(self) -> None:
+        if self._begun is not None:
+            self._begun.result()
 
 
 def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> CountedText:

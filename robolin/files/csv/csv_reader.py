@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import TypeVar
@@ -77,6 +78,7 @@ class CsvText:
     def __init__(self, reader: LineReader, source: TableSource) -> None:
         file = source.file
         self._reader, self._file, self._source = reader, file, source
+        self._even = source.known is not None and source.known.even
         self._lines = reader.lines()
         start = next(self._lines)
         data = start.data
@@ -86,8 +88,10 @@ class CsvText:
             data = data.replace(b"\r", b"\n")
             head, end, _ = data.partition(b"\n")
         self.names = _header(head, data, file)
-        # whether lines end with the last row that is wanted
+        # whether lines end with the last row that is wanted, and how much larger than the number of
+        # a row that of its line is, where it is the same for all
         self._ends_with_last = False
+        self._row_to_line: int | None = None
         self._large = not start.last or len(data) > _LARGE_FILE
         self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
         if source.live:
@@ -155,15 +159,18 @@ class CsvText:
         goes_on = from_item(1) if self._start.last else None
         with closing(prefetch(self._lines, goes_on)) as further:
             for lines in chain([self._start], further):
+                if self._row_to_line is not None:
+                    lines = replace(lines, first=rows + self._row_to_line)
                 some = _some(request) and not self._ends_with_last
-                if b'"' in lines.data or (some and cells_decide(lines.data)):
+                if not self._even and (b'"' in lines.data or (some and cells_decide(lines.data))):
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
                     break
-                left = None if request.stop is None else request.stop - max(rows, request.first)
-                if self._ends_with_last:
-                    left = None
-                chosen, passed = chosen_lines(lines, request.first - rows, left)
+                chosen, passed = lines, 0
+                if _some(request):
+                    stop = None if self._ends_with_last else request.stop
+                    left = None if stop is None else stop - max(rows, request.first)
+                    chosen, passed = chosen_lines(lines, request.first - rows, left)
                 rows += passed
                 if not chosen.data:
                     continue
@@ -191,6 +198,8 @@ class CsvText:
         if mark.byte <= self._start.reached and last is None:
             return 0
         self._ends_with_last = last is not None
+        if last and last.line - mark.line == last.row - mark.row:
+            self._row_to_line = mark.line - mark.row
         stream = self._source.stream
         stream.seek(mark.byte)
         self._reader = LineReader(
@@ -198,6 +207,7 @@ class CsvText:
             _SMALLEST_BLOCK,
             self._file,
             digested=False,
+            counted=self._row_to_line is None,
             position=mark.byte,
             limit=last.byte if last else None,
         )
@@ -207,7 +217,8 @@ class CsvText:
 
     def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
         large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)
-        found = polars_numbers(lines.data, len(self.names), request) if large else None
+        width = len(self.names)
+        found = polars_numbers(lines.data, width, request, even=self._even) if large else None
         if found is not None:
             return TableBlock(
                 found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]

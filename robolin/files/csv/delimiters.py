@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import BinaryIO
 
 from robolin.errors import RobolinError
@@ -13,6 +14,40 @@ _MARKS = (b"# ", b"% ")
 # with semicolons between columns, a comma is a decimal point
 _SEMICOLONS = bytes.maketrans(b";,", b",.")
 _LONGEST_HEADER = 16 << 20
+# cells with a decimal comma, and those in which a point may be between thousands: 1.234 or 1.234,5
+_CELL = rb"(?<![^;\n])[ ]*([-+]?%s)(?=[ \r]*(?:[;\n]|\Z))"
+_DECIMAL_COMMA = re.compile(_CELL % rb"[0-9]*,[0-9]+")
+_THOUSANDS = re.compile(
+    _CELL % rb"(?:[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?|[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]*)"
+)
+# what is quickly looked for, since most tables have no such number
+_THREE_DIGITS = re.compile(rb"\.[0-9]{3}(?:[;,. \r\n]|\Z)")
+
+
+class DoubtfulPoints:
+    """Refuses points that may be between thousands, where other numbers have decimal commas."""
+
+    def __init__(self, file: str) -> None:
+        self._file, self._line, self._rest = file, 2, b""
+        self._comma, self._point = False, ("", 0)
+
+    def look(self, data: bytes) -> None:
+        """Go on with the cells of some bytes; one that is cut in two waits for its end."""
+        text = self._rest + data
+        end = max(text.rfind(b";"), text.rfind(b"\n")) + 1 if data else len(text)
+        text, self._rest = text[:end], text[end:]
+        if not self._comma:
+            self._comma = b"," in text and _DECIMAL_COMMA.search(text) is not None
+        both = b"." in text and (b"," in text or _THREE_DIGITS.search(text))
+        if both and not self._point[0] and (found := _THOUSANDS.search(text)):
+            line = self._line + text.count(b"\n", 0, found.start(1))
+            self._point = found[1].decode("ascii"), line
+        self._line += text.count(b"\n")
+        number, line = self._point
+        if number and (self._comma or "," in number):
+            message = f"'{number}' may have a point between thousands: there are decimal commas"
+            hint = "write numbers without marks between thousands, and with one decimal mark"
+            raise RobolinError(message, where=f"{self._file}:{line}", hint=hint)
 
 
 class WithCommas:
@@ -22,6 +57,7 @@ class WithCommas:
         self._stream, self._file = stream, file
         self._head = stream.readline(_LONGEST_HEADER)
         self._table: bytes | None = None
+        self._points = DoubtfulPoints(file)
         if b"," not in self._head and b";" in self._head:
             self._table = _SEMICOLONS
         elif b"," not in self._head and b"\t" in self._head:
@@ -36,10 +72,13 @@ class WithCommas:
 
     def read(self, size: int = -1) -> bytes:
         """Some bytes, the first line before all others."""
-        data = self._head if self._head else self._stream.read(size)
+        header = bool(self._head)
+        data = self._head if header else self._stream.read(size)
         self._head = b""
         if self._table is None:
             return data
+        if self._table is _SEMICOLONS and not header:
+            self._points.look(data)
         if b'"' in data or (self._table is not _SEMICOLONS and b"," in data):
             what = "quotes" if b'"' in data else "commas"
             hint = "separate columns with commas, and write numbers with a decimal point"

@@ -56,6 +56,7 @@ class LineReader:
     size:     about how many bytes to read at once; may be changed on the way
     file:     what to call it in messages
     digested: whether anybody will ask for the digest
+    counted:  whether lines have to be counted: whoever knows better gives them their numbers
     position: where in the text the stream stands
     limit:    where in the text to stop, at the end of a line
     """
@@ -69,10 +70,12 @@ class LineReader:
         file: str = "",
         *,
         digested: bool = True,
+        counted: bool = True,
         position: int = 0,
         limit: int | None = None,
     ) -> None:
-        self._stream, self._file, self._digested = stream, file, digested
+        self._stream, self._file = stream, file
+        self._digested, self._counted = digested, counted
         self._digest = hashlib.sha256()
         self._position, self._limit = position, limit
         self.size = size
@@ -95,7 +98,8 @@ class LineReader:
             rest = piece[cut:]
             data = b"".join([*held, memoryview(piece)[:cut]])
             yield Lines(data, first, self._position - len(rest), last)
-            first += count_bytes(data, b"\n")
+            if self._counted:
+                first += count_bytes(data, b"\n")
 
     def _require_short(self, length: int, first: int) -> None:
         if length > LONGEST_LINE:

@@ -8,24 +8,29 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers
 from robolin.files.csv.csv_records import EXACT_INTEGERS
+from robolin.files.csv.scanned_text import NOTHING_YET, scanned
 from robolin.files.moments import moments_of
 from robolin.files.polars_memory import memory_suffices_for_polars
 from robolin.files.table_file import ReadRequest
 
 
 def polars_numbers(
-    data: bytes, width: int, request: ReadRequest
+    data: bytes, width: int, request: ReadRequest, *, even: bool = False
 ) -> tuple[Floats, dict[int, Integers]] | None:
-    """The numbers asked for, or None if anything is unusual enough to be looked at closely."""
+    """The numbers asked for, or None if anything is unusual enough to be looked at closely.
+
+    even: whether it is known that all lines are rows of so many cells, in ASCII
+    """
     if not memory_suffices_for_polars():
         return None
     import polars
 
-    if not data.isascii() or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
-        return None
     # polars sees a row in a blank line at the end, but one of spaces is a row indeed
     body = data.rstrip(b"\r\n")
     if not body:
+        return None
+    look = NOTHING_YET if even else scanned(body, width - 1)
+    if not look.ascii or (look.returns and body.count(b"\r") != body.count(b"\r\n")):
         return None
     read = [str(i) for i in request.indices]
     kinds: dict[str, Any] = dict.fromkeys(read, polars.Float64)
@@ -54,7 +59,8 @@ def polars_numbers(
     # polars looks only at columns that somebody reads: one cell too many shifts the others; where
     # all are read, it refuses such a row, and has no number for a cell too few
     seen = complete and len(set(request.indices)) == width > 1
-    if not seen and not _rectangular(body, len(values), width):
+    rectangular = look.even and look.commas == width - 1 and look.ends == len(values) - 1
+    if not (even or seen or rectangular):
         return None
     if complete:
         return values, whole
@@ -66,16 +72,3 @@ def _rounds(values: Floats) -> bool:
     """Whether whole numbers among these may have been rounded."""
     with np.errstate(invalid="ignore"):
         return bool((np.abs(values) > EXACT_INTEGERS).any())
-
-
-def _rectangular(body: bytes, rows: int, width: int) -> bool:
-    """Whether there are so many lines, the last one without end, and so many cells in each."""
-    text = np.frombuffer(body, np.uint8)
-    ends = np.flatnonzero(text == ord("\n"))
-    commas = (text == ord(",")).view(np.uint8)
-    if len(ends) != rows - 1 or np.count_nonzero(commas) != rows * (width - 1):
-        return False
-    # a count that is 256 too large makes another one too small, which shows
-    kind = np.uint8 if width <= 256 else np.uint32
-    in_line = np.add.reduceat(commas, np.append(0, ends), dtype=kind)
-    return bool((in_line == width - 1).all())

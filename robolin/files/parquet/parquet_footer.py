@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, BinaryIO
 
@@ -73,8 +74,15 @@ def read_footer(stream: BinaryIO) -> ParquetFooter:
     start = size - _TAIL - length
     if tail[4:] != MAGIC or start < len(MAGIC) or length > _LONGEST_FOOTER:
         raise FooterError("its end is not that of a Parquet file")
+    return _footer(_bytes_at(stream, start, length), start)
+
+
+# parts of one recording all begin with it
+@lru_cache(maxsize=4)
+def _footer(data: bytes, start: int) -> ParquetFooter:
+    """The footer that begins at this place in its file."""
     try:
-        fields = ThriftReader(_bytes_at(stream, start, length)).structure()
+        fields = ThriftReader(data).structure()
         groups = tuple(_group(each) for each in _listed(fields, 4))
         leaves = sum(1 for each in _listed(fields, 2)[1:] if not each.get(5))
         meta = {_text(each[1]): _text(each.get(2, b"")) for each in fields.get(5, [])}

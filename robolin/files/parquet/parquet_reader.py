@@ -18,10 +18,10 @@ from robolin.files.parquet.parquet_footer import (
     read_footer,
     require_pages,
 )
+from robolin.files.path_names import is_stored
 from robolin.files.polars_memory import require_polars_memory
 from robolin.files.stores.objects import polars_options
 from robolin.files.stores.store_errors import known_problem
-from robolin.files.stores.store_path import is_stored
 from robolin.files.table_file import (
     ReadRequest,
     TableBlock,
@@ -73,7 +73,7 @@ def parquet_table(source: TableSource) -> TableFile:
         first = wanted.start
         some = lazy.select(chosen).slice(first, len(wanted))
         for frame in _frames(some, request.rows, source):
-            values = np.asarray(frame.cast(polars.Float64).to_numpy(), dtype=np.float64)
+            values = np.asarray(_as_float64(frame).to_numpy(), dtype=np.float64)
             whole = {
                 i: _whole(frame, names[i], request.moments.get(i), file) for i in request.whole
             }
@@ -163,6 +163,14 @@ def _frames(lazy: LazyFrame, rows: int, source: TableSource) -> Iterator[DataFra
         yield from lazy.collect_batches(chunk_size=rows, maintain_order=True)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise _unread(source.path, source.file, error) from error
+
+
+def _as_float64(frame: DataFrame) -> DataFrame:
+    import polars
+
+    # polars plans a query for every cast, also for one that has nothing to do
+    done = all(kind == polars.Float64 for kind in frame.dtypes)
+    return frame if done else frame.cast(polars.Float64)
 
 
 def _unread(path: str, file: str, error: BaseException) -> RobolinError:

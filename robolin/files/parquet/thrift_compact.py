@@ -14,7 +14,9 @@ ThriftFields = dict[int, Any]
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BYTES, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 # structures in structures; Parquet has six
 _DEEPEST = 12
-_LONGEST_NUMBER = 70
+# those of all but the first seven bits of a number
+_SHIFTS = range(7, 70, 7)
+_TOO_EARLY = "it ends too early"
 
 
 class ThriftError(ValueError):
@@ -39,16 +41,17 @@ class ThriftReader:
         return fields
 
     def _value(self, kind: int, depth: int) -> Any:
-        if kind in (_TRUE, _FALSE):
-            return kind == _TRUE
-        if kind == _STRUCT:
-            return self.structure(depth + 1)
-        if kind in (_LIST, _SET):
-            return self._list(depth + 1)
+        # most of them first
+        if kind in (_I64, _I32, _I16):
+            return self._whole()
         if kind == _BYTES:
             return self._piece(self._count())
-        if kind in (_I16, _I32, _I64):
-            return self._whole()
+        if kind in (_LIST, _SET):
+            return self._list(depth + 1)
+        if kind == _STRUCT:
+            return self.structure(depth + 1)
+        if kind in (_TRUE, _FALSE):
+            return kind == _TRUE
         if kind == _BYTE:
             return self._byte()
         if kind == _DOUBLE:
@@ -73,28 +76,29 @@ class ThriftReader:
 
     def _count(self) -> int:
         """Seven bits to a byte, the lowest first."""
-        found = shift = 0
-        while True:
-            byte = self._byte()
+        byte = self._byte()
+        if byte < 128:
+            return byte
+        found, data, at = byte & 127, self._data, self.at
+        for shift, byte in zip(_SHIFTS, data[at : at + len(_SHIFTS)], strict=False):
             found |= (byte & 127) << shift
             if byte < 128:
+                self.at = at + shift // 7
                 return found
-            shift += 7
-            if shift >= _LONGEST_NUMBER:
-                raise ThriftError("a number without end")
+        raise ThriftError("a number without end" if at + len(_SHIFTS) <= len(data) else _TOO_EARLY)
 
     def _byte(self) -> int:
         try:
             byte = self._data[self.at]
         except IndexError:
-            raise ThriftError("it ends too early") from None
+            raise ThriftError(_TOO_EARLY) from None
         self.at += 1
         return byte
 
     def _piece(self, size: int) -> bytes:
         end = self.at + size
         if end > len(self._data):
-            raise ThriftError("it ends too early")
+            raise ThriftError(_TOO_EARLY)
         piece = self._data[self.at : end]
         self.at = end
         return piece

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from robolin.files.path_names import is_stored as is_stored
-
 
 @dataclass(frozen=True)
 class StorePath:

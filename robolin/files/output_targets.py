@@ -1,4 +1,4 @@
-"""Outputs that are none of the inputs, whatever links and paths both are named by."""
+"""Where results may be written: what could be written at all, and is none of the inputs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,23 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from robolin.errors import UsageError
-from robolin.files.formats import with_companion
-from robolin.files.path_names import place_of
+from robolin.files.formats import format_of, with_companion
+from robolin.files.path_names import is_stored, place_of
 
 # what a file is, whatever it is called: its device and its number there
 FileIdentity = tuple[int, int]
+
+
+def require_target(path: str, fmt: str | None) -> None:
+    """Refuse a file that could not be written, before anything is computed for it."""
+    format_of(path, fmt)
+    if is_stored(path):
+        hint = "-o FOLDER/ --part-rows N writes parts into a store; copy a file there otherwise"
+        raise UsageError("one file is not written into a store", where=path, hint=hint)
+    # commands without a file to write look at their inputs here too
+    from robolin.files.atomic import require_writable
+
+    require_writable(Path(path))
 
 
 def require_output_is_no_input(output: str | Path | None, inputs: Iterable[str | Path]) -> None:
