@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.arm import Arm
-from robolin.arm_parts import Frame
+from robolin.arm import Arm, Frame
 from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
 from robolin.evaluation.evaluate import How, evaluate

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from robolin.arrays import Floats
+from robolin.arrays import Floats, Mask
 from robolin.evaluation.evaluate import evaluate
 from robolin.simulation.controllers import Controller
 from robolin.simulation.equations import Equations
@@ -53,8 +53,8 @@ def observed(
 
 
 def _driven(
-    equations: Equations, time: AnyArray, q: AnyArray, qd: AnyArray, integrals: AnyArray
-) -> tuple[AnyArray, AnyArray, AnyArray]:
+    equations: Equations, time: Floats, q: Floats, qd: Floats, integrals: Floats
+) -> tuple[Floats, Floats, Mask]:
     """Torques of the motors at each moment, accelerations, and which torques were cut."""
     tau, qdd, saturated = np.empty_like(q), np.empty_like(q), np.empty(q.shape, dtype=bool)
     for row, t in enumerate(time.tolist()):
