@@ -45,13 +45,9 @@ def timed(command: Sequence[str], folder: Path) -> tuple[float, int]:
 
 def watched(command: Sequence[str], folder: Path) -> Run:
     """Run a program to its end, which must be a good one."""
-    package = str(Path(robolin.__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": package, "PYTHONPYCACHEPREFIX": _bytecode().name}
-    # programs that are installed have been translated to bytecode once and for all
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     launched = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _LAUNCHER, *command],
-        env=environment,
+        env=environment(),
         cwd=folder,
         stdout=subprocess.PIPE,
         check=True,
@@ -60,6 +56,14 @@ def watched(command: Sequence[str], folder: Path) -> Run:
     if code:
         raise RuntimeError(f"exit code {code}: {' '.join(command)}")
     return Run(taken, memory * (1 if sys.platform == "darwin" else 1024), processor_seconds)
+
+
+def environment() -> dict[str, str]:
+    """That of programs which find this robolin, translated to bytecode once and for all."""
+    package = str(Path(robolin.__file__).parents[1])
+    found = {**os.environ, "PYTHONPATH": package, "PYTHONPYCACHEPREFIX": _bytecode().name}
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    return found
 
 
 @cache

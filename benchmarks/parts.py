@@ -1,9 +1,10 @@
 """python -m benchmarks.parts: what a plan costs beside one plain run, and two workers beside one.
 
 A long recording is answered as one result, as parts by one process, and as parts by two that share
-them.  Every process has one core of its own, as SLURM and Kubernetes give them: with more, polars
-uses them for one process as well.  Programs take turns, and are compared within each round.  What a
-second core brings at all, for arithmetic and for copying memory, is measured beside it.
+them: commands, of whose time their start is a part, and workers of a Dask cluster, which have been
+started.  Every process has one core of its own, as SLURM and Kubernetes give them: with more,
+polars uses them for one process as well.  Programs take turns, and are compared within each round.
+What a second core brings at all, for arithmetic and for copying memory, is measured beside it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from benchmarks.commands import ROBOLIN, Run, watched
+from benchmarks.dask_workers import dask_workers, seconds_of_parts
 from benchmarks.end_to_end import write_trajectory
 from benchmarks.timing import progress, spread
 
@@ -68,9 +71,10 @@ class Turn:
     """One recording answered in several ways, one after the other."""
 
     def __init__(self, folder: Path, source: Path, rows: int) -> None:
-        self._folder, self._out = folder, folder / "out"
+        self._folder, self._out, self._source = folder, folder / "out", source
+        self._part_rows = -(-rows // PARTS)
         self._ask = ["inverse", "panda", "--trajectory", str(source), "--jobs", "1", "--quiet"]
-        self._parts = ["-o", f"{self._out}/", "--part-rows", str(-(-rows // PARTS))]
+        self._parts = ["-o", f"{self._out}/", "--part-rows", str(self._part_rows)]
         self.looked = Run(0.0, 0, 0.0)
 
     def plain(self) -> Run:
@@ -84,8 +88,7 @@ class Turn:
 
     def shared(self, workers: int) -> tuple[float, int]:
         """Seconds until so many processes have made the parts of a plan, and the most memory."""
-        self._forget()
-        self.looked = self._run(["plan", *self._ask, *self._parts])
+        self._plan()
         shards = [
             [*self._ask, *self._parts, "--shard", f"{number}/{workers}"]
             for number in range(1, workers + 1)
@@ -94,11 +97,27 @@ class Turn:
             runs = list(pool.map(self._run, shards, sorted(os.sched_getaffinity(0))))
         return max(run.seconds for run in runs), max(run.memory for run in runs)
 
+    def on_cluster(self, client: Any) -> float:
+        """Seconds until the workers of a cluster have made the parts of a plan."""
+        self._plan()
+        return seconds_of_parts(client, self._source, self._out, self._part_rows)
+
+    def _plan(self) -> None:
+        self._forget()
+        self.looked = self._run(["plan", *self._ask, *self._parts])
+
     def _run(self, words: Sequence[str], core: int = 0) -> Run:
         return watched(["taskset", "-c", str(core), *ROBOLIN, *words], self._folder)
 
     def _forget(self) -> None:
         shutil.rmtree(self._out, ignore_errors=True)
+
+
+def clustered(turn: Turn, few: Turn, workers: int) -> float:
+    """The better time of two of a new cluster that has done something before."""
+    with dask_workers(sorted(os.sched_getaffinity(0))[:workers]) as client:
+        few.on_cluster(client)
+        return min(turn.on_cluster(client) for _ in range(2))
 
 
 def measured(folder: Path, rows: int, form: str, rounds: int) -> list[str]:
@@ -108,7 +127,7 @@ def measured(folder: Path, rows: int, form: str, rounds: int) -> list[str]:
     # bytecode and kernels are there from now on
     few.plain()
     start = few.plain().seconds
-    overhead, work, gain, memory = [], [], [], 0
+    overhead, work, gain, started, memory = [], [], [], [], 0
     row, look = [], []
     for number in range(rounds):
         progress(f"{form}, {number + 1} of {rounds}")
@@ -120,11 +139,14 @@ def measured(folder: Path, rows: int, form: str, rounds: int) -> list[str]:
         row.append(1e6 * (one[0] - start) / rows)
         look.append((turn.looked.seconds - start) / source.stat().st_size * 1e9)
         memory = max(memory, planned.memory, one[1], two[1])
+        workers = [clustered(turn, few, count) for count in (1, 2)]
+        started.append(workers[0] / workers[1])
     return [
         f"{form}: parts of a plan beside one plain run: {spread(overhead):.3f} of its time, "
         f"{spread(work):.3f} of its work",
-        f"{form}: two workers beside one: {spread(gain):.2f} times as fast",
-        f"{form}: a worker has {memory / 1e6:.0f} MB at the most",
+        f"{form}: two shards beside one: {spread(gain):.2f} times as fast, start and all",
+        f"{form}: two workers of a cluster beside one: {spread(started):.2f} times as fast",
+        f"{form}: a process has {memory / 1e6:.0f} MB at the most",
         f"{form}: start {start:.2f} s, a row {spread(row):.2f} µs, a look {spread(look):.2f} s/GB",
     ]
 

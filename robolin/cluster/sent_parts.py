@@ -47,7 +47,7 @@ class _Sent:
 def sent_parts(client: Any, waiting: Iterator[PartJob]) -> Iterator[PartDone]:
     """Parts as they are done, a few at a time on their way."""
     held: dict[Any, _Sent] = {}
-    done = _as_completed()
+    done = _as_completed(client)
 
     def submit(sent: _Sent) -> None:
         job = sent.job
@@ -169,10 +169,11 @@ def _lost() -> tuple[type[BaseException], ...]:
     return (FutureCancelledError, CommClosedError, KilledWorker)
 
 
-def _as_completed() -> Any:
+def _as_completed(client: Any) -> Any:
     from distributed import as_completed
 
-    return as_completed()  # type: ignore[no-untyped-call]
+    # without its loop, that of whatever client was made last would be asked
+    return as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
 
 
 def _on_worker(job: PartJob) -> tuple[str, PartDone]:

@@ -118,12 +118,12 @@ def test_files_hold_deadbeat_poles(tmp_path: Path) -> None:
 def test_rounding_does_not_order_poles_as_fast_as_each_other() -> None:
     """Undamped arms have poles ±p: the one that decays is first along all rows of a motion."""
     arm = robolin.load("two-link", damping=False)
-    q = np.random.default_rng(0).uniform(-3.0, 3.0, (200, 2))
+    q = np.random.default_rng(0).uniform(-3.0, 3.0, (60, 2))
     rates = robolin.state_space(arm, q).poles().rates
     first, second = rates[:, :2], rates[:, 2:]
     for pair in (first, second):
         real = np.abs(pair.real).min(axis=-1) > 1e-3
-        assert real.sum() > 20
+        assert real.sum() > 15
         assert (pair.real[real, 0] < 0.0).all()
         # p and -p to some roundings of A
         assert np.abs(pair.sum(axis=-1)).max() <= 1e-10
