@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from functools import cache
@@ -17,7 +17,6 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from robolin.arrays import Numbers
 from robolin.background import SHORT_ANSWER, after_short_answer, prefetch
 from robolin.errors import FileError
 from robolin.files.atomic import is_stream, replacing
@@ -61,8 +60,7 @@ def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = 
             for part in parts:
                 numbers += part.size
                 growing = growing or _growing_arrays(part, result.most_rows(), stream, spool)
-                for each, (_, values) in zip(growing, part.stored(), strict=True):
-                    each.add(values, beside=numbers > SHORT_ANSWER)
+                _add(part, growing, beside=numbers > SHORT_ANSWER)
         for each in growing:
             place = members[-1].end if members else 0
             members.append(each.settled(stream, place, digests.shapes[each.name]))
@@ -74,6 +72,25 @@ def write_npz_to(result: ResultStream, stream: IO[bytes], folder: Path | None = 
     stream.seek(members[-1].end)
     stream.write(directory(members, members[-1].end))
     stream.truncate()
+
+
+def _add(part: Result, growing: Sequence[GrowingArray], *, beside: bool) -> None:
+    """Some more rows of every array; those of a long answer are checked while they are written."""
+    values = [stored_values(each).reshape(-1).view(np.uint8).data for _, each in part.stored()]
+    pieces = list(zip(growing, values, strict=True))
+
+    def check() -> None:
+        for each, data in pieces:
+            each.check(data)
+
+    apart = beside and sum(map(len, values)) >= _BYTES_WORTH_A_THREAD
+    checked = _beside().submit(check) if apart else None
+    for each, data in pieces:
+        each.write(data)
+    if checked is None:
+        check()
+    else:
+        checked.result()
 
 
 @cache
@@ -92,19 +109,16 @@ class GrowingArray:
         self._file, self._start, self._most = file, start, most
         self._size = self._crc = 0
 
-    def add(self, values: Numbers, beside: bool = False) -> None:
-        """Some more rows; those of a long answer are checked beside, while they are written."""
-        data = stored_values(values).reshape(-1).view(np.uint8).data
+    def check(self, data: memoryview) -> None:
+        """Count bytes in that are written at the same time."""
+        self._crc = crc(data, self._crc)
+
+    def write(self, data: memoryview) -> None:
+        """Let the array grow by some bytes."""
         if self._most is not None and self._size + len(data) > self._most:
             raise FileError("the trajectory grew while it was read", hint="try again")
         self._file.seek(self._start + self._size)
-        if not beside or len(data) < _BYTES_WORTH_A_THREAD:
-            self._crc = crc(data, self._crc)
-            self._file.write(data)
-        else:
-            checked = _beside().submit(crc, data, self._crc)
-            self._file.write(data)
-            self._crc = checked.result()
+        self._file.write(data)
         self._size += len(data)
 
     def settled(self, stream: IO[bytes], place: int, shape: tuple[int, ...]) -> ZipMember:
