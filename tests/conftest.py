@@ -19,7 +19,7 @@ import pytest
 gc.set_threshold(100_000, 20, 20)
 
 # so many cases of one test are enough while working
-QUICK_CASES = 5
+QUICK_CASES = 4
 
 
 @pytest.hookimpl(tryfirst=True)

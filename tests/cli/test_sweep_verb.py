@@ -190,6 +190,7 @@ def test_rows_are_called_by_their_values() -> None:
     assert "0.5 to 1.5, payload [kg]" in answered(*asked, "--plot").out
 
 
+@pytest.mark.slow
 def test_a_sweep_is_drawn_over_its_values(tmp_path: Path) -> None:
     """The picture of a sweep has the swept values along its axis."""
     pytest.importorskip("matplotlib", reason="pictures need the extra 'plot'")

@@ -105,6 +105,7 @@ def test_a_stored_result_has_the_same_picture(tmp_path: Path) -> None:
         assert picture_bytes(figure, "svg") == picture_bytes(result.plot(), "svg")
 
 
+@pytest.mark.slow
 def test_files_and_arms_are_drawn(tmp_path: Path) -> None:
     """`plot` draws a stored result, the difference of two, and an arm; and writes it whole."""
     one, other = tmp_path / "one.npz", tmp_path / "other.json"

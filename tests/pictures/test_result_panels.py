@@ -52,6 +52,7 @@ def test_every_number_of_a_curve_is_the_result_s(arm: robolin.Arm) -> None:
         assert len(curve.x) <= 2_000
 
 
+@pytest.mark.slow
 def test_one_sample_in_a_million_is_seen(arm: robolin.Arm) -> None:
     """A peak of a single row beyond the limit is among the data drawn, and said."""
     tau = np.zeros((ROWS, 7), np.float64)
