@@ -166,11 +166,7 @@ class CsvText:
                     # what is quoted may contain line ends, so that blocks cannot be told apart
                     yield from self._quoted(chain([lines], further), lines.first, request, rows)
                     break
-                chosen, passed = lines, 0
-                if _some(request):
-                    stop = None if self._ends_with_last else request.stop
-                    left = None if stop is None else stop - max(rows, request.first)
-                    chosen, passed = chosen_lines(lines, request.first - rows, left)
+                chosen, passed = self._chosen(lines, request, rows)
                 rows += passed
                 if not chosen.data:
                     continue
@@ -187,6 +183,14 @@ class CsvText:
                 # all of the file is digested, whatever is read of it
                 for _ in further:
                     pass
+
+    def _chosen(self, lines: Lines, request: ReadRequest, rows: int) -> tuple[Lines, int]:
+        """Those behind so many rows that are asked for, and how many before them are not."""
+        if not _some(request):
+            return lines, 0
+        stop = None if self._ends_with_last else request.stop
+        left = None if stop is None else stop - max(rows, request.first)
+        return chosen_lines(lines, request.first - rows, left)
 
     def _begin(self, request: ReadRequest) -> int:
         """Stand as near before the first row as is known how; which row that is."""
