@@ -296,6 +296,7 @@ TWICE = text(
     [*named("/a/{joint}/{word}", "position"), *named("/b/{joint}/{word}", "position")], VALUES
 )
 DECIMAL_COMMAS = shape("{joint}/{word}", separator=";", point=",")
+DECIMAL_POINTS = shape("{joint}/{word}", separator=";")
 REFUSED = [
     (TWICE, (), 3, "--columns position=/a/{joint}/position"),
     (shape("{joint}/{word}", "t").replace("t,", "t,stamp,", 1), (), 3, "--time t says which"),
@@ -308,7 +309,10 @@ REFUSED = [
     (DECIMAL_COMMAS.replace("0,25", "1.234"), (), 3, "r.csv:3: '1.234' may have a point"),
     (f"{DECIMAL_COMMAS.rstrip()}\n2,0;1.234;0,5;0;1.234", (), 3, "r.csv:7: '1.234' may have"),
     (DECIMAL_COMMAS.rpartition(";")[0] + ";-1.234", (), 3, "r.csv:6: '-1.234' may have a point"),
-    (DECIMAL_COMMAS.replace("0,25", "1,234.5"), (), 3, "r.csv:3: '1,234.5' may have a point"),
+    (DECIMAL_COMMAS.replace("0,25", "1,234.5"), (), 3, "r.csv:3: '1,234.5' may have a comma"),
+    (DECIMAL_POINTS.replace("0.25", "1,234"), (), 3, "r.csv:3: '1,234' may have a comma between"),
+    (f"{DECIMAL_POINTS.rstrip()}\n2;1,234;0;0;0", (), 3, "r.csv:7: '1,234' may have a comma"),
+    ("time;j1/position\n0;1.234\n1;2,5e-3\n", (), 3, "r.csv:2: '1.234' may have a point"),
     (
         shape("{joint}/{word}"),
         ("--columns", "position={joint}/position", "--columns", "position={joint}/velocity"),

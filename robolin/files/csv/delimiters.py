@@ -14,40 +14,54 @@ _MARKS = (b"# ", b"% ")
 # with semicolons between columns, a comma is a decimal point
 _SEMICOLONS = bytes.maketrans(b";,", b",.")
 _LONGEST_HEADER = 16 << 20
-# cells with a decimal comma, and those in which a point may be between thousands: 1.234 or 1.234,5
+# either mark in a number, and the other one
+_OTHER = {b",": b".", b".": b","}
+# cells whose number has a mark, and those where it may be between thousands: 1.234 or 1.234,5
 _CELL = rb"(?<![^;\n])[ ]*([-+]?%s)(?=[ \r]*(?:[;\n]|\Z))"
-_DECIMAL_COMMA = re.compile(_CELL % rb"[0-9]*,[0-9]+")
-_THOUSANDS = re.compile(
-    _CELL % rb"(?:[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?|[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]*)"
-)
-# what is quickly looked for, since most tables have no such number
-_THREE_DIGITS = re.compile(rb"\.[0-9]{3}(?:[;,. \r\n]|\Z)")
+_MARKED = {m: re.compile(_CELL % (rb"[0-9]*[%s][0-9]*(?:[eE][-+]?[0-9]+)?" % m)) for m in _OTHER}
+_THOUSANDS = {
+    mark: re.compile(_CELL % (rb"[0-9]{1,3}(?:[%s][0-9]{3})+(?:[%s][0-9]*)?" % (mark, other)))
+    for mark, other in _OTHER.items()
+}
+# what is quickly looked for, since many tables have no such number
+_THREE_DIGITS = {m: re.compile(rb"[%s][0-9]{3}(?:[;,. \r\n]|\Z)" % m) for m in _OTHER}
+_CALLED = {b",": "comma", b".": "point"}
 
 
-class DoubtfulPoints:
-    """Refuses points that may be between thousands, where other numbers have decimal commas."""
+class DoubtfulMarks:
+    """Refuses marks that may be between thousands, where other numbers have the other mark."""
 
     def __init__(self, file: str) -> None:
         self._file, self._line, self._rest = file, 2, b""
-        self._comma, self._point = False, ("", 0)
+        self._seen: set[bytes] = set()
+        # the first number whose mark is in doubt, and its line
+        self._doubtful: dict[bytes, tuple[bytes, int]] = {}
 
     def look(self, data: bytes) -> None:
         """Go on with the cells of some bytes; one that is cut in two waits for its end."""
         text = self._rest + data
         end = max(text.rfind(b";"), text.rfind(b"\n")) + 1 if data else len(text)
         text, self._rest = text[:end], text[end:]
-        if not self._comma:
-            self._comma = b"," in text and _DECIMAL_COMMA.search(text) is not None
-        both = b"." in text and (b"," in text or _THREE_DIGITS.search(text))
-        if both and not self._point[0] and (found := _THOUSANDS.search(text)):
-            line = self._line + text.count(b"\n", 0, found.start(1))
-            self._point = found[1].decode("ascii"), line
+        for mark in _OTHER:
+            if mark in text:
+                self._look_for(mark, text)
         self._line += text.count(b"\n")
-        number, line = self._point
-        if number and (self._comma or "," in number):
-            message = f"'{number}' may have a point between thousands: there are decimal commas"
-            hint = "write numbers without marks between thousands, and with one decimal mark"
-            raise RobolinError(message, where=f"{self._file}:{line}", hint=hint)
+        for mark, (number, line) in self._doubtful.items():
+            other = _OTHER[mark]
+            if other in self._seen or other in number:
+                doubt = f"'{number.decode('ascii')}' may have a {_CALLED[mark]} between thousands"
+                message = f"{doubt}: there are decimal {_CALLED[other]}s"
+                hint = "write numbers without marks between thousands, and with one decimal mark"
+                raise RobolinError(message, where=f"{self._file}:{line}", hint=hint)
+
+    def _look_for(self, mark: bytes, text: bytes) -> None:
+        if mark not in self._seen and _MARKED[mark].search(text):
+            self._seen.add(mark)
+        if mark in self._doubtful or not _THREE_DIGITS[mark].search(text):
+            return
+        if found := _THOUSANDS[mark].search(text):
+            line = self._line + text.count(b"\n", 0, found.start(1))
+            self._doubtful[mark] = found[1], line
 
 
 class WithCommas:
@@ -57,7 +71,7 @@ class WithCommas:
         self._stream, self._file = stream, file
         self._head = stream.readline(_LONGEST_HEADER)
         self._table: bytes | None = None
-        self._points = DoubtfulPoints(file)
+        self._marks = DoubtfulMarks(file)
         if b"," not in self._head and b";" in self._head:
             self._table = _SEMICOLONS
         elif b"," not in self._head and b"\t" in self._head:
@@ -78,7 +92,7 @@ class WithCommas:
         if self._table is None:
             return data
         if self._table is _SEMICOLONS and not header:
-            self._points.look(data)
+            self._marks.look(data)
         if b'"' in data or (self._table is not _SEMICOLONS and b"," in data):
             what = "quotes" if b'"' in data else "commas"
             hint = "separate columns with commas, and write numbers with a decimal point"
