@@ -119,7 +119,10 @@ def slowest_first(rates: Complexes) -> Integers:
     rank = np.zeros(sizes.shape, dtype=np.int64)
     larger = ordered[..., 1:] * (1.0 - _SAME_SIZE) > ordered[..., :-1]
     np.put_along_axis(rank, rising[..., 1:], np.cumsum(larger, axis=-1), axis=-1)
-    order: Integers = np.lexsort((rates.imag, np.abs(rates.imag), rates.real, rank), axis=-1)
+    # of a pole that is there twice, each has its conjugate beside it
+    same_before = np.tril(rates[..., :, None] == rates[..., None, :], -1).sum(axis=-1)
+    keys = (rates.imag, same_before, np.abs(rates.imag), rates.real, rank)
+    order: Integers = np.lexsort(keys, axis=-1)
     return order
 
 

@@ -141,4 +141,6 @@ def test_poles_are_ordered_by_size_then_decay_with_conjugates_side_by_side() -> 
         found = shuffled[slowest_first(shuffled)]
         assert np.abs(found - wanted).max() <= 1e-13
     assert slowest_first(np.array([3.0 + 0j, -3.0 - 1e-8])).tolist() == [0, 1]
+    twice = np.array([-1.0 + 2.0j, -1.0 + 2.0j, -1.0 - 2.0j, -1.0 - 2.0j])
+    assert twice[slowest_first(twice)].imag.tolist() == [-2.0, 2.0, -2.0, 2.0]
     assert slowest_first(np.array([-np.inf + 0j, 5.0, -np.inf])).tolist()[0] == 1
