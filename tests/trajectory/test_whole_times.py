@@ -175,6 +175,14 @@ def test_a_pipe_that_began_whole_has_to_go_on_so(tmp_path, monkeypatch):
     assert "'250.5' in column 'time' is not a whole number like those in other rows" in ran.err
 
 
+def test_a_header_that_comes_alone_tells_nothing_of_times(tmp_path, monkeypatch):
+    """What is translated or unpacked has no second look, so that a first row is waited for."""
+    monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
+    path = tmp_path / "motion.tsv"
+    path.write_text("time\tshoulder/position\telbow/position\n0.5\t0\t0\n1\t0\t0\n")
+    assert read_trajectory(path, JOINTS, ("q",)).time.tolist() == [0.5, 1.0]
+
+
 @pytest.mark.parametrize("form", ["npz", "parquet"])
 def test_types_that_would_be_rounded_are_refused(tmp_path, form):
     """Numbers of more digits than 64 bits hold are no times, whatever the file can store."""

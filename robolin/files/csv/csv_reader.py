@@ -94,10 +94,10 @@ class CsvText:
         self._row_to_line: int | None = None
         self._large = not start.last or len(data) > _LARGE_FILE
         self._start = Lines(data[len(head) + len(end) :], 2, start.reached, start.last)
-        if source.live:
-            self._wait_for_row()
-        else:
+        if not source.live:
             reader.size = _SMALLEST_BLOCK
+        if source.live or not source.regular:
+            self._wait_for_row()
 
     def _wait_for_row(self) -> None:
         """Have a first row, so that it can be told what its columns look like."""
