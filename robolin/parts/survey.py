@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,20 +75,21 @@ def surveyed(
             for _ in stream.chunks(gaps=True):
                 pass
         digest = "" if is_text(recording.path) else stream.table.digest()
-    marks: tuple[RowMark, ...] = ()
-    even = False
-    if is_stored(recording.path):
-        digest = _digest(recording.path)
-        if is_text(recording.path) and every is not None:
-            counted = _text(recording.path, every, first)
-            rows, marks, even = counted.rows, counted.marks, counted.even
-    elif is_text(recording.path):
-        counted = _text(recording.path, every, first)
-        digest, rows, marks, even = counted.digest, counted.rows, counted.marks, counted.even
+    counted = _counted(recording.path, every, first, CountedText(digest, rows))
     if (size, stamp) != _stamp(recording.path):
         raise changed(recording.path)
-    found = (digest, rows, marks, columns, even)
+    found = (counted.digest, counted.rows, counted.marks, columns, counted.even)
     return Surveyed(recording.path, recording.name, size, stamp, *found)
+
+
+def _counted(path: str, every: int | None, first: int, known: CountedText) -> CountedText:
+    """What a look through a text tells; of any other recording what is known already."""
+    if is_stored(path):
+        known = replace(known, digest=_digest(path))
+    if not is_text(path) or (is_stored(path) and every is None):
+        return known
+    found = _text(path, every, first)
+    return replace(found, digest=known.digest) if is_stored(path) else found
 
 
 def require_unchanged(known: Surveyed) -> None:

@@ -23,7 +23,7 @@ def command(folder: str, **_: object) -> None:
     """A folder of parts as one result.
 
     A column 'source' counts recordings from 0.  It has the same bytes as the result of the same
-    question without parts.
+    question about several recordings without parts; that about one has no such column.
 
     \b
     Example:

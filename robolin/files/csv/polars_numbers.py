@@ -21,17 +21,40 @@ def polars_numbers(
 
     even: whether it is known that all lines are rows of so many cells, in ASCII
     """
-    if not memory_suffices_for_polars():
-        return None
-    import polars
-
     # polars sees a row in a blank line at the end, but one of spaces is a row indeed
     body = data.rstrip(b"\r\n")
-    if not body:
+    if not body or not memory_suffices_for_polars():
         return None
     look = NOTHING_YET if even else scanned(body, width - 1)
     if not look.ascii or (look.returns and body.count(b"\r") != body.count(b"\r\n")):
         return None
+    found = _parsed(body, width, request)
+    if found is None:
+        return None
+    values, whole = found
+    exact = [request.indices.index(i) for i in request.unrounded if i not in request.whole]
+    if _rounds(values[:, exact]):
+        return None
+    finite = np.isfinite(values)
+    complete = bool(finite.all())
+    # polars looks only at columns that somebody reads: one cell too many shifts the others; where
+    # all are read, it refuses such a row, and has no number for a cell too few
+    seen = complete and len(set(request.indices)) == width > 1
+    rectangular = look.even and look.commas == width - 1 and look.ends == len(values) - 1
+    if not (even or seen or rectangular):
+        return None
+    if complete:
+        return values, whole
+    # a blank line in a single column looks like a gap
+    return (np.where(finite, values, np.nan), whole) if request.gaps and width > 1 else None
+
+
+def _parsed(
+    body: bytes, width: int, request: ReadRequest
+) -> tuple[Floats, dict[int, Integers]] | None:
+    """What polars takes the cells for; None if it cannot read one, or one is not whole."""
+    import polars
+
     read = [str(i) for i in request.indices]
     kinds: dict[str, Any] = dict.fromkeys(read, polars.Float64)
     kinds |= {str(i): polars.Int64 for i in request.whole}
@@ -48,24 +71,9 @@ def polars_numbers(
                 return None
             frame = frame.with_columns(polars.Series(str(i), found))
         whole = {i: frame[str(i)].to_numpy() for i in request.whole}
-        values = frame.cast(polars.Float64).to_numpy()
+        return frame.cast(polars.Float64).to_numpy(), whole
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException):
         return None
-    exact = [request.indices.index(i) for i in request.unrounded if i not in request.whole]
-    if _rounds(values[:, exact]):
-        return None
-    finite = np.isfinite(values)
-    complete = bool(finite.all())
-    # polars looks only at columns that somebody reads: one cell too many shifts the others; where
-    # all are read, it refuses such a row, and has no number for a cell too few
-    seen = complete and len(set(request.indices)) == width > 1
-    rectangular = look.even and look.commas == width - 1 and look.ends == len(values) - 1
-    if not (even or seen or rectangular):
-        return None
-    if complete:
-        return values, whole
-    # a blank line in a single column looks like a gap
-    return (np.where(finite, values, np.nan), whole) if request.gaps and width > 1 else None
 
 
 def _rounds(values: Floats) -> bool:
