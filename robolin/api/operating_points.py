@@ -39,8 +39,14 @@ def evaluate_about(
 def _copied(arrays: Mapping[str, Floats], shape: tuple[int, ...]) -> dict[str, Floats]:
     """The arrays, each of this shape, in memory of their own."""
     size = len(arrays) * prod(shape)
-    block = _pool.take(size) if size >= LEAST_POOLED_POINT else np.empty(size)
-    copies = dict(zip(arrays, block[:size].reshape(len(arrays), *shape), strict=True))
+    if size < LEAST_POOLED_POINT:
+        return {name: _spread(array, shape).copy() for name, array in arrays.items()}
+    block = _pool.take(size)[:size].reshape(len(arrays), *shape)
+    copies = dict(zip(arrays, block, strict=True))
     for name, array in arrays.items():
         copies[name][...] = array
     return copies
+
+
+def _spread(array: Floats, shape: tuple[int, ...]) -> Floats:
+    return array if array.shape == shape else np.broadcast_to(array, shape)

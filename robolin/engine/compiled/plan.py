@@ -23,8 +23,10 @@ from robolin.engine.compiled.layout import Variant, doubles_of, variant_of, whol
 from robolin.engine.compiled.thread_pool import run_in_threads
 from robolin.engine.parameters import Parameters, first_of_subtrees
 
-# the least work worth a thread, in numbers of results
-RESULTS_WORTH_A_THREAD = 4096
+# about what a row takes: a nanosecond for every number of its results, and so many for every joint,
+# with so many doubles to a register; a thread takes as long to wake up as so many nanoseconds of it
+# take by the one that is awake
+NANOSECONDS_PER_JOINT, USUAL_WIDTH, NANOSECONDS_WORTH_A_THREAD = 14, 8, 85_000
 
 # what a thread claims at once, in numbers of results: large pieces are quicker to fill, small ones
 # let all threads end together, so that each claims so many of them at the least
@@ -111,6 +113,7 @@ class Plan:
         self._row_sizes = [prod(shape) for shape in self._shapes.values()]
         self._starts = [0, *accumulate(self._row_sizes)]
         m, width = arm.m, recipe.width
+        self._row_work = (self._starts[-1] + NANOSECONDS_PER_JOINT * m) * USUAL_WIDTH // width
         self._parts = [
             (name, slice(start, stop), shape)
             for (name, shape), start, stop in zip(
@@ -193,7 +196,7 @@ class Plan:
         known = self._known(inputs, buffer)
         workers = jobs or cores()
         if not chunk:
-            workers = min(workers, rows * self._starts[-1] // RESULTS_WORTH_A_THREAD)
+            workers = min(workers, rows * self._row_work // NANOSECONDS_WORTH_A_THREAD)
             if workers <= 1:
                 meanwhile()
                 kernel.call(*known, *self._memory(), self._arm.n, self._arm.m, 0, rows)
