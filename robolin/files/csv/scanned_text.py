@@ -1,7 +1,7 @@
 """What the bytes of a text tell before any number of it is read: lines, cells, unusual signs.
 
-Every byte of a recording is looked at for this, so that it is done by a few lines of machine code,
-64 bytes at a time; NumPy would go over them six times.
+Every byte of a recording is looked at for this, so that it is done by machine code of our own, 64
+bytes at a time; NumPy would go over them six times.
 """
 
 from __future__ import annotations
