@@ -9,7 +9,7 @@ from typing import Any
 from robolin.answering.answer import as_python_warnings
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import ARM_OPTION, ArmSource, inquiry_about
-from robolin.answering.posed_question import Notify, Settings
+from robolin.answering.posed_question import Notify, Settings, require_counts
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.choices import OnBadRow, TimeUnit
@@ -78,8 +78,7 @@ def compute(
         ... )
     """
     _require_client(client)
-    if part_rows is not None and (not isinstance(part_rows, int) or part_rows < 1):
-        raise UsageError(f"part_rows is {part_rows!r}", hint="1, 2, … or None")
+    require_counts(part_rows=part_rows)
     asked = Question(question) if isinstance(question, str) else question
     several = [trajectories] if isinstance(trajectories, (str, os.PathLike)) else trajectories
     found = recordings([os.fspath(each) for each in several])
