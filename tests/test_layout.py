@@ -97,7 +97,7 @@ ALLOWED = {
             "input_checks loops shown"
         ),
         "tables": "answering arm arrays choices errors files results",
-        "cluster": "answering choices errors files parts version",
+        "cluster": "answering arm choices errors files parts version",
     }.items()
 }
 # plain numbers are enough for these; algebra asks for NumPy only when it is handed an array

@@ -199,3 +199,11 @@ def test_the_page_has_these_lines() -> None:
     for library, text in LINES.items():
         call = next(line for line in text.splitlines() if "map" in line or "apply_ufunc" in line)
         assert call.strip() in page, library
+
+
+def test_a_number_of_threads_that_is_none_is_refused() -> None:
+    frame = pytest.importorskip("polars").DataFrame(
+        {"shoulder/position": [0.1], "elbow/position": [0.2]}
+    )
+    with pytest.raises(UsageError, match="jobs is 0"):
+        robolin.tables.compute(robolin.load("two-link"), "mass-matrix", frame, jobs=0)

@@ -119,9 +119,6 @@ def answer_stream(
         (2, 2)
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
-    for what, count in (("jobs", jobs), ("chunk_rows", chunk_rows)):
-        if count is not None and (not isinstance(count, int) or count < 1):
-            raise UsageError(f"{what} is {count!r}", hint="1, 2, … or None")
     asked, given = asked_and_given(question, states)
     with posed(arm, asked, given, settings) as found:
         if isinstance(found, Result):

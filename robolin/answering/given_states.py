@@ -42,6 +42,9 @@ STATES_OPTION = "states"
 
 _ANY = Verb("states", "", "")
 
+# how states come, besides their values
+_ASKS = {**TRAJECTORY, **SAMPLES}
+
 
 @dataclass(frozen=True, init=False, eq=False)
 class States:
@@ -118,12 +121,12 @@ class States:
         **unknown: Never,
     ) -> None:
         for name in unknown:
-            raise UsageError(f"no state has '{name}'", hint=did_you_mean(name, STATE_QUANTITIES))
+            known = [*STATE_QUANTITIES, *(each.replace("-", "_") for each in _ASKS), "state"]
+            raise UsageError(f"no state has '{name}'", hint=did_you_mean(name, known))
         values = dict(zip(STATE_QUANTITIES, (q, qd, qdd, tau, nu, epsilon, xi, kappa), strict=True))
         given = {name: _values(name, value) for name, value in values.items() if value is not None}
         if state is not None:
             given = _with_file(given, str(state))
-        known = {**TRAJECTORY, **SAMPLES}
         for label, value in {
             "trajectory": trajectory,
             "on-bad-row": on_bad_row,
@@ -139,7 +142,7 @@ class States:
             "rows": rows,
             "stride": stride,
         }.items():
-            plain = plain_value(_ANY, label, known[label], value)
+            plain = plain_value(_ANY, label, _ASKS[label], value)
             object.__setattr__(self, label.replace("-", "_"), plain)
         object.__setattr__(self, "values", given)
         self._require_sense()

@@ -14,7 +14,7 @@ from robolin.answering.motion import Values
 from robolin.answering.question import Question
 from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
-from robolin.errors import RobolinError, raise_all
+from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.path_names import last_name
 from robolin.files.table_file import KnownTable, TableFile
 from robolin.results.result import Array, Result
@@ -61,6 +61,16 @@ class Settings:
     known: KnownTable | None = None
     live: bool = False
     table: TableFile | None = None
+
+    def __post_init__(self) -> None:
+        require_counts(jobs=self.jobs, chunk_rows=self.chunk_rows)
+
+
+def require_counts(**counts: object) -> None:
+    """Refuse numbers of threads, rows and the like that are none."""
+    for name, count in counts.items():
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise UsageError(f"{name} is {count!r}", hint="1, 2, … or None")
 
 
 QUIETLY = Settings()

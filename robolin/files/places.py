@@ -28,7 +28,10 @@ def exists(place: FilePlace) -> bool:
     """Whether there is such a file."""
     if isinstance(place, StorePath):
         return objects.found(str(place)) is not None
-    return place.exists()
+    try:
+        return place.exists()
+    except OSError as error:
+        raise _unread(place, error) from error
 
 
 def size_of(place: FilePlace) -> int:
@@ -47,7 +50,11 @@ def content(place: FilePlace) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise FileError(f"could not read: {error.strerror or error}", where=str(place)) from error
+        raise _unread(place, error) from error
+
+
+def _unread(place: Path, error: OSError) -> FileError:
+    return FileError(f"could not read: {error.strerror or error}", where=str(place))
 
 
 def write_place(place: FilePlace, data: bytes) -> None:

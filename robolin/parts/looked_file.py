@@ -17,7 +17,7 @@ from typing import Any
 from robolin.answering.inquiry import Inquiry
 from robolin.arm import Arm
 from robolin.files.atomic import as_file_error
-from robolin.files.places import FilePlace, content, make_folder
+from robolin.files.places import FilePlace, content, exists, make_folder
 from robolin.parts.parts_plan import Division, PartsPlan, asked_of, planned_parts
 from robolin.parts.plan_file import read_plan
 from robolin.parts.recordings import NamedRecording
@@ -48,7 +48,8 @@ def planned_in(
 
 def forget_looked(folder: FilePlace) -> None:
     """Remove what was kept, as there is a plan."""
-    if isinstance(folder, Path):
+    # what cannot be written to refuses to remove even what is not there
+    if isinstance(folder, Path) and exists(folder / LOOKED):
         with as_file_error(folder / LOOKED):
             (folder / LOOKED).unlink(missing_ok=True)
 

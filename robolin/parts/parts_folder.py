@@ -19,6 +19,7 @@ from robolin.files.stores.store_path import StorePath
 from robolin.parts.looked_file import forget_looked
 from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.plan_file import read_plan, require_same_plan, write_complete, write_plan
+from robolin.parts.recordings import NamedRecording, inside, real_name, recordings
 from robolin.results.number_kind import INTEGER
 
 DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"
@@ -66,6 +67,17 @@ def shard(text: str | None) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
+def recordings_for(folder: FilePlace, texts: Sequence[str]) -> tuple[NamedRecording, ...]:
+    """All files that are named but for the folder's own parts, which a pattern may find as well."""
+    found = recordings(texts)
+    if not any(inside(str(folder), found)):
+        return found
+    # whoever sees a part sees the plan that was there before it
+    plan = read_plan(folder)
+    parts = plan.parts if plan else ()
+    return recordings(texts, left_out={real_name(str(folder / part.name)) for part in parts})
+
+
 def begin(folder: FilePlace, plan: PartsPlan, inputs: Iterable[str]) -> None:
     """Let a folder have this plan; one that has another is refused, and so is a part to be read."""
     make_folder(folder)
@@ -106,14 +118,14 @@ def part_state(
     """
     name = plan.parts[number].name
     path = folder / name
-    if not exists(path):
-        return PartState(name, MISSING)
     try:
+        if not exists(path):
+            return PartState(name, MISSING)
         meta = _told(path, thorough, fresh)
-    except FileError:
-        # that it cannot be read says nothing about it
-        raise
     except RobolinError as error:
+        if isinstance(error, FileError) and isinstance(path, StorePath):
+            # that a store does not answer says nothing about what it keeps
+            raise
         return PartState(name, DAMAGED, error.message)
     if meta.get("plan") != {"id": plan.id, "part": number, "of": len(plan.parts)}:
         return PartState(name, FOREIGN, _owner(meta.get("plan")))

@@ -54,11 +54,11 @@ def write_plan(folder: FilePlace, plan: PartsPlan) -> None:
 
 
 def write_complete(folder: FilePlace, plan: PartsPlan, parts: list[Mapping[str, Any]]) -> None:
-    """Note that all parts are there; nothing is written after this."""
+    """Note that all parts are there; nothing is written after this, nor if it is noted already."""
     rows = sum(part["rows"] or 0 for part in parts)
-    _write(
-        folder / COMPLETE, {"format": PLAN_FORMAT, "plan": plan.id, "rows": rows, "parts": parts}
-    )
+    told = {"format": PLAN_FORMAT, "plan": plan.id, "rows": rows, "parts": parts}
+    if content(folder / COMPLETE) != _bytes(told):
+        _write(folder / COMPLETE, told)
 
 
 def require_same_plan(folder: FilePlace, old: PartsPlan, new: PartsPlan) -> None:
@@ -92,7 +92,11 @@ def _short(value: Any) -> str:
 
 
 def _write(path: FilePlace, told: Mapping[str, Any]) -> None:
-    write_place(path, f"{json.dumps(told, ensure_ascii=False, allow_nan=False)}\n".encode())
+    write_place(path, _bytes(told))
+
+
+def _bytes(told: Mapping[str, Any]) -> bytes:
+    return f"{json.dumps(told, ensure_ascii=False, allow_nan=False)}\n".encode()
 
 
 def _damaged(path: FilePlace) -> RobolinError:

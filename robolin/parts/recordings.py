@@ -5,10 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from robolin.errors import FileError, UsageError
 from robolin.files.compressed import uncompressed_name
@@ -35,13 +35,15 @@ def names_several(text: str) -> bool:
     return glob.has_magic(text) and not os.path.exists(text)
 
 
-def recordings(texts: Sequence[str]) -> tuple[NamedRecording, ...]:
+def recordings(texts: Sequence[str], left_out: Collection[str] = ()) -> tuple[NamedRecording, ...]:
     """All files that are named, each once: as given, those of a pattern or folder by their names.
 
     They are called by their paths below the folder that is common to all of them, a part of a
     bag or dataset as if it were a file in it.
+
+    left_out: what no pattern and no folder stands for, as `real_name` tells it
     """
-    paths = list(dict.fromkeys(path for text in texts for path in _paths(text)))
+    paths = list(dict.fromkeys(path for text in texts for path in _paths(text, left_out)))
     if "-" in paths and len(paths) > 1:
         hint = "name the files, or pipe all rows as one"
         raise UsageError("standard input goes alone", where="--trajectory -", hint=hint)
@@ -63,20 +65,31 @@ def _with_part(path: str) -> str:
     return os.path.join(os.path.abspath(place), *below)
 
 
-def _paths(text: str) -> list[str]:
+def real_name(path: str) -> str:
+    """Where a file lies, the same through links and other ways to it."""
+    return path if is_stored(path) else os.path.realpath(path)
+
+
+def _paths(text: str, left_out: Collection[str]) -> list[str]:
     if not names_several(text):
         return [text]
-    if is_stored(text):
-        return _found_in_store(text)
+    found = _found_in_store(text) if is_stored(text) else _found_on_disk(text)
+    if left_out:
+        found = [path for path in found if real_name(path) not in left_out]
+    if not found:
+        raise _none_found(text)
+    return sorted(found)
+
+
+def _found_on_disk(text: str) -> list[str]:
+    """Files that a pattern means, also in folders it finds, or those directly in a folder."""
     folder = os.path.isdir(text)
     found = glob.glob(os.path.join(glob.escape(text), "*") if folder else text, recursive=True)
-    files = sorted(path for path in found if _is_recording(path))
+    files = [path for path in found if _is_recording(path)]
     for path in found:
         if not folder and names_several(path):
-            files += _paths(path)
-    if not files:
-        raise _none_found(text)
-    return sorted(files)
+            files += _found_on_disk(path)
+    return files
 
 
 def _found_in_store(text: str) -> list[str]:
@@ -84,10 +97,7 @@ def _found_in_store(text: str) -> list[str]:
     begin = re.split(r"[*?[]", text, maxsplit=1)[0]
     meant = f"{text}*".split("/") if text.endswith("/") else text.split("/")
     files = [url for url in list_objects(begin) if _is_meant(url.split("/"), meant)]
-    files = [url for url in files if _is_recording(url)]
-    if not files:
-        raise _none_found(text)
-    return files
+    return [url for url in files if _is_recording(url)]
 
 
 def _is_meant(names: Sequence[str], pattern: Sequence[str]) -> bool:
@@ -116,23 +126,16 @@ def _is_recording(path: str) -> bool:
 
 def require_outside(folder: str, found: Sequence[NamedRecording]) -> None:
     """Refuse recordings inside the folder that results go to: the next run would read those."""
-    if is_stored(folder):
-        _require_outside_store(folder, found)
-        return
-    root = Path(folder).resolve()
+    for recording in inside(folder, found):
+        message = f"the recording '{recording.path}' lies in the folder that results go to"
+        raise UsageError(message, where=folder, hint="write to another folder")
+
+
+def inside(folder: str, found: Sequence[NamedRecording]) -> Iterator[NamedRecording]:
+    """The recordings that lie in a folder, or in one below it."""
+    root = real_name(folder).rstrip("/")
     for recording in found:
-        if is_stored(recording.path):
-            continue
-        if root in Path(recording.path).resolve().parents:
-            raise _inside(recording, folder)
-
-
-def _require_outside_store(folder: str, found: Sequence[NamedRecording]) -> None:
-    for recording in found:
-        if recording.path.startswith(f"{folder.rstrip('/')}/"):
-            raise _inside(recording, folder)
-
-
-def _inside(recording: NamedRecording, folder: str) -> UsageError:
-    message = f"the recording '{recording.path}' lies in the folder that results go to"
-    return UsageError(message, where=folder, hint="write to another folder")
+        if is_stored(recording.path) == is_stored(folder):
+            path = real_name(recording.path)
+            if path.startswith((f"{root}/", f"{root}{os.sep}")):
+                yield recording

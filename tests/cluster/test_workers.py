@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import robolin.cluster
@@ -43,6 +45,44 @@ def test_what_is_no_cluster_is_refused() -> None:
     pytest.importorskip("distributed")
     with pytest.raises(RobolinError, match="--cluster"), workers("local:none"):
         pass
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    [
+        ({"client": None}, "client is NoneType"),
+        ({"part_rows": 0}, "part_rows is 0"),
+        ({"part_rows": "x"}, "part_rows is 'x'"),
+        ({"arm": replace(robolin.load("two-link"), name="changed")}, "cannot load this arm"),
+        ({"carry": "nothing"}, "nothing"),
+        ({"form": "doc"}, "doc"),
+    ],
+)
+def test_wrong_calls_are_told_before_anything_is_written(
+    wrong: dict[str, Any], words: str, folder: Path, tmp_path: Path
+) -> None:
+    asked = {"arm": "two-link", "client": SimpleNamespace(submit=print), "part_rows": 40, **wrong}
+    arm = asked.pop("arm")
+    with pytest.raises(RobolinError, match=words):
+        robolin.cluster.compute(arm, "inverse", folder / "c.npz", tmp_path / "no", **asked)
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.slow
+def test_arms_with_options_and_recordings_with_rules_go_to_workers(
+    folder: Path, tmp_path: Path, client: Any
+) -> None:
+    """A loaded arm keeps its payload, and recordings are read as they are meant."""
+    arm = robolin.load("two-link", payload=[("lower", 0.5)])
+    how = {"client": client, "part_rows": 40, "form": "npz", "notify": lambda *_: None}
+    source = folder / "c.npz"
+    for name, more in (("deg", {"degrees": True, "rows": "0:20"}), ("rad", {"rows": "0:20"})):
+        robolin.cluster.compute(arm, "inverse", source, tmp_path / name, **how, **more)
+        states = robolin.States(trajectory=source, **more)
+        expected = robolin.answer(arm, "inverse", states, notify=how["notify"])["tau"]
+        found = np.load(tmp_path / name / "part-00000.npz")["tau"]
+        assert np.array_equal(found, expected)
+    assert not np.array_equal(found, np.load(tmp_path / "deg" / "part-00000.npz")["tau"])
 
 
 @pytest.fixture(scope="module")

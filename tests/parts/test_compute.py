@@ -93,7 +93,40 @@ def test_a_run_that_goes_on_computes_what_is_left(
     assert any("part-00003.npz: damaged" in text for text in said)
     assert _bytes(out) == single
     left = {name for name in kept if (out / name).stat().st_mtime_ns != kept[name]}
-    assert left == {"part-00001.npz", "part-00003.npz", "part-00005.npz", "_robolin.json"}
+    assert left == {"part-00001.npz", "part-00003.npz", "part-00005.npz"}
+
+
+def test_a_folder_that_is_finished_is_not_written_to(
+    folder: Path, tmp_path: Path, single: dict[str, bytes]
+) -> None:
+    """Nothing is left to do, so that nothing is made there, not even for a moment."""
+    out = tmp_path / "single"
+    plan, inquiry, arm = plan_of(folder)
+    # a file that is put in place of another, or removed again, changes the folder's time
+    before = {path: path.stat().st_mtime_ns for path in (out, *out.iterdir())}
+    assert compute_parts(plan, inquiry, arm, out, resume=True).finished
+    assert {path: path.stat().st_mtime_ns for path in (out, *out.iterdir())} == before
+
+
+def test_a_part_that_cannot_be_read_hides_no_other(
+    folder: Path, tmp_path: Path, single: dict[str, bytes]
+) -> None:
+    """It is damaged with the reason; a run that goes on names it and computes the others."""
+    out = tmp_path / "single"
+    plan, inquiry, arm = plan_of(folder)
+    (out / "part-00001.npz").unlink()
+    (out / "part-00003.npz").unlink()
+    (out / "part-00003.npz").mkdir()
+    states = part_states(out, plan)
+    assert [each.state for each in states].count("done") == 6
+    assert (states[3].state, states[3].why) == ("damaged", "could not read: Is a directory")
+    with pytest.raises(RobolinError, match=r"1 part is damaged: 'part-00003\.npz'"):
+        merged_parts(out)
+    with pytest.raises(RobolinError, match=r"part-00003\.npz"):
+        compute_parts(plan, inquiry, arm, out, resume=True)
+    (out / "part-00003.npz").rmdir()
+    done = compute_parts(plan, inquiry, arm, out, resume=True)
+    assert (done.written, done.skipped, _bytes(out)) == (1, 7, single)
 
 
 @pytest.mark.slow

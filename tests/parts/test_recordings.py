@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from robolin.errors import FileError, UsageError
+from robolin.parts.compute import compute_parts
+from robolin.parts.parts_folder import recordings_for
 from robolin.parts.recordings import names_several, recordings, require_outside
-from tests.parts.some_recordings import SIZES, all_of, write_recordings
+from tests.parts.some_recordings import SIZES, all_of, plan_of, write_recordings
 
 
 @pytest.fixture
@@ -76,3 +78,19 @@ def test_results_among_recordings_are_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="run_1"):
         require_outside(str(folder / "run_1"), all_of(folder))
     require_outside(str(folder / "run"), all_of(folder))
+
+
+def test_parts_are_not_found_as_recordings(folder: Path) -> None:
+    """Where a pattern finds the parts of the plan that results go to, these are left out."""
+    plan, inquiry, arm = plan_of(folder)
+    out, pattern = folder / "run_2" / "out", [str(folder / "**" / "*")]
+    before = recordings_for(out, pattern)
+    compute_parts(plan, inquiry, arm, out)
+    assert recordings_for(out, pattern) == before
+    (folder / "link").symlink_to(folder / "run_2")
+    assert [each.name for each in recordings_for(out, [str(folder / "link" / "*")])] == ["a.csv"]
+    # what is no part, or is named itself, is still there to be refused
+    (out / "more.csv").write_text("x")
+    for text in (pattern[0], str(out / "part-00000.npz")):
+        with pytest.raises(UsageError, match="lies in the folder that results go to"):
+            require_outside(str(out), recordings_for(out, [text]))

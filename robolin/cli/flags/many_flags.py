@@ -89,8 +89,13 @@ def many_recordings(ctx: click.Context) -> ManyRecordings | None:
 
     if folder is None and len(texts) == 1 and not names_several(texts[0]):
         return None
-    found = recordings(texts)
-    if folder is not None and found[0].path == "-":
+    if folder is None:
+        return ManyRecordings(recordings(texts), **asked)
+    from robolin.files.places import place_named
+    from robolin.parts.parts_folder import recordings_for
+
+    found = recordings_for(place_named(folder), texts)
+    if found[0].path == "-":
         hint = "store what comes in a file first, or write to a file"
         raise UsageError("standard input cannot be read again", where="--trajectory -", hint=hint)
     return ManyRecordings(found, folder, **asked)
