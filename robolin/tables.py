@@ -137,7 +137,7 @@ def _table(names: Sequence[str], read: Callable[[str], Numbers], rows: int) -> T
                 values[some], counted_place(_NAME, first), min(some.stop, rows), held
             )
             if not request.gaps:
-                require_finite_cells(block, chosen, _NAME, None)
+                require_finite_cells(block, names, request, _NAME, rows)
             yield block
 
     return TableFile(

@@ -173,35 +173,54 @@ class TableFile:
     chooses: bool = False
 
 
-def raise_first(problems: Iterable[RobolinError], file: str, read_so_far: str = "") -> None:
+def raise_first(
+    problems: Iterable[RobolinError], file: str, looked_at_to: str = "", stop: int | None = None
+) -> None:
     """Raise the problems of one file as one error, the many after the first few only counted.
 
-    read_so_far: said beside the count if the rest of the file has not been looked at
+    looked_at_to: the last row that was looked at, such as 'line 7', if more behind it are wanted
+    stop:         how many rows from the first are wanted, if not all
     """
     rest = iter(problems)
     shown = list(islice(rest, _REPORTED_AT_MOST))
     if more := sum(1 for _ in rest):
-        shown.append(RobolinError(f"and {more} more such problems{read_so_far}", where=file))
+        shown.append(RobolinError(f"and {more} more such problems", where=file))
+    if shown and looked_at_to:
+        unseen = f"rows behind {looked_at_to}" + (f", up to row {stop}," if stop else "")
+        shown.append(RobolinError(f"{unseen} were not looked at", where=file))
     raise_all(shown)
 
 
 def require_finite_cells(
-    block: TableBlock, names: Sequence[str], file: str, empty: Mask | None
+    block: TableBlock,
+    names: Sequence[str],
+    request: ReadRequest,
+    file: str,
+    size: int | None,
+    empty: Mask | None = None,
 ) -> None:
-    """Refuse a block with a cell that is `empty`, NaN or infinite, by its row."""
+    """Refuse a block with a cell that is `empty`, NaN or infinite, by its row.
+
+    names: of all columns
+    size:  how many rows the file has
+    """
     values = block.values
     if np.isfinite(values).all():
         return
 
     def problem(row: int, i: int) -> RobolinError:
+        name = names[request.indices[i]]
         if empty is not None and empty[row, i]:
-            message = f"the cell in column '{names[i]}' is empty"
+            message = f"the cell in column '{name}' is empty"
         else:
-            message = f"'{values[row, i]}' in column '{names[i]}' is not a finite number"
+            message = f"'{values[row, i]}' in column '{name}' is not a finite number"
         return RobolinError(message, where=block.place(row))
 
     bad = np.argwhere(~np.isfinite(values)).tolist()
-    raise_first((problem(row, i) for row, i in bad), file)
+    # what stands behind the file in 'm.npz, row 7'
+    last = block.place(len(values) - 1).rpartition(", ")[2]
+    ends = size is None or block.reached >= request.within(size).stop
+    raise_first((problem(row, i) for row, i in bad), file, "" if ends else last, request.stop)
 
 
 def require_plausible(bytes_read: int, size: int, most: int, file: str) -> None:

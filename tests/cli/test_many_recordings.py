@@ -144,6 +144,18 @@ def test_live_rows_have_the_numbers_of_a_file(logs: Path) -> None:
     assert live.out == answered("inverse", "two-link", "--trajectory", "run_1/a.csv", "-q").out
 
 
+@pytest.mark.parametrize("note", ["", '"a, b"'], ids=["plain", "quoted"])
+def test_rows_before_a_bad_one_are_answered_live(note: str) -> None:
+    """A bad row costs itself and those behind it, whatever arrived together with it."""
+    good = f"time,shoulder/position,elbow/position,note\n0,0,0,{note}\n1,0.1,0.2,{note}\n"
+    ask = ("inverse", "two-link", "--trajectory", "-", "--live", "-q")
+    ran = robolin(*ask, stdin=f"{good}2,x,0,\n3,0,0,\n".encode())
+    assert ran.out == answered(*ask, stdin=good.encode()).out
+    assert len(ran.rows) == 3
+    assert ran.code == 3
+    assert ran.err.startswith("error: <stdin>:4: 'x' in column 'shoulder/position'")
+
+
 @pytest.mark.slow
 def test_lines_are_answered_as_they_arrive() -> None:
     """Each line has its answer before the next one is sent, and the first time may be 0."""

@@ -1,7 +1,9 @@
 """Trajectories in chunks: the same rows however they are cut, and places that stay right."""
 
 import io
+import re
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import polars
@@ -11,6 +13,7 @@ from robolin.errors import FileError, RobolinError
 from robolin.files.csv import csv_reader
 from robolin.files.csv.line_reader import LineReader
 from robolin.trajectory.read import open_trajectory, read_trajectory
+from robolin.trajectory.row_choice import RowChoice
 
 ARM = ("shoulder", "elbow")
 
@@ -114,7 +117,7 @@ def test_quotes_may_span_lines_and_blocks(tmp_path):
     (tmp_path / "m.csv").write_text("\n".join(["q1,q2,note", *rows]))
     found = chunks(tmp_path / "m.csv", 7)
     assert np.concatenate([c.columns["q"] for c in found]).tobytes() == values().tobytes()
-    assert found[1].place(0) == f"{tmp_path / 'm.csv'}:25, row 8"
+    assert found[1].place(0) == f"{tmp_path / 'm.csv'}:23, row 8"
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -188,11 +191,64 @@ def test_only_csv_can_be_piped(tmp_path, form):
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_problems_after_the_first_block_are_not_counted(tmp_path):
-    """A long file of mistakes is given up early, and the message says how far it was read."""
-    (tmp_path / "m.csv").write_text("q1,q2\n" + "x,y\n" * 1000)
+@pytest.mark.parametrize("cell", ["0", '"0"'], ids=["plain", "quoted"])
+def test_problems_of_a_text_end_with_how_far_it_was_read(tmp_path, cell):
+    """A long file is given up at the first block with mistakes, and the error says where."""
+    path = tmp_path / "m.csv"
+    path.write_text(f"q1,q2\n{cell},y\n" + "0,0\n" * 1000 + "0,y\n")
+    with pytest.raises(RobolinError) as caught:
+        chunks(path, 200)
+    bad, behind = caught.value.parts
+    assert bad.where.endswith("m.csv:2")
+    said = re.fullmatch(r"rows behind line (\d+) were not looked at", behind.message)
+    assert said
+    assert 2 < int(said[1]) < 1001
+    # where nothing lies behind, nothing is said
+    path.write_text(f"q1,q2\n{cell},y\n")
+    with pytest.raises(RobolinError) as caught:
+        chunks(path, 200)
+    assert [part.where[-4:] for part in caught.value.parts] == ["sv:2"]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("cell", ["0", '"0"'], ids=["plain", "quoted"])
+def test_nothing_is_said_of_rows_that_nobody_asked_for(tmp_path, cell):
+    """How far a file was read is told against the rows that are wanted of it."""
+    path = tmp_path / "m.csv"
+    path.write_text(f"q1,q2\n0,0\n{cell},y\n" + "0,0\n" * 1000)
+
+    def last_said(stop):
+        with open_trajectory(path, ARM, ["q"]) as stream, pytest.raises(RobolinError) as caught:
+            list(replace(stream, choice=RowChoice(1, stop)).chunks(200))
+        return caught.value.parts[-1]
+
+    assert last_said(2).where.endswith("m.csv:3")
+    assert re.fullmatch(
+        r"rows behind line \d+, up to row 900, were not looked at", last_said(900).message
+    )
+
+
+@pytest.mark.parametrize("form", ["npz", "parquet"])
+def test_problems_of_a_block_end_with_how_far_rows_were_read(tmp_path, form):
+    """Formats without lines count rows; behind the last row there is nothing to be said."""
+    path, table = tmp_path / f"m.{form}", values(100)
+    table[[3, 99]] = np.nan
+    WRITERS[form](path, table)
+    with pytest.raises(RobolinError) as caught:
+        chunks(path, 30)
+    *bad, behind = caught.value.parts
+    assert [part.where[-5:] for part in bad] == ["row 4", "row 4"]
+    assert behind.message == "rows behind row 30 were not looked at"
+    with pytest.raises(RobolinError) as caught:
+        chunks(path, 100)
+    assert [part.where[-3:] for part in caught.value.parts] == ["w 4"] * 2 + ["100"] * 2
+
+
+@pytest.mark.parametrize("before", ["", "0,0,0\n\n"], ids=["first", "behind others"])
+def test_a_row_of_several_lines_is_named_by_its_first(tmp_path, before):
+    """A line end within quotes does not move the place of what is wrong in front of it."""
+    (tmp_path / "m.csv").write_text(f'q1,q2,note\n{before}0,y,"a\nb\nc"\n0,z,\n')
     with pytest.raises(RobolinError) as caught:
         chunks(tmp_path / "m.csv", 200)
-    assert " more such problems up to line " in caught.value.parts[-1].message or (
-        len(caught.value.parts) <= 20
-    )
+    line = 2 + before.count("\n")
+    assert [int(p.where.rpartition(":")[2]) for p in caught.value.parts] == [line, line + 3]

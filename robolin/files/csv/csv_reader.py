@@ -56,16 +56,12 @@ def csv_table(source: TableSource) -> TableFile:
         at_first = _SMALLEST_BLOCK
     reader = LineReader(source.stream, at_first, source.file, digested=not known)
     text = CsvText(reader, source)
-    size: int | None
-    most_rows: Callable[[], int | None]
-    if not source.regular:
-        size, most_rows = None, _unknown
-    else:
-        size = source.size()
-        most_rows = _unknown if is_stored(source.path) else partial(rows_at_most, source.path)
+    most_rows: Callable[[], int | None] = _unknown
+    if source.regular and not is_stored(source.path):
+        most_rows = partial(rows_at_most, source.path)
     digest = reader.digest if known is None else lambda: known.digest
     looks = (text.whole, text.moments, text.texts)
-    return TableFile(text.names, text.blocks, size, most_rows, digest, *looks, chooses=True)
+    return TableFile(text.names, text.blocks, text.size, most_rows, digest, *looks, chooses=True)
 
 
 def _unknown() -> None:
@@ -78,6 +74,7 @@ class CsvText:
     def __init__(self, reader: LineReader, source: TableSource) -> None:
         file = source.file
         self._reader, self._file, self._source = reader, file, source
+        self.size = source.size() if source.regular else None
         self._even = source.known is not None and source.known.even
         self._lines = reader.lines()
         start = next(self._lines)
@@ -161,6 +158,7 @@ class CsvText:
             for lines in chain([self._start], further):
                 if self._row_to_line is not None:
                     lines = replace(lines, first=rows + self._row_to_line)
+                lines = replace(lines, last=self._ends(lines))
                 some = _some(request) and not self._ends_with_last
                 if not self._even and (b'"' in lines.data or (some and cells_decide(lines.data))):
                     # what is quoted may contain line ends, so that blocks cannot be told apart
@@ -170,11 +168,10 @@ class CsvText:
                 rows += passed
                 if not chosen.data:
                     continue
-                block = self._block(chosen, request, rows)
-                if found := len(block.values):
-                    rows += found
+                for block in self._in_lines(chosen, request, rows):
+                    rows += len(block.values)
                     if not self._source.live:
-                        per_row = len(chosen.data) // found
+                        per_row = len(chosen.data) // len(block.values)
                         self._reader.size = max(_SMALLEST_BLOCK, request.rows * per_row)
                     yield block
                 if rows == request.stop:
@@ -183,6 +180,10 @@ class CsvText:
                 # all of the file is digested, whatever is read of it
                 for _ in further:
                     pass
+
+    def _ends(self, lines: Lines) -> bool:
+        """Whether nothing lies behind these lines, also if nobody has tried to read it yet."""
+        return lines.last or (self.size is not None and lines.reached >= self.size)
 
     def _chosen(self, lines: Lines, request: ReadRequest, rows: int) -> tuple[Lines, int]:
         """Those behind so many rows that are asked for, and how many before them are not."""
@@ -219,21 +220,20 @@ class CsvText:
         self._start = Lines(b"", mark.line, mark.byte, False)
         return mark.row
 
-    def _block(self, lines: Lines, request: ReadRequest, rows: int) -> TableBlock:
+    def _in_lines(self, lines: Lines, request: ReadRequest, rows: int) -> Iterator[TableBlock]:
         large = self._large and (not self._source.live or len(lines.data) > _FEW_LINES)
         width = len(self.names)
         found = polars_numbers(lines.data, width, request, even=self._even) if large else None
         if found is not None:
-            return TableBlock(
-                found[0], _lazy_place(lines, self._file, rows), lines.reached, found[1]
-            )
+            if len(found[0]):
+                place = _lazy_place(lines, self._file, rows)
+                yield TableBlock(found[0], place, lines.reached, found[1])
+            return
         texts = lines_of(lines.data, self._file, lines.first)
         found_records = list(records(texts, self._file, lines.first))
         cut = lines.last and not lines.data.endswith((b"\n", b"\r"))
         read = records_table(found_records, self.names, request, self._file, cut=cut)
-        self._require_none(read, lines.last)
-        place = _place(read.lines, self._file, rows)
-        return TableBlock(read.values, place, lines.reached, read.whole)
+        yield from self._sound(read, request, rows, lines.reached, lines.last)
 
     def _quoted(
         self, further: Iterable[Lines], first: int, request: ReadRequest, rows: int
@@ -244,27 +244,40 @@ class CsvText:
         def texts() -> Iterator[str]:
             nonlocal reached, last
             for lines in further:
-                reached, last = lines.reached, lines.last
+                reached, last = lines.reached, self._ends(lines)
                 yield from lines_of(lines.data, self._file, lines.first)
 
-        found = records(texts(), self._file, first)
+        left = texts()
+        found = records(left, self._file, first)
         passed = sum(1 for _ in islice(found, max(request.first - rows, 0)))
         rows += passed
         while some := list(islice(found, self._at_once(request, rows))):
             read = records_table(some, self.names, request, self._file)
-            self._require_none(read, last)
-            yield TableBlock(read.values, _place(read.lines, self._file, rows), reached, read.whole)
+            if read.problems:
+                last = last and not any(text.strip("\r\n") for text in left)
+            yield from self._sound(read, request, rows, reached, last)
             rows += len(some)
 
     def _at_once(self, request: ReadRequest, rows: int) -> int:
         """How many records to take next, behind so many rows."""
         return request.rows if request.stop is None else min(request.rows, request.stop - rows)
 
-    def _require_none(self, read: CsvTable, last: bool) -> None:
-        """Refuse a table with problems; what lies behind it is not read any more."""
+    def _sound(
+        self, read: CsvTable, request: ReadRequest, rows: int, reached: int, last: bool
+    ) -> Iterator[TableBlock]:
+        """The rows of a table without problems; where rows are awaited, those before the first.
+
+        last: whether the file has nothing behind them
+        """
+        live = self._source.live
+        if good := read.good if live or not read.problems else 0:
+            whole = {i: values[:good] for i, values in read.whole.items()}
+            place = _place(read.lines, self._file, rows)
+            yield TableBlock(read.values[:good], place, reached, whole)
         if read.problems:
-            so_far = "" if last else f" up to line {read.lines[-1]}"
-            raise_first(read.problems, self._file, so_far)
+            ends = last or live or rows + len(read.lines) == request.stop
+            looked_at_to = "" if ends else f"line {read.lines[-1]}"
+            raise_first(read.problems, self._file, looked_at_to, request.stop)
 
 
 def _some(request: ReadRequest) -> bool:

@@ -33,12 +33,14 @@ class CsvTable:
     """Records as numbers, the line of each, and everything wrong with them.
 
     whole: the columns that were asked for as whole numbers
+    good:  how many rows there are before the first that something is wrong with
     """
 
     values: Floats
     whole: Mapping[int, Integers]
     lines: Sequence[int]
     problems: Sequence[RobolinError]
+    good: int
 
 
 def lines_of(data: bytes, file: str, first: int = 1) -> Iterator[str]:
@@ -54,12 +56,14 @@ def lines_of(data: bytes, file: str, first: int = 1) -> Iterator[str]:
 
 
 def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]:
-    """Every record that is not a blank line, with the number of its last line."""
+    """Every record that is not a blank line, with the number of its first line."""
     reader = csv.reader(lines, strict=True)
+    line = first
     try:
         for cells in reader:
             if cells:
-                yield first - 1 + reader.line_num, cells
+                yield line, cells
+            line = first + reader.line_num
     except csv.Error as error:
         raise RobolinError(
             f"not well-formed CSV: {error}",
@@ -81,14 +85,17 @@ def records_table(
     cut: whether the last record ends where the file does, so that it may not be all there
     """
     problems: list[RobolinError] = []
+    good = len(found)
     values = np.full((len(found), len(request.indices)), _NO_NUMBER)
     whole = {i: np.zeros(len(found), np.int64) for i in request.whole}
     for row, (line, cells) in enumerate(found):
         own = list(_row_problems(cells, names, request, values[row], whole, row))
         if own and cut and row == len(found) - 1 and len(cells) <= len(names):
             own = _cut_off(own, cells, names, request, values[row])
+        if own and not problems:
+            good = row
         problems += [RobolinError(m, where=f"{file}:{line}", hint=hint) for m, hint in own]
-    return CsvTable(values, whole, [line for line, _ in found], problems)
+    return CsvTable(values, whole, [line for line, _ in found], problems, good)
 
 
 def _row_problems(

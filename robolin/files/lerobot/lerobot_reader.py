@@ -59,7 +59,7 @@ def _table(
             whole = {i: columns[known[i]][some].astype(np.int64) for i in request.whole}
             block = TableBlock(values, counted_place(file, first), first + len(values), whole)
             if not request.gaps:
-                require_finite_cells(block, [known[i] for i in request.indices], file, None)
+                require_finite_cells(block, known, request, file, rows)
             yield block
 
     def whole(index: int) -> bool:

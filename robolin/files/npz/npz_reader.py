@@ -44,7 +44,7 @@ def npz_table(source: TableSource) -> TableFile:
         _require_motion({columns[i][0].name: columns[i][0] for i in request.indices}, file)
         for block in _blocks(columns, rows, request, file):
             if not request.gaps:
-                require_finite_cells(block, [names[i] for i in request.indices], file, None)
+                require_finite_cells(block, names, request, file, rows)
             yield block
 
     return TableFile(

@@ -81,7 +81,7 @@ def parquet_table(source: TableSource) -> TableFile:
             if not request.gaps and not np.isfinite(values).all():
                 # which cells are empty is only of use to whoever is told of them
                 empty = frame.select(polars.all().is_null()).to_numpy()
-                require_finite_cells(block, chosen, file, empty)
+                require_finite_cells(block, names, request, file, rows, empty)
             first += len(values)
             yield block
         if first != wanted.stop:

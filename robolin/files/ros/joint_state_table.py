@@ -83,8 +83,8 @@ class _JointStates:
             table = np.column_stack([stamps[kept].astype(float), values[kept]])
             block = TableBlock(table[:, request.indices], self._place(numbers), before, whole)
             if not request.gaps:
-                chosen = [self.names[i] for i in request.indices]
-                require_finite_cells(block, chosen, self._topic.file, None)
+                topic = self._topic
+                require_finite_cells(block, self.names, request, topic.file, topic.count)
             yield block
 
     def _place(self, numbers: Sequence[int]) -> Callable[[int], str]:

@@ -43,9 +43,7 @@ class _Points:
             place = counted_place(self.file, first)
             block = TableBlock(some, place, first + len(some), {0: self.time[rows]})
             if not request.gaps:
-                require_finite_cells(
-                    block, [self.names[i] for i in request.indices], self.file, None
-                )
+                require_finite_cells(block, self.names, request, self.file, len(self.time))
             yield block
 
 
