@@ -121,7 +121,7 @@ class PosedQuestion:
 
     def tell_of_arm(self) -> None:
         """Say what is worth knowing of the arm, as its contract has it."""
-        self.note(*(f"{self.arm.name}: {note}" for note in self.arm.contract.get("notes", ())))
+        self.note(*notes_of_arm(self.arm))
 
     def warn(self, *texts: str) -> None:
         """Say something that is likely to be a mistake."""
@@ -167,3 +167,8 @@ def arm_inputs(arm: Arm) -> dict[str, str]:
 def file_label(path: str) -> str:
     """What messages and results call a file."""
     return "stdin" if path == "-" else last_name(path)
+
+
+def notes_of_arm(arm: Arm) -> list[str]:
+    """What is worth knowing of an arm, as its contract has it."""
+    return [f"{arm.name}: {note}" for note in arm.contract.get("notes", ())]

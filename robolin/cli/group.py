@@ -18,6 +18,12 @@ from robolin.errors import RobolinError, UsageError
 from robolin.version import __version__
 from robolin.wording import likely_meant
 
+# what Click calls a value that is none, and what it is
+_KINDS = {
+    "is not a whole number": "is not a valid integer range",
+    "is not a number": "is not a valid float range",
+}
+
 
 class Verbs(click.Group):
     """Commands by name, each module imported on first use."""
@@ -123,5 +129,7 @@ def _misused(error: click.ClickException, args: Sequence[str]) -> RobolinError:
     text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
     # choices are a list there, one to a line
     text = (text[:1].lower() + text[1:].rstrip(".")).replace("\n\t", " ")
+    for ours, theirs in _KINDS.items():
+        text = text.replace(theirs, ours)
     hint = f"did you mean {' or '.join(close)}?" if close else f"`{path} --help` tells more"
     return UsageError(text, where=path, hint=hint)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import QUIETLY, Notify, Settings
+from robolin.answering.posed_question import QUIETLY, Notify, Settings, notes_of_arm
 from robolin.arm import Arm
 from robolin.errors import RobolinError, raise_all
 from robolin.files.places import FilePlace
@@ -62,7 +62,7 @@ def compute_parts(
     begin(folder, plan, [each.path for each in plan.sources])
     jobs = [job for job in part_jobs(plan, inquiry, arm, folder, settings) if shard.has(job.number)]
     there = parts_there(folder, plan) if resume else set[int]()
-    run = _Run(work or here(arm), Once(settings.notify), watch)
+    run = _Run(work or here(arm), Once(settings.notify, arm), watch)
     # what is missing comes first: whoever is killed soon has still made something
     run.over([job for job in jobs if job.number not in there])
     known = {
@@ -121,8 +121,10 @@ def _tell_unfit(known: dict[int, PartState], notify: Notify) -> None:
 class Once:
     """Notes and warnings that many parts have in common, said once with how many more there are."""
 
-    def __init__(self, notify: Notify) -> None:
+    def __init__(self, notify: Notify, arm: Arm) -> None:
         self._notify = notify
+        # every part says it, of the one arm that they have in common
+        self._of_arm = {*notes_of_arm(arm)}
         self._more: dict[tuple[str, str], int] = {}
 
     def all(self, said: Iterable[tuple[str, str]]) -> None:
@@ -130,7 +132,7 @@ class Once:
         for kind, text in said:
             key = (kind, text.partition(": ")[2] or text)
             if key in self._more:
-                self._more[key] += 1
+                self._more[key] += text not in self._of_arm
             else:
                 self._more[key] = 0
                 self._notify(kind, text)

@@ -58,7 +58,7 @@ def answered_recordings(
         label = f"--{inquiry.question.answers_together}"
         hint = "-o FOLDER/ keeps one result for each of them"
         raise UsageError("answers for one recording at a time", where=label, hint=hint)
-    once = Once(settings.notify)
+    once = Once(settings.notify, arm)
     heard = replace(settings, notify=lambda kind, text: once.all([(kind, text)]))
     pieces = [
         Piece(i, partial(_answered, inquiry, arm, each.path, heard)) for i, each in enumerate(found)

@@ -62,9 +62,14 @@ def shard(text: str | None) -> Shard:
     if text is None:
         return ONLY_SHARD
     where, found = f"--shard={text}", _SHARD.fullmatch(text)
-    if found is None or not 1 <= int(found[1]) <= int(found[2]):
-        raise UsageError("this is not NUMBER/COUNT", where=where, hint="1/16, 2/16, … 16/16")
-    return Shard(int(found[1]), int(found[2]))
+    hint = "1/16, 2/16, … 16/16"
+    if found is None:
+        raise UsageError("this is not NUMBER/COUNT", where=where, hint=hint)
+    number, count = int(found[1]), int(found[2])
+    if not 1 <= number <= count:
+        message = f"of {count} there is no number {number}" if count else "there are none of 0"
+        raise UsageError(message, where=where, hint=hint)
+    return Shard(number, count)
 
 
 def recordings_for(folder: FilePlace, texts: Sequence[str]) -> tuple[NamedRecording, ...]:

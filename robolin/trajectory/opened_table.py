@@ -57,9 +57,7 @@ def opened_table(
                 table = stack.enter_context(opener(place, part, file, joints))
             yield table
         return
-    if os.path.isdir(place):
-        hint = "a bag has metadata.yaml, a LeRobot dataset meta/info.json"
-        raise FileError("this folder is no recording", where=file, hint=hint)
+    _require_no_folder(place, file)
     form = _format(path)
     with _opened(path, file, form) as (stream, regular):
         yield _table(form, TableSource(stream, path, file, regular, joints, known, live))
@@ -86,6 +84,15 @@ def _stored_table(
             stream = stack.enter_context(open(here, "rb"))
             yield _table(form, TableSource(stream, str(here), file, True, joints, known))
     objects.require_same_version(path, version)
+
+
+def _require_no_folder(place: str, file: str) -> None:
+    """Refuse a folder that is not there, or that no other program wrote as a recording."""
+    if os.path.isdir(place):
+        hint = "a bag has metadata.yaml, a LeRobot dataset meta/info.json"
+        raise FileError("this folder is no recording", where=file, hint=hint)
+    if place.endswith(("/", os.sep)):
+        raise FileError("no such folder", where=file, hint="check the path")
 
 
 def is_text(path: str) -> bool:

@@ -76,6 +76,8 @@ def test_parts_go_on_and_are_put_together(logs: Path) -> None:
         (("--format", "npz"), "--format"),
         (("--trajectory", "none*.csv"), "none"),
         (("--trajectory", "-"), "alone"),
+        (("--trajectory", "rns/"), "rns/: no such folder"),
+        (("-o", "out/", "--part-rows", "3k"), "'3k' is not a whole number"),
     ],
 )
 def test_what_makes_no_sense_is_refused(logs: Path, args: tuple[str, ...], words: str) -> None:
@@ -123,6 +125,16 @@ def test_what_is_said_of_many_is_said_once(logs: Path) -> None:
     ran = answered(*ASK[:-1])
     assert ran.err.count("no acceleration columns") == 2
     assert "the same of 3 more" in ran.err
+
+
+def test_what_is_said_of_the_arm_is_said_once(logs: Path) -> None:
+    """Notes of the arm are no notes of its recordings, of which there are more."""
+    arm = answered("models", "--show", "two-link").out.replace("izz: 0.08", "izz: 0.18")
+    (logs / "arm.yaml").write_text(arm)
+    for where in ((), ("-o", "out/")):
+        ran = answered("inverse", "arm.yaml", *ASK[2:-1], *where)
+        assert ran.err.count("by `robolin validate`") == 1
+        assert "the same of 3 more: no acceleration columns" in ran.err
 
 
 def test_live_rows_have_the_numbers_of_a_file(logs: Path) -> None:

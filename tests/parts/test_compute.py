@@ -264,8 +264,17 @@ def test_a_part_that_leads_to_a_recording_is_refused(folder: Path, tmp_path: Pat
         compute_parts(*plan_of(folder), out)
 
 
-@pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "-1/3", "1/0"])
-def test_what_is_no_shard_is_refused(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        *((text, "not NUMBER/COUNT") for text in ("3", "a/b", "-1/3")),
+        ("0/3", "of 3 there is no number 0"),
+        ("4/3", "of 3 there is no number 4"),
+        ("1/0", "there are none of 0"),
+    ],
+)
+def test_what_is_no_shard_is_refused(text: str, words: str) -> None:
     """A shard is one of so many."""
-    with pytest.raises(RobolinError, match="--shard"):
+    with pytest.raises(RobolinError, match=words) as refused:
         shard(text)
+    assert refused.value.where == f"--shard={text}"

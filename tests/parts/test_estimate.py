@@ -72,11 +72,20 @@ def test_a_plan_is_made_before_its_parts(tmp_path: Path, monkeypatch: pytest.Mon
     told = robolin("plan", *ask, "--estimate", "--workers=3")
     assert told.code == 0, told.err
     assert "bottleneck" in told.out
+    before = robolin("plan", "--workers", "3", "--estimate", *ask)
+    assert before.out.splitlines()[-1].startswith("      3  "), before.err
     assert [*tmp_path.iterdir()] == [tmp_path / "logs"]
     assert "5 parts of 3 recordings" in robolin("plan", *ask, "-o", "out").err
     assert robolin("status", "out").code == 1
     monkeypatch.setattr("robolin.parts.parts_plan.surveyed", None)
     assert "5 parts written" in robolin(*ask, "-o", "out").err
+
+
+def test_the_help_page_has_the_options() -> None:
+    """What `plan` takes beside the words of the other command is listed."""
+    told = robolin("plan", "--help").out
+    assert "--estimate " in told
+    assert "--workers N " in told
 
 
 @pytest.mark.parametrize(
@@ -86,8 +95,16 @@ def test_a_plan_is_made_before_its_parts(tmp_path: Path, monkeypatch: pytest.Mon
         (["check", "two-link"], "which VERB"),
         (["inverse", "two-link"], "is about parts"),
         (["inverse", "two-link", "--trajectory", "a.csv", "-o", "b.csv"], "is about parts"),
-        (["inverse", "two-link", "--estimate", "--workers", "many"], "no number of workers"),
+        (
+            ["inverse", "two-link", "--estimate", "--workers", "many"],
+            "'many' is not a whole number",
+        ),
+        (["inverse", "two-link", "--estimate", "--workers=2", "--workers", "3"], "given 2 times"),
         (["inverse", "two-link", "--workers", "2"], "goes with --estimate"),
+        (["inverse", "two-link", "--workers"], "'' is not a whole number"),
+        (["inverse", "two-link", "--estimte"], "did you mean --estimate?"),
+        (["--estimte", "inverse", "two-link"], "did you mean --estimate?"),
+        (["--estimate"], "which VERB"),
     ],
 )
 def test_what_is_no_plan_is_refused(words: list[str], told: str) -> None:

@@ -9,28 +9,80 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robolin.answering.verbs import answering_verb
-from robolin.cli.verbs.sweep_verb import SweepCommand
+from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.errors import UsageError
-from robolin.wording import counted
+from robolin.wording import counted, likely_meant
 
 if TYPE_CHECKING:
     from robolin.cli.reports.report import ReportPart
     from robolin.parts.estimate import Estimate
 
 _WORDS = click.Argument(["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED)
-_ESTIMATE, _WORKERS, _OUTPUT = "--estimate", "--workers", ("-o", "--output")
+_OWN = [
+    flag(
+        "--estimate",
+        section=METHOD,
+        is_flag=True,
+        help="Write nothing: measure a sample, and work out what all rows will take.",
+    ),
+    flag(
+        "--workers",
+        section=METHOD,
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="With --estimate: tell the time of N processes only.",
+    ),
+]
+_ESTIMATE, _WORKERS = (each.opts[0] for each in _OWN)
+_OUTPUT = ("-o", "--output")
 _SHOWN_WORKERS = (1, 4, 16, 64, 256, 1024)
 _UNITS = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
-@click.command("plan", cls=SweepCommand, params=[_WORDS])
-def command(words: tuple[str, ...]) -> None:
+class PlanCommand(VerbCommand):
+    """A command whose words are those of another, with options of its own anywhere among them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own, rest = _own_words(args)
+        if rest and not rest[0].startswith("-"):
+            _require_no_slip(ctx, rest)
+            rest = ["--", *rest]
+        return super().parse_args(ctx, [*own, *rest])
+
+
+def _own_words(args: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is said to this command, and the words of the other one."""
+    own, rest, given = list[str](), list[str](), iter(args)
+    for word in given:
+        if word == _WORKERS:
+            own.append(f"{word}={next(given, '')}")
+        elif word.partition("=")[0] in (_ESTIMATE, _WORKERS):
+            own.append(word)
+        else:
+            rest.append(word)
+    return own, rest
+
+
+def _require_no_slip(ctx: click.Context, words: Sequence[str]) -> None:
+    """Refuse what only an option of this command can have been meant by."""
+    from robolin.cli.group import group
+
+    other = group.get_command(ctx, words[0])
+    known = {name for param in (other.params if other else ()) for name in param.opts}
+    own = [each.removeprefix("--") for each in (_ESTIMATE, _WORKERS)]
+    for word in words[1:]:
+        name = word.partition("=")[0]
+        if name.startswith("--") and name not in known and likely_meant(name[2:], own):
+            raise click.NoSuchOption(name, ctx=ctx)
+
+
+@click.command("plan", cls=PlanCommand, params=[_WORDS, *_OWN])
+def command(words: tuple[str, ...], estimate: bool, workers: int | None) -> None:
     """What a command over many recordings will do.
 
     Stands before the words of that command.  Recordings are looked through and the plan is written
     to the folder, so that all who compute parts find it there.  With --estimate nothing is written:
-    a sample is measured, and what all rows will take by one process and by many is worked out, for
-    so many as --workers says.
+    a sample is measured, and what all rows will take by one process and by many is worked out.
 
     \b
     Example:
@@ -40,30 +92,13 @@ def command(words: tuple[str, ...]) -> None:
     if not words or answering_verb(words[0]) is None:
         hint = "for example: robolin plan inverse panda --trajectory 'logs/*.csv' -o out/"
         raise UsageError("which VERB is to be planned?", where="robolin plan", hint=hint)
-    rest, estimate, workers = _own_words(words)
-    with _asked(rest, estimate) as (inquiry, found, division, folder, out):
+    if workers and not estimate:
+        raise UsageError("has no effect here", where=_WORKERS, hint=f"it goes with {_ESTIMATE}")
+    with _asked(list(words), estimate) as (inquiry, found, division, folder, out):
         if estimate:
             _estimate(inquiry, found, division, workers)
         else:
             _plan(inquiry, found, division, folder, out)
-
-
-def _own_words(words: Sequence[str]) -> tuple[list[str], bool, int | None]:
-    """The words of the other command, and what is said to this one."""
-    rest, workers, given = [], None, iter(words)
-    for word in given:
-        name, _, text = word.partition("=")
-        if name == _WORKERS:
-            text = text or next(given, "")
-            if not text.isdecimal() or int(text) < 1:
-                raise UsageError("this is no number of workers", where=f"{_WORKERS}={text}")
-            workers = int(text)
-        elif word != _ESTIMATE:
-            rest.append(word)
-    estimate = _ESTIMATE in words
-    if workers and not estimate:
-        raise UsageError("has no effect here", where=_WORKERS, hint=f"it goes with {_ESTIMATE}")
-    return rest, estimate, workers
 
 
 @contextmanager

@@ -29,7 +29,7 @@ class SweepCommand(VerbCommand):
         return super().parse_args(ctx, args)
 
 
-@click.command("sweep", cls=SweepCommand, params=[_WORDS])
+@click.command("sweep", cls=SweepCommand, params=[_WORDS], options_metavar="")
 def command(words: tuple[str, ...]) -> None:
     """One question for several values of an option of the model.
 
