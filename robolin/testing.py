@@ -12,7 +12,7 @@ def test_holding_torque():
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ import numpy as np
 
 from robolin.answering.posed_question import silent
 from robolin.arrays import Numbers
-from robolin.checking.compare import Comparison, compare_with_stored
+from robolin.checking.compare import Comparison, compare_with_stored, question_changes
 from robolin.checking.outcome import compared_lines
 from robolin.checking.record_results import record_result
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances, tolerances_in
@@ -85,7 +85,8 @@ def assert_matches(
 
     Raises:
         AssertionError: it differs, told by array, joints, row and size, or nothing is stored there
-        RobolinError: the stored file cannot be read, or the result cannot be stored
+        RobolinError: the stored file cannot be read, or the result cannot be stored, or would take
+            the place of an answer to another question
 
     Example:
         >>> import robolin, robolin.testing
@@ -118,11 +119,11 @@ def assert_matches(
     if comparison.same:
         return
     if renew and asked:
+        _require_same_question(path, list(question_changes(stored.meta, now)))
         record_result(now, path, tolerances, silent)
     elif renew:
         if verb != PYTHON:
-            hint = f"`robolin check {path} --update` asks its question again"
-            raise UsageError(f"`robolin {verb}` computed it", where=str(path), hint=hint)
+            raise UsageError(f"`robolin {verb}` computed it", where=str(path), hint=_again(path))
         _store(now, path, tolerances)
     raise AssertionError(_failure(path, comparison, renew))
 
@@ -136,9 +137,22 @@ def _store_first(result: Any, path: Path, given: Tolerances | None, arm: Arm | N
         _store(_result(_arrays(result, {}), {}, arm), path, given)
 
 
+def _require_same_question(path: Path, changes: Sequence[str]) -> None:
+    """Refuse to lose a question for which there may be no other record."""
+    if changes:
+        message = f"it answers another question: {', '.join(changes)}"
+        hint = f"{_again(path)}; remove the file to store this answer in its place"
+        raise UsageError(message, where=str(path), hint=hint)
+
+
+def _again(path: Path) -> str:
+    return f"`robolin check {path} --update` asks its question again"
+
+
 def _failure(path: Path, comparison: Comparison, renewed: bool) -> str:
     end = f"stored anew; run again without {_FLAG}" if renewed else "differs from what is stored"
-    return "\n".join([f"{path}: {end}", *(f"  {line}" for line in compared_lines(comparison))])
+    lines = compared_lines(comparison, rest="")
+    return "\n".join([f"{path}: {end}", *(f"  {line}" for line in lines)])
 
 
 def _arrays(result: Any, known: Mapping[str, Entry]) -> dict[str, Numbers]:

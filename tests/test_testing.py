@@ -222,16 +222,44 @@ def test_the_plugin_gives_pytest_a_flag(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["npz", "csv", "json", "parquet"])
 def test_an_answer_is_stored_with_its_question(tmp_path: Path, form: str) -> None:
     """What `robolin.answer` gave is compared, renewed, and asked again by `check`."""
-    light, heavy = (robolin.load("two-link", payload=("tip", mass)) for mass in (0.5, 0.6))
-    states = robolin.States(q=Q)
-    result, other = (robolin.answer(arm, "inverse", states) for arm in (light, heavy))
+    source, file = bundled_path("two-link"), tmp_path / "arm.yaml"
+    assert source is not None
+
+    def answer_with(mass: str) -> robolin.Result:
+        file.write_text(source.read_text().replace("mass: 1\n", f"mass: {mass}\n", 1))
+        return robolin.answer(robolin.load(file), "inverse", robolin.States(q=Q))
+
+    result = answer_with("1")
     path = stored(result, tmp_path / "new" / f"answer.{form}")
     assert_matches(result, path)
     answered("check", path)
 
+    other = answer_with("1.1")
     with pytest.raises(AssertionError, match="differs"):
         assert_matches(other, path)
     with pytest.raises(AssertionError, match="stored anew"):
         assert_matches(other, path, update=True)
     assert_matches(other, path)
     answered("check", path)
+
+
+@pytest.mark.parametrize("changed", ["payload", "q"])
+def test_an_answer_does_not_replace_that_to_another_question(tmp_path: Path, changed: str) -> None:
+    """A file of record keeps its question, also if a result of the same verb is given for it."""
+    path = tmp_path / "tau.npz"
+    answered("record", "inverse", "two-link", "--q", "0.3,-0.7", "-o", path)
+    before = path.read_bytes()
+    arm = robolin.load("two-link", payload=("tip", 0.5) if changed == "payload" else None)
+    q = [0.0, 0.0] if changed == "q" else Q
+    with pytest.raises(UsageError, match=f"another question: option {changed}") as caught:
+        assert_matches(robolin.answer(arm, "inverse", robolin.States(q=q)), path, update=True)
+    assert f"robolin check {path} --update" in caught.value.hint
+    assert path.read_bytes() == before
+
+
+def test_a_failure_names_no_option_of_another_command(tmp_path: Path) -> None:
+    """Entries beyond those shown are counted, without a flag that pytest does not have."""
+    path = stored({"x": np.zeros(30)}, tmp_path / "x.npz")
+    with pytest.raises(AssertionError) as caught:
+        assert_matches({"x": np.ones(30)}, path)
+    assert str(caught.value).endswith("… 10 more entries differ")

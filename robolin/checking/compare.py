@@ -143,12 +143,7 @@ class _SideBySide:
         """How the results differ beside their numbers."""
         assert self.first is not None, "a result has at least one part"
         part, meta = self.first, self.stored.meta
-        if part.verb != meta["verb"]:
-            yield f"verb: {meta['verb']} → {part.verb}"
-        now = plain(part.options)
-        # asked again by its name
-        told = {key: name for key, name in frame_in_contract(meta).items() if now.get(key)}
-        yield from _options({**meta["options"], **told}, now)
+        yield from question_changes(meta, part)
         if list(part.joints) != meta["joints"]:
             yield f"joints: {', '.join(meta['joints'])} → {', '.join(part.joints)}"
         if self.batch != (part.batch is not None):
@@ -217,6 +212,16 @@ class _StoredRows:
         """Read what is left, so that all of it is verified."""
         for _ in self._blocks:
             pass
+
+
+def question_changes(meta: Mapping[str, Any], result: Result) -> Iterator[str]:
+    """What a result was asked otherwise than a stored one."""
+    if result.verb != meta["verb"]:
+        yield f"verb: {meta['verb']} → {result.verb}"
+    now = plain(result.options)
+    # asked again by its name
+    told = {key: name for key, name in frame_in_contract(meta).items() if now.get(key)}
+    yield from _options({**meta["options"], **told}, now)
 
 
 def _options(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

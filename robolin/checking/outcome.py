@@ -75,12 +75,17 @@ def _problem(error: RobolinError) -> list[str]:
     return [printable(line) for line in (text, error.hint and f"hint: {error.hint}") if line]
 
 
-def compared_lines(comparison: Comparison, everything: bool = False) -> list[str]:
-    """A comparison in lines."""
+def compared_lines(
+    comparison: Comparison, everything: bool = False, rest: str = "; --all shows them"
+) -> list[str]:
+    """A comparison in lines.
+
+    rest: what is said of entries that are only counted
+    """
     shown, left = shown_entries(comparison, everything)
     lines = [printable(line) for line in (*reasons(comparison), *map(str, shown))]
     if left:
-        lines.append(f"… {left} more entr{'y' if left == 1 else 'ies'} differ; --all shows them")
+        lines.append(f"… {left} more entr{'y' if left == 1 else 'ies'} differ{rest}")
     return lines
 
 

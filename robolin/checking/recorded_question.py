@@ -107,6 +107,8 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
         message = f"the {label} was read from standard input"
         raise RobolinError(message, where=stored.path, hint=hint)
     places = _places(name, recorded, Path(stored.path).parent, inputs.root)
+    # results are called as their recordings are, and none is its own input
+    places = [place for place in places if not _is_same_file(place, stored.path)]
     for place in places:
         # of a recording, which may be a folder, a part may be named
         inside, part = place_and_part(str(place))
@@ -119,11 +121,15 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
             return name
     tried = " or ".join(dict.fromkeys(f"'{os.path.normpath(place)}'" for place in places))
     raise FileError(
-        f"the {label} '{name}' is not there; looked for {tried}",
+        f"the {label} '{name}' is not there" + (f"; looked for {tried}" if tried else ""),
         where=stored.path,
         hint="--root FOLDER says where its files are"
         + ", --model ARM which arm" * (label == ARM_OPTION),
     )
+
+
+def _is_same_file(place: Path, other: str) -> bool:
+    return place.is_file() and os.path.exists(other) and place.samefile(other)
 
 
 def _places(name: str, recorded: str | None, beside: Path, root: Path | None) -> list[Path]:

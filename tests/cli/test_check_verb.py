@@ -186,6 +186,19 @@ def test_inputs_elsewhere() -> None:
 
 
 @pytest.mark.usefixtures("project")
+def test_a_result_is_not_its_own_recording() -> None:
+    """A result that is called as its recording, which is elsewhere, is not read in its place."""
+    Path("in").mkdir()
+    Path("in/m.csv").write_text("time,shoulder/position,elbow/position\n0,0,0\n1,0.1,0.2\n")
+    answered("inverse", "two-link", "--trajectory", "in", "-o", "res/", "-q")
+    ran = robolin("check", "res/m.csv")
+    assert ran.code == 4
+    assert "the trajectory 'm.csv' is not there; looked for 'm.csv'" in ran.out
+    assert "--root FOLDER" in ran.out
+    answered("check", "res/m.csv", "--root", "in")
+
+
+@pytest.mark.usefixtures("project")
 def test_an_arm_of_the_same_name_does_not_stand_in(monkeypatch) -> None:
     """Recorded paths start at the stored file or at --root; the working folder has no say."""
     path = Path(record()).resolve()
