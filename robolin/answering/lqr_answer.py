@@ -26,6 +26,7 @@ from robolin.answering.regulator_weights import (
     state_weights,
 )
 from robolin.arrays import Floats
+from robolin.control.scipy_needed import scipy_part
 from robolin.errors import UsageError
 from robolin.results.result import Result, ResultStream
 
@@ -67,6 +68,8 @@ def require_sense(question: Question, states: States, arm: str) -> None:
     require_model_sense(question, states)
     require_weights_typed(question)
     if not question.asked("time-varying"):
+        # told here it is told once, not as something that is wrong with every row
+        scipy_part("linalg", "a Riccati equation")
         return
     if states.trajectory is None and not states.arrays:
         hint = "without it, the regulator is for one state that stays"

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import robolin
+from tests.parts.some_recordings import write_recordings
 
 ALONE = """
 import sys
@@ -42,3 +48,15 @@ def test_numpy_alone_is_enough_for_models_and_poles() -> None:
         [sys.executable, "-c", ALONE], capture_output=True, text=True, check=False
     )
     assert done.stdout == "ok\n", done.stderr
+
+
+def test_a_missing_package_is_no_bad_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told once, before the first part, and not as something that NaN could stand for."""
+    write_recordings(tmp_path / "logs")
+    monkeypatch.setitem(sys.modules, "scipy.linalg", None)
+    ask = ("lqr", "two-link", "--trajectory", str(tmp_path / "logs" / "run_*"), "--part-rows", "40")
+    for more in ((), ("--on-bad-row", "nan")):
+        ran = robolin(*ask, "-o", str(tmp_path / "out"), *more)
+        told = "error: a Riccati equation needs SciPy, which is not installed\n"
+        assert (ran.code, ran.err) == (3, f"{told}hint: pip install 'robolin[control]'\n")
+    assert not (tmp_path / "out").exists()
