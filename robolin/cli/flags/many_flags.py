@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PART_ROWS = count_flag(
     "--part-rows",
     text="With -o FOLDER/: results in files part-00000.parquet, part-00001.parquet and so on, of "
-    "so many rows each.",
+    "at most so many rows each; a part ends where its recording does.",
 )
 _SHARD = flag(
     "--shard",
