@@ -118,7 +118,8 @@ class ModelRows:
         sampled = self._work.wanted.dt is not None
         numbers = 6 * n * n * (MATRICES_AT_HAND if sampled else 1)
         usual = max(FEWEST_MODEL_ROWS, MODEL_NUMBERS_AT_ONCE // numbers)
-        at_once = self._posed.settings.chunk_rows or usual
+        # a row that is awaited is not lost for one behind it
+        at_once = 1 if self._posed.settings.live else self._posed.settings.chunk_rows or usual
         read = self._source.chunks(self._posed.settings.chunk_rows, gaps=self._tolerant)
         with closing(prefetch(read, from_item(3))) as chunks:
             for chunk in chunks:

@@ -141,9 +141,23 @@ class TrajectoryRows:
             for chunk in chain.from_iterable(pieces(each, self._rows_at_once) for each in chunks):
                 self._rows += chunk.rows
                 self._all_rows = self._rows + self._rows_after(chunk)
-                part = self._part(chunk)
-                self._numbers = sum(array.values.size for array in part.arrays) / chunk.rows
-                yield part, chunk
+                for part, answered in self._answered(chunk):
+                    numbers = sum(array.values.size for array in part.arrays)
+                    self._numbers = numbers / answered.rows
+                    yield part, answered
+
+    def _answered(self, chunk: Chunk) -> Iterator[tuple[Result, Chunk]]:
+        """A chunk with its answer; rows that are awaited have theirs before one without any."""
+        try:
+            whole = self._part(chunk)
+        except RobolinError:
+            if not self._posed.settings.live or chunk.rows == 1:
+                raise
+        else:
+            yield whole, chunk
+            return
+        for row in pieces(chunk, lambda: 1):
+            yield self._part(row), row
 
     def _unless_piped(self, goes_on: Callable[[T], bool]) -> Callable[[T], bool] | None:
         """A rule for threads; whoever waits for a pipe has one at once, to be interrupted."""

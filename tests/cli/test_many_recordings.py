@@ -144,21 +144,31 @@ def test_live_rows_have_the_numbers_of_a_file(logs: Path) -> None:
     assert live.out == answered("inverse", "two-link", "--trajectory", "run_1/a.csv", "-q").out
 
 
+BAD_ROWS = {
+    "word": (b"2,x,0,", "<stdin>:4: 'x' in column 'shoulder/position'"),
+    "cells": (b"2,0", "<stdin>:4: 2 cells where the header has 4"),
+    "far": (b"2,1e300,0,", "<stdin>:4, row 3: q is 1e+300 rad at joint 'shoulder'"),
+    "no text": (b"2,\xff,0,", "<stdin>:4: this is not UTF-8 text"),
+    "open quote": (b'2,0,0,"', "<stdin>:5: not well-formed CSV"),
+}
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD_ROWS.values(), ids=BAD_ROWS)
 @pytest.mark.parametrize("note", ["", '"a, b"'], ids=["plain", "quoted"])
-def test_rows_before_a_bad_one_are_answered_live(note: str) -> None:
+def test_rows_before_a_bad_one_are_answered_live(note: str, bad: bytes, message: str) -> None:
     """A bad row costs itself and those behind it, whatever arrived together with it."""
     good = f"time,shoulder/position,elbow/position,note\n0,0,0,{note}\n1,0.1,0.2,{note}\n"
     ask = ("inverse", "two-link", "--trajectory", "-", "--live", "-q")
-    ran = robolin(*ask, stdin=f"{good}2,x,0,\n3,0,0,\n".encode())
+    ran = robolin(*ask, stdin=good.encode() + bad + b"\n3,0,0,\n")
     assert ran.out == answered(*ask, stdin=good.encode()).out
     assert len(ran.rows) == 3
     assert ran.code == 3
-    assert ran.err.startswith("error: <stdin>:4: 'x' in column 'shoulder/position'")
+    assert ran.err.startswith(f"error: {message}")
 
 
 @pytest.mark.slow
 def test_lines_are_answered_as_they_arrive() -> None:
-    """Each line has its answer before the next one is sent, and the first time may be 0."""
+    """Each line, quoted or not, has its answer before the next is sent; the first time may be 0."""
     command = [sys.executable, "-c", START, "inverse", "two-link", "--trajectory", "-"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": environment()}
     with subprocess.Popen([*command, "--live", "-q"], bufsize=0, **pipes) as live:
@@ -166,13 +176,13 @@ def test_lines_are_answered_as_they_arrive() -> None:
         assert live.stdout is not None
         live.stdin.write(b"time,shoulder/position,elbow/position\n")
         answers = []
-        for time in ("0", "0.5", "1"):
+        for time in ("0", "0.5", "1", '"1.5"', "2"):
             live.stdin.write(f"{time},0.1,0.2\n".encode())
             if not answers:
                 assert live.stdout.readline().startswith(b"time,")
             answers.append(live.stdout.readline().partition(b",")[0])
         live.stdin.close()
-    assert answers == [b"0.0", b"0.5", b"1.0"]
+    assert answers == [b"0.0", b"0.5", b"1.0", b"1.5", b"2.0"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,13 @@ from robolin.files.csv.csv_records import (
     records_table,
     whole_number,
 )
-from robolin.files.csv.line_reader import LineReader, Lines, count_bytes, rows_at_most
+from robolin.files.csv.line_reader import (
+    LineReader,
+    Lines,
+    bad_text_apart,
+    count_bytes,
+    rows_at_most,
+)
 from robolin.files.csv.polars_numbers import polars_numbers
 from robolin.files.path_names import is_stored
 from robolin.files.table_file import (
@@ -76,7 +82,8 @@ class CsvText:
         self._reader, self._file, self._source = reader, file, source
         self.size = source.size() if source.regular else None
         self._even = source.known is not None and source.known.even
-        self._lines = reader.lines()
+        # rows that are awaited are not lost for what arrives with them
+        self._lines = bad_text_apart(reader.lines()) if source.live else reader.lines()
         start = next(self._lines)
         data = start.data
         head, end, _ = data.partition(b"\n")
@@ -260,7 +267,8 @@ class CsvText:
 
     def _at_once(self, request: ReadRequest, rows: int) -> int:
         """How many records to take next, behind so many rows."""
-        return request.rows if request.stop is None else min(request.rows, request.stop - rows)
+        most = 1 if self._source.live else request.rows
+        return most if request.stop is None else min(most, request.stop - rows)
 
     def _sound(
         self, read: CsvTable, request: ReadRequest, rows: int, reached: int, last: bool

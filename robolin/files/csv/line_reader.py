@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import numpy as np
@@ -48,6 +48,20 @@ class Lines:
     first: int
     reached: int
     last: bool
+
+
+def bad_text_apart(blocks: Iterable[Lines]) -> Iterator[Lines]:
+    """The same lines, with those that are UTF-8 apart from the first one that is not."""
+    for lines in blocks:
+        rest = lines
+        try:
+            lines.data.decode()
+        except UnicodeDecodeError as error:
+            if cut := lines.data.rfind(b"\n", 0, error.start) + 1:
+                front, behind = lines.data[:cut], lines.data[cut:]
+                yield Lines(front, lines.first, lines.reached - len(behind), False)
+                rest = replace(lines, data=behind, first=lines.first + front.count(b"\n"))
+        yield rest
 
 
 class LineReader:
