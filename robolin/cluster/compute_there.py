@@ -18,8 +18,9 @@ from robolin.errors import UsageError
 from robolin.files.places import place_named
 from robolin.parts.compute import WorkDone, compute_parts
 from robolin.parts.looked_file import planned_in
+from robolin.parts.parts_folder import recordings_for
 from robolin.parts.parts_plan import Division
-from robolin.parts.recordings import recordings, require_outside
+from robolin.parts.recordings import require_outside
 
 
 def compute(
@@ -81,8 +82,8 @@ def compute(
     require_counts(part_rows=part_rows)
     asked = Question(question) if isinstance(question, str) else question
     several = [trajectories] if isinstance(trajectories, (str, os.PathLike)) else trajectories
-    found = recordings([os.fspath(each) for each in several])
     place = place_named(os.fspath(folder))
+    found = recordings_for(place, [os.fspath(each) for each in several])
     require_outside(str(place), found)
     states = States(
         trajectory=found[0].path,

@@ -109,6 +109,9 @@ def test_workers_make_the_files_of_one_process(folder: Path, tmp_path: Path, cli
     done = robolin.cluster.compute(*ask, **where)
     assert (done.written, done.finished) == (8, True)
     assert robolin.cluster.compute(*ask, **where).skipped == 8
+    # a pattern that finds its own parts goes on as well
+    inside = ("two-link", "inverse", str(folder / "**/*.npz"), folder / "out")
+    assert [robolin.cluster.compute(*inside, **where).skipped for _ in "12"] == [0, 2]
     jobs = part_jobs(plan, inquiry, arm, tmp_path / "no", QUIETLY)
     wrong = replace(jobs[0], arm_digest="0" * 64)
     with pytest.raises(RobolinError, match=r"worker .*: the arm 'two-link'"):
