@@ -123,6 +123,7 @@ def test_nothing_else_is_opened(project: Path, names: tuple[str, ...]) -> None:
         elif kind == "read":
             assert _allowed(path, project), (line, path)
         elif kind == "write":
-            assert path.startswith(written), (line, path)
+            # the shared folders themselves are made by whoever needs them first
+            assert f"{path}/".startswith(written), (line, path)
         elif kind != "ctypes.dlopen":
             raise AssertionError((line, kind, path))
