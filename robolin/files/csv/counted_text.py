@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
 
-from robolin.background import cores
+from robolin.background import cores, prefetch
 from robolin.files.csv.chosen_lines import cells_decide, row_begins
 from robolin.files.csv.csv_records import lines_of, records
 from robolin.files.csv.line_reader import LineReader, Lines, count_bytes
@@ -19,7 +19,7 @@ from robolin.files.csv.scanned_text import NOTHING_YET, scanned
 from robolin.files.table_file import RowMark
 
 _AT_ONCE = 1 << 22
-# pieces that stay in the processor's caches while one thread digests them and another looks
+# pieces that stay in the processor's caches until they are digested and looked at
 _PLAINLY_AT_ONCE = 1 << 20
 
 
@@ -44,13 +44,31 @@ def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedT
 
     every: rows from one mark to the next, the first of which is at row `first`
     """
-    digest = _Digest()
+    digest = hashlib.sha256()
+    with closing(prefetch(_digested(stream, digest), _worth_a_thread)) as pieces:
+        counted = _counted(pieces, every, first)
+    return counted and replace(counted, digest=digest.hexdigest())
+
+
+def _digested(stream: BinaryIO, digest: hashlib._Hash) -> Iterator[bytes]:
+    """All bytes, each piece counted in before it is handed on."""
+    while piece := stream.read(_PLAINLY_AT_ONCE):
+        digest.update(piece)
+        yield piece
+
+
+def _worth_a_thread(piece: bytes) -> bool:
+    """Whether there is more to read, and a core that could do it meanwhile."""
+    return len(piece) == _PLAINLY_AT_ONCE and cores() > 1
+
+
+def _counted(pieces: Iterable[bytes], every: int | None, first: int) -> CountedText | None:
+    """What `counted_plainly` tells, without the digest."""
     marks: list[RowMark] = []
     look, even, commas = NOTHING_YET, True, 0
     # lines that have ended so far, and how many bytes there were
     ended, reached, following = 0, 0, first
-    while piece := stream.read(_PLAINLY_AT_ONCE):
-        digest.add(piece)
+    for piece in pieces:
         if every is not None:
             commas = commas if reached else piece.partition(b"\n")[0].count(b",")
             look = scanned(piece, commas, look)
@@ -65,37 +83,11 @@ def counted_plainly(stream: BinaryIO, every: int | None, first: int) -> CountedT
             ended, even = ended + look.ends, even and look.even and look.ascii
         reached += len(piece)
     if every is None:
-        return CountedText(digest.text(), None)
+        return CountedText("", None)
     rows = max(0, ended - look.at_end)
     begun = [mark for mark in marks if mark.row < rows]
     even = even and (look.at_end or look.commas == commas)
-    return CountedText(digest.text(), rows, (*begun, RowMark(rows, rows + 2, reached)), even)
-
-
-class _Digest:
-    """SHA-256 of what is read, by another thread if there is a core for it."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self._beside = ThreadPoolExecutor(1) if cores() > 1 else None
-        self._begun: Future[None] | None = None
-
-    def add(self, piece: bytes) -> None:
-        """Digest a piece, while the next one is read."""
-        if self._beside is None:
-            self._digest.update(piece)
-            return
-        self._wait()
-        self._begun = self._beside.submit(self._digest.update, piece)
-
-    def text(self) -> str:
-        """The digest of all pieces."""
-        self._wait()
-        return self._digest.hexdigest()
-
-    def _wait(self) -> None:
-        if self._begun is not None:
-            self._begun.result()
+    return CountedText("", rows, (*begun, RowMark(rows, rows + 2, reached)), even)
 
 
 def counted_by_lines(stream: BinaryIO, every: int | None, first: int, file: str) -> CountedText:
