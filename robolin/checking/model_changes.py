@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.description.figures import Figures, with_gravity
-from robolin.quantities.unit_texts import FIGURES
+from robolin.quantities.units import FIGURES
 
 Parts = Mapping[str, Figures]
 
