@@ -102,6 +102,6 @@ def _require_repeatable(result: Result) -> None:
 
 
 def _bundled(name: str) -> bool:
-    from robolin.description.bundled import bundled_path
+    from robolin.description.robot_source import bundled_path
 
     return bundled_path(name) is not None

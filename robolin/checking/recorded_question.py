@@ -115,7 +115,7 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
         if place.is_file() or part or (label != ARM_OPTION and place.is_dir()):
             return os.path.normpath(inside) + (f":{part}" if part else "")
     if label == ARM_OPTION and recorded is None:
-        from robolin.description.bundled import bundled_path
+        from robolin.description.robot_source import bundled_path
 
         if bundled_path(name):
             return name

@@ -17,7 +17,7 @@ from robolin.answering.conditioning import (
     farthest_slide,
 )
 from robolin.arm import Arm, Inertia
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import run_on

@@ -15,9 +15,13 @@ from robolin.arm import Wrench
 from robolin.description import bundled
 from robolin.description.building.keywords import model_options
 from robolin.description.building.options import ModelOptions, Payload
-from robolin.description.bundled import bundled_about, bundled_names, bundled_path
 from robolin.description.load import from_urdfpy, load, load_with, read
-from robolin.description.robot_source import LARGEST_FILE
+from robolin.description.robot_source import (
+    LARGEST_FILE,
+    bundled_about,
+    bundled_names,
+    bundled_path,
+)
 from robolin.errors import FileError, RobolinError, UsageError
 
 URDF = """<robot name="one">

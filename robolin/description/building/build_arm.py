@@ -45,8 +45,7 @@ from robolin.description.building.selection import (
     selection_problems,
     value_problems,
 )
-from robolin.description.figures import figures_of
-from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry
+from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry, figures_of
 from robolin.description.tree import Tree, tree_of
 from robolin.errors import RobolinError, raise_all
 from robolin.geometry.rotations import apply, compose, inverse_rotation, unit, without_direction
