@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 
 from robolin.errors import FileError
 from robolin.files.compressed import PACKED, compression, opened_compressed, uncompressed_name
-from robolin.files.csv.delimiters import WithCommas
+from robolin.files.csv.line_reader import WithCommas
 from robolin.files.formats import (
     FORMATS,
     PIPED,
