@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -123,14 +122,6 @@ class TableSource:
     def digest(self) -> str:
         """SHA-256 of a file that can be read again, unless that is known."""
         return self.known.digest if self.known else digest_of(self.stream)
-
-    def size(self) -> int:
-        """How many bytes it has; the stream stays where it is."""
-        at = self.stream.tell()
-        try:
-            return self.stream.seek(0, os.SEEK_END)
-        finally:
-            self.stream.seek(at)
 
     def again(self) -> BinaryIO:
         """Its bytes from their beginning, beside the stream that is being read."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from robolin.errors import RobolinError
 
 # of results in a table a row of 60 joints has 216 000 numbers in at most 5 MB
 LONGEST_LINE = 16 << 20
 
+# a number of so many digits fits into 64 bits, if the first of them is no 9
+_MOST_DIGITS = 19
 _READ_AT_ONCE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 
@@ -37,10 +41,21 @@ _THOUSANDS = {
 _THREE_DIGITS = {m: re.compile(rb"[%s][0-9]{3}(?:[;,. \r\n]|\Z)" % m) for m in _OTHER}
 _CALLED = {b",": "comma", b".": "point"}
 
+Bytes = npt.NDArray[np.uint8]
+
 
 def count_bytes(data: bytes, byte: bytes) -> int:
     """How often a byte occurs; several times as fast as `bytes.count`."""
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))
+
+
+def size_of(stream: BinaryIO) -> int:
+    """How many bytes a file has; the stream stays where it is."""
+    at = stream.tell()
+    try:
+        return stream.seek(0, os.SEEK_END)
+    finally:
+        stream.seek(at)
 
 
 def rows_at_most(path: str) -> int:
@@ -53,6 +68,38 @@ def rows_at_most(path: str) -> int:
                 ends += piece.count(b"\r") - piece.count(b"\r\n")
             last = piece[-1:]
     return ends if last not in b"\r\n" else ends - 1
+
+
+def begin_with_whole_numbers(data: bytes) -> bool:
+    """Whether every line begins with digits and a comma; False if it takes a closer look."""
+    text = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(text == ord("\n"))
+    begins = np.concatenate([[0], ends + 1])
+    begins = begins[begins < len(text)]
+    # a line that is empty is no row
+    begins = begins[~np.isin(text[begins], list(b"\r\n"))]
+    signed = np.isin(text[begins], list(b"+-"))
+    return _digits_then_comma(text, begins + signed)
+
+
+def _digits_then_comma(text: Bytes, begins: npt.NDArray[np.int64]) -> bool:
+    last = len(text) - 1
+    # one of so many digits may be too large if the first is a 9
+    largest = (text[np.minimum(begins, last)] == ord("9")).any()
+    most = _MOST_DIGITS - 1 if largest else _MOST_DIGITS
+    for place in range(most + 1):
+        found = text[np.minimum(begins + place, last)]
+        ended = found == ord(",")
+        if (ended.any() and not place) or not (ended | _is_digit(found)).all():
+            return False
+        begins = begins[~ended]
+        if not len(begins):
+            return True
+    return False
+
+
+def _is_digit(letters: Bytes) -> npt.NDArray[np.bool_]:
+    return (letters >= ord("0")) & (letters <= ord("9"))
 
 
 @dataclass(frozen=True)
@@ -68,6 +115,22 @@ class Lines:
     first: int
     reached: int
     last: bool
+
+
+def row_places(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:
+    """Places of rows behind so many others, by the lines they stand in."""
+    return lambda row: f"{file}:{lines[row]}, row {rows + row + 1}"
+
+
+def places_in(lines: Lines, file: str, rows: int) -> Callable[[int], str]:
+    """Places of the rows of a block, found out only if somebody asks."""
+
+    def place(row: int) -> str:
+        texts = lines.data.split(b"\n")
+        filled = [lines.first + i for i, text in enumerate(texts) if text.strip(b"\r")]
+        return row_places(filled, file, rows)(row)
+
+    return place
 
 
 def bad_text_apart(blocks: Iterable[Lines]) -> Iterator[Lines]:
