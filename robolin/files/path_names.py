@@ -1,4 +1,4 @@
-"""What a path names: a file, a part of what lies there, or an object in a store.
+"""What a path names: a file, packed or not, a part of what lies there, or an object in a store.
 
 A part is named as in run.mcap:/joint_states and dataset/:3, an object as in s3://bucket/key.
 """
@@ -10,6 +10,8 @@ from pathlib import PurePath
 
 SCHEMES = ("s3", "gs", "az", "hf")
 _BEGINNINGS = tuple(f"{scheme}://" for scheme in SCHEMES)
+# the endings of files that are unpacked
+PACKED = (".gz", ".zst")
 
 
 def is_stored(path: str) -> bool:
@@ -36,3 +38,14 @@ def last_name(path: str) -> str:
     """What messages and results call it: the last name of the place, and the part."""
     place, part = place_and_part(path)
     return f"{PurePath(place).name}:{part}" if part else PurePath(path).name
+
+
+def compression(path: str) -> str:
+    """'.gz' or '.zst' if the path ends so, else ''."""
+    suffix = PurePath(path).suffix.lower()
+    return suffix if suffix in PACKED else ""
+
+
+def uncompressed_name(path: str) -> str:
+    """The path without the ending that says how it was compressed."""
+    return path[: -len(ending)] if (ending := compression(path)) else path
