@@ -12,7 +12,7 @@ from robolin.answering.given_states import STATES_OPTION
 from robolin.answering.inquiry import ARM_OPTION, Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import FileError, RobolinError
-from robolin.files.path_names import place_and_part
+from robolin.files.paths import place_and_part
 from robolin.results.swept_verbs import asked_verb
 
 if TYPE_CHECKING:

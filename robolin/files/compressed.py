@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, BinaryIO, cast
 
 from robolin.errors import FileError, RobolinError
-from robolin.files.path_names import PACKED, compression
+from robolin.files.paths import PACKED, compression
 
 _PACKED_AT_ONCE = 1 << 10
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from robolin.errors import FileError
 from robolin.files.atomic import as_file_error, new_name, remove_leftovers, replacing
 from robolin.files.formats import with_companion
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 from robolin.files.stores import objects
 from robolin.files.stores.store_path import StorePath
 

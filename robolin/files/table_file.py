@@ -12,7 +12,7 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 
 _REPORTED_AT_MOST = 20
 # of a column that was looked through: it has nothing but whole numbers

@@ -21,7 +21,7 @@ from robolin.files.formats import (
     require_known_format,
     trajectory_formats,
 )
-from robolin.files.path_names import (
+from robolin.files.paths import (
     PACKED,
     compression,
     is_stored,

@@ -33,7 +33,7 @@ from robolin.files.csv.line_reader import (
     size_of,
 )
 from robolin.files.csv.polars_numbers import polars_numbers
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 from robolin.files.table_file import (
     WHOLE,
     ReadRequest,
