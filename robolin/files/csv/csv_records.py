@@ -18,8 +18,8 @@ import numpy as np
 from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
 from robolin.files.csv.line_reader import Lines, begin_with_whole_numbers, count_bytes
-from robolin.files.moments import decimals_of, help_with, is_in_utc, moments_of, unit_for
 from robolin.files.table_file import ReadRequest
+from robolin.results.number_kind import decimals_of, help_with, is_in_utc, moments_of, unit_for
 
 Record = tuple[int, list[str]]
 
