@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.answering.conditioning import (
+from robolin.answering.doubtful_states import (
     DIGITS_PER_CONDITION,
     TOO_LARGE,
     bound_up_to,
