@@ -15,7 +15,7 @@ from robolin.answering.verbs import VERBS, Verb
 from robolin.choices import Differentiation, OnBadRow, TimeUnit
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, with_nan
-from robolin.files.path_names import last_name
+from robolin.files.paths import last_name
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
 from robolin.trajectory.column_rules import RecordingRules, rules_from

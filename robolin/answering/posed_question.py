@@ -15,7 +15,7 @@ from robolin.answering.question import Question
 from robolin.answering.verbs import VERBS, Verb
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.files.path_names import last_name
+from robolin.files.paths import last_name
 from robolin.files.table_file import KnownTable, TableFile
 from robolin.results.result import Array, Result
 from robolin.trajectory.column_rules import RecordingRules, rules_from

@@ -11,7 +11,7 @@ from robolin.answering.asks import COLUMNS, RECORDING, Ask
 from robolin.answering.flag_value_files import column_rules_with_files
 from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
 from robolin.errors import UsageError
-from robolin.files.path_names import last_name
+from robolin.files.paths import last_name
 from robolin.number_texts import text_of
 from robolin.results.swept_verbs import asked_verb, is_swept
 from robolin.wording import did_you_mean

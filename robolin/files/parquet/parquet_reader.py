@@ -18,7 +18,7 @@ from robolin.files.parquet.parquet_footer import (
     read_footer,
     require_pages,
 )
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 from robolin.files.polars_memory import require_polars_memory
 from robolin.files.stores.objects import polars_options
 from robolin.files.stores.store_errors import known_problem
