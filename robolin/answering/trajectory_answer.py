@@ -13,7 +13,6 @@ import numpy as np
 
 from robolin.answering.algorithm_answer import (
     Algorithms,
-    Batch,
     arrays_of,
     arrays_with_point,
     condition,
@@ -35,6 +34,7 @@ from robolin.answering.row_source import ArrayRows, FileRows, RowSource
 from robolin.background import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
+from robolin.loops.any_arm import Batch
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.trajectory.read import TrajectoryStream, open_trajectory, table_trajectory
