@@ -122,7 +122,7 @@ def respond(
     watch: is shown each part of the answer with the state it belongs to
     """
     # whoever asks for help needs nothing of this
-    from robolin.answering.answer import inquired
+    from robolin.answering.posed_question import inquired
 
     out.require_target(inquiry.files.values())
     if inquiry.states.trajectory is not None:
