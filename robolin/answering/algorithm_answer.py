@@ -35,7 +35,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import KINEMATIC, How
+from robolin.evaluation.evaluate import KINEMATIC, RunOptions
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import prescribed_line, require_prescribed_inputs
 from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows, why_any_arm_unanswered
@@ -208,7 +208,7 @@ class _Evaluation:
 class Batch:
     """Some rows of a trajectory: algorithms are run on all of them, bad ones or not."""
 
-    def __init__(self, arm: Arm, how: How) -> None:
+    def __init__(self, arm: Arm, how: RunOptions) -> None:
         self._arm, self._how = arm, how
         self._evaluations: list[_Evaluation] = []
 

@@ -12,7 +12,7 @@ from robolin.arm import Arm
 from robolin.arrays import Arrays, Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.evaluation import evaluate as trees
-from robolin.evaluation.evaluate import How, Meanwhile
+from robolin.evaluation.evaluate import Meanwhile, RunOptions
 from robolin.evaluation.unanswered import require_answers
 from robolin.input_checks import require_arm
 
@@ -22,7 +22,7 @@ def evaluate_any_arm(
     verb: str,
     values: Mapping[str, JointValues],
     meanwhile: Meanwhile | None = None,
-    **how: Unpack[How],
+    **how: Unpack[RunOptions],
 ) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     if not _closed(arm, verb):
@@ -35,7 +35,7 @@ def evaluate_any_arm(
 
 
 def evaluate_any_arm_rows(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[RunOptions]
 ) -> tuple[Arrays, Floats]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     if not _closed(arm, verb):
@@ -46,7 +46,7 @@ def evaluate_any_arm_rows(
 
 
 def why_any_arm_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[RunOptions]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     if not _closed(arm, verb):

@@ -10,7 +10,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.evaluation.prescribed_joints import (
     JointsNamed,
     prescribed_joints,
@@ -42,7 +42,7 @@ class PrescribedMotion:
     arm: Arm
     driven: Floats
     qdd: AnyAcceleration
-    how: How
+    how: RunOptions
     # torques are asked for first, and the accelerations that came with them right after
     _latest: dict[str, Floats] = field(default_factory=dict, repr=False)
 
@@ -76,7 +76,7 @@ def _sound(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
 
 
 def prescribed_motion(
-    arm: Arm, wish: Prescription | None, tau: object, how: How
+    arm: Arm, wish: Prescription | None, tau: object, how: RunOptions
 ) -> PrescribedMotion | None:
     """What a prescription means on this arm, beside a torque that is the same at all times."""
     if wish is None:
