@@ -54,11 +54,17 @@ class PrescribedMotion:
 
     def torques(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
         """The torques, those of the joints that move as told being what that takes."""
-        given = {"q": q, "qd": qd, "tau": tau, "qdd": self._told(t), "prescribed": self.driven}
+        given = {
+            "q": q,
+            "qd": qd,
+            "tau": tau,
+            "qdd": self._prescribed_accelerations(t),
+            "prescribed": self.driven,
+        }
         self._latest.update(evaluate(self.arm, "forward-prescribed", given, **self.how))
         return self._latest["tau"]
 
-    def _told(self, t: float) -> Floats:
+    def _prescribed_accelerations(self, t: float) -> Floats:
         if not callable(self.qdd):
             return array_of(self.arm, "qdd", self.qdd)
         return _sound(self.arm, self.driven, self.qdd(t))
