@@ -111,5 +111,5 @@ def cost_of(results: Iterable[Any]) -> Cost:
     found = {"algorithm": Counter[str](), "kinematics": Counter[str]()}
     for number in all_behind(results):
         if number.kind in _COUNTED_AS:
-            found[number.section][_COUNTED_AS[number.kind]] += 1
+            found[number.phase][_COUNTED_AS[number.kind]] += 1
     return Cost(found["algorithm"], found["kinematics"])
