@@ -94,7 +94,7 @@ class Recorded:
         if not isinstance(other, Recorded):
             return self if other == 0.0 else self._plus_constant(float(other))
         if not recording.shares:
-            return recording.made(ADDITION, self, other)
+            return Recorded(recording, ADDITION, (self, other))
         first, second = self.unsigned, other.unsigned
         minus_first, minus_second = self.kind is NEGATIVE, other.kind is NEGATIVE
         if first is second and minus_first != minus_second:
@@ -122,7 +122,7 @@ class Recorded:
         if not isinstance(other, Recorded):
             return self._by_constant(MULTIPLICATION, float(other)) if other != 0.0 else 0.0
         if not self.recording.shares:
-            return self.recording.made(MULTIPLICATION, self, other)
+            return Recorded(self.recording, MULTIPLICATION, (self, other))
         first, second = self.unsigned, other.unsigned
         if second.number < first.number:
             first, second = second, first
@@ -171,7 +171,9 @@ def all_behind(results: Iterable[Any]) -> list[Recorded]:
     found: dict[int, Recorded] = {}
     waiting = [value for value in results if isinstance(value, Recorded)]
     while waiting:
-        number = waiting.pop().unsigned
+        number = waiting.pop()
+        if number.kind is NEGATIVE:
+            number = number.unsigned
         if number.number not in found:
             found[number.number] = number
             waiting.extend([x for x in number.operands if isinstance(x, Recorded)])

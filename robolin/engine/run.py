@@ -60,9 +60,10 @@ def run_on(
     chain = DirectChain(parameters, given, number, gives)
     with np.errstate(all="ignore"):
         algorithm(chain)
+    found = chain.results
     results = {
         name: gathered_array(
-            chain.results.get(name, {}),
+            found.get(name, {}),
             batch,
             sizes(shape, n, parameters.n, parameters.closure_rows),
             kind,
@@ -105,8 +106,10 @@ def gathered_array(
     kind: Any = float,
 ) -> np.ndarray:
     """Entries by public index as one array, batch axes first."""
-    result = np.zeros((*shape, int(np.prod(batch))), dtype=kind)
+    result = np.zeros((*shape, prod(batch)) if batch else shape, dtype=kind)
     for index, value in entries.items():
         result[index] = value
+    if batch:
+        result = np.ascontiguousarray(np.moveaxis(result, -1, 0)).reshape(batch + shape)
     # adding nothing turns -0.0 into 0.0: a result has one zero only
-    return np.ascontiguousarray(np.moveaxis(result, -1, 0)).reshape(batch + shape) + 0.0
+    return result + 0.0

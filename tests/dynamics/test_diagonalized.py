@@ -137,7 +137,8 @@ def test_algorithm_6_1_gives_the_rate_of_d(arm: Arm) -> None:
     given = {"q": list(at.q.T), "qd": list(at.qd.T)}
     chain = DirectChain(parameters_of(arm), given)
     _rates_of_d(chain)
-    found = np.stack([chain.results["Ddot"][(i,)] for i in range(arm.n)], axis=-1)
+    rates = chain.results["Ddot"]
+    found = np.stack([rates[(i,)] for i in range(arm.n)], axis=-1)
 
     terms = float(at.diagonal.D.max())
     assert gap(found, at.diagonal_rates["D"], made_of=terms) <= divided(at.condition)
