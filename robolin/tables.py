@@ -15,7 +15,6 @@ from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.choices import OnBadRow
 from robolin.errors import RobolinError, UsageError
-from robolin.files.moments import unit_of_moments
 from robolin.files.table_file import (
     ReadRequest,
     TableBlock,
@@ -23,6 +22,7 @@ from robolin.files.table_file import (
     counted_place,
     require_finite_cells,
 )
+from robolin.results.number_kind import unit_of_moments
 from robolin.results.result import Result
 from robolin.results.table_columns import table_columns
 

@@ -13,7 +13,7 @@ from robolin.arm import Arm, Link
 from robolin.arrays import Floats, JointValues, Numbers
 from robolin.errors import RobolinError
 from robolin.input_checks import array_of, require_arm
-from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import joint_unit
 from robolin.shown import Shown
 
 LimitedQuantity = Literal["position", "velocity", "effort"]

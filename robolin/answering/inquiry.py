@@ -12,10 +12,10 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.asks import MODEL_ASKS, SELECTION
+from robolin.answering.asks import MODEL_ASKS, SELECTION, Verb
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
-from robolin.answering.verbs import VERBS, Verb, answering_verb
+from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import UsageError
 from robolin.results.swept_verbs import asked_verb, is_swept
 from robolin.wording import did_you_mean
@@ -162,10 +162,7 @@ def inquiry_about(source: ArmSource, question: Question, states: States, verb: s
 def require_sense(question: Question, states: States, arm: str) -> None:
     """Refuse what contradicts itself, wherever the arm comes from and whatever it is."""
     verb = VERBS[question.verb]
-    for name in states.values:
-        if name not in verb.states:
-            hint = f"the answer depends on {', '.join(f'--{other}' for other in verb.states)} alone"
-            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+    states.require_only(verb.states)
     given = {
         "trajectory": states.trajectory,
         "on-bad-row": states.on_bad_row,

@@ -14,8 +14,7 @@ from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, numbers
 from robolin.quantities.quantity_table import COLUMN_WORDS
-from robolin.quantities.unit_texts import joint_unit
-from robolin.quantities.units import CLOSURE, unit_of
+from robolin.quantities.units import CLOSURE, joint_unit, unit_of
 from robolin.results.result import Array
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.answering.motion import POINT
 from robolin.answering.named_arrays import point_arrays
 from robolin.quantities.quantity_table import QUANTITIES
-from robolin.quantities.unit_texts import either, rate_of
-from robolin.quantities.units import unit_of
+from robolin.quantities.units import either, rate_of, unit_of
 from robolin.results.result import Array
 
 if TYPE_CHECKING:

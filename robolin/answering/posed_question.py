@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Protocol
 
+from robolin.answering.asks import Verb
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import recorded_options
 from robolin.answering.motion import Values
 from robolin.answering.question import Question
-from robolin.answering.verbs import VERBS, Verb
+from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.files.path_names import last_name
+from robolin.files.paths import last_name
 from robolin.files.table_file import KnownTable, TableFile
 from robolin.results.result import Array, Result
 from robolin.trajectory.column_rules import RecordingRules, rules_from

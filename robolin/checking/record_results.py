@@ -16,8 +16,7 @@ from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_of
-from robolin.files.output_targets import require_output_is_no_input, require_target
-from robolin.files.path_names import place_and_part
+from robolin.files.paths import place_and_part, require_output_is_no_input, require_target
 from robolin.files.write import require_holdable
 from robolin.results.result import Reference, Result, ResultStream, whole
 
@@ -102,6 +101,6 @@ def _require_repeatable(result: Result) -> None:
 
 
 def _bundled(name: str) -> bool:
-    from robolin.description.bundled import bundled_path
+    from robolin.description.robot_source import bundled_path
 
     return bundled_path(name) is not None

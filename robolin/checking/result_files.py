@@ -15,7 +15,7 @@ from robolin.checking.record_results import record_result
 from robolin.checking.recorded_question import Inputs
 from robolin.checking.tolerance import Tolerances, same_for_all
 from robolin.files.formats import FORMATS, format_of
-from robolin.files.output_targets import require_output_is_no_input, require_target
+from robolin.files.paths import require_output_is_no_input, require_target
 from robolin.files.write import require_holdable
 from robolin.results.result import Result, ResultStream, whole
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from robolin.cli.messages import say
 from robolin.cli.respond import keep_memory
 from robolin.errors import UsageError
-from robolin.files.output_targets import require_output_is_no_input
+from robolin.files.paths import require_output_is_no_input
 from robolin.files.places import FilePlace, place_named
 from robolin.parts.compute import compute_parts
 from robolin.parts.joined import answered_recordings

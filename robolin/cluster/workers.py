@@ -12,7 +12,7 @@ from typing import Any
 from robolin.answering.inquiry import ArmSource
 from robolin.cluster.sent_parts import gone, sent_parts
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 from robolin.parts.compute import PartsWork
 from robolin.parts.part_job import PartDone, PartJob
 from robolin.version import __version__

@@ -20,8 +20,7 @@ from robolin.errors import UsageError
 from robolin.kinematics.frames import at_frame
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.quantities.quantity_table import COLUMN_WORDS, column_name
-from robolin.quantities.unit_texts import joint_units
-from robolin.quantities.units import unit_of
+from robolin.quantities.units import joint_units, unit_of
 from robolin.wording import did_you_mean
 
 DISPLACEMENT = ("rx", "ry", "rz", "x", "y", "z")

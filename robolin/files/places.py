@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from robolin.errors import FileError
-from robolin.files.atomic import as_file_error, replacing
+from robolin.files.atomic import as_file_error, new_name, remove_leftovers, replacing
 from robolin.files.formats import with_companion
-from robolin.files.part_files import new_name, remove_leftovers
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 from robolin.files.stores import objects
 from robolin.files.stores.store_path import StorePath
 

@@ -16,8 +16,7 @@ from robolin.generating.c_names import comment_text, function_name, quoted_text
 from robolin.generating.own_functions import Precision
 from robolin.generating.single_precision import InFloats
 from robolin.quantities.quantity_table import QUANTITIES
-from robolin.quantities.unit_texts import joint_unit
-from robolin.quantities.units import has_units_by_label, unit_of
+from robolin.quantities.units import has_units_by_label, joint_unit, unit_of
 from robolin.version import __version__
 
 # bytes for saved registers and for functions of our own

@@ -17,7 +17,7 @@ from robolin.input_checks import array_of, batch_of, require_sound, require_tree
 from robolin.loops.closure_arrays import Closures, row_names
 from robolin.loops.loop_dynamics import LoopSolution, Mechanism, loop_solution, without_closures
 from robolin.loops.solve import LOOP_SOLVERS
-from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import joint_unit
 
 # metres, radians, and the same per second, by which a state may miss its closures
 CLOSURE_TOLERANCE = 1e-6

@@ -26,10 +26,9 @@ from robolin.answering.posed_question import Settings
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
-from robolin.files.compressed import compression
 from robolin.files.csv.counted_text import counted_plainly
 from robolin.files.formats import FORMATS
-from robolin.files.path_names import is_stored
+from robolin.files.paths import compression, is_stored
 from robolin.files.stores import objects
 from robolin.files.table_file import KnownTable
 from robolin.parts.parts_plan import DEFAULT_FORM, Division, require_divisible

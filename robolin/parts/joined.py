@@ -16,7 +16,7 @@ from robolin.answering.posed_question import Settings
 from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
-from robolin.files.path_names import last_name
+from robolin.files.paths import last_name
 from robolin.parts.alike_columns import columns_of_all, mixed_columns, with_fractions
 from robolin.parts.compute import Once
 from robolin.parts.recordings import NamedRecording

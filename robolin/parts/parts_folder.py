@@ -10,7 +10,7 @@ from typing import Any
 
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_named
-from robolin.files.output_targets import require_outputs_are_no_inputs
+from robolin.files.paths import require_outputs_are_no_inputs
 from robolin.files.places import FilePlace, exists, local_copy, make_folder
 from robolin.files.provenance_reader import Meta, open_bytes
 from robolin.files.stored import open_stored

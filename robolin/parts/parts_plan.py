@@ -18,8 +18,8 @@ from typing import Any
 from robolin.answering.inquiry import Inquiry
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.files.compressed import uncompressed_name
 from robolin.files.formats import FORMATS, RECORDINGS, extensions, format_named
+from robolin.files.paths import uncompressed_name
 from robolin.files.provenance_writer import plain
 from robolin.files.table_file import digest_of
 from robolin.parts.alike_columns import mixed_columns

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 from robolin.analysis.limits import Margin
 from robolin.arm_parts import Joint
 from robolin.errors import RobolinError
-from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import joint_unit
 from robolin.report.closures_part import closure_figures, closure_words
 from robolin.report.contract_table import cell_text
 from robolin.report.page_figures import PageFigures, curve_figure

@@ -14,7 +14,7 @@ import pytest
 
 from robolin.checking.annotations import junit
 from robolin.checking.outcome import Outcome
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 from robolin.description.urdf import urdf_reader
 from robolin.description.yaml import yaml_arm
 from robolin.engine.compiled import kernels

@@ -12,12 +12,16 @@ from types import SimpleNamespace
 import pytest
 
 from robolin.arm import Wrench
-from robolin.description import bundled
+from robolin.description import robot_source
 from robolin.description.building.keywords import model_options
 from robolin.description.building.options import ModelOptions, Payload
-from robolin.description.bundled import bundled_about, bundled_names, bundled_path
 from robolin.description.load import from_urdfpy, load, load_with, read
-from robolin.description.robot_source import LARGEST_FILE
+from robolin.description.robot_source import (
+    LARGEST_FILE,
+    bundled_about,
+    bundled_names,
+    bundled_path,
+)
 from robolin.errors import FileError, RobolinError, UsageError
 
 URDF = """<robot name="one">
@@ -160,8 +164,8 @@ def test_an_installed_package_has_its_models_inside(tmp_path, monkeypatch):
     inside.mkdir(parents=True)
     (inside / "mine.yaml").write_text(YAML)
     (inside / "README.md").write_text("no arm")
-    module = tmp_path / "robolin" / "description" / "bundled.py"
-    monkeypatch.setattr(bundled, "__file__", str(module))
+    module = tmp_path / "robolin" / "description" / "robot_source.py"
+    monkeypatch.setattr(robot_source, "__file__", str(module))
     assert bundled_names() == ("mine",)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 from tests.dynamics.running import (
     complex_step,
     complex_step_along,

@@ -13,7 +13,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 from robolin.geometry.configuration import advanced
 from robolin.geometry.quaternions import matrix_of, quaternion_from_rpy
 from robolin.geometry.rotations import rotation_from_rpy

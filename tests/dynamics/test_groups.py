@@ -12,8 +12,8 @@ import pytest
 
 import robolin
 from robolin.arm import HERE, Arm
-from robolin.description.building.freedoms import joints_of_freedoms
 from robolin.description.model import JointEntry, Place
+from robolin.description.tree import joints_of_freedoms
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.compiled.kernels import host_width

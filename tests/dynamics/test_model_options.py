@@ -15,7 +15,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm, Link, Pose, Wrench
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 from tests.dynamics.running import gap
 from tests.dynamics.world import frame_in_world, load_torque
 from tests.robots import (

@@ -115,7 +115,7 @@ def test_the_inertia_is_the_inverse_of_its_inverse(arm: Arm) -> None:
 def test_pinocchios_inverse_mass_matrix_gives_the_same() -> None:
     """J 𝓜⁻¹ J* with Pinocchio's Jacobian and computeMinverse, rows and columns reordered."""
     pin = pytest.importorskip("pinocchio")
-    from robolin.description.bundled import bundled_path
+    from robolin.description.robot_source import bundled_path
     from tests.dynamics.pinocchio_reference import model_from_urdf
 
     arm = robolin.load("panda", damping=False)

@@ -12,7 +12,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm, Inertia
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 from tests.dynamics.running import gap
 from tests.dynamics.world import link_positions, spreading
 from tests.robots import (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from robolin.errors import RobolinError
-from robolin.files.csv import csv_reader, line_reader
+from robolin.files.csv import csv_reader, csv_records, line_reader
 from robolin.files.csv.csv_reader import csv_table
 from robolin.files.csv.line_reader import LineReader
 from robolin.files.table_file import ReadRequest, TableFile, TableSource
@@ -162,7 +162,7 @@ def test_a_line_without_end_is_refused(before: bytes) -> None:
 
 def test_a_header_of_a_million_columns_is_refused(tmp_path: Path) -> None:
     """One wide row is refused before it is taken apart."""
-    text = b"a," * csv_reader.MOST_COLUMNS + b"a\n"
+    text = b"a," * csv_records.MOST_COLUMNS + b"a\n"
     with pytest.raises(RobolinError, match="more than 500000 columns"):
         _opened(io.BytesIO(text))
 

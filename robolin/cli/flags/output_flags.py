@@ -57,7 +57,7 @@ class Output:
 
     def require_target(self, inputs: Iterable[str] = ()) -> None:
         """Refuse a file that could not be written or is read, before anything is computed."""
-        from robolin.files.output_targets import require_output_is_no_input, require_target
+        from robolin.files.paths import require_output_is_no_input, require_target
 
         if self.path is not None:
             if self.arrays:

@@ -206,7 +206,7 @@ def _require_inputs_kept(options: CheckOptions) -> None:
     """Refuse a report that would replace a file which is read for a case or a stored result."""
     from robolin.checking.suite import nearest_suite, suite_file
     from robolin.cli.reports.report import require_no_robot
-    from robolin.files.output_targets import require_output_is_no_input
+    from robolin.files.paths import require_output_is_no_input
 
     if options.path is None or not Path(options.path).exists():
         return

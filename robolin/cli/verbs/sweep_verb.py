@@ -71,7 +71,7 @@ def asked_in_sweep(words: Sequence[str]) -> tuple[Inquiry, Output]:
 def _draw(inquiry: Inquiry, out: Output, path: str) -> None:
     from robolin.answering.sweep import swept_answer
     from robolin.files.atomic import replacing
-    from robolin.files.output_targets import require_output_is_no_input
+    from robolin.files.paths import require_output_is_no_input
     from robolin.pictures.draw import figure_of, picture_bytes
 
     require_output_is_no_input(path, inquiry.files.values())

@@ -12,7 +12,7 @@ from robolin.description.building.selection import Selection, stranding
 from robolin.description.model import JointEntry
 from robolin.description.tree import Tree
 from robolin.geometry.travelling import FAR_SLID, travelling
-from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import joint_unit
 from robolin.wording import counted, listed
 
 NAMED_AT_MOST = 8

@@ -9,11 +9,10 @@ from math import isfinite
 
 from robolin.arm import Wrench
 from robolin.choices import WRENCH_MODELS
-from robolin.description.building.freedoms import FLOATING_BASE, coordinate_names
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.model import JointEntry
 from robolin.description.structure import ONE_NUMBER
-from robolin.description.tree import Tree
+from robolin.description.tree import FLOATING_BASE, Tree, coordinate_names
 from robolin.errors import RobolinError, UsageError
 from robolin.wording import did_you_mean, quoted
 
