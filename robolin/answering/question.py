@@ -111,14 +111,18 @@ def _answering(verb: str) -> Verb:
     if not isinstance(verb, str):
         raise UsageError(f"{verb!r} is no verb", hint="for example Question('mass-matrix')")
     found = answering_verb(verb)
+    if found is None or verb not in VERBS:
+        raise _no_question(verb)
+    return found
+
+
+def _no_question(verb: str) -> UsageError:
     if is_swept(verb):
         hint = f"robolin.sweep(arm, {asked_verb(verb)!r}, states, payload='tool0:0,1,2')"
-        raise UsageError("a sweep is many questions", where=verb, hint=hint)
-    if found is None:
-        if verb in VERBS:
-            raise UsageError(f"{verb} is a command that gives no result")
-        raise unknown_verb(verb, "", "`robolin --help` lists the verbs")
-    return found
+        return UsageError("a sweep is many questions", where=verb, hint=hint)
+    if verb in VERBS:
+        return UsageError(f"{verb} is a command that gives no result")
+    return unknown_verb(verb, "", "`robolin --help` lists the verbs")
 
 
 def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | None:

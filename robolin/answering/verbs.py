@@ -42,7 +42,7 @@ _DYNAMICS = (
         "Torques for a motion.",
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
-        answers="robolin.answering.dynamics_answers:answer_inverse",
+        answers="robolin.answering.algorithm_answer:answer_inverse",
     ),
     Verb(
         "forward",
@@ -56,7 +56,7 @@ _DYNAMICS = (
             "links": SWITCH,
             "tip-acceleration": Ask(bare=True, frame=True),
         },
-        answers="robolin.answering.dynamics_answers:answer_forward",
+        answers="robolin.answering.algorithm_answer:answer_forward",
     ),
     Verb(
         "mass-matrix",
@@ -65,7 +65,7 @@ _DYNAMICS = (
         states=("q", "qd"),
         states_from=TRAJECTORY,
         asks=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
-        answers="robolin.answering.dynamics_answers:answer_mass_matrix",
+        answers="robolin.answering.algorithm_answer:answer_mass_matrix",
     ),
     Verb(
         "linearize-inverse",
@@ -75,7 +75,7 @@ _DYNAMICS = (
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dqdd"),
         asks={"perturb": TEXTS},
-        answers="robolin.answering.dynamics_answers:answer_linearize_inverse",
+        answers="robolin.answering.algorithm_answer:answer_linearize_inverse",
         linear=True,
     ),
     Verb(
@@ -86,7 +86,7 @@ _DYNAMICS = (
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
         asks={**FORWARD_ASKS, "perturb": TEXTS, "method": METHOD_ASK},
-        answers="robolin.answering.dynamics_answers:answer_linearize_forward",
+        answers="robolin.answering.algorithm_answer:answer_linearize_forward",
         linear=True,
     ),
     Verb(
@@ -293,7 +293,7 @@ def sections() -> dict[str, dict[str, str]]:
 
 def answering_verb(name: str) -> Verb | None:
     """The verb of this name if it gives a result that can be stored; `sweep VERB` is one too."""
-    verb = VERBS.get(asked_verb(name))
+    verb = VERBS.get(name) or VERBS.get(asked_verb(name))
     return verb._replace(name=name) if verb is not None and verb.answers else None
 
 
