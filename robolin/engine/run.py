@@ -21,7 +21,7 @@ from robolin.engine.shortfall import Shortfall
 MOST_ONE_BY_ONE = 3
 
 
-class Ran(NamedTuple):
+class AlgorithmRun(NamedTuple):
     """What an algorithm gave.
 
     shortfalls: the joints that had no inertia
@@ -39,7 +39,7 @@ def run_on(
     gives: Mapping[str, Shape],
     inputs: Mapping[str, np.ndarray],
     number: Callable[[float], Scalar] = float,
-) -> Ran:
+) -> AlgorithmRun:
     """Results of shape batch + axes for values (..., n), in public order.
 
     Leading axes broadcast and come back in front.  Values are floats, complex numbers or objects of
@@ -70,14 +70,14 @@ def run_on(
         )
         for name, shape in gives.items()
     }
-    return Ran(results, chain.shortfalls, chain.divides)
+    return AlgorithmRun(results, chain.shortfalls, chain.divides)
 
 
 def _rows(arrays: Sequence[np.ndarray], n: int) -> Iterable[tuple[np.ndarray, ...]]:
     return zip(*(array.reshape(-1, n) for array in arrays), strict=True)
 
 
-def _stacked(states: Sequence[Ran], batch: tuple[int, ...]) -> Ran:
+def _stacked(states: Sequence[AlgorithmRun], batch: tuple[int, ...]) -> AlgorithmRun:
     """What a batch gave whose states were run one by one."""
     results = {
         name: np.stack([state.arrays[name] for state in states]).reshape(batch + first.shape)
@@ -88,7 +88,7 @@ def _stacked(states: Sequence[Ran], batch: tuple[int, ...]) -> Ran:
         for row, state in enumerate(states)
         for shortfall in state.shortfalls
     ]
-    return Ran(results, shortfalls, any(state.divides for state in states))
+    return AlgorithmRun(results, shortfalls, any(state.divides for state in states))
 
 
 def _columns(array: np.ndarray, n: int) -> Sequence[Any]:
