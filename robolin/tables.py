@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from robolin.answering.answer import as_python_warnings, posed
+from robolin.answering.answer import as_python_warnings
 from robolin.answering.given_states import States
-from robolin.answering.posed_question import Notify, Settings, silent
+from robolin.answering.posed_question import Notify, Settings, posed, silent
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.arrays import Numbers

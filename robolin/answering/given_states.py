@@ -7,17 +7,18 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
 
-from robolin.answering.asks import RECORDING, SAMPLES, SELECTION, TRAJECTORY
+from robolin.answering.asks import RECORDING, SAMPLES, SELECTION, TRAJECTORY, Verb
 from robolin.answering.flag_value_files import read_state_file
 from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value, require_files
-from robolin.answering.verbs import VERBS, Verb
+from robolin.answering.verbs import VERBS
 from robolin.choices import Differentiation, OnBadRow, TimeUnit
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.files.paths import last_name
 from robolin.labelled_values import labelled
 from robolin.number_texts import FlagText, text_of
+from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.trajectory.column_rules import RecordingRules, rules_from
 from robolin.trajectory.row_choice import ALL_ROWS, RowChoice, row_choice
 from robolin.wording import did_you_mean
@@ -121,9 +122,9 @@ class States:
         **unknown: Never,
     ) -> None:
         for name in unknown:
-            known = [*STATE_QUANTITIES, *(each.replace("-", "_") for each in _ASKS), "state"]
-            raise UsageError(f"no state has '{name}'", hint=did_you_mean(name, known))
-        values = dict(zip(STATE_QUANTITIES, (q, qd, qdd, tau, nu, epsilon, xi, kappa), strict=True))
+            raise UsageError(f"no state has '{name}'", hint=_meant(name))
+        values = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+        values |= {"nu": nu, "epsilon": epsilon, "xi": xi, "kappa": kappa}
         given = {name: _values(name, value) for name, value in values.items() if value is not None}
         if state is not None:
             given = _with_file(given, str(state))
@@ -146,6 +147,14 @@ class States:
             object.__setattr__(self, label.replace("-", "_"), plain)
         object.__setattr__(self, "values", given)
         self._require_sense()
+
+    def require_only(self, names: Sequence[str]) -> None:
+        """Refuse quantities that an answer does not depend on, which these are all of."""
+        flags = ", ".join(f"--{name}" for name in names)
+        hint = f"the answer depends on {flags} alone" if names else "leave it out"
+        for name in self.values:
+            if name not in names:
+                raise UsageError("has no effect here", where=f"--{name}", hint=hint)
 
     def _require_sense(self) -> None:
         if self.trajectory is not None and self.values:
@@ -288,3 +297,13 @@ def _values(name: str, value: Any) -> str | Floats:
         array.flags.writeable = False
         return array
     return text_of(np.atleast_1d(array))
+
+
+def _meant(name: str) -> str:
+    """The keyword that was meant: by the word for its columns, or by something like it."""
+    by_column = {column: quantity for quantity, column in COLUMN_WORDS.items()}
+    if name in by_column:
+        return f"that is '{by_column[name]}' here"
+    return did_you_mean(
+        name, [*STATE_QUANTITIES, *(each.replace("-", "_") for each in _ASKS), "state"]
+    )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from robolin.answering.question import Question
     from robolin.choices import LoopMethod
 
+LOOP_FLAGS = frozenset({"loop-method", "close", "baumgarte"})
 LEAST = "least"
 TITLES = {
     "kkt": "closed loops: tree and closures in one system, O(n³)",
@@ -86,10 +87,8 @@ def loop_options(question: Question) -> LoopOptions:
     return LoopOptions(method, question.text("close"), (alpha, beta))
 
 
-def fully(arm: Arm, algorithm: str) -> str:
+def fully(algorithm: str) -> str:
     """The algorithm that gives the forces of the closures beside what is asked for."""
-    if not arm.loops:
-        return algorithm
     from robolin.loops.loop_answers import FULL
 
     return FULL.get(algorithm, algorithm)

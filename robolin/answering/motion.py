@@ -188,10 +188,7 @@ def require_useful(states: States, names: Sequence[str], both: bool = False) -> 
 
     both: whether accelerations of some joints go together with torques of the others
     """
-    for name in states.values:
-        if name not in names:
-            hint = f"the answer depends on {', '.join(f'--{other}' for other in names)} alone"
-            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+    states.require_only(names)
     if "tau" in states.values and "qdd" in states.values and not both:
         hint = "torques determine accelerations and the other way round: give one of them"
         raise UsageError("cannot go together with --qdd", where="--tau", hint=hint)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from robolin.answering.asks import COLUMNS, RECORDING, Ask
+from robolin.answering.asks import COLUMNS, RECORDING, Ask, Verb
 from robolin.answering.flag_value_files import column_rules_with_files
-from robolin.answering.verbs import VERBS, Verb, answering_verb, unknown_verb
+from robolin.answering.verbs import VERBS, answering_verb, unknown_verb
 from robolin.errors import UsageError
 from robolin.files.paths import last_name
 from robolin.number_texts import text_of
 from robolin.results.swept_verbs import asked_verb, is_swept
-from robolin.wording import did_you_mean
+from robolin.wording import did_you_mean, listed
 
 PlainValue = bool | int | str | tuple[str, ...]
 
@@ -47,7 +47,10 @@ class Question:
         for keyword, value in asks.items():
             label = keyword.replace("_", "-")
             if label not in found.asks:
-                hint = did_you_mean(label, list(found.asks), f"{verb} takes no keywords")
+                takes = (
+                    f"it takes {listed([*found.asks])}" if found.asks else "it takes no keywords"
+                )
+                hint = did_you_mean(label, [*found.asks], takes)
                 raise UsageError(f"{verb} cannot be asked '{keyword}'", hint=hint)
             if (ready := plain_value(found, label, found.asks[label], value)) is not None:
                 plain[label] = ready
@@ -108,14 +111,18 @@ def _answering(verb: str) -> Verb:
     if not isinstance(verb, str):
         raise UsageError(f"{verb!r} is no verb", hint="for example Question('mass-matrix')")
     found = answering_verb(verb)
+    if found is None or verb not in VERBS:
+        raise _no_question(verb)
+    return found
+
+
+def _no_question(verb: str) -> UsageError:
     if is_swept(verb):
         hint = f"robolin.sweep(arm, {asked_verb(verb)!r}, states, payload='tool0:0,1,2')"
-        raise UsageError("a sweep is many questions", where=verb, hint=hint)
-    if found is None:
-        if verb in VERBS:
-            raise UsageError(f"{verb} is a command that gives no result")
-        raise unknown_verb(verb, "", "`robolin --help` lists the verbs")
-    return found
+        return UsageError("a sweep is many questions", where=verb, hint=hint)
+    if verb in VERBS:
+        return UsageError(f"{verb} is a command that gives no result")
+    return unknown_verb(verb, "", "`robolin --help` lists the verbs")
 
 
 def plain_value(verb: Verb, label: str, ask: Ask, value: Any) -> PlainValue | None:

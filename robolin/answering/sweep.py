@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from robolin.answering.answer import as_python_warnings, asked_and_given, gathered_result, posed
-from robolin.answering.asks import MODEL_ASKS
+from robolin.answering.answer import as_python_warnings, asked_and_given, gathered_result
+from robolin.answering.asks import MODEL_ASKS, Verb
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import ARM_OPTION, ArmSource, Inquiry, inquiry_about, model_texts
-from robolin.answering.posed_question import Notify, Settings
+from robolin.answering.posed_question import Notify, Settings, posed
 from robolin.answering.question import Question
 from robolin.answering.swept_option import SWEPT, SweptOption
-from robolin.answering.verbs import VERBS, Verb
+from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.input_checks import require_arm

@@ -13,7 +13,6 @@ import numpy as np
 
 from robolin.answering.algorithm_answer import (
     Algorithms,
-    Batch,
     arrays_of,
     arrays_with_point,
     condition,
@@ -30,11 +29,12 @@ from robolin.answering.motion import (
     require_useful,
 )
 from robolin.answering.named_arrays import with_carried
-from robolin.answering.posed_question import PosedQuestion, arm_inputs, file_label
-from robolin.answering.row_source import ArrayRows, FileRows, RowSource
+from robolin.answering.posed_question import PosedQuestion, arm_inputs
+from robolin.answering.row_source import ArrayRows, RowSource
 from robolin.background import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, How
+from robolin.loops.any_arm import Batch
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.trajectory.read import TrajectoryStream, open_trajectory, table_trajectory
@@ -72,7 +72,7 @@ def opened_rows(
     else:
         path = posed.states.trajectory
         _require_readable(posed, path, names)
-        source = FileRows(_opened(posed, path, names), file_label(path))
+        source = _opened(posed, path, names)
     columns = (source.given, source.name, source.derived)
     motion = many_states(arm, posed.question, needs, torque, *columns)
     _tell(posed, motion, source)

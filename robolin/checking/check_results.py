@@ -9,8 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from robolin.answering.answer import inquired
-from robolin.answering.posed_question import QUIETLY, Settings
+from robolin.answering.posed_question import QUIETLY, Settings, inquired
 from robolin.background import result_of
 from robolin.checking import rounding
 from robolin.checking.changed_place import changed_place

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from robolin.answering.answer import inquired
 from robolin.answering.given_states import STATES_OPTION
 from robolin.answering.inquiry import ARM_OPTION, Inquiry
-from robolin.answering.posed_question import Notify, Settings
+from robolin.answering.posed_question import Notify, Settings, inquired
 from robolin.answering.verbs import answering_verb
 from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances

@@ -10,10 +10,10 @@ import numpy as np
 from robolin.analysis.limits import ClosestApproach, JointLimits
 from robolin.answering.inquiry import Inquiry
 from robolin.answering.motion import Values
+from robolin.cli.asking_command import respond
 from robolin.cli.flags.output_flags import Output, standard_output
 from robolin.cli.reports.limits_report import csv_part, limits_document, parts, unlimited
 from robolin.cli.reports.report import Report
-from robolin.cli.respond import respond
 from robolin.errors import FOUND_SOMETHING
 from robolin.results.result import Result, ResultStream
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from robolin.cli.asking_command import keep_memory
 from robolin.cli.messages import say
-from robolin.cli.respond import keep_memory
 from robolin.errors import UsageError
 from robolin.files.paths import require_output_is_no_input
 from robolin.files.places import FilePlace, place_named

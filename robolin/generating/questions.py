@@ -13,9 +13,8 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters
 from robolin.engine.recorded_program import RecordedProgram, input_name, record_program
 from robolin.errors import RobolinError
-from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.asked_verbs import known_verb, require_choices_of_use
-from robolin.evaluation.evaluate import same_when_closed
+from robolin.evaluation.evaluate import arm_cache, same_when_closed
 from robolin.evaluation.methods import Method, algorithm_for
 from robolin.evaluation.prescribed_joints import (
     ANSWERED_BY,

@@ -20,9 +20,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-from robolin.answering.answer import posed
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import Settings
+from robolin.answering.posed_question import Settings, posed
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from robolin.answering.answer import posed
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import Settings
+from robolin.answering.posed_question import Settings, posed
 from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from robolin.answering.answer import posed
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import ArmSource, Inquiry
-from robolin.answering.posed_question import Notify, Settings
+from robolin.answering.posed_question import Notify, Settings, posed
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError

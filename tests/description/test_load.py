@@ -14,6 +14,7 @@ import pytest
 from robolin.arm import Wrench
 from robolin.description import robot_source
 from robolin.description.building.keywords import model_options
+from robolin.description.building.option_texts import options_from_texts
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.load import from_urdfpy, load, load_with, read
 from robolin.description.robot_source import (
@@ -279,6 +280,11 @@ KEYWORDS = [
 def test_keywords_stand_for_options(keywords, options):
     """Numbers, sequences and arrays are taken for what they mean."""
     assert model_options(keywords) == options
+
+
+def test_no_flags_stand_for_the_options_by_default():
+    """An arm that is asked about without flags is the one they describe."""
+    assert options_from_texts({}) == ModelOptions()
 
 
 def test_arrays_are_taken():

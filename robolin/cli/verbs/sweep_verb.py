@@ -43,7 +43,7 @@ def command(words: tuple[str, ...]) -> None:
       robolin sweep mass-matrix two-link --payload lower:0,1,2 --summary
       robolin sweep poles two-link --payload lower:0,1,2 -o poles.svg
     """
-    from robolin.cli.respond import respond
+    from robolin.cli.asking_command import respond
 
     inquiry, out = asked_in_sweep(words)
     if out.path is not None and PurePath(out.path).suffix.lower() in _PICTURES:
