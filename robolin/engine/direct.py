@@ -32,7 +32,7 @@ from robolin.engine.parameters import (
     PlaceRow,
     first_of_subtrees,
 )
-from robolin.engine.shortfall import NEGLIGIBLE_D, Shortfall, above
+from robolin.engine.shortfall import NEGLIGIBLE_D, Shortfall, nan_unless_above
 from robolin.geometry.travelling import FAR_SLID
 
 
@@ -226,12 +226,12 @@ class DirectChain:
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         self.divides = True
         floor = NEGLIGIBLE_D * abs(cast(Any, size()))
-        usable: Scalar = above(floor, value, partial(self._complain, k=k))
+        usable: Scalar = nan_unless_above(floor, value, partial(self._complain, k=k))
         return usable
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         floor = abs(cast(Any, least))
-        usable: Scalar = above(floor, value, partial(self._complain, result=name))
+        usable: Scalar = nan_unless_above(floor, value, partial(self._complain, result=name))
         return usable
 
     def _complain(

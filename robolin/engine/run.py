@@ -15,7 +15,7 @@ from robolin.engine.parameters import Parameters
 from robolin.engine.shortfall import Shortfall
 
 
-class Ran(NamedTuple):
+class AlgorithmRun(NamedTuple):
     """What an algorithm gave.
 
     shortfalls: the joints that had no inertia
@@ -33,7 +33,7 @@ def run_on(
     gives: Mapping[str, Shape],
     inputs: Mapping[str, np.ndarray],
     number: Callable[[float], Scalar] = float,
-) -> Ran:
+) -> AlgorithmRun:
     """Results of shape batch + axes for values (..., n), in public order.
 
     Leading axes broadcast and come back in front.  Values are floats, complex numbers or objects of
@@ -57,7 +57,7 @@ def run_on(
         )
         for name, shape in gives.items()
     }
-    return Ran(results, chain.shortfalls, chain.divides)
+    return AlgorithmRun(results, chain.shortfalls, chain.divides)
 
 
 def _columns(array: np.ndarray, n: int) -> Sequence[Any]:

@@ -12,7 +12,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import STATE_FORMS, StateForm
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.evaluation.quick_calls import quick_call
 from robolin.geometry.configuration import coordinates_of, embedded, embedded_rates, has_groups
 from robolin.simulation.drive import Drive
@@ -41,7 +41,7 @@ class FreeMotion:
     """Accelerations of an arm that nothing else constrains."""
 
     arm: Arm
-    how: How
+    how: RunOptions
 
     def __call__(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
         quick = quick_call(self.arm, "forward", self.how.get("engine", "auto"))
@@ -90,7 +90,7 @@ class Diagonalizing:
 
     arm: Arm
     name: StateForm
-    how: How
+    how: RunOptions
 
     def of(self, q: Floats, qd: Floats) -> Floats:
         values: dict[str, JointValues] = {"q": q, "qd": qd, "tau": 0.0}
@@ -109,7 +109,7 @@ class Diagonalizing:
 
 
 def velocities_of(
-    arm: Arm, form: StateForm, accelerations: Accelerations | None, how: How
+    arm: Arm, form: StateForm, accelerations: Accelerations | None, how: RunOptions
 ) -> VelocityChoice:
     """The velocities of that name."""
     if form == "rates":
@@ -134,7 +134,7 @@ class Equations:
         velocities: VelocityChoice,
         torque: Drive,
         accelerations: Accelerations,
-        how: How,
+        how: RunOptions,
     ) -> None:
         self.arm, self.how, self._batch = arm, how, batch
         self.velocities, self.torque, self.accelerations = velocities, torque, accelerations

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.geometry.configuration import change_between
 from robolin.input_checks import array_of
 from robolin.shown import Shown
@@ -225,7 +225,7 @@ class Tracking:
 
     of_state = True
 
-    def __init__(self, arm: Arm, law: PDControl | ComputedTorque, how: How) -> None:
+    def __init__(self, arm: Arm, law: PDControl | ComputedTorque, how: RunOptions) -> None:
         self._arm, self._how, self._law = arm, how, law
         self._kp, self._kd = (_gain(arm, name, getattr(law, name)) for name in ("kp", "kd"))
         motion = {"q": law.q, "qd": law.qd}

@@ -1,8 +1,8 @@
 """Diagonalized dynamics: ν̇ + C(q, ν) = ε and D ξ̇ + C(q, ξ) = κ, against their definitions.
 
 Time derivatives are complex steps along the motion that the torques cause, so no formula of the
-recursions enters.  Tolerances as in test_identities.py: C and the rates divide by D, hence the
-condition number.
+recursions enters.  Tolerances as in test_laws_of_mechanics.py: C and the rates divide by D,
+hence the condition number.
 """
 
 from __future__ import annotations

@@ -76,12 +76,12 @@ def _parts(
     plan: PartsPlan, states: list[PartState], left: dict[int, int], shards: int | None
 ) -> list[ReportPart]:
     counts = _counts(states)
-    rows = sum((each.told or {}).get("rows") or 0 for each in states)
+    rows = sum((each.entry or {}).get("rows") or 0 for each in states)
     told = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
     whole = f"{counted(len(states), 'part')} of {counted(len(plan.sources), 'recording')}"
     lines = [f"{whole}: {told}", f"{rows:,} rows done"]
     parts: list[ReportPart] = [TextLines(lines, f"Plan {plan.id[:12]}")]
-    unfit = [each for each in states if each.told is None]
+    unfit = [each for each in states if each.entry is None]
     if unfit:
         cells = [(each.name, each.state, each.why) for each in unfit[:_SHOWN]]
         more = len(unfit) - _SHOWN
