@@ -57,7 +57,7 @@ ALLOWED = {
         # asks stored questions again
         "checking": (
             "answering arrays background description errors files number_texts quantities "
-            "results wording"
+            "results shown wording"
         ),
         "parts": (
             "answering arm arrays errors files quantities results trajectory version wording"
