@@ -10,7 +10,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
-from robolin.evaluation.arm_cache import arm_cache
+from robolin.evaluation.evaluate import arm_cache
 
 
 def run_on(
