@@ -56,8 +56,9 @@ def answer(
             become Python's own and the others are left out, the contract has them
 
     Returns:
-        a result with `.arrays`, each with name, values of shape (…) or (rows, …), labels and unit,
-        `.joints`, `.contract`, `.options` and `.inputs`; `result["tau"]` is the values of an array
+        a `Result` with `.arrays`, each with name, values of shape (…) or (rows, …), labels and
+        unit, `.joints`, `.contract`, `.options` and `.inputs`; `result["tau"]` is the values of
+        an array
 
     Raises:
         UsageError: question, states and arm that do not go together
@@ -101,7 +102,7 @@ def answer_stream(
         watch: is called with the state and the result of each part
 
     Returns:
-        a stream whose `.parts` are results of some rows each, arrays of shape (rows, …), in order
+        a `ResultStream` whose `.parts` are results of some rows each, arrays of shape (rows, …)
 
     Raises:
         UsageError: question, states and arm that do not go together

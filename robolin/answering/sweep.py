@@ -61,7 +61,7 @@ def sweep(
         notify: is called with 'note', 'warning' or 'summary' and a text
 
     Returns:
-        a result whose first array is the values, shape (values,), and whose others have one row
+        a `Result` whose first array is the values, shape (values,), and whose others have one row
         for each of them, with the bits that it has alone
 
     Raises:

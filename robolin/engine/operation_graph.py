@@ -96,7 +96,7 @@ class GraphNumber:
         if not isinstance(other, GraphNumber):
             return self if other == 0.0 else self._plus_constant(float(other))
         if not graph.shares:
-            return graph.made(ADDITION, self, other)
+            return GraphNumber(graph, ADDITION, (self, other))
         first, second = self.unsigned, other.unsigned
         minus_first, minus_second = self.kind is NEGATIVE, other.kind is NEGATIVE
         if first is second and minus_first != minus_second:
@@ -124,7 +124,7 @@ class GraphNumber:
         if not isinstance(other, GraphNumber):
             return self._by_constant(MULTIPLICATION, float(other)) if other != 0.0 else 0.0
         if not self.graph.shares:
-            return self.graph.made(MULTIPLICATION, self, other)
+            return GraphNumber(self.graph, MULTIPLICATION, (self, other))
         first, second = self.unsigned, other.unsigned
         if second.number < first.number:
             first, second = second, first
@@ -173,7 +173,9 @@ def all_behind(results: Iterable[Any]) -> list[GraphNumber]:
     found: dict[int, GraphNumber] = {}
     waiting = [value for value in results if isinstance(value, GraphNumber)]
     while waiting:
-        number = waiting.pop().unsigned
+        number = waiting.pop()
+        if number.kind is NEGATIVE:
+            number = number.unsigned
         if number.number not in found:
             found[number.number] = number
             waiting.extend([x for x in number.operands if isinstance(x, GraphNumber)])

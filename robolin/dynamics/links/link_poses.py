@@ -143,4 +143,4 @@ def _turned(still: Vector, turn: Vector) -> Vector:
     s, c = turn
     x, y, h = still[0::3], still[1::3], still[2::3]
     turned_x, turned_y = add(scale(x, c), scale(y, s)), add(scale(y, c), scale(x, -s))
-    return tuple(column[i] for i in range(3) for column in (turned_x, turned_y, h))
+    return tuple([column[i] for i in range(3) for column in (turned_x, turned_y, h)])
