@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import Settings, posed
+from robolin.answering.posed_question import Settings, open_answer
 from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
@@ -75,7 +75,7 @@ def answered_recordings(
 @contextmanager
 def _answered(inquiry: Inquiry, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
     states = inquiry.states.of_recording(path, inquiry.states.rows)
-    with posed(arm, inquiry.question, states, settings) as answer:
+    with open_answer(arm, inquiry.question, states, settings) as answer:
         if isinstance(answer, Result):
             hint = "-o FOLDER/ keeps one result for each recording"
             message = f"{inquiry.question.verb} gives no rows here"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from robolin.checking.annotations import junit
-from robolin.checking.outcome import Outcome
+from robolin.checking.outcome import CheckOutcome
 from robolin.description.robot_source import bundled_path
 from robolin.description.urdf import urdf_reader
 from robolin.description.yaml import yaml_arm
@@ -357,7 +357,7 @@ def test_junit() -> None:
     suite = ElementTree.parse("report.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "0", "1")
     assert {case.get("name") for case in suite} == {"good & well.npz", "bad.npz"}
-    text = junit([Outcome("bell\a <1>", "a.npz", "differs", "inverse \x1b[0m")])
+    text = junit([CheckOutcome("bell\a <1>", "a.npz", "differs", "inverse \x1b[0m")])
     (case,) = ElementTree.fromstring(text)
     assert (case.get("name"), case.get("classname")) == ("bell\\x07 <1>", "inverse \\x1b[0m")
 

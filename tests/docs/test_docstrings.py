@@ -134,7 +134,7 @@ def test_classes_tell_their_fields(name: str) -> None:
     if is_dataclass(kind):
         assert _told(sections["Fields"]) == {field.name.lstrip("_") for field in fields(kind)}
         for field in fields(kind):
-            if "Floats" in str(field.type) or "Mask" in str(field.type):
+            if any(word in str(field.type) for word in ("Floats", "Mask", "Numbers")):
                 entry = re.search(
                     rf"^    {field.name}: (.*(?:\n     .*)*)", sections["Fields"], re.M
                 )

@@ -207,3 +207,21 @@ def test_what_is_read_back_is_told_and_subtracted(tmp_path: Path) -> None:
         assert np.array_equal(difference["tau"], one["tau"] - other["tau"])
     with pytest.raises(robolin.UsageError, match="is no result"):
         first - 3  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_is_read_back_is_written_again(form: str, tmp_path: Path) -> None:
+    """A stored result written once more has the bytes it was read from."""
+    stored, again = tmp_path / f"stored.{form}", tmp_path / f"again.{form}"
+    robolin.write(result(4, 1), stored)
+    robolin.write(robolin.read_result(stored), again)
+    assert again.read_bytes() == stored.read_bytes()
+
+
+def test_what_is_no_result_is_not_written(tmp_path: Path) -> None:
+    """Other things, and streams that nobody opened, are wrong usage, and there is no file."""
+    unopened = robolin.answer_stream(robolin.load("two-link"), "inverse")
+    for given, message in (({}, "a dict cannot be written"), (unopened, "within its `with`")):
+        with pytest.raises(robolin.UsageError, match=message):
+            robolin.write(given, tmp_path / "none.npz")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
