@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any, Union
 
-from robolin.algebra.counted_sections import current_section
+from robolin.algebra.counted_phases import current_phase
 from robolin.algebra.scalar import Scalar
 
 GIVEN_INPUT, NEGATIVE, CHOICE = "input", "negative", "choice"
@@ -56,19 +56,19 @@ class OperationGraph:
 class GraphNumber:
     """A number with the operation it came from and what it was made of.
 
-    number:  how many of the graph were made before it
-    section: the section of the algorithm that it belongs to
-    place:   of an input, its name and its place there
+    number: how many of the graph were made before it
+    phase:  the phase of the algorithm that it belongs to
+    place:  of an input, its name and its place there
     """
 
-    __slots__ = ("graph", "kind", "number", "operands", "place", "section")
+    __slots__ = ("graph", "kind", "number", "operands", "phase", "place")
     place: tuple[str, int]
 
     def __init__(
         self, graph: OperationGraph, kind: str, operands: tuple[Operand, ...] = ()
     ) -> None:
         self.graph, self.kind, self.operands = graph, kind, operands
-        self.number, self.section = next(graph.order), current_section()
+        self.number, self.phase = next(graph.order), current_phase()
 
     @property
     def key(self) -> int:
@@ -96,7 +96,7 @@ class GraphNumber:
         if not isinstance(other, GraphNumber):
             return self if other == 0.0 else self._plus_constant(float(other))
         if not graph.shares:
-            return graph.made(ADDITION, self, other)
+            return GraphNumber(graph, ADDITION, (self, other))
         first, second = self.unsigned, other.unsigned
         minus_first, minus_second = self.kind is NEGATIVE, other.kind is NEGATIVE
         if first is second and minus_first != minus_second:
@@ -124,7 +124,7 @@ class GraphNumber:
         if not isinstance(other, GraphNumber):
             return self._by_constant(MULTIPLICATION, float(other)) if other != 0.0 else 0.0
         if not self.graph.shares:
-            return self.graph.made(MULTIPLICATION, self, other)
+            return GraphNumber(self.graph, MULTIPLICATION, (self, other))
         first, second = self.unsigned, other.unsigned
         if second.number < first.number:
             first, second = second, first
@@ -173,7 +173,9 @@ def all_behind(results: Iterable[Any]) -> list[GraphNumber]:
     found: dict[int, GraphNumber] = {}
     waiting = [value for value in results if isinstance(value, GraphNumber)]
     while waiting:
-        number = waiting.pop().unsigned
+        number = waiting.pop()
+        if number.kind is NEGATIVE:
+            number = number.unsigned
         if number.number not in found:
             found[number.number] = number
             waiting.extend([x for x in number.operands if isinstance(x, GraphNumber)])

@@ -119,10 +119,10 @@ def unrolled_program(
     algorithm(chain)
     if chain.shortfalls:
         raise no_inertia(chain.shortfalls[0], where)
-    results = {}
+    found, results = chain.results, {}
     for name, shape in gives.items():
         own = sizes(shape, n, parameters.n, parameters.closure_rows)
-        results[name] = UnrolledResult(own, _in_order(chain.results.get(name, {}), own))
+        results[name] = UnrolledResult(own, _in_order(found.get(name, {}), own))
     return UnrolledProgram(inputs, results, tuple(chain.guards))
 
 

@@ -194,7 +194,7 @@ def _require_nothing_of_loops(arm: Arm, how: RunOptions) -> None:
 def _run_directly(
     arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
 ) -> tuple[Arrays, AnyArray]:
-    """Floats for one state, NumPy arrays for several."""
+    """Floats for one state or a few, NumPy arrays for more."""
     # kernels need nothing of this
     from robolin.engine.run import run_on
 

@@ -85,8 +85,9 @@ def worked_in_floats(question: Chosen, given: NamedFloats) -> dict[str, Floats]:
         name: sizes(shape, n, parameters.n, parameters.closure_rows)
         for name, shape in algorithm.gives.items()
     }
+    entries = chain.results
     found = {
-        name: gathered_array(chain.results.get(name, {}), (count,), shape)
+        name: gathered_array(entries.get(name, {}), (count,), shape)
         for name, shape in shapes.items()
     }
     for shortfall in chain.shortfalls:

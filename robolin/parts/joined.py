@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import Settings, posed
+from robolin.answering.posed_question import Settings, open_answer
 from robolin.answering.using_states import rules_of_file, states_of_file
 from robolin.arm import Arm
 from robolin.arrays import Numbers
@@ -76,7 +76,7 @@ def answered_recordings(
 @contextmanager
 def _answered(inquiry: Inquiry, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
     states = states_of_file(inquiry.states, path, inquiry.states.rows)
-    with posed(arm, inquiry.question, states, settings) as answer:
+    with open_answer(arm, inquiry.question, states, settings) as answer:
         if isinstance(answer, Result):
             hint = "-o FOLDER/ keeps one result for each recording"
             message = f"{inquiry.question.verb} gives no rows here"
