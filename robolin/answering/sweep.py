@@ -20,7 +20,8 @@ from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.input_checks import require_arm
 from robolin.number_texts import text_of
-from robolin.results.result import Array, Result, require_finite
+from robolin.results.finite_numbers import require_finite
+from robolin.results.result import Array, Result
 from robolin.results.swept_verbs import SWEEP
 
 # how each option is given in Python
