@@ -21,7 +21,9 @@ import pytest
 import robolin
 from robolin.arm import Arm, Wrench
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.compiled import kernel_cache, kernels
 from robolin.engine.compiled.layout import Variant, variant_of
+from robolin.engine.compiled.plan import arm_tables, recipe_for
 from robolin.engine.compiled.trace import NEIGHBOURS
 from robolin.engine.parameters import parameters_of as parameters
 from robolin.engine.run import run_on
@@ -40,6 +42,7 @@ STATES = 203
 # rows of every kind that `on_arrays` makes: plain, of many turns, at rest, and both
 ON_FLOATS = (0, 1, 2, 29, 202)
 JOBS, CHUNKS = (1, 2, 4), (1, 7, 4096)
+LARGEST_OBJECT = 200_000
 
 
 def loaded(arm: Arm, tip: str) -> Arm:
@@ -254,6 +257,19 @@ def _require_the_same_bits(arm: Arm, case: Case) -> None:
             chunk = CHUNKS[(case.turn + i) % len(CHUNKS)]
             found, _ = plan.many(inputs, (STATES,), jobs, chunk)
             assert bits(found) == true, f"{arm.name}, {jobs} jobs, chunks of {chunk}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["linearize-forward", "linearize-forward-conventional"])
+def test_the_largest_kernels_are_small(name: str) -> None:
+    """The machine code of the longest algorithms takes no more than 200 kB, optimized or not."""
+    for case in (case for case in CASES if case.name == name):
+        tables = arm_tables(parameters(case.mates[0]))
+        recipe = recipe_for(name, ALGORITHMS[name], tables, case.widths[0], case.optimized)
+        kernels.kernel_for(recipe)
+        stored = kernel_cache.read_kernel(kernels._key(recipe))
+        assert stored is not None
+        assert len(stored) <= LARGEST_OBJECT
 
 
 LONG = [
