@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.commands import ROBOLIN, timed
 from benchmarks.end_to_end import write_trajectory
 from benchmarks.timing import Effort, progress, spread
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 from robolin.engine.compiled.plan import cores
 
 VERB = "linearize-forward"

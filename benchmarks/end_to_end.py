@@ -20,7 +20,7 @@ from benchmarks.agreement import checked
 from benchmarks.commands import ROBOLIN, timed
 from benchmarks.subjects import SEED, panda
 from benchmarks.timing import Effort, progress, spread
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 from robolin.engine.compiled.plan import cores
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.subjects import States, Subject
 from robolin.arm import Arm, Link
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 
 DIFFERENCE = 1e-6
 

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from benchmarks.subjects import States, Subject
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 from tests.dynamics.pinocchio_reference import model_from_arm, model_from_urdf
 
 Answer = Callable[[States, int], dict[str, np.ndarray]]

@@ -39,7 +39,7 @@ from robolin.arm_parts import Vector3 as Vector3
 from robolin.arm_parts import Wrench as Wrench
 from robolin.choices import GroupKind as GroupKind
 from robolin.choices import WrenchModel as WrenchModel
-from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import joint_unit
 from robolin.shown import escaped, html_contract, html_table, in_short
 
 T = TypeVar("T")

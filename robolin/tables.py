@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from robolin.answering.answer import as_python_warnings, posed
+from robolin.answering.answer import as_python_warnings
 from robolin.answering.given_states import States
-from robolin.answering.posed_question import Notify, Settings, silent
+from robolin.answering.posed_question import Notify, Settings, open_answer, silent
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.choices import OnBadRow
 from robolin.errors import RobolinError, UsageError
-from robolin.files.moments import unit_of_moments
 from robolin.files.table_file import (
     ReadRequest,
     TableBlock,
@@ -23,6 +22,7 @@ from robolin.files.table_file import (
     counted_place,
     require_finite_cells,
 )
+from robolin.results.number_kind import unit_of_moments
 from robolin.results.result import Result
 from robolin.results.table_columns import table_columns
 
@@ -91,7 +91,7 @@ def compute(
     table = _table(names, read, rows) if rows else _table(names, _one_row(read), 1)
     settings = Settings(jobs, notify=notify if rows else silent, table=table)
     parts: list[list[NamedColumns]] = []
-    with posed(arm, asked, states, settings) as answer:
+    with open_answer(arm, asked, states, settings) as answer:
         if isinstance(answer, Result):
             raise UsageError("gives no rows here", where=asked.verb, hint="ask robolin.answer")
         parts = [_by_name(part) for part in answer.parts]

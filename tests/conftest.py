@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,12 @@ import pytest
 # algorithms that run on recorded or counted numbers make a million objects, none of them garbage:
 # to look for circles among them after every 700 takes a tenth of the whole run
 gc.set_threshold(100_000, 20, 20)
+
+# tests write thousands of files, and whoever writes one safely waits 5 ms until a disk has it:
+# files of tests are kept in memory where that is a folder with room for them, as on Linux
+MEMORY, BYTES_OF_TESTS = Path("/dev/shm"), 4e9
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > BYTES_OF_TESTS:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # so many cases of one test are enough while working
 QUICK_CASES = 4

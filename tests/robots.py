@@ -15,8 +15,8 @@ import pytest
 import robolin
 from robolin.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose, Wrench
 from robolin.description.building.build_arm import build
-from robolin.description.bundled import bundled_names
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
+from robolin.description.robot_source import bundled_names
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -18,9 +18,8 @@ from robolin.answering.asks import TRAJECTORY
 from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion
 from robolin.arm import Arm
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
-from robolin.cli.respond import respond
 from robolin.quantities.quantity_table import QUANTITIES, Quantity
 from robolin.quantities.units import unit_of
 from robolin.results.result import Array, Result, ResultStream

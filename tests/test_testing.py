@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 from robolin.errors import UsageError
 from robolin.testing import assert_matches
 from tests.cli.command import answered, environment

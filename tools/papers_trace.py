@@ -27,7 +27,7 @@ from robolin.engine.compiled.kernel_text import trace
 from robolin.engine.compiled.kernels import Recipe
 from robolin.engine.compiled.plan import arm_tables, recipe_for
 from robolin.evaluation import evaluate
-from robolin.evaluation.arm_cache import ArmCache
+from robolin.evaluation.evaluate import ArmCache
 from tests.dynamics import worked
 from tools.papers_measure import cases, function_of
 

@@ -11,7 +11,7 @@ from robolin.api.inverse_and_forward import inverse
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import RobolinError
-from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import joint_unit
 
 
 @dataclass(frozen=True)

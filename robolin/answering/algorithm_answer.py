@@ -1,24 +1,25 @@
-"""What the dynamics verbs share: algorithms by name, run on one state or on many."""
+"""The answers of verbs that are algorithms by name, run on one state or on many."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.joint_values import accelerations_told
 from robolin.answering.loop_answer import (
+    LOOP_FLAGS,
     NO_LOOPS,
     TITLES,
     LoopOptions,
     closed_arrays,
     closed_changes,
     closed_state,
-    fully,
     loop_options,
+    with_closure_forces,
 )
 from robolin.answering.motion import (
     NeededValues,
@@ -31,15 +32,103 @@ from robolin.answering.motion import (
 from robolin.answering.named_arrays import algorithm_arrays, point_arrays
 from robolin.answering.odd_states import weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import KINEMATIC, How
+from robolin.errors import UsageError
+from robolin.evaluation.evaluate import KINEMATIC
 from robolin.evaluation.methods import Method, algorithm_for
-from robolin.evaluation.prescribed_joints import prescribed_line, require_prescribed_inputs
-from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows, why_any_arm_unanswered
+from robolin.evaluation.prescribed_joints import (
+    METHOD_BY_ARM,
+    prescribed_joints,
+    prescribed_line,
+    require_prescribed_inputs,
+)
+from robolin.loops.any_arm import evaluate_any_arm
 from robolin.results.result import Array, Result, ResultStream
+
+
+def answer_inverse(posed: PosedQuestion) -> Result | ResultStream:
+    """Torques for a motion."""
+    return answer_by_algorithms(posed, Algorithms(("inverse",)))
+
+
+def answer_forward(posed: PosedQuestion) -> Result | ResultStream:
+    """Accelerations for torques, of joints and on request of links and a frame."""
+    frame = posed.question.text("tip-acceleration")
+    driven = _prescribed(posed)
+    wanted = {
+        "forward" if driven is None else "forward-prescribed": True,
+        "link-accelerations": posed.question.asked("links"),
+        "tip-acceleration": frame is not None,
+    }
+    method = _method(posed.question)
+    algorithms = Algorithms(_asked(wanted), method, divides=True, prescribed=driven)
+    if frame is None:
+        return answer_by_algorithms(posed, algorithms)
+    from robolin.answering.jacobian_answer import tell_frame
+    from robolin.kinematics.frames import at_frame
+
+    # '' stands for the frame there is by default
+    placed = at_frame(posed.arm, frame or None, flag="--tip-acceleration LINK")
+    tell_frame(posed, placed, frame)
+    return answer_by_algorithms(posed, algorithms, placed)
+
+
+def answer_mass_matrix(posed: PosedQuestion) -> Result | ResultStream:
+    """The mass matrix itself, then everything asked for."""
+    asked = posed.question.asked
+    wanted = {
+        "mass-matrix": True,
+        "mass-matrix-inverse": asked("inverse"),
+        "mass-matrix-factor": asked("factor"),
+        "mass-matrix-derivative": asked("derivative"),
+        "coriolis-matrix": asked("coriolis"),
+    }
+    divides = asked("inverse") or asked("factor")
+    return answer_by_algorithms(posed, Algorithms(_asked(wanted), divides=divides))
+
+
+def answer_linearize_inverse(posed: PosedQuestion) -> Result | ResultStream:
+    """How torques change, with every small change or with one."""
+    perturbed = posed.question.texts("perturb")
+    name = "perturb-inverse" if perturbed else "linearize-inverse"
+    return answer_by_algorithms(posed, Algorithms((name,)))
+
+
+def answer_linearize_forward(posed: PosedQuestion) -> Result | ResultStream:
+    """How accelerations change, with every small change or with one."""
+    perturbed, driven = posed.question.texts("perturb"), _prescribed(posed)
+    name = "perturb-forward" if perturbed else "linearize-forward"
+    if driven is not None:
+        name = "linearize-forward-prescribed"
+    method = _method(posed.question)
+    asked = Algorithms((name,), method, torque="hold", divides=True, prescribed=driven)
+    return answer_by_algorithms(posed, asked)
+
+
+def _prescribed(posed: PosedQuestion) -> Floats | None:
+    """Which joints move as they are told; None if nobody said so."""
+    text = posed.question.text("prescribe")
+    if text is None:
+        return None
+    for label, hint in (
+        ("method", METHOD_BY_ARM),
+        ("perturb", "multiply the matrices by the change"),
+    ):
+        if label in posed.question.asks:
+            message = "cannot go together with --prescribe"
+            raise UsageError(message, where=f"--{label}", hint=hint)
+    return prescribed_joints(posed.arm, text, "--prescribe")
+
+
+def _asked(wanted: dict[str, bool]) -> tuple[str, ...]:
+    return tuple(name for name, asked in wanted.items() if asked)
+
+
+def _method(question: Question) -> Method:
+    return cast(Method, question.text("method") or "auto")
 
 
 @dataclass(frozen=True)
@@ -79,8 +168,9 @@ def answer_by_algorithms(
     posed.tell_of_arm()
     if not KINEMATIC.issuperset(algorithms.names):
         posed.doubt(*filter(None, [weighs_nothing(posed.arm)]))
-    algorithms = replace(algorithms, loops=loop_options(posed.question))
-    algorithms.loops.require_useful(posed.arm)
+    if posed.arm.loops or LOOP_FLAGS & posed.question.asks.keys():
+        algorithms = replace(algorithms, loops=loop_options(posed.question))
+        algorithms.loops.require_useful(posed.arm)
     if posed.states.trajectory is None and not posed.states.arrays:
         return _answer_state(posed, algorithms)
     from robolin.answering.trajectory_answer import answer_rows
@@ -123,15 +213,18 @@ def arrays_of(
     algorithms: Algorithms, arm: Arm, motion: NeededValues, given: Values, run: Run
 ) -> tuple[tuple[Array, ...], Values]:
     """Everything the question asks for, from the values that are given; and the values used."""
-    values = motion.values(arm, closed_state(arm, algorithms.loops, given), run)
-    values |= closed_changes(arm, algorithms.loops, values)
+    if arm.loops:
+        given = closed_state(arm, algorithms.loops, given)
+    values = motion.values(arm, given, run)
+    if arm.loops:
+        values |= closed_changes(arm, algorithms.loops, values)
     if algorithms.prescribed is not None:
         values["prescribed"] = algorithms.prescribed
     arrays: dict[str, Array] = {}
     for algorithm in algorithms.names:
         if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
             values["qdd"] = run("forward", values)["qdd"]
-        found = run(fully(arm, algorithm), values)
+        found = run(with_closure_forces(algorithm) if arm.loops else algorithm, values)
         values |= {name: found[name] for name in ("qdd", "tau") if name in found}
         own = algorithms.named
         named = own(arm, found) if own else algorithm_arrays(arm, algorithm, found)
@@ -159,7 +252,9 @@ def contract_lines(
     told: Floats | None = None,
 ) -> dict[str, Any]:
     """What the contract tells beside what it tells of the arm; `told` are accelerations given."""
-    lines = {**motion.contract_lines(rows), **algorithms.loops.contract_lines}
+    lines: dict[str, Any] = motion.contract_lines(rows)
+    if arm.loops:
+        lines |= algorithms.loops.contract_lines
     if (driven := algorithms.prescribed) is not None:
         values = None if told is None else told.tolist()
         by_row = rows is not None and "qdd" in motion.given
@@ -185,7 +280,7 @@ def _algorithm_lines(algorithms: Algorithms, arm: Arm) -> dict[str, str]:
     }
     titles = {name: each.title for name, each in chosen.items()}
     lines = {"algorithm": _by_array(titles, len(chosen))}
-    papers = {name: each.source for name, each in chosen.items() if each.source}
+    papers = {name: each.source for name, each in chosen.items() if each.paper}
     return {**lines, "paper": _by_array(papers, len(chosen))} if papers else lines
 
 
@@ -194,45 +289,3 @@ def _by_array(texts: Mapping[str, str], algorithms: int) -> str:
     if algorithms == 1:
         return next(iter(texts.values()))
     return "; ".join(f"{arrays}: {text}" for arrays, text in texts.items())
-
-
-@dataclass(frozen=True)
-class _Evaluation:
-    """What an algorithm was run on, and the rows to look at again."""
-
-    algorithm: str
-    values: Values
-    suspects: frozenset[int]
-
-
-class Batch:
-    """Some rows of a trajectory: algorithms are run on all of them, bad ones or not."""
-
-    def __init__(self, arm: Arm, how: How) -> None:
-        self._arm, self._how = arm, how
-        self._evaluations: list[_Evaluation] = []
-
-    def run(self, algorithm: str, values: Values) -> Values:
-        """The algorithm's arrays; rows that could not be answered hold anything."""
-        arrays, complaints = evaluate_any_arm_rows(self._arm, algorithm, values, **self._how)
-        suspects = frozenset(np.flatnonzero(complaints).tolist())
-        self._evaluations.append(_Evaluation(algorithm, values, suspects))
-        return arrays
-
-    @property
-    def suspects(self) -> list[int]:
-        """The rows that some algorithm complained of."""
-        none: frozenset[int] = frozenset()
-        return sorted(none.union(*(evaluation.suspects for evaluation in self._evaluations)))
-
-    def complaint(self, row: int) -> RobolinError | None:
-        """What is wrong with a row, or None."""
-        for evaluation in self._evaluations:
-            if row in evaluation.suspects:
-                state = {k: v[row] if v.ndim > 1 else v for k, v in evaluation.values.items()}
-                error = why_any_arm_unanswered(
-                    self._arm, evaluation.algorithm, state, 0, **self._how
-                )
-                if error is not None:
-                    return error
-        return None

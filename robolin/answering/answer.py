@@ -1,4 +1,4 @@
-"""Questions answered: the library behind every verb."""
+"""What Python asks, answered as commands are: whole, or part by part."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 
 from robolin.answering.given_states import States
-from robolin.answering.inquiry import Inquiry, require_sense
-from robolin.answering.posed_question import AnswerWatch, Notify, PosedQuestion, Settings
+from robolin.answering.posed_question import AnswerWatch, Notify, Settings, open_answer
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.errors import RobolinWarning, UsageError
-from robolin.input_checks import require_arm
 from robolin.results.result import Result, ResultStream, require_finite, whole
 
 # what stands between whoever asks and whoever warns
@@ -59,8 +56,9 @@ def answer(
             become Python's own and the others are left out, the contract has them
 
     Returns:
-        a result with `.arrays`, each with name, values of shape (…) or (rows, …), labels and unit,
-        `.joints`, `.contract`, `.options` and `.inputs`; `result["tau"]` is the values of an array
+        a `Result` with `.arrays`, each with name, values of shape (…) or (rows, …), labels and
+        unit, `.joints`, `.contract`, `.options` and `.inputs`; `result["tau"]` is the values of
+        an array
 
     Raises:
         UsageError: question, states and arm that do not go together
@@ -104,7 +102,7 @@ def answer_stream(
         watch: is called with the state and the result of each part
 
     Returns:
-        a stream whose `.parts` are results of some rows each, arrays of shape (rows, …), in order
+        a `ResultStream` whose `.parts` are results of some rows each, arrays of shape (rows, …)
 
     Raises:
         UsageError: question, states and arm that do not go together
@@ -120,7 +118,7 @@ def answer_stream(
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
     asked, given = asked_and_given(question, states)
-    with posed(arm, asked, given, settings) as found:
+    with open_answer(arm, asked, given, settings) as found:
         if isinstance(found, Result):
             require_finite(found)
             found = whole(found)
@@ -136,36 +134,6 @@ def asked_and_given(question: Question | str, states: States | None) -> tuple[Qu
             hint = "robolin.answer(arm, Question(…), States(…))"
             raise UsageError(f"{what}: {value!r} is no {kind.__name__}", hint=hint)
     return asked, given
-
-
-@contextmanager
-def inquired(
-    inquiry: Inquiry, settings: Settings, arm: Arm | None = None
-) -> Iterator[Result | ResultStream]:
-    """The answer to an inquiry, whose arm may be loaded already."""
-    if inquiry.swept is not None:
-        from robolin.answering.sweep import swept_answer
-
-        yield swept_answer(inquiry, settings)
-        return
-    arm = arm or inquiry.source.arm()
-    with posed(arm, inquiry.question, inquiry.states, settings) as answer:
-        yield answer
-
-
-@contextmanager
-def posed(
-    arm: Arm, question: Question, states: States, settings: Settings
-) -> Iterator[Result | ResultStream]:
-    """The answer while the files it is read from are open; what is left to say is said after."""
-    require_arm(arm)
-    require_sense(question, states, arm.source)
-    asking = PosedQuestion(arm, question, states, settings)
-    module, _, function = asking.verb.answers.partition(":")
-    with asking.opened:
-        yield getattr(import_module(module), function)(asking)
-    for say in asking.at_end:
-        say()
 
 
 def gathered_result(stream: ResultStream) -> Result:

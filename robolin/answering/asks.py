@@ -1,13 +1,13 @@
-"""What can be asked: of every arm, of recordings, of linear models; verbs are made of these.
+"""What can be asked: of every arm, of recordings, of linear models; a verb is made of these.
 
-Named tuples, here and in the table of verbs, are made in a third of the time that dataclasses take
-of `robolin --help`.
+Named tuples are made in a third of the time that dataclasses take of `robolin --help`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from robolin.choices import (
     BASE_JOINTS,
@@ -86,3 +86,54 @@ LINEAR_MODEL_ASKS: Mapping[str, Ask] = {
     "discretize": Ask("choice", DISCRETIZATIONS),
     "trim": SWITCH,
 }
+
+_NOTHING: Mapping[str, Ask] = MappingProxyType({})
+
+
+def never(_: Mapping[str, Any]) -> bool:
+    """No option lets a linear-algebra library take part."""
+    return False
+
+
+class Verb(NamedTuple):
+    """A verb: its place on the help page and, if it gives results, how it is asked.
+
+    states:     the quantities of a state it can be given, and files or samples in place of them
+    perturb:    the small changes that `perturb` may name
+    asks:       what else can be asked of it
+    answers:    'module:function' that answers it; '' for a command that gives no result
+    together:   what can be asked of it that all rows of a recording are answered for at once
+    linear:     whether its answer holds about a point, which is told with it
+    pictured:   the arrays that a picture shows unless others are asked for; () for all of them
+    by_library: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
+                given the options
+    """
+
+    name: str
+    section: str
+    summary: str
+    states: tuple[str, ...] = ()
+    states_from: Mapping[str, Ask] = _NOTHING
+    perturb: tuple[str, ...] = ()
+    asks: Mapping[str, Ask] = _NOTHING
+    answers: str = ""
+    together: tuple[str, ...] = ()
+    linear: bool = False
+    pictured: tuple[str, ...] = ()
+    by_library: Callable[[Mapping[str, Any]], bool] = never
+
+    @property
+    def command(self) -> str:
+        """The module whose `command` is its command line."""
+        return f"robolin.cli.verbs.{self.name.replace('-', '_')}_verb"
+
+    @property
+    def options(self) -> dict[str, Ask]:
+        """Everything that decides its answer, by the name of its flag, but for the arm itself."""
+        state = dict.fromkeys(self.states, TEXT)
+        return {**MODEL_ASKS, **state, **self.state_file, **self.states_from, **self.asks}
+
+    @property
+    def state_file(self) -> dict[str, Ask]:
+        """A file with a state, where a state can be given and the word means nothing else."""
+        return {"state": FILE} if self.states and "state" not in self.asks else {}

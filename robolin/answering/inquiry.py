@@ -12,19 +12,20 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.asks import MODEL_ASKS, SELECTION
+from robolin.answering.asks import MODEL_ASKS, SELECTION, Verb
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
-from robolin.answering.verbs import VERBS, Verb, answering_verb
+from robolin.answering.using_states import require_only
+from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import UsageError
-from robolin.results.swept_verbs import asked_verb, is_swept
+from robolin.results.swept_verbs import asked_verb
 from robolin.wording import did_you_mean
 
 if TYPE_CHECKING:
     from robolin.answering.swept_option import SweptOption
     from robolin.arm import Arm
     from robolin.description.building.options import ModelOptions
-    from robolin.description.model import Reading
+    from robolin.description.model import Description, Reading
 
 ARM_OPTION = "arm"
 
@@ -38,6 +39,10 @@ class ArmSource:
 
     @cached_property
     def options(self) -> ModelOptions:
+        from robolin.description.building.options import ModelOptions
+
+        if not self.texts:
+            return ModelOptions()
         from robolin.description.building.option_texts import options_from_texts
 
         return options_from_texts(self.texts)
@@ -49,18 +54,24 @@ class ArmSource:
 
     def arm(self, reading: Reading | None = None) -> Arm:
         """The arm, built from the reading if there is one already."""
-        from robolin.description.building.option_texts import locked_in_degrees
         from robolin.description.load import arm_of
 
         reading = reading or self.reading()
         arm = arm_of(reading, self.options, self.path, {ARM_OPTION: self.path, **self.texts})
-        if reading.description is not None:
-            in_degrees = locked_in_degrees(self.texts)
-            for joint in reading.description.joints:
-                if joint.name in in_degrees and joint.kind == "prismatic":
-                    message = f"joint '{joint.name}' slides: its position is in m, not in deg"
-                    raise UsageError(message, where="--lock")
+        if "lock" in self.texts and reading.description is not None:
+            _require_slides_in_metres(reading.description, self.texts)
         return arm
+
+
+def _require_slides_in_metres(description: Description, texts: Mapping[str, Any]) -> None:
+    """Refuse a joint that slides and was locked in degrees."""
+    from robolin.description.building.option_texts import locked_in_degrees
+
+    in_degrees = locked_in_degrees(texts)
+    for joint in description.joints:
+        if joint.name in in_degrees and joint.kind == "prismatic":
+            message = f"joint '{joint.name}' slides: its position is in m, not in deg"
+            raise UsageError(message, where="--lock")
 
 
 @dataclass(frozen=True)
@@ -142,13 +153,14 @@ def inquiry_of(verb: str, path: str, options: Mapping[str, Any]) -> Inquiry:
             hint = f"`{where} --help` tells more"
             raise UsageError(f"missing option '--{label}'", where=where, hint=hint)
     asks = {label: value for label, value in options.items() if label in found.asks}
-    return inquiry_about(source, Question(asked_verb(verb), **asks), States(**by_state), verb)
+    question = Question(verb if verb in VERBS else asked_verb(verb), **asks)
+    return inquiry_about(source, question, States(**by_state), verb)
 
 
 def inquiry_about(source: ArmSource, question: Question, states: States, verb: str) -> Inquiry:
     """The inquiry, for each value of what is swept if the verb says so; refused if senseless."""
     swept = None
-    if is_swept(verb):
+    if verb != question.verb:
         from robolin.answering.swept_option import require_one_swept
 
         swept = require_one_swept(source.texts, states)
@@ -162,10 +174,7 @@ def inquiry_about(source: ArmSource, question: Question, states: States, verb: s
 def require_sense(question: Question, states: States, arm: str) -> None:
     """Refuse what contradicts itself, wherever the arm comes from and whatever it is."""
     verb = VERBS[question.verb]
-    for name in states.values:
-        if name not in verb.states:
-            hint = f"the answer depends on {', '.join(f'--{other}' for other in verb.states)} alone"
-            raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+    require_only(states, verb.states)
     given = {
         "trajectory": states.trajectory,
         "on-bad-row": states.on_bad_row,

@@ -14,14 +14,14 @@ from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, numbers
 from robolin.quantities.quantity_table import COLUMN_WORDS
-from robolin.quantities.unit_texts import joint_unit
-from robolin.quantities.units import CLOSURE, unit_of
+from robolin.quantities.units import CLOSURE, joint_unit, unit_of
 from robolin.results.result import Array
 
 if TYPE_CHECKING:
     from robolin.answering.question import Question
     from robolin.choices import LoopMethod
 
+LOOP_FLAGS = frozenset({"loop-method", "close", "baumgarte"})
 LEAST = "least"
 TITLES = {
     "kkt": "closed loops: tree and closures in one system, O(n³)",
@@ -87,10 +87,8 @@ def loop_options(question: Question) -> LoopOptions:
     return LoopOptions(method, question.text("close"), (alpha, beta))
 
 
-def fully(arm: Arm, algorithm: str) -> str:
+def with_closure_forces(algorithm: str) -> str:
     """The algorithm that gives the forces of the closures beside what is asked for."""
-    if not arm.loops:
-        return algorithm
     from robolin.loops.loop_answers import FULL
 
     return FULL.get(algorithm, algorithm)

@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.arm import Arm, Joint
 from robolin.arrays import Floats
-from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import joint_unit
 from robolin.wording import quoted
 
 # an angle a turn beyond its range, or a slide ten times its travel, is no overshoot

@@ -1,23 +1,27 @@
-"""A question put to an arm that is there, and what whoever asks wants to hear beside the answer."""
+"""A question put to an arm that is there, its answer, and what whoever asks wants to hear of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import PurePath
 from typing import Any, Protocol
 
+from robolin.answering.asks import Verb
 from robolin.answering.given_states import States
-from robolin.answering.inquiry import recorded_options
+from robolin.answering.inquiry import Inquiry, recorded_options, require_sense
 from robolin.answering.motion import Values
 from robolin.answering.question import Question
-from robolin.answering.verbs import VERBS, Verb
+from robolin.answering.using_states import rules_of_file
+from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.files.path_names import last_name
+from robolin.files.paths import last_name
 from robolin.files.table_file import KnownTable, TableFile
-from robolin.results.result import Array, Result
+from robolin.input_checks import require_arm
+from robolin.results.result import Array, Result, ResultStream
 from robolin.trajectory.column_rules import RecordingRules, rules_from
 
 # kind, 'note', 'warning' or 'summary', and text; a summary stands in the result's contract too
@@ -111,7 +115,7 @@ class PosedQuestion:
     def rules(self) -> RecordingRules:
         """How files of the question are meant, wherever that was said."""
         if self.states.trajectory is not None:
-            return self.states.rules(self.arm)
+            return rules_of_file(self.states, self.arm)
         return rules_from(self.arm, self.question.asks)
 
     def note(self, *texts: str) -> None:
@@ -154,6 +158,36 @@ class PosedQuestion:
             model=self.arm.figures,
             files=self.files,
         )
+
+
+@contextmanager
+def open_inquiry(
+    inquiry: Inquiry, settings: Settings, arm: Arm | None = None
+) -> Iterator[Result | ResultStream]:
+    """The answer to an inquiry, whose arm may be loaded already."""
+    if inquiry.swept is not None:
+        from robolin.answering.sweep import swept_answer
+
+        yield swept_answer(inquiry, settings)
+        return
+    arm = arm or inquiry.source.arm()
+    with open_answer(arm, inquiry.question, inquiry.states, settings) as answer:
+        yield answer
+
+
+@contextmanager
+def open_answer(
+    arm: Arm, question: Question, states: States, settings: Settings
+) -> Iterator[Result | ResultStream]:
+    """The answer while the files it is read from are open; what is left to say is said after."""
+    require_arm(arm)
+    require_sense(question, states, arm.source)
+    asking = PosedQuestion(arm, question, states, settings)
+    module, _, function = asking.verb.answers.partition(":")
+    with asking.opened:
+        yield getattr(import_module(module), function)(asking)
+    for say in asking.at_end:
+        say()
 
 
 def arm_inputs(arm: Arm) -> dict[str, str]:

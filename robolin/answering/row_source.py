@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,14 +10,13 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError
-from robolin.trajectory.read import TrajectoryStream
 from robolin.trajectory.trajectory import Chunk, pieces
 
 _ROWS_AT_ONCE = 16384
 
 
 class RowSource(Protocol):
-    """Rows in chunks, and what is known of all of them.
+    """Rows in chunks, and what is known of all of them; a `TrajectoryStream` is one.
 
     has_columns: whether quantities that are missing were to be expected as columns
     size:        how large all of it is, in the units that chunks count, if that can be told
@@ -46,49 +44,6 @@ class RowSource(Protocol):
     def chunks(self, rows: int | None, *, gaps: bool) -> Iterator[Chunk]: ...
     def most_rows(self) -> int | None: ...
     def inputs(self) -> dict[str, str]: ...
-
-
-@dataclass(frozen=True)
-class FileRows:
-    """The rows of a trajectory file, named after it."""
-
-    stream: TrajectoryStream
-    name: str
-    has_columns = True
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        return self.stream.given
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.stream.notes
-
-    @property
-    def derived(self) -> tuple[str, ...]:
-        return self.stream.derived
-
-    @property
-    def lines(self) -> dict[str, str]:
-        return self.stream.lines
-
-    @property
-    def time_unit(self) -> str | None:
-        return self.stream.time_unit
-
-    @property
-    def size(self) -> int | None:
-        return self.stream.table.size
-
-    def chunks(self, rows: int | None, *, gaps: bool) -> Iterator[Chunk]:
-        return self.stream.chunks(rows, gaps=gaps)
-
-    def most_rows(self) -> int | None:
-        return self.stream.table.most_rows()
-
-    def inputs(self) -> dict[str, str]:
-        """The file and its digest, once all rows have been read."""
-        return {self.name: self.stream.table.digest()}
 
 
 class ArrayRows:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.errors import UsageError
 from robolin.number_texts import FlagText, typed_figure
-from robolin.quantities.unit_texts import FIGURES, joint_units
+from robolin.quantities.units import FIGURES, joint_units
 
 if TYPE_CHECKING:
     from robolin.answering.given_states import States

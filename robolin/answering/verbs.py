@@ -6,16 +6,14 @@ heavy, because `robolin --help` is made from it as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from robolin.answering.asks import (
     FILE,
     FORWARD_ASKS,
     LINEAR_MODEL_ASKS,
     METHOD_ASK,
-    MODEL_ASKS,
     READING,
     SAMPLES,
     SWITCH,
@@ -23,63 +21,13 @@ from robolin.answering.asks import (
     TEXTS,
     TRAJECTORY,
     Ask,
+    Verb,
 )
 from robolin.choices import CONTROL_LAWS, INTEGRATORS, REFERENCES, STATE_FORMS, TORQUES
 from robolin.errors import UsageError
 from robolin.evaluation.methods import COMMON_METHODS, FORWARD_METHODS
 from robolin.results.swept_verbs import asked_verb
 from robolin.wording import likely_meant
-
-_NOTHING: Mapping[str, Ask] = MappingProxyType({})
-
-
-def never(_: Mapping[str, Any]) -> bool:
-    """No option lets a linear-algebra library take part."""
-    return False
-
-
-class Verb(NamedTuple):
-    """A verb: its place on the help page and, if it gives results, how it is asked.
-
-    states:     the quantities of a state it can be given, and files or samples in place of them
-    perturb:    the small changes that `perturb` may name
-    asks:       what else can be asked of it
-    answers:    'module:function' that answers it; '' for a command that gives no result
-    together:   what can be asked of it that all rows of a recording are answered for at once
-    linear:     whether its answer holds about a point, which is told with it
-    pictured:   the arrays that a picture shows unless others are asked for; () for all of them
-    by_library: whether NumPy's or SciPy's linear algebra decides the last digits of its results,
-                given the options
-    """
-
-    name: str
-    section: str
-    summary: str
-    states: tuple[str, ...] = ()
-    states_from: Mapping[str, Ask] = _NOTHING
-    perturb: tuple[str, ...] = ()
-    asks: Mapping[str, Ask] = _NOTHING
-    answers: str = ""
-    together: tuple[str, ...] = ()
-    linear: bool = False
-    pictured: tuple[str, ...] = ()
-    by_library: Callable[[Mapping[str, Any]], bool] = never
-
-    @property
-    def command(self) -> str:
-        """The module whose `command` is its command line."""
-        return f"robolin.cli.verbs.{self.name.replace('-', '_')}_verb"
-
-    @property
-    def options(self) -> dict[str, Ask]:
-        """Everything that decides its answer, by the name of its flag, but for the arm itself."""
-        state = dict.fromkeys(self.states, TEXT)
-        return {**MODEL_ASKS, **state, **self.state_file, **self.states_from, **self.asks}
-
-    @property
-    def state_file(self) -> dict[str, Ask]:
-        """A file with a state, where a state can be given and the word means nothing else."""
-        return {"state": FILE} if self.states and "state" not in self.asks else {}
 
 
 def _adapts_steps(options: Mapping[str, Any]) -> bool:
@@ -94,7 +42,7 @@ _DYNAMICS = (
         "Torques for a motion.",
         states=("q", "qd", "qdd"),
         states_from=TRAJECTORY,
-        answers="robolin.answering.dynamics_answers:answer_inverse",
+        answers="robolin.answering.algorithm_answer:answer_inverse",
     ),
     Verb(
         "forward",
@@ -108,7 +56,7 @@ _DYNAMICS = (
             "links": SWITCH,
             "tip-acceleration": Ask(bare=True, frame=True),
         },
-        answers="robolin.answering.dynamics_answers:answer_forward",
+        answers="robolin.answering.algorithm_answer:answer_forward",
     ),
     Verb(
         "mass-matrix",
@@ -117,7 +65,7 @@ _DYNAMICS = (
         states=("q", "qd"),
         states_from=TRAJECTORY,
         asks=dict.fromkeys(("inverse", "factor", "derivative", "coriolis"), SWITCH),
-        answers="robolin.answering.dynamics_answers:answer_mass_matrix",
+        answers="robolin.answering.algorithm_answer:answer_mass_matrix",
     ),
     Verb(
         "linearize-inverse",
@@ -127,7 +75,7 @@ _DYNAMICS = (
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dqdd"),
         asks={"perturb": TEXTS},
-        answers="robolin.answering.dynamics_answers:answer_linearize_inverse",
+        answers="robolin.answering.algorithm_answer:answer_linearize_inverse",
         linear=True,
     ),
     Verb(
@@ -138,7 +86,7 @@ _DYNAMICS = (
         states_from=TRAJECTORY,
         perturb=("dq", "dqd", "dtau"),
         asks={**FORWARD_ASKS, "perturb": TEXTS, "method": METHOD_ASK},
-        answers="robolin.answering.dynamics_answers:answer_linearize_forward",
+        answers="robolin.answering.algorithm_answer:answer_linearize_forward",
         linear=True,
     ),
     Verb(
@@ -345,7 +293,7 @@ def sections() -> dict[str, dict[str, str]]:
 
 def answering_verb(name: str) -> Verb | None:
     """The verb of this name if it gives a result that can be stored; `sweep VERB` is one too."""
-    verb = VERBS.get(asked_verb(name))
+    verb = VERBS.get(name) or VERBS.get(asked_verb(name))
     return verb._replace(name=name) if verb is not None and verb.answers else None
 
 

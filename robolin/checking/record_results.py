@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from robolin.answering.answer import inquired
 from robolin.answering.given_states import STATES_OPTION
 from robolin.answering.inquiry import ARM_OPTION, Inquiry
-from robolin.answering.posed_question import Notify, Settings
+from robolin.answering.posed_question import Notify, Settings, open_inquiry
+from robolin.answering.using_states import require_writable_as
 from robolin.answering.verbs import answering_verb
 from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_of
-from robolin.files.output_targets import require_output_is_no_input, require_target
-from robolin.files.path_names import place_and_part
+from robolin.files.paths import place_and_part, require_output_is_no_input, require_target
 from robolin.files.write import require_holdable
 from robolin.results.result import Reference, Result, ResultStream, whole
 
@@ -27,8 +26,8 @@ def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tole
     require_target(str(path), None)
     require_output_is_no_input(path, inquiry.files.values())
     form = format_of(str(path), None)
-    inquiry.states.require_writable_as(form)
-    with inquired(inquiry, settings) as answer:
+    require_writable_as(inquiry.states, form)
+    with open_inquiry(inquiry, settings) as answer:
         kept = as_reference(answer, path, inquiry.files, close, settings.notify)
         FORMATS[form].write(kept, str(path))
 
@@ -102,6 +101,6 @@ def _require_repeatable(result: Result) -> None:
 
 
 def _bundled(name: str) -> bool:
-    from robolin.description.bundled import bundled_path
+    from robolin.description.robot_source import bundled_path
 
     return bundled_path(name) is not None

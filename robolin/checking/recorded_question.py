@@ -12,7 +12,7 @@ from robolin.answering.given_states import STATES_OPTION
 from robolin.answering.inquiry import ARM_OPTION, Inquiry, inquiry_of
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import FileError, RobolinError
-from robolin.files.path_names import place_and_part
+from robolin.files.paths import place_and_part
 from robolin.results.swept_verbs import asked_verb
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _found(label: str, stored: StoredFile, inputs: Inputs) -> str:
         if place.is_file() or part or (label != ARM_OPTION and place.is_dir()):
             return os.path.normpath(inside) + (f":{part}" if part else "")
     if label == ARM_OPTION and recorded is None:
-        from robolin.description.bundled import bundled_path
+        from robolin.description.robot_source import bundled_path
 
         if bundled_path(name):
             return name

@@ -1,14 +1,17 @@
-"""Commands that ask a question: their flags in, an inquiry out."""
+"""Commands that ask a question: their flags in, the answer written."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from robolin.answering.inquiry import Inquiry, inquiry_of
+from robolin.answering.using_states import require_writable_as
 from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import VerbCommand, file_name, given_options
 from robolin.cli.flags.many_flags import MANY_PARAMS, ManyRecordings, live, many_recordings
@@ -17,8 +20,21 @@ from robolin.cli.flags.output_flags import Output, output_of, output_params
 from robolin.cli.flags.state_flags import state_flags
 from robolin.errors import UsageError
 
+if TYPE_CHECKING:
+    from robolin.answering.posed_question import AnswerWatch
+    from robolin.arm import Arm
+    from robolin.results.result import Result, ResultStream
+    from robolin.terminal.progress import RowProgress
+
 # what is asked and where the answer goes, and further flags by name
 Respond = Callable[..., None]
+
+Write = Callable[["Result | ResultStream"], None]
+
+# glibc's words: what is freed at the end of the heap stays there up to so many bytes, pieces of up
+# to so many bytes are taken from the heap, and all threads share one of them
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+_WORDS = {_M_TRIM_THRESHOLD: 1 << 28, _M_MMAP_THRESHOLD: 1 << 25, _M_ARENA_MAX: 1}
 
 
 def asking_command(
@@ -90,3 +106,54 @@ def asked_in(ctx: click.Context, verb: str = "") -> tuple[Inquiry, Output]:
     for path in inquiry.files.values():
         file_name(path)
     return inquiry, output_of(ctx)
+
+
+def respond(
+    inquiry: Inquiry,
+    out: Output,
+    write: Write | None = None,
+    *,
+    arm: Arm | None = None,
+    watch: AnswerWatch | None = None,
+) -> None:
+    """Answer and write the result.
+
+    write: takes the answer in place of the writer that fits the output flags
+    arm:   the arm, if it is loaded already
+    watch: is shown each part of the answer with the state it belongs to
+    """
+    # whoever asks for help needs nothing of this
+    from robolin.answering.posed_question import open_inquiry
+
+    out.require_target(inquiry.files.values())
+    if inquiry.states.trajectory is not None:
+        keep_memory()
+    progress = _progress(inquiry, out)
+    settings = replace(out.settings(), watch=watch, progress=progress)
+    with open_inquiry(inquiry, settings, arm) as answer, progress:
+        (write or out.write)(answer)
+
+
+def _progress(inquiry: Inquiry, out: Output) -> RowProgress:
+    """A bar for whoever watches a trajectory being answered, notes for a log that is kept."""
+    from robolin.terminal.progress import RowProgress, watched
+
+    if inquiry.states.trajectory is None:
+        return RowProgress(False)
+    if inquiry.states.on_bad_row is not None:
+        require_writable_as(inquiry.states, out.form_written())
+    if watched():
+        return RowProgress(not out.quiet and not out.fills_terminal())
+    return RowProgress(False, out.note)
+
+
+def keep_memory() -> None:
+    """Have this process keep what it frees, where the system's library can be told so."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for word, value in _WORDS.items():
+            mallopt(word, value)

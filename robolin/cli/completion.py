@@ -44,8 +44,7 @@ def completed(ctx: click.Context, param: click.Parameter, typed: str) -> list[Co
 
 def _arms(typed: str) -> Iterator[CompletionItem]:
     """Bundled arms by name, and robot files and folders beside what was begun."""
-    from robolin.description.bundled import bundled_names
-    from robolin.description.robot_source import ROBOT_FORMATS
+    from robolin.description.robot_source import ROBOT_FORMATS, bundled_names
 
     for name in bundled_names():
         if name.startswith(typed):

@@ -1,4 +1,8 @@
-"""The entry point of the `robolin` command: what surrounds every command line."""
+"""What surrounds every command line, and the one place where an exception becomes an exit code.
+
+0 fine · 1 a validation found something · 2 wrong usage · 3 input rejected · 4 could not read or
+write · 70 a bug of ours · 130 interrupted · 143 terminated
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,12 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from robolin.cli.exit_codes import INTERRUPTED, run_to_exit_code
 from robolin.cli.messages import say
+from robolin.errors import FileError, RobolinError
 from robolin.files.library_messages import separate_own_messages
 from robolin.version import __version__
 
@@ -23,6 +27,14 @@ if TYPE_CHECKING:
 
 # more than most commands make of their modules
 _OBJECTS_AT_START = 150_000
+
+BUG = 70
+INTERRUPTED = 130
+
+# what Python says where the system refuses a thread
+_NO_THREAD = "can't start new thread"
+# and what it says where there is no memory left even for the exception that would say so
+_NO_MEMORY = "without setting an exception"
 
 
 def run() -> NoReturn:
@@ -118,3 +130,100 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     """Unwind instead of dying on the spot, so that half-written files are removed."""
     raise SystemExit(128 + number)
+
+
+def run_to_exit_code(action: Callable[[], int]) -> int:
+    """The exit code of an action, or of what stopped it; stderr has then been told."""
+    try:
+        code = action()
+        # only now is it certain that the answer has arrived
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # whoever was reading has seen enough
+        _abandon_stdout()
+        return 0
+    except RobolinError as error:
+        return _rejected(error)
+    except KeyboardInterrupt:
+        say("error", "interrupted")
+        return INTERRUPTED
+    except SystemExit as stop:
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code or 0
+        # words instead of a number are how libraries give up
+        return _bug(stop)
+    except MemoryError:
+        return _rejected(_too_large())
+    except OSError as error:
+        _abandon_stdout()
+        return _rejected(_unusable(error))
+    except ImportError as error:
+        ours = (error.name or "").startswith("robolin")
+        return _bug(error) if ours else _rejected(_unloaded(error))
+    except RuntimeError as error:
+        return _rejected(_no_threads()) if _NO_THREAD in str(error) else _bug(error)
+    except SystemError as error:
+        return _rejected(_too_large()) if _NO_MEMORY in str(error) else _bug(error)
+    except BaseException as error:
+        # a panic inside a library is no Exception, and its exit code would say "differs"
+        return _bug(error)
+
+
+def _rejected(error: RobolinError) -> int:
+    for part in error.parts:
+        say("error", f"{part.where}: {part.message}" if part.where else part.message)
+        if part.hint:
+            say("hint", part.hint)
+    codes = {part.exit_code for part in error.parts}
+    return codes.pop() if len(codes) == 1 else error.exit_code
+
+
+def _too_large() -> RobolinError:
+    return RobolinError(
+        "there is not enough memory for this",
+        hint="split the trajectory into shorter files, or ask for fewer arrays",
+    )
+
+
+def _no_threads() -> RobolinError:
+    hint = "raise the limit on processes and threads (ulimit -u), or on memory (ulimit -v)"
+    return FileError("the system lets no more threads start", hint=hint)
+
+
+def _unloaded(error: ImportError | OSError) -> RobolinError:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    # libraries put their advice first, and the reason last
+    message = f"a library could not be loaded: {lines[-1] if lines else type(error).__name__}"
+    hint = "is it installed whole, and is there enough memory (ulimit -v)?"
+    return FileError(message, hint=hint)
+
+
+def _unusable(error: OSError) -> RobolinError:
+    if error.errno is None:
+        # not the system says so, but a library that looked for its own parts
+        return _unloaded(error)
+    return FileError(error.strerror or str(error), where=str(error.filename or ""))
+
+
+def _bug(error: BaseException) -> int:
+    if os.environ.get("ROBOLIN_DEBUG"):
+        from traceback import print_exception
+
+        print_exception(error)
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    say("error", f"this is a bug in robolin: {text}")
+    say("hint", "please report it; the same command after ROBOLIN_DEBUG=1 shows the traceback")
+    return BUG
+
+
+def _abandon_stdout() -> None:
+    """Let what is still buffered go nowhere, or the interpreter would complain on its way out."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (AttributeError, OSError, ValueError):
+        # no real stdout: nothing is buffered for it
+        return

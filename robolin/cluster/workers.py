@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from robolin.answering.inquiry import ArmSource
-from robolin.cluster.sent_parts import gone, sent_parts
+from robolin.answering.using_states import states_of_file
+from robolin.cluster.sent_parts import cluster_gone, sent_parts
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 from robolin.parts.compute import PartsWork
 from robolin.parts.part_job import PartDone, PartJob
 from robolin.version import __version__
@@ -77,7 +78,7 @@ def from_anywhere(job: PartJob) -> PartJob:
     source = replace(job.source, path=_from_root(job.source.path))
     path = job.loads.path
     loads = replace(job.loads, path=os.path.abspath(path)) if os.path.exists(path) else job.loads
-    states = job.states.of_recording(source.path, job.states.rows)
+    states = states_of_file(job.states, source.path, job.states.rows)
     target = _from_root(job.target)
     return replace(job, source=source, loads=loads, states=states, target=target)
 
@@ -92,7 +93,7 @@ def require_fit(client: Any, job: PartJob) -> None:
     try:
         answers = client.run(_about, job.loads, on_error="return")
     except OSError as lost:
-        raise gone() from lost
+        raise cluster_gone() from lost
     for address, told in answers.items():
         if isinstance(told, OSError):
             # it died meanwhile; whoever takes its place says with its first part if it is unfit

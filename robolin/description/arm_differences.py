@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from robolin.arm import Arm
-from robolin.description.figures import with_gravity
+from robolin.description.model import with_gravity
 
 # lines of the contract that tell how an arm was loaded, beyond the figures of its description
 LOADED = (

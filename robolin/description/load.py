@@ -17,8 +17,7 @@ from robolin.description.building.keywords import (
 )
 from robolin.description.building.option_texts import texts_of_options
 from robolin.description.building.options import ModelOptions
-from robolin.description.figures import figures_of
-from robolin.description.model import Description, Finding, Reading
+from robolin.description.model import Description, Finding, Reading, figures_of
 from robolin.description.robot_source import GIVEN_TEXT, RobotText, Source, name_of, robot_text
 from robolin.description.validate.validate import physical_findings, plain_arm
 from robolin.errors import UsageError, raise_all

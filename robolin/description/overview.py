@@ -8,9 +8,8 @@ from typing import Any
 
 from robolin.arm import Arm, Joint, Mimic, Vector3
 from robolin.description.building.contract import exact_figure
-from robolin.description.building.freedoms import PUBLIC_PARTS, floated, group_kind
 from robolin.description.model import Description, JointEntry, LinkEntry, Reading
-from robolin.description.tree import tree_of
+from robolin.description.tree import PUBLIC_PARTS, floated, group_kind, tree_of
 from robolin.description.validate.validate import validate
 from robolin.errors import raise_all
 

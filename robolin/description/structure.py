@@ -1,4 +1,4 @@
-"""Whether named links and joints make one tree, and who follows whom; for every reader.
+"""Whether named links and joints make one tree, and followers have leaders; for every reader.
 
 A name left empty is one the reader has complained about already: it is never complained about
 twice, and nothing is concluded from it.
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from robolin.arm import Mimic
-from robolin.description.building.freedoms import coordinate_names, group_kind
 from robolin.description.joint_pairs import PAIR_PARTS, pair_of
 from robolin.description.model import Finding, JointEntry, LinkEntry, Place
+from robolin.description.tree import coordinate_names, group_kind
 from robolin.wording import did_you_mean, quoted
 
 ONE_NUMBER = ("revolute", "continuous", "prismatic")
@@ -35,22 +34,6 @@ def check_structure(
     ]
     root, tree_findings = _root(links, joints, place)
     return root, [*findings, *tree_findings]
-
-
-def composed_mimic(joints: Sequence[JointEntry]) -> dict[str, Mimic]:
-    """For every joint that follows another, the independent joint at the end of the chain.
-
-    q = r₁ (r₂ q(leader) + o₂) + o₁ = r₁r₂ q(leader) + (r₁o₂ + o₁); the joints have passed
-    `check_structure`, so every chain ends.
-    """
-    rules = {joint.name: joint.mimic for joint in joints if joint.mimic}
-    composed: dict[str, Mimic] = {}
-    for name, rule in rules.items():
-        while step := composed.get(rule.leader, rules.get(rule.leader)):
-            offset = rule.ratio * step.offset + rule.offset
-            rule = Mimic(step.leader, rule.ratio * step.ratio, offset)
-        composed[name] = rule
-    return composed
 
 
 def _names_to_show(

@@ -1,15 +1,41 @@
-"""A description as a tree, walked depth first from its root: the order of everything public."""
+"""A description as a tree of joints: their order, who follows whom, how each moves or stands.
+
+The tree is walked depth first from its root, which is the order of everything public; joints with
+several freedoms are taken apart into one joint for each, and a base that floats is a joint too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import cos, hypot, sin
 
-from robolin.arm import Mimic
-from robolin.description.building.freedoms import coordinate_names
-from robolin.description.model import Description, JointEntry
-from robolin.description.structure import composed_mimic
+from robolin.arm import (
+    GROUP_FREEDOMS,
+    HERE,
+    GroupKind,
+    Joint,
+    JointKind,
+    Matrix3,
+    Mimic,
+    Pose,
+    Vector3,
+)
+from robolin.description.model import Description, JointEntry, LinkEntry, Place
+from robolin.errors import RobolinError, UsageError
+from robolin.geometry.rotations import compose, unit
+from robolin.wording import did_you_mean
+
+FLOATING_BASE = "base"
+WORLD = "world"
+
+# the order in which users count the freedoms: turns before slides where all are there
+PUBLIC_PARTS: Mapping[GroupKind, tuple[str, ...]] = {
+    "floating": ("rx", "ry", "rz", "x", "y", "z"),
+    "planar": ("x", "y", "rz"),
+    "spherical": ("rx", "ry", "rz"),
+}
 
 
 @dataclass(frozen=True)
@@ -61,3 +87,133 @@ def tree_of(description: Description) -> Tree:
         walk.append(joint)
         waiting.extend(below.get(joint.child, [])[::-1])
     return Tree(description, tuple(walk))
+
+
+def composed_mimic(joints: Sequence[JointEntry]) -> dict[str, Mimic]:
+    """For every joint that follows another, the independent joint at the end of the chain.
+
+    q = r₁ (r₂ q(leader) + o₂) + o₁ = r₁r₂ q(leader) + (r₁o₂ + o₁); the joints have passed
+    `check_structure`, so every chain ends.
+    """
+    rules = {joint.name: joint.mimic for joint in joints if joint.mimic}
+    composed: dict[str, Mimic] = {}
+    for name, rule in rules.items():
+        while step := composed.get(rule.leader, rules.get(rule.leader)):
+            offset = rule.ratio * step.offset + rule.offset
+            rule = Mimic(step.leader, rule.ratio * step.ratio, offset)
+        composed[name] = rule
+    return composed
+
+
+def group_kind(joint: JointEntry) -> GroupKind | None:
+    """Which kind of several freedoms a joint has, if it has several."""
+    kind = joint.kind
+    return kind if kind == "floating" or kind == "planar" or kind == "spherical" else None
+
+
+def coordinate_names(joint: JointEntry) -> tuple[str, ...]:
+    """The names of what moves: the joint itself, or its freedoms in public order."""
+    kind = group_kind(joint)
+    return tuple(f"{joint.name}:{part}" for part in PUBLIC_PARTS[kind]) if kind else (joint.name,)
+
+
+def joints_of_freedoms(
+    joint: JointEntry, kind: GroupKind, pose: Pose, armature: Mapping[str, float]
+) -> Iterator[Joint]:
+    """One joint for each freedom, from the innermost outward; only the first is placed."""
+    axes = _axes(joint, kind)
+    for part in GROUP_FREEDOMS[kind]:
+        name = f"{joint.name}:{part}"
+        turning: JointKind = "continuous" if joint.limits.lower is None else "revolute"
+        yield Joint(
+            name=name,
+            kind=turning if part in ("rx", "ry", "rz") else "prismatic",
+            pose=pose,
+            axis=axes[part[-1]],
+            limits=joint.limits,
+            damping=joint.damping,
+            friction=joint.friction,
+            armature=armature.get(name, armature.get(joint.name, joint.armature)),
+        )
+        pose = HERE
+
+
+def _axes(joint: JointEntry, kind: GroupKind) -> dict[str, Vector3]:
+    """x, y and z as they are; of a planar joint, turned the short way from z to its axis."""
+    if kind != "planar":
+        return {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+    a, b, c = normal = unit(joint.axis)
+    aside = hypot(a, b)
+    if aside == 0.0:
+        return {"x": (1.0, 0.0, 0.0), "y": (0.0, c, 0.0), "z": normal}
+    u, v, lost = a / aside, b / aside, 1.0 - c
+    x, y = (1.0 - lost * u * u, -lost * u * v, -a), (-lost * u * v, 1.0 - lost * v * v, -b)
+    return {"x": unit(x), "y": unit(y), "z": normal}
+
+
+def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupKind:
+    """What the joint under the base is: floating unless another kind is named.
+
+    floating: the option that asks for all six freedoms, if it was given
+    """
+    if floating is not None and kind in GROUP_FREEDOMS and kind != "floating":
+        message = f"{kind!r} cannot go together with {floating}"
+        raise UsageError(message, where=option, hint=f"leave out {floating}")
+    for known in GROUP_FREEDOMS:
+        if kind in (None, known):
+            return known
+    message = f"{option}: a base cannot be {kind!r}"
+    raise UsageError(
+        message,
+        hint=did_you_mean(str(kind), [*GROUP_FREEDOMS], f"one of {', '.join(GROUP_FREEDOMS)}"),
+    )
+
+
+def floated(description: Description, kind: GroupKind = "floating") -> Description:
+    """The description with a joint of this kind between the world and what was its root."""
+    place = description.places.get("robot", Place(description.source))
+    names = {link.name for link in description.links}
+    world = WORLD if WORLD not in names else f"{WORLD} around {description.root}"
+    joint = JointEntry(FLOATING_BASE, kind, world, description.root, place, axis=(0.0, 0.0, 1.0))
+    return replace(
+        description,
+        root=world,
+        links=(LinkEntry(world, place), *description.links),
+        joints=(joint, *description.joints),
+    )
+
+
+def floating_problems(description: Description) -> Iterator[RobolinError]:
+    """A joint of the description that is called what the floating base, or part of it, would be."""
+    taken = {FLOATING_BASE, *(f"{FLOATING_BASE}:{part}" for part in GROUP_FREEDOMS["floating"])}
+    for joint in description.joints:
+        if joint.name in taken:
+            yield UsageError(
+                f"floating base: there is a joint '{joint.name}' already",
+                where=str(joint.place),
+                hint="rename it in the robot file; the joint to the world takes this name",
+            )
+
+
+def turn_about(axis: Vector3, angle: float) -> Matrix3:
+    """The turn by an angle about a unit axis (Rodrigues)."""
+    x, y, z = axis
+    c, s = cos(angle), sin(angle)
+    v = 1.0 - c
+    return (
+        c + x * x * v, x * y * v - z * s, x * z * v + y * s,
+        y * x * v + z * s, c + y * y * v, y * z * v - x * s,
+        z * x * v - y * s, z * y * v + x * s, c + z * z * v,
+    )  # fmt: skip
+
+
+def standing(joint: JointEntry, position: float) -> Pose:
+    """The child link seen from the parent link while the joint stands at a position."""
+    if position == 0.0:
+        return joint.pose
+    x, y, z = axis = unit(joint.axis)
+    if joint.kind == "prismatic":
+        motion = Pose(translation=(position * x, position * y, position * z))
+    else:
+        motion = Pose(rotation=turn_about(axis, position))
+    return compose(joint.pose, motion)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
-from typing import Literal, TypedDict, Unpack, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from robolin.arm import Arm, kept_with
 from robolin.arrays import AnyArray, Arrays, Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.parameters import Parameters, parameters_of
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.methods import METHODS, Method, algorithm_for
+from robolin.evaluation.quick_calls import QuickCall, quick_call_of
 from robolin.evaluation.unanswered import (
     error_in,
     infinite_rows,
@@ -54,12 +55,14 @@ MUCH_WORK = 100_000
 # an entry costs as much as so many steps of an elimination
 _STEPS_PER_ENTRY = 8
 
-
 # what is done with the arrays of many states, and their batch, while threads get going for them
 Meanwhile = Callable[[Mapping[str, Floats], tuple[int, ...]], object]
 
+# lanes of the kernels that are called for one state at a time
+NARROWEST = 2
 
-class How(TypedDict, total=False):
+
+class RunOptions(TypedDict, total=False):
     """How to run: which algorithm, on what engine, by how many threads; never what comes out."""
 
     method: Method
@@ -73,7 +76,7 @@ def evaluate(
     verb: str,
     values: Mapping[str, JointValues],
     meanwhile: Meanwhile | None = None,
-    **how: Unpack[How],
+    **how: Unpack[RunOptions],
 ) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     results, unanswered = evaluate_rows(arm, verb, values, meanwhile, **how)
@@ -86,7 +89,7 @@ def evaluate_rows(
     verb: str,
     values: Mapping[str, JointValues],
     meanwhile: Meanwhile | None = None,
-    **how: Unpack[How],
+    **how: Unpack[RunOptions],
 ) -> tuple[Arrays, AnyArray]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     require_arm(arm)
@@ -166,14 +169,12 @@ def work_of(arm: Arm, name: str) -> int:
     return entries + (arm.n**3 // 6 + arm.n * entries) // _STEPS_PER_ENTRY
 
 
-def require_known(how: How) -> None:
+def require_known(how: RunOptions) -> None:
     """Only options there are, with values they may have."""
     for name in how:
-        if name not in How.__annotations__:
-            raise UsageError(
-                f"there is no option '{name}'",
-                hint=f"options are {listed([*How.__annotations__])}",
-            )
+        if name not in RunOptions.__annotations__:
+            hint = f"options are {listed([*RunOptions.__annotations__])}"
+            raise UsageError(f"there is no option '{name}'", hint=hint)
     for word, known in (("method", METHODS), ("engine", ENGINES)):
         chosen = how.get(word, "auto")
         if chosen not in known:
@@ -183,7 +184,7 @@ def require_known(how: How) -> None:
         raise UsageError(f"jobs is {jobs!r}, not a number of threads", hint="1, 2, … or None")
 
 
-def _require_nothing_of_loops(arm: Arm, how: How) -> None:
+def _require_nothing_of_loops(arm: Arm, how: RunOptions) -> None:
     """Refuse a way to solve closures, which nobody solves here."""
     if how.get("loop_method") is not None:
         message = "closures change nothing here" if arm.loops else "the arm has no closed loops"
@@ -193,7 +194,7 @@ def _require_nothing_of_loops(arm: Arm, how: How) -> None:
 def _run_directly(
     arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
 ) -> tuple[Arrays, AnyArray]:
-    """Floats for one state, NumPy arrays for several."""
+    """Floats for one state or a few, NumPy arrays for more."""
     # kernels need nothing of this
     from robolin.engine.run import run_on
 
@@ -208,7 +209,7 @@ def _run_directly(
 
 
 def why_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[RunOptions]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     from robolin.engine.run import run_on
@@ -238,3 +239,61 @@ def same_when_closed(verb: str) -> bool:
 
 def _about_closures(verb: str) -> bool:
     return verb in ALGORITHMS and ALGORITHMS[verb].kind == "closed"
+
+
+class ArmCache:
+    """What is worked out about an arm once: its numbers, algorithms by question, and kernels."""
+
+    def __init__(self, arm: Arm) -> None:
+        self.parameters: Parameters = parameters_of(arm)
+        self.names: dict[tuple[str, str], str] = {}
+        self.plans: dict[str, Any] = {}
+        self._calls_so_far: dict[str, int] = {}
+        self._narrow_plans: dict[str, Any] = {}
+        self._calls: dict[str, QuickCall] = {}
+        self._tables: Any = None
+
+    def count_call(self, name: str) -> int:
+        """How often an algorithm ran without a kernel, this time included."""
+        self._calls_so_far[name] = self._calls_so_far.get(name, 0) + 1
+        return self._calls_so_far[name]
+
+    def plan(self, name: str) -> Any:
+        """The kernel of an algorithm for this arm; compiled, if it must be."""
+        if name not in self.plans:
+            self.plans.setdefault(name, self._new_plan(name))
+        return self.plans[name]
+
+    def narrow_plan(self, name: str) -> Any:
+        """The same on the narrowest lanes, which are the quickest for one state."""
+        if name not in self._narrow_plans:
+            self._narrow_plans.setdefault(name, self._new_plan(name, NARROWEST))
+        return self._narrow_plans[name]
+
+    def _recipe(self, name: str, width: int | None = None) -> Any:
+        from robolin.engine.compiled.plan import arm_tables, recipe_for
+
+        self._tables = self._tables or arm_tables(self.parameters)
+        return recipe_for(name, ALGORITHMS[name], self._tables, width)
+
+    def _new_plan(self, name: str, width: int | None = None) -> Any:
+        from robolin.engine.compiled.plan import Plan
+
+        recipe = self._recipe(name, width)
+        return Plan(self._tables, recipe)
+
+    def quick_call(self, name: str) -> QuickCall:
+        """The quick call of an algorithm, on narrow lanes unless those had to be compiled."""
+        call = self._calls.get(name)
+        if call is None:
+            from robolin.engine.compiled.kernels import at_hand
+
+            narrow = at_hand(self._recipe(name, NARROWEST))
+            plan = self.narrow_plan(name) if narrow else self.plan(name)
+            call = self._calls.setdefault(name, quick_call_of(plan))
+        return call
+
+
+def arm_cache(arm: Arm) -> ArmCache:
+    """The arm's own cache, made when it is first asked for."""
+    return kept_with(arm, "evaluation", ArmCache)

@@ -18,9 +18,8 @@ from robolin.arrays import AnyArray, Floats
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.calls.call_table import CallTable, fits
 from robolin.errors import RobolinError
-from robolin.evaluation.arm_cache import arm_cache
 from robolin.evaluation.asked_verbs import known_verb
-from robolin.evaluation.evaluate import algorithm_named, same_when_closed, why_unanswered
+from robolin.evaluation.evaluate import algorithm_named, arm_cache, same_when_closed, why_unanswered
 from robolin.evaluation.methods import Method
 from robolin.wording import counted
 

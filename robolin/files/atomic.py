@@ -1,19 +1,24 @@
-"""Files that appear complete or not at all."""
+"""Files that appear complete or not at all, whatever becomes of who writes them."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import platform
+import re
+import secrets
+import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from threading import Event, Thread
 from typing import BinaryIO
 
 from robolin.errors import FileError
-from robolin.files.part_files import new_name, remove_leftovers
 
 # how often a file that takes long to write is brought to the disk
 _SECONDS_BETWEEN = 0.25
@@ -30,9 +35,14 @@ _HINTS = {
     errno.ENAMETOOLONG: "choose a shorter file name",
 }
 
+# system, process, when it was started (not in names of older versions), and a number of its own
+_NAME = re.compile(r"\.robolin-([0-9a-f]{8})-([0-9]{1,10})-(?:([0-9a-f]{1,16})-)?[0-9a-f]{8}\.part")
+# what tells one numbering of processes from another: a start of the system, and a container
+_NUMBERINGS = ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")
+
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UnfinishedFile:
     """A file being written, the target it will become, and the permissions it will get."""
 
     path: Path
@@ -49,40 +59,40 @@ def replacing(target: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_all(
-    targets: Sequence[str | Path], put: Callable[[Sequence[Part]], None]
+    targets: Sequence[str | Path], put: Callable[[Sequence[UnfinishedFile]], None]
 ) -> Iterator[tuple[BinaryIO, ...]]:
     """Open one stream per target; no target changes before all of them are complete.
 
-    put: then lets the parts become their targets
+    put: then lets the files become their targets
     """
-    parts: list[Part] = []
+    files: list[UnfinishedFile] = []
     try:
         with ExitStack() as opened:
-            streams = tuple(_open(Path(target), parts, opened) for target in targets)
+            streams = tuple(_open(Path(target), files, opened) for target in targets)
             with _reaching_the_disk(streams):
                 yield streams
             for stream, target in zip(streams, targets, strict=True):
                 _finish(stream, Path(target))
-        put(parts)
+        put(files)
     finally:
-        for part in parts:
-            part.path.unlink(missing_ok=True)
+        for file in files:
+            file.path.unlink(missing_ok=True)
 
 
-def put_in_place(parts: Sequence[Part]) -> None:
-    """Let every part become its target; of pipes and devices there are none."""
-    give_permissions(parts)
-    for part in parts:
-        with as_file_error(part.target):
-            os.replace(part.path, part.target)
+def put_in_place(files: Sequence[UnfinishedFile]) -> None:
+    """Let every file become its target; of pipes and devices there are none."""
+    give_permissions(files)
+    for file in files:
+        with as_file_error(file.target):
+            os.replace(file.path, file.target)
 
 
-def give_permissions(parts: Sequence[Part]) -> None:
-    """Give every part the permissions of the file that it replaces."""
-    for part in parts:
-        with as_file_error(part.target):
-            if part.mode is not None:
-                os.chmod(part.path, part.mode)
+def give_permissions(files: Sequence[UnfinishedFile]) -> None:
+    """Give every file the permissions of the file that it replaces."""
+    for file in files:
+        with as_file_error(file.target):
+            if file.mode is not None:
+                os.chmod(file.path, file.mode)
 
 
 def is_stream(target: str | Path) -> bool:
@@ -105,7 +115,7 @@ def require_writable(target: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
+def _open(target: Path, files: list[UnfinishedFile], opened: ExitStack) -> BinaryIO:
     opened.enter_context(as_file_error(target))
     if is_stream(target):
         return opened.enter_context(open(target, "wb"))
@@ -114,7 +124,7 @@ def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
     remove_leftovers(target.parent)
     # a short name of our own: the target's may leave no room for a suffix
     path = target.with_name(new_name())
-    parts.append(Part(path, target, mode))
+    files.append(UnfinishedFile(path, target, mode))
     # nobody reads along while a private file is being replaced
     at_first = 0o666 if mode is None else 0o600
     return opened.enter_context(open(path, "x+b", opener=lambda p, f: os.open(p, f, at_first)))
@@ -202,3 +212,67 @@ def as_file_error(target: Path, hint: str = "") -> Iterator[None]:
         message = f"could not write: {error.strerror or error}"
         hint = hint or _HINTS.get(error.errno, "")
         raise FileError(message, where=str(target), hint=hint) from error
+
+
+def new_name() -> str:
+    """A name for a file that tells on which system and by which process it is written."""
+    process = os.getpid()
+    begun = _begun(process)
+    told = f"{process}" if begun is None else f"{process}-{begun:x}"
+    return f".robolin-{_system()}-{told}-{secrets.token_hex(4)}.part"
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes of this user and system that are gone have left in a folder."""
+    if not hasattr(os, "getuid") or not os.path.exists(_NUMBERINGS[0]):
+        # nobody can say whether a process lives, or which system a number is of
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            found = _NAME.fullmatch(entry.name)
+            if found and found[1] == _system() and not _lives(int(found[2]), found[3]):
+                _remove(Path(entry.path))
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        info = path.lstat()
+        if info.st_uid != os.getuid():
+            return
+        if stat.S_ISREG(info.st_mode):
+            path.unlink()
+        elif stat.S_ISDIR(info.st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _lives(process: int, begun: str | None) -> bool:
+    """Whether the process is still there; numbers of processes are given away again."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        # it is somebody else's, or no number of a process
+        pass
+    now = _begun(process)
+    return begun is None or now is None or now == int(begun, 16)
+
+
+def _begun(process: int) -> int | None:
+    """When a process was started, in ticks of this system's clock; None if nobody says."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_bytes()
+        # the name, in parentheses, may hold anything; the state behind it is the third entry
+        return int(text.rpartition(b")")[2].split()[19])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+@cache
+def _system() -> str:
+    """The system as it runs now: another start or another container numbers processes anew."""
+    told = [platform.node()]
+    for place in _NUMBERINGS:
+        with suppress(OSError):
+            told.append(os.readlink(place) if os.path.islink(place) else Path(place).read_text())
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:8]

@@ -6,23 +6,12 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import PurePath
 from typing import Any, BinaryIO, cast
 
 from robolin.errors import FileError, RobolinError
+from robolin.files.paths import PACKED, compression
 
 _PACKED_AT_ONCE = 1 << 10
-
-
-def uncompressed_name(path: str) -> str:
-    """The path without the ending that says how it was compressed."""
-    return path[: -len(ending)] if (ending := compression(path)) else path
-
-
-def compression(path: str) -> str:
-    """'.gz' or '.zst' if the path ends so, else ''."""
-    suffix = PurePath(path).suffix.lower()
-    return suffix if suffix in _OPENERS else ""
 
 
 @contextmanager
@@ -109,6 +98,6 @@ class _Zstandard(io.RawIOBase):
         super().close()
 
 
-_OPENERS: dict[str, Callable[[str | BinaryIO], Any]] = {".gz": _gzip, ".zst": _zstandard}
-# the endings of files that are unpacked
-PACKED = tuple(_OPENERS)
+_OPENERS: dict[str, Callable[[str | BinaryIO], Any]] = dict(
+    zip(PACKED, (_gzip, _zstandard), strict=True)
+)

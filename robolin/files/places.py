@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from robolin.errors import FileError
-from robolin.files.atomic import as_file_error, replacing
+from robolin.files.atomic import as_file_error, new_name, remove_leftovers, replacing
 from robolin.files.formats import with_companion
-from robolin.files.part_files import new_name, remove_leftovers
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 from robolin.files.stores import objects
 from robolin.files.stores.store_path import StorePath
 
@@ -92,7 +91,7 @@ def local_copy(place: FilePlace) -> Iterator[Path]:
 
 
 @contextmanager
-def becoming(place: FilePlace) -> Iterator[Path]:
+def local_target(place: FilePlace) -> Iterator[Path]:
     """A path to be written to; what stands there at the end becomes the file.
 
     Beside a CSV its provenance is put before: the file itself tells that all is there.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,7 +12,7 @@ import numpy as np
 
 from robolin.arrays import Floats, Integers, Mask
 from robolin.errors import RobolinError, raise_all
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 
 _REPORTED_AT_MOST = 20
 # of a column that was looked through: it has nothing but whole numbers
@@ -123,14 +122,6 @@ class TableSource:
     def digest(self) -> str:
         """SHA-256 of a file that can be read again, unless that is known."""
         return self.known.digest if self.known else digest_of(self.stream)
-
-    def size(self) -> int:
-        """How many bytes it has; the stream stays where it is."""
-        at = self.stream.tell()
-        try:
-            return self.stream.seek(0, os.SEEK_END)
-        finally:
-            self.stream.seek(at)
 
     def again(self) -> BinaryIO:
         """Its bytes from their beginning, beside the stream that is being read."""

@@ -13,8 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from robolin.errors import FileError
-from robolin.files.atomic import put_in_place, replacing_all
-from robolin.files.part_files import new_name, remove_leftovers
+from robolin.files.atomic import new_name, put_in_place, remove_leftovers, replacing_all
 
 _MARK = "made by robolin generate, SHA-256 of the rest"
 _COMMENTS = {".c": ("/* ", " */"), ".h": ("/* ", " */"), ".cpp": ("// ", "")}

@@ -1,13 +1,16 @@
-"""Turns, axes and poses in space on plain floats; matrices are row-major nine-tuples."""
+"""Turns, poses and rigid bodies in space on plain floats; matrices are row-major nine-tuples."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import cos, hypot, sin
 
-from robolin.arm import NO_TURN, Matrix3, Pose, Rotary, Vector3
+from robolin.arm import NO_TURN, Inertia, Matrix3, Pose, Rotary, Vector3
 
 # of lengths between these, squares keep their digits
 SHORTEST, LONGEST = 1e-150, 1e150
+
+NO_BODY = Inertia()
 
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Matrix3:
@@ -126,3 +129,59 @@ def axis_to_z(axis: Vector3) -> Matrix3:
 
 def _cross(a: tuple[float, ...], b: tuple[float, ...]) -> Vector3:
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def placed(inertia: Inertia, pose: Pose) -> Inertia:
+    """A body given in the pose's own frame, seen from the frame the pose is given in."""
+    if pose == Pose():
+        return inertia
+    rotary = turned_rotary(pose.rotation, inertia.rotary)
+    return Inertia(inertia.mass, apply(pose, inertia.com), rotary)
+
+
+def merged_inertia(bodies: Iterable[Inertia]) -> Inertia:
+    """Several bodies in one frame as a single one, by the parallel-axis rule.
+
+        m = Σ mᵢ,   m c = Σ mᵢ cᵢ,   I = Σ Iᵢ + mᵢ (|dᵢ|² 1 − dᵢ dᵢᵀ),   dᵢ = cᵢ − c
+
+    A body that weighs nothing and resists no turning changes nothing, not even a rounding.
+    Masses that cancel have no centre: ZeroDivisionError.
+    """
+    parts = [body for body in bodies if body.mass or any(body.rotary)]
+    if len(parts) <= 1:
+        return parts[0] if parts else NO_BODY
+    mass = sum(part.mass for part in parts)
+    com = _centre(parts, mass)
+    rotaries = [_about(part, com) for part in parts]
+    xx, xy, xz, yy, yz, zz = (sum(entries) for entries in zip(*rotaries, strict=True))
+    return Inertia(mass, com, (xx, xy, xz, yy, yz, zz))
+
+
+def _centre(parts: list[Inertia], mass: float) -> Vector3:
+    """The common centre of mass; taken from the one heavy part when there is only one."""
+    heavy = [part for part in parts if part.mass]
+    if len(heavy) == 1:
+        return heavy[0].com
+    if not heavy:
+        return parts[0].com
+    x, y, z = (sum(part.mass * part.com[i] for part in heavy) / mass for i in range(3))
+    return x, y, z
+
+
+def _about(part: Inertia, centre: Vector3) -> Rotary:
+    """The part's rotary inertia about another point than its own centre of mass."""
+    x, y, z = (a - b for a, b in zip(part.com, centre, strict=True))
+    xx, xy, xz, yy, yz, zz = part.rotary
+    m = part.mass
+    return (
+        xx + m * (y * y + z * z), xy - m * x * y, xz - m * x * z,
+        yy + m * (x * x + z * z), yz - m * y * z,
+        zz + m * (x * x + y * y),
+    )  # fmt: skip
+
+
+def inertia_about(inertia: Inertia, axis: Vector3) -> float:
+    """The resistance to turning about a unit axis through the frame's origin."""
+    x, y, z = axis
+    xx, xy, xz, yy, yz, zz = _about(inertia, (0.0, 0.0, 0.0))
+    return xx * x * x + yy * y * y + zz * z * z + 2.0 * (xy * x * y + xz * x * z + yz * y * z)

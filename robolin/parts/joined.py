@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from robolin.answering.answer import posed
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import Settings
+from robolin.answering.posed_question import Settings, open_answer
+from robolin.answering.using_states import rules_of_file, states_of_file
 from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
-from robolin.files.path_names import last_name
+from robolin.files.paths import last_name
 from robolin.parts.alike_columns import columns_of_all, mixed_columns, with_fractions
-from robolin.parts.compute import Once
+from robolin.parts.compute import NotesSaidOnce
 from robolin.parts.recordings import NamedRecording
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.wording import counted
@@ -58,25 +58,25 @@ def answered_recordings(
         label = f"--{inquiry.question.answers_together}"
         hint = "-o FOLDER/ keeps one result for each of them"
         raise UsageError("answers for one recording at a time", where=label, hint=hint)
-    once = Once(settings.notify, arm)
-    heard = replace(settings, notify=lambda kind, text: once.all([(kind, text)]))
+    notes = NotesSaidOnce(settings.notify, arm)
+    heard = replace(settings, notify=lambda kind, text: notes.all([(kind, text)]))
     pieces = [
         Piece(i, partial(_answered, inquiry, arm, each.path, heard)) for i, each in enumerate(found)
     ]
-    mixed = mixed_columns(columns_of_all(found, arm, inquiry.states.rules(arm)))
+    mixed = mixed_columns(columns_of_all(found, arm, rules_of_file(inquiry.states, arm)))
     stream = joined_pieces(pieces, [each.name for each in found], inquiry.options, mixed)
 
     def parts() -> Iterator[Result]:
         yield from stream.parts
-        once.rest()
+        notes.rest()
 
     return replace(stream, parts=parts())
 
 
 @contextmanager
 def _answered(inquiry: Inquiry, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
-    states = inquiry.states.of_recording(path, inquiry.states.rows)
-    with posed(arm, inquiry.question, states, settings) as answer:
+    states = states_of_file(inquiry.states, path, inquiry.states.rows)
+    with open_answer(arm, inquiry.question, states, settings) as answer:
         if isinstance(answer, Result):
             hint = "-o FOLDER/ keeps one result for each recording"
             message = f"{inquiry.question.verb} gives no rows here"

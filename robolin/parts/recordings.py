@@ -11,9 +11,8 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 
 from robolin.errors import FileError, UsageError
-from robolin.files.compressed import uncompressed_name
 from robolin.files.formats import RECORDINGS, extensions, format_named, trajectory_formats
-from robolin.files.path_names import is_stored, place_and_part
+from robolin.files.paths import is_stored, place_and_part, uncompressed_name
 from robolin.files.stores.objects import list_objects
 from robolin.trajectory.opened_table import TEXT_ENDINGS, is_other_programs
 

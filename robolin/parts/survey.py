@@ -9,7 +9,7 @@ from typing import Any
 from robolin.arm import Arm
 from robolin.errors import RobolinError
 from robolin.files.csv.counted_text import CountedText, counted_by_lines, counted_plainly
-from robolin.files.path_names import is_stored, place_of
+from robolin.files.paths import is_stored, place_of
 from robolin.files.stores import objects
 from robolin.files.table_file import KnownTable, RowMark
 from robolin.parts.alike_columns import LookedColumn, looked_columns

@@ -1,24 +1,41 @@
-"""Units of named quantities: those of turning joints, of sliding joints, or of both."""
+"""Units: how they are written, and which named quantities and figures of an arm have."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Any
 
 from robolin.quantities.quantity_table import QUANTITIES
-from robolin.quantities.unit_texts import (
-    FIGURES,
-    OR,
-    PARAMETERS,
-    PER,
-    SLIDING,
-    TURNING,
-    either,
-    joint_units,
-    written,
-)
+
+OR, PER = " or ", " per "
+
+# how often an effort, a position, a second and √J occur as factors
+BASE: dict[str, dict[str, int]] = {
+    "position": {"position": 1},
+    "velocity": {"position": 1, "s": -1},
+    "acceleration": {"position": 1, "s": -2},
+    "effort": {"effort": 1},
+    "root energy": {"√J": 1},
+    "root energy rate": {"√J": 1, "s": -1},
+    "energy": {"J": 1},
+    "power": {"W": 1},
+    "number": {},
+    "length": {"m": 1},
+    "angle": {"rad": 1},
+    "time": {"s": 1},
+    "rate": {"s": -1},
+    "pole": {"s": -1},
+    "mass": {"kg": 1},
+    "speed": {"m": 1, "s": -1},
+    "point acceleration": {"m": 1, "s": -2},
+    "momentum": {"effort": 1, "s": 1},
+}
+TURNING = {"effort": "N·m", "position": "rad"}
+SLIDING = {"effort": "N", "position": "m"}
+_ORDER = ("kg", "effort", "J", "W", "√J", "position", "rad", "m", "s")
 
 # what has an angular and a linear half, whatever the joints do
 SPATIAL_PREFIX = "spatial "
@@ -43,6 +60,79 @@ _FORMERLY = "SI"
 Told = Mapping[str, str]
 
 
+@cache
+def joint_units(part: str) -> tuple[str, str]:
+    """The unit of a position, a velocity, an effort … where a joint turns, and where it slides."""
+    return unit_fraction([part], TURNING), unit_fraction([part], SLIDING)
+
+
+def joint_unit(part: str, turns: bool) -> str:
+    """The unit of a position, a velocity, an effort … of one joint."""
+    return joint_units(part)[not turns]
+
+
+def unit_alternatives(units: Iterable[str]) -> str:
+    """Each of these units once."""
+    return OR.join(dict.fromkeys(part for unit in units for part in unit.split(OR)))
+
+
+def rate_of(unit: str) -> str:
+    """The unit of how fast something in this unit changes, be it a velocity or an integral."""
+    velocities = zip(joint_units("velocity"), joint_units("acceleration"), strict=True)
+    rates, integral = dict(velocities), "·s"
+    return OR.join(
+        each.removesuffix(integral) if each.endswith(integral) else rates.get(each, f"{each}/s")
+        for each in unit.split(OR)
+    )
+
+
+def unit_fraction(parts: Sequence[str], words: dict[str, str]) -> str:
+    """The unit of the first part per all others, as one fraction."""
+    powers: Counter[str] = Counter(BASE[parts[0]])
+    for part in parts[1:]:
+        powers.subtract(BASE[part])
+    top = _product((words.get(f, f), powers[f]) for f in _ORDER if powers[f] > 0) or "1"
+    bottom = _product((words.get(f, f), -powers[f]) for f in _ORDER if powers[f] < 0)
+    if not bottom:
+        return top
+    return f"{top}/({bottom})" if "·" in bottom else f"{top}/{bottom}"
+
+
+def _product(factors: Iterable[tuple[str, int]]) -> str:
+    return "·".join(word + {1: "", 2: "²", 3: "³"}[power] for word, power in factors)
+
+
+# figures of links and joints: their units where a joint turns, and where it slides
+FIGURES: Mapping[str, tuple[str, str]] = {
+    "mass": ("kg", "kg"),
+    "com": ("m", "m"),
+    "first moment": ("kg·m", "kg·m"),
+    "inertia": ("kg·m²", "kg·m²"),
+    "origin": ("m", "m"),
+    "rotation": ("rad", "rad"),
+    "axis": ("1", "1"),
+    "gravity": ("m/s²", "m/s²"),
+    "damping": ("N·m·s/rad", "N·s/m"),
+    "friction": joint_units("effort"),
+    "armature": ("kg·m²", "kg"),
+    **dict.fromkeys(("lower limit", "upper limit"), joint_units("position")),
+    "velocity limit": joint_units("velocity"),
+    "effort limit": joint_units("effort"),
+    "mimic offset": joint_units("position"),
+}
+
+# the figure that each parameter of a link or a joint is a part of
+PARAMETERS: Mapping[str, str] = {
+    **{name: name for name in ("mass", "damping", "friction", "armature")},
+    **dict.fromkeys(("mx", "my", "mz"), "first moment"),
+    **dict.fromkeys(("com_x", "com_y", "com_z"), "com"),
+    **dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "inertia"),
+    **dict.fromkeys(("origin_x", "origin_y", "origin_z", "dh_a", "dh_d"), "origin"),
+    **dict.fromkeys(("turn_x", "turn_y", "turn_z", "dh_alpha", "dh_theta"), "rotation"),
+    **dict.fromkeys(("axis_x", "axis_y", "axis_z"), "axis"),
+}
+
+
 def unit_of(quantity: str, kinds: Sequence[str], told: Told | None = None) -> str:
     """The unit of a named quantity of an arm whose joints have these kinds.
 
@@ -52,7 +142,7 @@ def unit_of(quantity: str, kinds: Sequence[str], told: Told | None = None) -> st
     parts = QUANTITIES[quantity].parts
     if told is None or not any(part in told for part in parts):
         return _unit_of(quantity, tuple(kinds))
-    return _joined(parts, [told.get(part) or _either(part, kinds) for part in parts])
+    return _joined(parts, [told.get(part) or _unit_of_part(part, kinds) for part in parts])
 
 
 def told_along(
@@ -64,7 +154,7 @@ def told_along(
     """
     parts = QUANTITIES[quantity].parts
     return {
-        part: either(_label_unit(part, label, slides) for label in names)
+        part: unit_alternatives(_label_unit(part, label, slides) for label in names)
         for part, names in zip(parts[len(parts) - len(labels) :], labels, strict=True)
     }
 
@@ -112,10 +202,10 @@ def same_unit(quantity: str, one: str, other: str) -> bool:
 @cache
 def _unit_of(quantity: str, kinds: tuple[str, ...]) -> str:
     parts = QUANTITIES[quantity].parts
-    units = [_either(part, kinds) for part in parts]
+    units = [_unit_of_part(part, kinds) for part in parts]
     if any(part in _OPEN for part in parts) or any(OR in unit for unit in units):
         return _joined(parts, units)
-    return written(parts, _words(kinds)[0])
+    return unit_fraction(parts, _words(kinds)[0])
 
 
 def _joined(parts: Sequence[str], units: Sequence[str]) -> str:
@@ -124,18 +214,20 @@ def _joined(parts: Sequence[str], units: Sequence[str]) -> str:
     return PER.join(f"({unit})" for unit in units) if bracketed else PER.join(units)
 
 
-def _either(part: str, kinds: Sequence[str]) -> str:
+def _unit_of_part(part: str, kinds: Sequence[str]) -> str:
     """The unit of one part, in every spelling it has."""
     if part in _OPEN:
-        return either(_either(each, kinds) for each in _OPEN[part])
+        return unit_alternatives(_unit_of_part(each, kinds) for each in _OPEN[part])
     if part == "parameter":
-        return either(unit for name in PARAMETERS.values() for unit in _of_joints(name, kinds))
+        return unit_alternatives(
+            unit for name in PARAMETERS.values() for unit in _of_joints(name, kinds)
+        )
     if part == CLOSURE:
-        return either(reversed(joint_units("effort")))
+        return unit_alternatives(reversed(joint_units("effort")))
     words: Iterable[dict[str, str]] = _words(kinds)
     if part.startswith(SPATIAL_PREFIX):
         part, words = part.removeprefix(SPATIAL_PREFIX), (TURNING, SLIDING)
-    return either(written([part], each) for each in words)
+    return unit_alternatives(unit_fraction([part], each) for each in words)
 
 
 def _of_joints(figure: str, kinds: Sequence[str]) -> Iterable[str]:
@@ -155,7 +247,7 @@ def _label_unit(part: str, label: str, slides: Mapping[str, bool]) -> str:
 
 
 def _chosen(units: tuple[str, str], slides: bool | None) -> str:
-    return either(units) if slides is None else units[slides]
+    return unit_alternatives(units) if slides is None else units[slides]
 
 
 def _words(kinds: Sequence[str]) -> Sequence[dict[str, str]]:

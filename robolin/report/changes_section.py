@@ -9,7 +9,7 @@ import numpy as np
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.model_changes import model_changes
 from robolin.errors import RobolinError
-from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import joint_unit
 from robolin.report.page_markup import PageTable, figure_cell, markup, paragraph, shown_name, table
 from robolin.report.reported_arm import ReportedArm
 

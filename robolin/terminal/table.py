@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
-from robolin.files.moments import moment_texts
 from robolin.quantities.quantity_table import QUANTITIES
 from robolin.quantities.units import entry_units, has_units_by_label, slides_in
+from robolin.results.number_kind import moment_texts
 from robolin.results.result import Array, Result
 from robolin.results.swept_verbs import is_swept
 from robolin.shown import ROUNDED_ZERO, phrase

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from typing import BinaryIO, cast
 
 from robolin.errors import FileError
-from robolin.files.compressed import PACKED, compression, opened_compressed, uncompressed_name
-from robolin.files.csv.delimiters import WithCommas
+from robolin.files.compressed import opened_compressed
+from robolin.files.csv.line_reader import WithCommas
 from robolin.files.formats import (
     FORMATS,
     PIPED,
@@ -21,7 +21,13 @@ from robolin.files.formats import (
     require_known_format,
     trajectory_formats,
 )
-from robolin.files.path_names import is_stored, place_and_part
+from robolin.files.paths import (
+    PACKED,
+    compression,
+    is_stored,
+    place_and_part,
+    uncompressed_name,
+)
 from robolin.files.table_file import KnownTable, TableFile, TableSource
 
 _BUFFER = 1 << 20

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 
-from robolin.arrays import Floats, Mask, Numbers
+from robolin.arrays import Floats, Numbers
 from robolin.errors import RobolinError
+from robolin.files.paths import last_name
 from robolin.files.table_file import KnownTable, ReadRequest, TableBlock, TableFile
 from robolin.trajectory.carried_columns import carried_columns, derivable, require_units
 from robolin.trajectory.column_rules import AS_IT_IS, RecordingRules, native_columns
@@ -24,13 +25,15 @@ from robolin.trajectory.differentiate import (
 )
 from robolin.trajectory.opened_table import opened_table, read_errors
 from robolin.trajectory.orientation import angles
-from robolin.trajectory.row_choice import ALL_ROWS, RowChoice
+from robolin.trajectory.row_choice import ALL_ROWS, RowChoice, chosen_rows, no_row
 from robolin.trajectory.time_units import rising_seconds
-from robolin.trajectory.trajectory import Chunk, Trajectory, joined_chunks, pieces
+from robolin.trajectory.trajectory import Chunk, Trajectory, joined_chunks, pieces, without_numbers
 
 # how many rows are read at once: many, unless they are wide
 MOST_ROWS, FEWEST_ROWS, NUMBERS_AT_ONCE = 16384, 64, 1 << 19
 
+# what messages call it
+_STANDARD_INPUT = "<stdin>"
 _ANGULAR = frozenset({"q", "qd", "qdd"})
 _DEGREE = np.pi / 180.0
 
@@ -54,6 +57,13 @@ class TrajectoryStream:
     carried: Mapping[str, int] = field(default_factory=dict)
     derived: tuple[str, ...] = ()
     choice: RowChoice = ALL_ROWS
+    # quantities that are missing were to be expected
+    has_columns = True
+
+    @cached_property
+    def name(self) -> str:
+        """What results call the file."""
+        return "stdin" if self.file == _STANDARD_INPUT else last_name(self.file)
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -77,6 +87,17 @@ class TrajectoryStream:
         if self.derived:
             lines["differentiated"] = derivation_line(self.derived, self.rules.differentiate or "")
         return lines
+
+    @property
+    def size(self) -> int | None:
+        return self.table.size
+
+    def most_rows(self) -> int | None:
+        return self.table.most_rows()
+
+    def inputs(self) -> dict[str, str]:
+        """The file and its digest, once all rows have been read."""
+        return {self.name: self.table.digest()}
 
     @property
     def rows_at_once(self) -> int:
@@ -114,26 +135,12 @@ class TrajectoryStream:
                     yield chunk
                 before, row = block.reached, row + len(block.values)
         if empty:
-            raise self._no_row()
-
-    def _no_row(self) -> RobolinError:
-        if self.choice == ALL_ROWS:
-            return RobolinError("there is no row below the header", where=self.file)
-        hint = "the first row is 0; --rows and --stride say which are meant"
-        return RobolinError("it has none of the rows that are meant", where=self.file, hint=hint)
+            raise no_row(self.choice, self.file)
 
     def _meant(self, block: TableBlock, row: int) -> TableBlock:
         """Those of the rows of a block that are meant; its first row has this number."""
-        if self.choice.stride == 1 and (self.table.chooses or self.choice == ALL_ROWS):
-            return block
-        chosen = self.choice.of(row, len(block.values))
-        first, stride, place = chosen.start, chosen.step, block.place
-        return replace(
-            block,
-            values=block.values[chosen],
-            whole={i: values[chosen] for i, values in block.whole.items()},
-            place=lambda some: place(first + stride * some),
-        )
+        all_meant = self.choice.stride == 1 and (self.table.chooses or self.choice == ALL_ROWS)
+        return block if all_meant else chosen_rows(self.choice, block, row)
 
     def _with_derivatives(self, read: Sequence[int], most: int, gaps: bool) -> Iterator[Chunk]:
         """The same with velocities and accelerations, for which all rows are read first."""
@@ -147,7 +154,7 @@ class TrajectoryStream:
             require_no_gaps(whole.gaps, method, self.file)
         require_no_jumps(whole.columns["q"], self.joints, self.rules.turning, whole.place)
         columns = with_derivatives(whole.columns, self.derived, seconds, method, self.file)
-        mask = _without_numbers(columns.values()) if gaps else None
+        mask = without_numbers(columns.values()) if gaps else None
         return replace(whole, columns=columns, gaps=mask)
 
     def _request(self, read: Sequence[int], rows: int, gaps: bool) -> ReadRequest:
@@ -194,19 +201,13 @@ class TrajectoryStream:
         if gaps:
             # a gap in what merely goes along leaves the answer as it is
             asked = [place for i, place in position.items() if i not in self.carried.values()]
-            mask = _without_numbers([values[:, asked], *columns.values()])
+            mask = without_numbers([values[:, asked], *columns.values()])
         reach = (before, block.reached)
         carried: dict[str, Numbers] = {
             name: block.whole[i] if i in block.whole else values[:, position[i]].copy()
             for name, i in self.carried.items()
         }
         return Chunk(len(values), columns, time, block.place, mask, reach, carried)
-
-
-def _without_numbers(tables: Iterable[Floats]) -> Mask:
-    """The rows where one of the tables has no finite number."""
-    mask: Mask = np.any([~np.isfinite(table).all(axis=1) for table in tables], axis=0)
-    return mask
 
 
 @contextmanager
@@ -230,7 +231,7 @@ def open_trajectory(
     known:    what has been found out about it before
     live:     whether rows are wanted as they arrive
     """
-    file = "<stdin>" if str(path) == "-" else str(path)
+    file = _STANDARD_INPUT if str(path) == "-" else str(path)
     with opened_table(str(path), file, joints, known, live) as table:
         yield table_trajectory(table, file, joints, needs, optional, rules, choice)
 
@@ -260,10 +261,10 @@ def table_trajectory(
     optional = [name for name in optional if name not in derived]
     aside = [*carried.values(), *(table.names.index(name) for name in native.naming)]
     offered = rules.differentiate is None and not rules.free_turns
-    told_apart = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
-    matched = told_apart(native.names, joints, needs, optional)
-    told = (native.notes, rules, tuple(joints), carried, derived, choice)
-    return TrajectoryStream(table, matched, file, *told)
+    match_columns = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
+    matched = match_columns(native.names, joints, needs, optional)
+    meant = (native.notes, rules, tuple(joints), carried, derived, choice)
+    return TrajectoryStream(table, matched, file, *meant)
 
 
 def _texts_of(table: TableFile, file: str, names: Sequence[str]) -> tuple[str, ...] | None:
@@ -283,16 +284,12 @@ def read_trajectory(
 ) -> Trajectory:
     """All rows that are meant at once, with None for the quantities the file lacks."""
     with open_trajectory(path, joints, needs, optional, rules, choice, known) as stream:
-        chunks = list(stream.chunks())
+        whole = joined_chunks(list(stream.chunks()))
         digest = stream.table.digest()
-    columns = {name: np.concatenate([c.columns[name] for c in chunks]) for name in stream.given}
-    times = [chunk.time for chunk in chunks if chunk.time is not None]
-    rows = sum(chunk.rows for chunk in chunks)
-    time = np.concatenate(times) if times else None
     return Trajectory(
-        rows,
-        **columns,
-        time=time,
+        whole.rows,
+        **whole.columns,
+        time=whole.time,
         notes=stream.notes,
         digest=digest,
         time_unit=stream.time_unit,

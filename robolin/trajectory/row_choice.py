@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from robolin.errors import UsageError
+from robolin.errors import RobolinError, UsageError
+
+if TYPE_CHECKING:
+    from robolin.files.table_file import TableBlock
 
 _TEXT = r"\s*(\d{0,18})\s*:\s*(\d{0,18})\s*"
 
@@ -53,3 +57,22 @@ def row_choice(rows: str | None, stride: int | None) -> RowChoice:
         hint = "STOP is the first row that is left out"
         raise UsageError("there is no row in between", where=where, hint=hint)
     return RowChoice(first, stop, stride or 1)
+
+
+def chosen_rows(choice: RowChoice, block: TableBlock, row: int) -> TableBlock:
+    """Those of the rows of a block that are meant; its first row has this number."""
+    chosen, place = choice.of(row, len(block.values)), block.place
+    return replace(
+        block,
+        values=block.values[chosen],
+        whole={i: values[chosen] for i, values in block.whole.items()},
+        place=lambda some: place(chosen.start + chosen.step * some),
+    )
+
+
+def no_row(choice: RowChoice, file: str) -> RobolinError:
+    """A recording has none of the rows that are meant."""
+    if choice == ALL_ROWS:
+        return RobolinError("there is no row below the header", where=file)
+    hint = "the first row is 0; --rows and --stride say which are meant"
+    return RobolinError("it has none of the rows that are meant", where=file, hint=hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -116,3 +116,9 @@ def joined_chunks(chunks: Sequence[Chunk]) -> Chunk:
             for name in first.carried
         },
     )
+
+
+def without_numbers(tables: Iterable[Floats]) -> Mask:
+    """The rows where one of the tables has no finite number."""
+    mask: Mask = np.any([~np.isfinite(table).all(axis=1) for table in tables], axis=0)
+    return mask

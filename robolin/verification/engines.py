@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
-from robolin.evaluation.arm_cache import arm_cache
+from robolin.evaluation.evaluate import arm_cache
 from robolin.verification.algorithms import answering
 from robolin.verification.checks import Check, Verdict, not_applicable, not_run
 from robolin.verification.subject import Subject

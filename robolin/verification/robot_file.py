@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from robolin.arm import Arm
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 
 
 def urdf_path(arm: Arm) -> Path | None:

@@ -18,9 +18,8 @@ import pytest
 import robolin
 from robolin.analysis.nominal_motion import nominal_motion
 from robolin.arm import Arm, Inertia
-from robolin.description.building.merge import merged_inertia
 from robolin.geometry.configuration import advanced, difference
-from robolin.geometry.rotations import apply
+from robolin.geometry.rotations import apply, merged_inertia
 from tests.analysis.motions import Motion, Swing, moved, pushed, rebuilt, simulated, swing
 from tests.robots import random_arm, with_follower, with_wrench
 

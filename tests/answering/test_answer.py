@@ -12,6 +12,7 @@ import pytest
 import robolin
 from robolin import Question, RobolinError, States, UsageError
 from robolin.answering.asks import Ask
+from robolin.answering.given_states import STATE_QUANTITIES
 from robolin.answering.inquiry import inquiry_of
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.cli.flags.flag import OUTPUT, label_of
@@ -153,6 +154,12 @@ def test_rows_without_an_answer_are_nan_if_asked_for():
     assert np.isnan(result["tau"]).all(axis=1).tolist() == [False, False, False, True, False]
 
 
+def test_states_have_the_names_that_verbs_know():
+    """Every quantity of a verb's states is a keyword, and each keyword is that quantity."""
+    given = {name: [float(place), 0.0] for place, name in enumerate(STATE_QUANTITIES)}
+    assert States(**given).values == {name: f"{value[0]},0.0" for name, value in given.items()}
+
+
 def test_questions_and_states_travel():
     """Questions and states survive pickling, and equal questions are equal."""
     question = Question("linearize-forward", perturb={"dq": [0.1, 0]}, method="operator")
@@ -160,7 +167,11 @@ def test_questions_and_states_travel():
 
     assert pickle.loads(pickle.dumps(question)) == question
     assert hash(question) == hash(Question(question.verb, method="operator", perturb="dq=0.1,0"))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(states)).values["q"], np.zeros((3, 2)))
+    again = pickle.loads(pickle.dumps(states))
+    np.testing.assert_array_equal(again.values["q"], np.zeros((3, 2)))
+    assert (again, hash(again)) == (states, hash(states))
+    for other in (States(q=np.ones((3, 2))), States(qd=np.zeros((3, 2))), States(samples=3), 3):
+        assert states != other
 
 
 WRONG = [
@@ -172,6 +183,10 @@ WRONG = [
     (lambda: Question("simulate", duration=1, every=0), "not in the range"),
     (lambda: Question("mass-matrix", inverse="yes"), "does not take a value"),
     (lambda: States(qq=[0]), "did you mean 'q'"),
+    (lambda: States(position=[0]), "that is 'q' here"),
+    (lambda: Question("response", step=1), "it takes actuated, passive, outputs"),
+    (lambda: Question("inverse", links=True), "it takes no keywords"),
+    (lambda: asked("sensitivity", q=[0, 0]), "leave it out"),
     (lambda: States(q=np.zeros((2, 2, 2))), "one batch axis at most"),
     (lambda: States(q=np.zeros((2, 2)), qd=[0, 0]), "qd is one state"),
     (lambda: States(q=[0, 0], trajectory="a.csv"), "cannot go together with --q"),

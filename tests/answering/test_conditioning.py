@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.answering.conditioning import (
+from robolin.answering.doubtful_states import (
     DIGITS_PER_CONDITION,
     TOO_LARGE,
     bound_up_to,
     farthest_slide,
 )
 from robolin.arm import Arm, Inertia
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import parameters_of
 from robolin.engine.run import run_on

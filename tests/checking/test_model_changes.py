@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from robolin.checking.model_changes import model_changes
-from robolin.description.figures import figures_of
 from robolin.description.load import read
+from robolin.description.model import figures_of
 from robolin.geometry.rotations import rotation_from_rpy
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import robolin as robolin_library
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 from tests.cli.command import answered, robolin
 
 

@@ -67,7 +67,7 @@ run()
 # what is looked for -> what it ends with: the system's answer to it, or ours
 MOMENTS = {
     "robolin.cli.main": (-2, ""),
-    "robolin.cli.exit_codes": (-2, ""),
+    "robolin.cli.messages": (-2, ""),
     "robolin.cli.group": (130, "error: interrupted\n"),
     "robolin.arm": (130, "error: interrupted\n"),
     "numpy": (130, "error: interrupted\n"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robolin.cli import exit_codes
-from robolin.cli.exit_codes import run_to_exit_code
+from robolin.cli import main
 from robolin.errors import FileError, RobolinError, UsageError
 
 
@@ -40,11 +39,11 @@ def test_what_stops_a_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """No exception gets out, and none that is not ours ends with the code of a difference."""
-    monkeypatch.setattr(exit_codes, "_abandon_stdout", lambda: None)
+    monkeypatch.setattr(main, "_abandon_stdout", lambda: None)
 
     def action() -> int:
         raise error
 
-    assert run_to_exit_code(action) == code
+    assert main.run_to_exit_code(action) == code
     if code == 70:
         assert "a bug in robolin" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robolin.description.bundled import bundled_path
+from robolin.description.robot_source import bundled_path
 from robolin.files.stored import read_result
 from tests.cli.command import answered, robolin
 

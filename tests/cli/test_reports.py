@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import robolin as library
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 from tests.cli.command import answered, robolin
 from tests.published import each_file
 

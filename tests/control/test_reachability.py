@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 from tests.control.octave import octave
 
 SERIAL = [name for name in bundled_names() if not robolin.load(name).loops]

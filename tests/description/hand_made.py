@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.arm import Arm, Inertia, Pose, Rotary, Vector3
 from robolin.description.model import Description, JointEntry, LinkEntry, Place
-from robolin.description.structure import composed_mimic
+from robolin.description.tree import composed_mimic
 from robolin.geometry.rotations import rotation_from_rpy
 
 FILE = "arm.urdf"

@@ -11,10 +11,10 @@ import pytest
 
 from robolin.arm import Group, Inertia, Limits, Mimic, Pose, Wrench
 from robolin.description.building.build_arm import build
-from robolin.description.building.merge import inertia_about, merged_inertia, placed, turn_about
 from robolin.description.building.options import ModelOptions, Payload
+from robolin.description.tree import turn_about
 from robolin.errors import RobolinError
-from robolin.geometry.rotations import unit
+from robolin.geometry.rotations import inertia_about, merged_inertia, placed, unit
 from tests.description.hand_made import (
     arm_poses,
     cloud,

@@ -12,12 +12,17 @@ from types import SimpleNamespace
 import pytest
 
 from robolin.arm import Wrench
-from robolin.description import bundled
+from robolin.description import robot_source
 from robolin.description.building.keywords import model_options
+from robolin.description.building.option_texts import options_from_texts
 from robolin.description.building.options import ModelOptions, Payload
-from robolin.description.bundled import bundled_about, bundled_names, bundled_path
 from robolin.description.load import from_urdfpy, load, load_with, read
-from robolin.description.robot_source import LARGEST_FILE
+from robolin.description.robot_source import (
+    LARGEST_FILE,
+    bundled_about,
+    bundled_names,
+    bundled_path,
+)
 from robolin.errors import FileError, RobolinError, UsageError
 
 URDF = """<robot name="one">
@@ -160,8 +165,8 @@ def test_an_installed_package_has_its_models_inside(tmp_path, monkeypatch):
     inside.mkdir(parents=True)
     (inside / "mine.yaml").write_text(YAML)
     (inside / "README.md").write_text("no arm")
-    module = tmp_path / "robolin" / "description" / "bundled.py"
-    monkeypatch.setattr(bundled, "__file__", str(module))
+    module = tmp_path / "robolin" / "description" / "robot_source.py"
+    monkeypatch.setattr(robot_source, "__file__", str(module))
     assert bundled_names() == ("mine",)
 
 
@@ -275,6 +280,11 @@ KEYWORDS = [
 def test_keywords_stand_for_options(keywords, options):
     """Numbers, sequences and arrays are taken for what they mean."""
     assert model_options(keywords) == options
+
+
+def test_no_flags_stand_for_the_options_by_default():
+    """An arm that is asked about without flags is the one they describe."""
+    assert options_from_texts({}) == ModelOptions()
 
 
 def test_arrays_are_taken():

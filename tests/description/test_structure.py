@@ -9,7 +9,8 @@ import pytest
 
 from robolin.arm import Mimic
 from robolin.description.model import EntryKind, JointEntry, LinkEntry, Place
-from robolin.description.structure import check_structure, composed_mimic
+from robolin.description.structure import check_structure
+from robolin.description.tree import composed_mimic
 from robolin.wording import did_you_mean
 from tests.work import CountedName, lines_run
 

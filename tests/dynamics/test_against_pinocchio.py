@@ -14,7 +14,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.description.bundled import bundled_names, bundled_path
+from robolin.description.robot_source import bundled_names, bundled_path
 from tests.dynamics.running import gap_by_state, inertia_bound
 from tests.published import each_file
 from tests.robots import States, named, random_arm, random_states

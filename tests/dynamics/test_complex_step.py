@@ -14,7 +14,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 from tests.dynamics.running import (
     complex_step,
     complex_step_along,
@@ -32,7 +32,7 @@ from tests.robots import (
 )
 
 ROUNDING = 1e-13
-STATES = 3
+STATES = 2
 
 METHODS = ("operator", "conventional")
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from robolin.evaluation import evaluate as evaluation
-from robolin.evaluation.arm_cache import arm_cache
-from robolin.evaluation.evaluate import MUCH_WORK, evaluate, work_of
+from robolin.evaluation.evaluate import MUCH_WORK, arm_cache, evaluate, work_of
 from robolin.evaluation.methods import algorithm_for
 from tests.robots import random_arm, random_states, with_follower
 

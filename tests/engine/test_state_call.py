@@ -23,8 +23,7 @@ from robolin.engine.calls import call_text, interpreter
 from robolin.engine.calls.call_table import CallTable, fits
 from robolin.engine.compiled import kernels
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.arm_cache import arm_cache
-from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, evaluate
+from robolin.evaluation.evaluate import FEW_CALLS, FEW_STATES, arm_cache, evaluate
 from robolin.evaluation.quick_calls import no_answer, quick_call
 from robolin.evaluation.state_call import PlainCall, compiled_call
 from robolin.kinematics.frames import ABOUT_A_FRAME, at_frame

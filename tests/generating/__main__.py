@@ -15,7 +15,7 @@ from pathlib import Path
 
 import robolin
 from robolin.arm import Arm
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 from robolin.errors import RobolinError
 from robolin.evaluation.prescribed_joints import ANSWERED_BY
 from robolin.generating.generate import Real

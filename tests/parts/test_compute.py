@@ -245,7 +245,7 @@ def test_jobs_of_others_are_refused_by_name(folder: Path, tmp_path: Path) -> Non
 
 def test_what_others_left_is_removed(folder: Path, tmp_path: Path) -> None:
     """A file that a process which is gone was writing is gone after the next run."""
-    from robolin.files.part_files import new_name
+    from robolin.files.atomic import new_name
 
     out = tmp_path / "out"
     out.mkdir()

@@ -7,8 +7,7 @@ import pytest
 
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.quantities.quantity_table import QUANTITIES
-from robolin.quantities.unit_texts import rate_of
-from robolin.quantities.units import entry_units, same_unit, told_along, unit_of
+from robolin.quantities.units import entry_units, rate_of, same_unit, told_along, unit_of
 from tests.cli.command import answered, robolin
 
 TURNS, SLIDES, BOTH = ["revolute", "continuous"], ["prismatic"], ["revolute", "prismatic"]

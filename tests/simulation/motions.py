@@ -6,7 +6,7 @@ import numpy as np
 
 import robolin
 from robolin.arm import Arm
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 
 
 def bundled() -> list[Arm]:

@@ -13,8 +13,8 @@ from robolin import load
 from robolin.errors import RobolinError
 from robolin.files.csv import csv_reader
 from robolin.files.formats import FORMATS, trajectory_formats
-from robolin.files.moments import DECIMALS, moment_texts, moments_of
 from robolin.files.stored import read_result
+from robolin.results.number_kind import DECIMALS, moment_texts, moments_of
 from robolin.trajectory.read import open_trajectory, read_trajectory
 from tests.cli.command import Ran, answered, robolin
 

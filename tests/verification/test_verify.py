@@ -9,7 +9,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm, Frame, Inertia, Joint, Limits, Link, Pose
-from robolin.description.bundled import bundled_names
+from robolin.description.robot_source import bundled_names
 from robolin.verification.checks import WHY
 from tests.published import URDF, needs_published_files
 from tests.robots import (

@@ -158,7 +158,7 @@ def bundled(
 
 def require_inputs_kept(ctx: click.Context) -> None:
     """Refuse a command line that names one file as an output and for anything else."""
-    from robolin.files.output_targets import require_output_is_no_input
+    from robolin.files.paths import require_output_is_no_input
 
     words: dict[str, list[str]] = {}
     for param in ctx.command.params:

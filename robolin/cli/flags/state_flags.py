@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from robolin.answering.verbs import Verb
+from robolin.answering.asks import Verb
 from robolin.choices import ON_BAD_ROW
 from robolin.cli.flags.flag import STATE, flag
 from robolin.cli.flags.reading_flags import READING_FLAGS

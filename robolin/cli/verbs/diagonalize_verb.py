@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import sample_flags
@@ -50,6 +50,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin diagonalize two-link --inverse-transform --nu 0.1,0.2 --epsilon 1,0
       robolin diagonalize ur5 --curvature --samples 20
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

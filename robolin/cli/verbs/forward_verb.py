@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.forward_flags import (
     CLOSE_FLAG,
@@ -56,6 +56,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin forward four-bar --q drive=30deg --close drive
       robolin forward ur5 --floating-base --prescribe base --qdd base:z=2 --tau hold
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import OUTPUT, flag
 from robolin.cli.flags.output_flags import Output
 
@@ -35,6 +35,4 @@ def command(inquiry: Inquiry, out: Output, limits: bool) -> None:
 
         respond_with_limits(inquiry, out)
     else:
-        from robolin.cli.respond import respond
-
         respond(inquiry, out)

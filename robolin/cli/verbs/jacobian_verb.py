@@ -6,7 +6,7 @@ import click
 
 from robolin.answering.inquiry import Inquiry
 from robolin.choices import REFERENCES
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
 
@@ -70,6 +70,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin jacobian ur5 --frame tool0 --point 0,0,0.1 --reference frame
       robolin jacobian ur5 --frame tool0 --q 0,-1,1,0.5,1,0 --operational-space --tau hold
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

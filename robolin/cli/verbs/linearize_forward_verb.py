@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.forward_flags import CLOSE_FLAG, LOOP_METHOD_FLAG, METHOD_FLAG, PRESCRIBE
 from robolin.cli.flags.output_flags import Output
 
@@ -32,6 +32,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin linearize-forward ur5 --q elbow_joint=90deg --tau 0,0,0,0,0,0
       robolin linearize-forward two-link --perturb dq=elbow=0.01 --perturb dtau=1,0
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

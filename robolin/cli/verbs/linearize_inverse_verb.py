@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.output_flags import Output
 
 
@@ -19,6 +19,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin linearize-inverse panda --q panda_joint4=-90deg
       robolin linearize-inverse two-link --perturb dq=elbow=0.01
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

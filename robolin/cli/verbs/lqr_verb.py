@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
@@ -63,6 +63,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin lqr panda --weight q=100,qd=1 --effort 0.01 --dt 0.001
       robolin lqr ur5 --trajectory motion.csv --dt 0.01 --time-varying -o gains.npz
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
 
@@ -43,6 +43,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin mass-matrix panda --q panda_joint4=-90deg
       robolin mass-matrix ur5 --inverse --coriolis --qd 1,0,0,0,0,0 -o matrices.npz
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

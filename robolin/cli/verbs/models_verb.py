@@ -70,7 +70,7 @@ def _print_schema() -> None:
 
 
 def _file(name: str) -> Path:
-    from robolin.description.bundled import bundled_names, bundled_path
+    from robolin.description.robot_source import bundled_names, bundled_path
 
     path = bundled_path(name)
     if path is None:
@@ -104,8 +104,8 @@ def _bundled_table(
 
 
 def _models() -> list[dict[str, Any]]:
-    from robolin.description.bundled import bundled_about, bundled_names, bundled_path
     from robolin.description.load import load
+    from robolin.description.robot_source import bundled_about, bundled_names, bundled_path
 
     rows = []
     for name in bundled_names():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.output_flags import Output
 
 
@@ -22,6 +22,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin momentum panda --q panda_joint4=-90deg
       robolin momentum ur5 --qd 1,0,0,0,0,0 -o momentum.npz
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

@@ -60,7 +60,7 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
       robolin plot panda -o panda.pdf
     """
     from robolin.files.atomic import replacing
-    from robolin.files.output_targets import require_output_is_no_input
+    from robolin.files.paths import require_output_is_no_input
     from robolin.pictures.draw import drawn_panels, picture_bytes
 
     extension = PurePath(file_name(path)).suffix.lower()

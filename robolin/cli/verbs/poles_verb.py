@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
 
@@ -22,6 +22,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin poles panda --outputs panda_hand
       robolin poles cart-pole --dt 0.01 -o poles.json
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

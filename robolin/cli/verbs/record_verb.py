@@ -101,7 +101,7 @@ def command(
 
 
 def _record(words: tuple[str, ...], close: Tolerances) -> None:
-    from robolin.cli.respond import respond
+    from robolin.cli.asking_command import respond
 
     if not words:
         hint = "for example: robolin record inverse panda -o holding.npz"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.state_flags import sample_flags
@@ -47,6 +47,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin regressor ur5 --rank --samples 50
       robolin regressor arm.urdf --trajectory motion.csv -o regressor.npz
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
@@ -52,6 +52,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin response two-link --frequencies 0.1:100:200 -o bode.npz
       robolin response panda --outputs panda_hand/vx --duration 0.5 --rows 51
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

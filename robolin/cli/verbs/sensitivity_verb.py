@@ -6,7 +6,7 @@ import click
 
 from robolin.answering.inquiry import Inquiry
 from robolin.choices import TORQUES
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, STATE, flag
 from robolin.cli.flags.output_flags import Output
 from robolin.cli.flags.reading_flags import READING_FLAGS
@@ -101,6 +101,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin sensitivity arm.urdf --trajectory motion.csv --matrices -o all.npz
       robolin sensitivity arm.urdf --trajectory motion.csv --cost-slopes miss.csv -o gradient.npz
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.forward_flags import (
     BAUMGARTE,
     CLOSE_FLAG,
@@ -41,8 +41,6 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin simulate ur5 --initial states.csv --tau hold --duration 1 -o ends.npz
       robolin simulate two-link --base-joint planar --prescribe base --qdd base:x=2 --duration 1
     """
-    from robolin.cli.respond import respond
-
     # of many motions the table has the ends
     one = "initial" not in inquiry.question.asks
     respond(inquiry, out, partial(_write, out) if one else None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.answering.inquiry import Inquiry
-from robolin.cli.asking_command import asking_command
+from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag
 from robolin.cli.flags.linear_model_flags import LINEAR_MODEL_FLAGS, POINT_HELP
 from robolin.cli.flags.output_flags import Output
@@ -30,6 +30,4 @@ def command(inquiry: Inquiry, out: Output) -> None:
       robolin state-space panda --outputs q,panda_hand/velocity --dt 0.01 -o model.mat
       robolin state-space ur5 --trajectory motion.csv --only A,B -o models.npz
     """
-    from robolin.cli.respond import respond
-
     respond(inquiry, out)

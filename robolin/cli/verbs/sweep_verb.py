@@ -43,7 +43,7 @@ def command(words: tuple[str, ...]) -> None:
       robolin sweep mass-matrix two-link --payload lower:0,1,2 --summary
       robolin sweep poles two-link --payload lower:0,1,2 -o poles.svg
     """
-    from robolin.cli.respond import respond
+    from robolin.cli.asking_command import respond
 
     inquiry, out = asked_in_sweep(words)
     if out.path is not None and PurePath(out.path).suffix.lower() in _PICTURES:
@@ -71,7 +71,7 @@ def asked_in_sweep(words: Sequence[str]) -> tuple[Inquiry, Output]:
 def _draw(inquiry: Inquiry, out: Output, path: str) -> None:
     from robolin.answering.sweep import swept_answer
     from robolin.files.atomic import replacing
-    from robolin.files.output_targets import require_output_is_no_input
+    from robolin.files.paths import require_output_is_no_input
     from robolin.pictures.draw import figure_of, picture_bytes
 
     require_output_is_no_input(path, inquiry.files.values())

@@ -147,7 +147,7 @@ def command(options: ValidateOptions) -> None:
 def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources: list[str]) -> None:
     """Refuse to replace a file that is read; a baseline alone may be brought up to date."""
     from robolin.cli.reports.report import require_no_robot
-    from robolin.files.output_targets import require_output_is_no_input
+    from robolin.files.paths import require_output_is_no_input
 
     if options.path is not None:
         require_output_is_no_input(options.path, [*sources, *settings.files])

@@ -26,16 +26,7 @@ from robolin.arm import (
     as_loaded,
 )
 from robolin.description.building.contract import contract_of
-from robolin.description.building.freedoms import (
-    FLOATING_BASE,
-    coordinate_names,
-    floated,
-    floating_problems,
-    group_kind,
-    joints_of_freedoms,
-)
 from robolin.description.building.loop_frames import loop_problems, loops_of
-from robolin.description.building.merge import NO_BODY, merged_inertia, placed, standing
 from robolin.description.building.options import ModelOptions
 from robolin.description.building.selection import (
     Selection,
@@ -45,11 +36,29 @@ from robolin.description.building.selection import (
     selection_problems,
     value_problems,
 )
-from robolin.description.figures import figures_of
-from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry
-from robolin.description.tree import Tree, tree_of
+from robolin.description.model import STANDARD_GRAVITY, Description, JointEntry, figures_of
+from robolin.description.tree import (
+    FLOATING_BASE,
+    Tree,
+    coordinate_names,
+    floated,
+    floating_problems,
+    group_kind,
+    joints_of_freedoms,
+    standing,
+    tree_of,
+)
 from robolin.errors import RobolinError, raise_all
-from robolin.geometry.rotations import apply, compose, inverse_rotation, unit, without_direction
+from robolin.geometry.rotations import (
+    NO_BODY,
+    apply,
+    compose,
+    inverse_rotation,
+    merged_inertia,
+    placed,
+    unit,
+    without_direction,
+)
 
 DEFAULTS = ModelOptions()
 

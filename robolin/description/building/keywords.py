@@ -8,8 +8,8 @@ from typing import Any, TypedDict
 
 from robolin.arm import ORIGIN, Vector3, Wrench, WrenchModel
 from robolin.choices import WRENCH_MODELS
-from robolin.description.building.freedoms import base_joint_of
 from robolin.description.building.options import ModelOptions, Payload
+from robolin.description.tree import base_joint_of
 from robolin.errors import UsageError, raise_all
 from robolin.wording import did_you_mean, quoted
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robolin.arm import Vector3, Wrench
-from robolin.description.building.freedoms import base_joint_of
 from robolin.description.building.options import ModelOptions, Payload
+from robolin.description.tree import base_joint_of
 from robolin.errors import UsageError
 from robolin.number_texts import Figure, FlagText, named, number, numbers, text_of
 

@@ -9,11 +9,10 @@ from math import isfinite
 
 from robolin.arm import Wrench
 from robolin.choices import WRENCH_MODELS
-from robolin.description.building.freedoms import FLOATING_BASE, coordinate_names
 from robolin.description.building.options import ModelOptions, Payload
 from robolin.description.model import JointEntry
 from robolin.description.structure import ONE_NUMBER
-from robolin.description.tree import Tree
+from robolin.description.tree import FLOATING_BASE, Tree, coordinate_names
 from robolin.errors import RobolinError, UsageError
 from robolin.wording import did_you_mean, quoted
 
@@ -54,7 +53,7 @@ def select(tree: Tree, options: ModelOptions) -> Selection:
     return Selection(tuple(moving), standing, tuple(off_chain), tuple(stranded))
 
 
-def stranding(tree: Tree, name: str) -> str:
+def why_stranded(tree: Tree, name: str) -> str:
     """Why a joint on the chain stands still although nobody locked it."""
     leader = tree.mimic[name].leader
     return f"joint '{name}' follows '{leader}', which is off the chain, so it stands still"
@@ -129,7 +128,7 @@ def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> R
         why = "every joint is fixed"
         hint = "an arm has at least one joint that moves, or floats: --floating-base"
     elif selection.stranded:
-        why = stranding(tree, selection.stranded[0])
+        why = why_stranded(tree, selection.stranded[0])
         leader = tree.mimic[selection.stranded[0]].leader
         hint = f"leave base or tip out, or choose them so that '{leader}' moves as well"
     elif options.lock:

@@ -9,11 +9,11 @@ from typing import Any
 from robolin.arm import Arm, Inertia, Link, Vector3
 from robolin.description.building.build_arm import build
 from robolin.description.building.contract import exact_figure
-from robolin.description.building.merge import inertia_about, merged_inertia, placed
 from robolin.description.model import Description, Finding, JointEntry, Place, Reading, limited
 from robolin.description.validate.validate_links import link_findings, repeated_inertials
 from robolin.description.validate.validation_ids import finding
 from robolin.errors import RobolinError
+from robolin.geometry.rotations import inertia_about, merged_inertia, placed
 
 # three printed figures, as in 0.707 0.707 0, leave an axis this far from length 1
 AXIS_TOLERANCE = 1e-3

@@ -10,27 +10,30 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from robolin.background import from_item, prefetch
-from robolin.errors import RobolinError
 from robolin.files.csv.chosen_lines import cells_decide, chosen_lines
-from robolin.files.csv.csv_looks import all_whole, same_texts, unit_of_all
 from robolin.files.csv.csv_records import (
     EXACT_INTEGERS,
     CsvTable,
-    cell_number,
+    all_whole,
+    header_names,
     lines_of,
     records,
     records_table,
+    same_texts,
+    unit_of_all,
     whole_number,
 )
 from robolin.files.csv.line_reader import (
     LineReader,
     Lines,
     bad_text_apart,
-    count_bytes,
+    places_in,
+    row_places,
     rows_at_most,
+    size_of,
 )
 from robolin.files.csv.polars_numbers import polars_numbers
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 from robolin.files.table_file import (
     WHOLE,
     ReadRequest,
@@ -50,7 +53,6 @@ _FEW_LINES = 1 << 14
 
 # most columns show within so many bytes that they are not whole numbers
 _LOOKED_AT = 1 << 14
-MOST_COLUMNS = 500_000
 
 
 def csv_table(source: TableSource) -> TableFile:
@@ -80,7 +82,7 @@ class CsvText:
     def __init__(self, reader: LineReader, source: TableSource) -> None:
         file = source.file
         self._reader, self._file, self._source = reader, file, source
-        self.size = source.size() if source.regular else None
+        self.size = size_of(source.stream) if source.regular else None
         self._even = source.known is not None and source.known.even
         # rows that are awaited are not lost for what arrives with them
         self._lines = bad_text_apart(reader.lines()) if source.live else reader.lines()
@@ -91,7 +93,7 @@ class CsvText:
             # lines end as they did on old Macs
             data = data.replace(b"\r", b"\n")
             head, end, _ = data.partition(b"\n")
-        self.names = _header(head, data, file)
+        self.names = header_names(head, data, file)
         # whether lines end with the last row that is wanted, and how much larger than the number of
         # a row that of its line is, where it is the same for all
         self._ends_with_last = False
@@ -233,7 +235,7 @@ class CsvText:
         found = polars_numbers(lines.data, width, request, even=self._even) if large else None
         if found is not None:
             if len(found[0]):
-                place = _lazy_place(lines, self._file, rows)
+                place = places_in(lines, self._file, rows)
                 yield TableBlock(found[0], place, lines.reached, found[1])
             return
         texts = lines_of(lines.data, self._file, lines.first)
@@ -280,7 +282,7 @@ class CsvText:
         live = self._source.live
         if good := read.good if live or not read.problems else 0:
             whole = {i: values[:good] for i, values in read.whole.items()}
-            place = _place(read.lines, self._file, rows)
+            place = row_places(read.lines, self._file, rows)
             yield TableBlock(read.values[:good], place, reached, whole)
         if read.problems:
             ends = last or live or rows + len(read.lines) == request.stop
@@ -291,44 +293,3 @@ class CsvText:
 def _some(request: ReadRequest) -> bool:
     """Whether some rows only are asked for."""
     return request.first > 0 or request.stop is not None
-
-
-def _header(head: bytes, start: bytes, file: str) -> list[str]:
-    if not start.strip():
-        raise RobolinError(
-            "the file is empty", where=file, hint="the first line has to name the columns"
-        )
-    if count_bytes(head, b",") >= MOST_COLUMNS:
-        message = f"the first line names more than {MOST_COLUMNS} columns"
-        raise RobolinError(message, where=f"{file}:1", hint="a table has a column per number")
-    lines = list(lines_of(head, file))
-    found = next(records(lines, file), (1, []))[1] if head.strip() else []
-    names = [name.strip() for name in found]
-    if not names or all(cell_number(name) is not None for name in names):
-        raise RobolinError(
-            "the header with the column names is missing",
-            where=f"{file}:1",
-            hint="start with a line such as time,<joint>/position,<joint>/velocity",
-        )
-    if len(names) == 1 and (other := next((c for c in ";\t" if c in lines[0]), "")):
-        raise RobolinError(
-            f"columns are separated by {'tabs' if other == chr(9) else 'semicolons'}",
-            where=f"{file}:1",
-            hint="separate columns with commas, and write numbers with a decimal point",
-        )
-    return names
-
-
-def _place(lines: Sequence[int], file: str, rows: int) -> Callable[[int], str]:
-    return lambda row: f"{file}:{lines[row]}, row {rows + row + 1}"
-
-
-def _lazy_place(lines: Lines, file: str, rows: int) -> Callable[[int], str]:
-    """Places of the rows of a block, found out only if somebody asks."""
-
-    def place(row: int) -> str:
-        texts = lines.data.split(b"\n")
-        filled = [lines.first + i for i, text in enumerate(texts) if text.strip(b"\r")]
-        return _place(filled, file, rows)(row)
-
-    return place

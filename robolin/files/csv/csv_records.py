@@ -1,4 +1,7 @@
-"""CSV cell by cell: slower than a parser of numbers, but every complaint has line and column."""
+"""CSV cell by cell: slower than a parser of numbers, but every complaint has line and column.
+
+And what a column is from the first row to the last: whole numbers, moments, a word.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import isfinite
 
 import numpy as np
 
 from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
-from robolin.files.moments import help_with, moments_of
+from robolin.files.csv.line_reader import Lines, begin_with_whole_numbers, count_bytes
 from robolin.files.table_file import ReadRequest
+from robolin.results.number_kind import decimals_of, help_with, is_in_utc, moments_of, unit_for
 
 Record = tuple[int, list[str]]
 
@@ -24,6 +29,7 @@ _DIGITS = re.compile(r"\s*[+-]?[0-9]+\s*")
 _LARGEST = (1 << 63) - 1
 _ALIKE = "write all of them whole, within 64 bits, or all of them with a point"
 
+MOST_COLUMNS = 500_000
 # whole numbers up to here are float64 as well
 EXACT_INTEGERS = 1 << 53
 
@@ -70,6 +76,33 @@ def records(lines: Iterable[str], file: str, first: int = 1) -> Iterator[Record]
             where=f"{file}:{first - 1 + reader.line_num}",
             hint="look for a quotation mark that is not closed",
         ) from error
+
+
+def header_names(head: bytes, start: bytes, file: str) -> list[str]:
+    """The names of the columns, in the first line of a text that begins so."""
+    if not start.strip():
+        raise RobolinError(
+            "the file is empty", where=file, hint="the first line has to name the columns"
+        )
+    if count_bytes(head, b",") >= MOST_COLUMNS:
+        message = f"the first line names more than {MOST_COLUMNS} columns"
+        raise RobolinError(message, where=f"{file}:1", hint="a table has a column per number")
+    lines = list(lines_of(head, file))
+    found = next(records(lines, file), (1, []))[1] if head.strip() else []
+    names = [name.strip() for name in found]
+    if not names or all(cell_number(name) is not None for name in names):
+        raise RobolinError(
+            "the header with the column names is missing",
+            where=f"{file}:1",
+            hint="start with a line such as time,<joint>/position,<joint>/velocity",
+        )
+    if len(names) == 1 and (other := next((c for c in ";\t" if c in lines[0]), "")):
+        raise RobolinError(
+            f"columns are separated by {'tabs' if other == chr(9) else 'semicolons'}",
+            where=f"{file}:1",
+            hint="separate columns with commas, and write numbers with a decimal point",
+        )
+    return names
 
 
 def records_table(
@@ -202,3 +235,55 @@ def _mixed(cell: str, column: str) -> str:
 
 def _not_whole(cell: str, column: str) -> str:
     return _complaint(cell, column, "a whole number like those in other rows")
+
+
+def all_whole(blocks: Iterable[Lines], column: int, file: str) -> bool:
+    """Whether every row that has such a cell has a whole number there; what is wrong waits."""
+    rest = iter(blocks)
+    for lines in rest:
+        if column == 0 and begin_with_whole_numbers(lines.data):
+            continue
+        # what is quoted may contain line ends, so that blocks cannot be told apart
+        looked = chain([lines], rest) if b'"' in lines.data else [lines]
+        try:
+            texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in looked)
+            rows = (cells for _, cells in records(texts, file) if column < len(cells))
+            if not all(whole_number(cells[column]) is not None for cells in rows):
+                return False
+        except RobolinError:
+            continue
+    return True
+
+
+def unit_of_all(blocks: Iterable[Lines], column: int, file: str) -> str | None:
+    """The unit that holds the moments of all rows; None if one has none, or another zone."""
+    texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in blocks)
+    decimals, zones = -1, set[bool]()
+    try:
+        for _, cells in records(texts, file):
+            if column < len(cells):
+                found = decimals_of(cells[column])
+                zones.add(is_in_utc(cells[column]))
+                if found is None or len(zones) > 1:
+                    return None
+                decimals = max(decimals, found)
+    except RobolinError:
+        pass
+    return None if decimals < 0 else unit_for(decimals)
+
+
+def same_texts(
+    blocks: Iterable[Lines], columns: Sequence[int], file: str
+) -> tuple[str, ...] | None:
+    """What these columns say in every row that has them all; None if rows differ, or are none."""
+    texts = chain.from_iterable(lines_of(each.data, file, each.first) for each in blocks)
+    found: set[tuple[str, ...]] = set()
+    try:
+        for _, cells in records(texts, file):
+            if max(columns) < len(cells):
+                found.add(tuple(cells[i].strip() for i in columns))
+                if len(found) > 1:
+                    return None
+    except RobolinError:
+        pass
+    return found.pop() if found else None

@@ -14,10 +14,10 @@ from robolin.background import after_short_answer, prefetch
 from robolin.files.atomic import is_stream, replacing
 from robolin.files.csv.stored_csv import belongs, companion_of
 from robolin.files.json.json_writer import laid_out
-from robolin.files.moments import moment_texts
 from robolin.files.paired_files import replacing_pair
 from robolin.files.polars_memory import memory_suffices_for_polars
 from robolin.files.provenance_writer import Digests
+from robolin.results.number_kind import moment_texts
 from robolin.results.result import Result, ResultStream
 from robolin.results.table_columns import Columns, column_names, table_columns
 

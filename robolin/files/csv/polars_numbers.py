@@ -9,9 +9,9 @@ import numpy as np
 from robolin.arrays import Floats, Integers
 from robolin.files.csv.csv_records import EXACT_INTEGERS
 from robolin.files.csv.scanned_text import NOTHING_YET, scanned
-from robolin.files.moments import moments_of
 from robolin.files.polars_memory import memory_suffices_for_polars
 from robolin.files.table_file import ReadRequest
+from robolin.results.number_kind import moments_of
 
 
 def polars_numbers(

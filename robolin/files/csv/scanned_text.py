@@ -76,7 +76,7 @@ class _Program(NamedTuple):
 def _program() -> _Program:
     from robolin.engine.compiled.kernels import kept_function
 
-    address, keeps = kept_function(_TEXT, "scan")
+    address, keeps = kept_function(_source(), "scan")
     pointer, whole = ctypes.c_void_p, ctypes.c_int64
     return _Program(ctypes.CFUNCTYPE(None, pointer, whole, whole, pointer)(address), keeps)
 
@@ -86,7 +86,9 @@ def _each(letter: str) -> str:
     return "<" + ", ".join([f"i8 {ord(letter)}"] * _AT_ONCE) + ">"
 
 
-_TEXT = f"""
+def _source() -> str:
+    """The function as LLVM reads it, made when it is first run."""
+    return f"""
 declare i64 @llvm.ctpop.i64(i64)
 declare i64 @llvm.cttz.i64(i64, i1)
 

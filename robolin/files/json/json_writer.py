@@ -17,9 +17,8 @@ from robolin.arrays import Numbers
 from robolin.background import after_short_answer, prefetch
 from robolin.errors import RobolinError
 from robolin.files.atomic import replacing
-from robolin.files.moments import moment_texts
 from robolin.files.provenance_writer import Digests
-from robolin.results.number_kind import COMPLEX, NumberKind, kind_of, stored_values
+from robolin.results.number_kind import COMPLEX, NumberKind, kind_of, moment_texts, stored_values
 from robolin.results.result import ResultStream
 from robolin.wording import printable_json
 

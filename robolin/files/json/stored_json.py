@@ -13,7 +13,6 @@ import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError
-from robolin.files.moments import moments_of
 from robolin.files.provenance_reader import (
     Blocks,
     Entry,
@@ -24,7 +23,7 @@ from robolin.files.provenance_reader import (
     require_intact,
 )
 from robolin.files.stored_file import StoredFile
-from robolin.results.number_kind import COMPLEX, INTEGER, MOMENTS
+from robolin.results.number_kind import COMPLEX, INTEGER, MOMENTS, moments_of
 
 _SECTIONS = {"joints", "results", "units", "meta"}
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from robolin.arrays import Floats, Integers
 from robolin.errors import RobolinError
-from robolin.files.moments import unit_of_moments
+from robolin.results.number_kind import unit_of_moments
 
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, MemoryError, OSError),

@@ -18,7 +18,7 @@ from robolin.files.parquet.parquet_footer import (
     read_footer,
     require_pages,
 )
-from robolin.files.path_names import is_stored
+from robolin.files.paths import is_stored
 from robolin.files.polars_memory import require_polars_memory
 from robolin.files.stores.objects import polars_options
 from robolin.files.stores.store_errors import known_problem
@@ -44,61 +44,77 @@ if TYPE_CHECKING:
 
 def parquet_table(source: TableSource) -> TableFile:
     """Look at the names and types; columns that nobody asks for may hold anything."""
-    file = source.file
-    footer = sound_footer(source.stream, file)
-    require_polars_memory(file)
-    silence_libraries()
-    import polars
-
-    try:
-        lazy = _scanned(source.path)
-        schema = lazy.collect_schema()
-        rows: int = lazy.select(polars.len()).collect().item()
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-        raise _unread(source.path, file, error) from error
-    names = schema.names()
-    size = source.stream.seek(0, os.SEEK_END)
-
-    def blocks(request: ReadRequest) -> Iterator[TableBlock]:
-        chosen = [names[i] for i in request.indices]
-        _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
-        _require_float64(schema, [names[i] for i in request.unrounded], file)
-        wanted = request.within(rows)
-        require_plausible(8 * rows * len(chosen), size, _LARGEST_RATIO, file)
-        _require_groups(footer, set(chosen), file)
-        if not is_stored(source.path):
-            # in a store every page would be a request of its own
-            with _footer_errors(file):
-                require_pages(source.stream, footer, set(chosen), wanted)
-        first = wanted.start
-        some = lazy.select(chosen).slice(first, len(wanted))
-        for frame in _frames(some, request.rows, source):
-            values = np.asarray(_as_float64(frame).to_numpy(), dtype=np.float64)
-            whole = {
-                i: _whole(frame, names[i], request.moments.get(i), file) for i in request.whole
-            }
-            block = TableBlock(values, counted_place(file, first), first + len(values), whole)
-            if not request.gaps and not np.isfinite(values).all():
-                # which cells are empty is only of use to whoever is told of them
-                empty = frame.select(polars.all().is_null()).to_numpy()
-                require_finite_cells(block, names, request, file, rows, empty)
-            first += len(values)
-            yield block
-        if first != wanted.stop:
-            # where polars panics in a thread of its own, rows end as if there were no more
-            raise damaged_parquet(file)
-
+    rows = ParquetRows(source)
+    names, schema = rows.names, rows.schema
     return TableFile(
         names,
-        blocks,
-        size=rows,
-        most_rows=lambda: rows,
+        rows.blocks,
+        size=rows.count,
+        most_rows=lambda: rows.count,
         digest=source.digest,
         chooses=True,
         whole=lambda i: schema[names[i]].is_integer(),
         moments=lambda i: _unit(schema[names[i]]),
-        texts=lambda places: _texts(lazy, [names[i] for i in places], source),
+        texts=lambda places: _texts(rows.lazy, [names[i] for i in places], source),
     )
+
+
+class ParquetRows:
+    """The rows of a file whose footer is sound, of which none has been read."""
+
+    def __init__(self, source: TableSource) -> None:
+        self._source = source
+        self._footer = sound_footer(source.stream, source.file)
+        require_polars_memory(source.file)
+        silence_libraries()
+        import polars
+
+        try:
+            self.lazy = _scanned(source.path)
+            self.schema = self.lazy.collect_schema()
+            self.count: int = self.lazy.select(polars.len()).collect().item()
+        except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+            raise _unread(source.path, source.file, error) from error
+        self.names = self.schema.names()
+        self._size = source.stream.seek(0, os.SEEK_END)
+
+    def blocks(self, request: ReadRequest) -> Iterator[TableBlock]:
+        """The rows and columns that were asked for, block by block."""
+        chosen, wanted = [self.names[i] for i in request.indices], request.within(self.count)
+        self._require_sound(chosen, wanted, request)
+        first = wanted.start
+        some = self.lazy.select(chosen).slice(first, len(wanted))
+        for frame in _frames(some, request.rows, self._source):
+            yield self._block(frame, first, request)
+            first += len(frame)
+        if first != wanted.stop:
+            # where polars panics in a thread of its own, rows end as if there were no more
+            raise damaged_parquet(self._source.file)
+
+    def _block(self, frame: DataFrame, first: int, request: ReadRequest) -> TableBlock:
+        import polars
+
+        names, file = self.names, self._source.file
+        values = np.asarray(_as_float64(frame).to_numpy(), dtype=np.float64)
+        whole = {i: _whole(frame, names[i], request.moments.get(i), file) for i in request.whole}
+        block = TableBlock(values, counted_place(file, first), first + len(values), whole)
+        if not request.gaps and not np.isfinite(values).all():
+            # which cells are empty is only of use to whoever is told of them
+            empty = frame.select(polars.all().is_null()).to_numpy()
+            require_finite_cells(block, names, request, file, self.count, empty)
+        return block
+
+    def _require_sound(self, chosen: list[str], wanted: range, request: ReadRequest) -> None:
+        """Refuse types that are no numbers, and a file that unfolds to far more than it is."""
+        schema, file = self.schema, self._source.file
+        _require_numbers(schema, [n for n in chosen if _unit(schema[n]) is None], file)
+        _require_float64(schema, [self.names[i] for i in request.unrounded], file)
+        require_plausible(8 * self.count * len(chosen), self._size, _LARGEST_RATIO, file)
+        _require_groups(self._footer, set(chosen), file)
+        if not is_stored(self._source.path):
+            # in a store every page would be a request of its own
+            with _footer_errors(file):
+                require_pages(self._source.stream, self._footer, set(chosen), wanted)
 
 
 def _scanned(path: str) -> LazyFrame:

@@ -8,7 +8,7 @@ import shutil
 import struct
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -65,41 +65,14 @@ def write_parquet(result: ResultStream, path: str | Path) -> None:
 def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path) -> None:
     require_polars_memory(str(path))
     import polars
-    from polars.io.plugins import register_io_source
 
     digests = Digests()
-    leave = Event()
     goes_on = after_short_answer(attrgetter("size"))
     parts = prefetch(digests.passing(result.parts), goes_on)
     with ExitStack() as leaving:
         leaving.callback(close_generator, parts)
-        begun, all_there = _beginning(parts)
-        schema = _framed(begun[0]).schema
-        said: list[str] = []
-
-        def frames(*_: Any) -> Iterator[DataFrame]:
-            for part in chain(begun, parts):
-                if leave.is_set():
-                    return
-                yield _framed(part)
-            said.append(digests.meta_text(result))
-
-        lazy = register_io_source(frames, schema=schema)
-        # the metadata are asked for when all rows have been written
-        sink = partial(
-            lazy.sink_parquet,
-            stream,
-            row_group_size=max(_NUMBERS_PER_GROUP // len(schema), 1),
-            compression=_COMPRESSION,
-            maintain_order=True,
-            metadata=lambda _: {META: said[0], CHECKSUM: UNCHECKED},
-        )
         try:
-            if all_there:
-                # it is written before anybody could lose patience
-                sink()
-            else:
-                in_background(sink, leave)
+            _sink(parts, stream, lambda: digests.meta_text(result))
         except polars.exceptions.PolarsError as error:
             _require_room(stream)
             raise FileError(f"could not write: {error}", where=str(path)) from error
@@ -107,6 +80,36 @@ def _write_parquet_to(result: ResultStream, stream: IO[bytes], path: str | Path)
     assert place is not None, "the checksum was given a place"
     stream.seek(place)
     stream.write(checksum_but_for(stream, place))
+
+
+def _sink(parts: Iterator[Result], stream: IO[bytes], provenance: Callable[[], str]) -> None:
+    """Have polars write the parts, and then the provenance, which is known when all are written."""
+    from polars.io.plugins import register_io_source
+
+    begun, all_there = _beginning(parts)
+    schema, leave = _framed(begun[0]).schema, Event()
+    said: list[str] = []
+
+    def frames(*_: Any) -> Iterator[DataFrame]:
+        for part in chain(begun, parts):
+            if leave.is_set():
+                return
+            yield _framed(part)
+        said.append(provenance())
+
+    sink = partial(
+        register_io_source(frames, schema=schema).sink_parquet,
+        stream,
+        row_group_size=max(_NUMBERS_PER_GROUP // len(schema), 1),
+        compression=_COMPRESSION,
+        maintain_order=True,
+        metadata=lambda _: {META: said[0], CHECKSUM: UNCHECKED},
+    )
+    if all_there:
+        # it is written before anybody could lose patience
+        sink()
+    else:
+        in_background(sink, leave)
 
 
 def _beginning(parts: Iterator[Result]) -> tuple[list[Result], bool]:

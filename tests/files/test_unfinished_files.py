@@ -1,4 +1,4 @@
-"""Parts of files whose process is gone are removed at the next write, and no others."""
+"""Unfinished files whose process is gone are removed at the next write, and no others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robolin.errors import FileError
-from robolin.files import part_files
+from robolin.files import atomic
 from robolin.files.atomic import replacing, require_writable
 from tests.cli.command import environment
 
@@ -58,7 +58,7 @@ def test_a_folder_that_nobody_will_complete_goes(tmp_path: Path) -> None:
     """With all that is in it, and nothing that a link in it leads to."""
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    left = tmp_path / f".robolin-{part_files._system()}-{_gone()}-00000000.part"
+    left = tmp_path / f".robolin-{atomic._system()}-{_gone()}-00000000.part"
     left.mkdir()
     (left / "a.c").write_text("half")
     (left / "link").symlink_to(precious)
@@ -68,7 +68,7 @@ def test_a_folder_that_nobody_will_complete_goes(tmp_path: Path) -> None:
 
 def test_parts_of_others_stay(tmp_path: Path) -> None:
     """Of a process that lives, of another system, of an older robolin, and links."""
-    system, dead = part_files._system(), _gone()
+    system, dead = atomic._system(), _gone()
     kept = [
         f".robolin-{system}-{os.getpid()}-00000000.part",
         f".robolin-{system}-1-00000000.part",
@@ -92,7 +92,7 @@ def test_parts_of_others_stay(tmp_path: Path) -> None:
 
 def test_a_number_that_was_given_away_again(tmp_path: Path) -> None:
     """A part is swept though its process's number lives, if that was started at another time."""
-    name = part_files.new_name()
+    name = atomic.new_name()
     system, process, begun, _ = name.removeprefix(".robolin-").split("-")
     mine = tmp_path / name
     before = tmp_path / f".robolin-{system}-{process}-{int(begun, 16) - 1:x}-00000000.part"

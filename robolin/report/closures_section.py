@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from robolin.arrays import Numbers
-from robolin.quantities.unit_texts import joint_unit
+from robolin.quantities.units import joint_unit
 from robolin.report.page_figures import PageFigures, curve_figure
 from robolin.report.page_markup import PageTable, element, figure_cell, paragraph, shown_name, table
 from robolin.report.reported_arm import ReportedArm
