@@ -9,6 +9,7 @@ from robolin.answering.given_states import States
 from robolin.answering.inquiry import ArmSource, Inquiry
 from robolin.answering.posed_question import Notify, Settings, open_answer
 from robolin.answering.question import Question
+from robolin.answering.using_states import states_of_file
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_named
@@ -72,7 +73,7 @@ def part_jobs(
     jobs = []
     for number, part in enumerate(plan.parts):
         source = plan.sources[part.source]
-        states = inquiry.states.of_recording(source.path, part.rows or inquiry.states.rows)
+        states = states_of_file(inquiry.states, source.path, part.rows or inquiry.states.rows)
         job = PartJob(
             plan=plan.id,
             number=number,
