@@ -40,7 +40,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise Killed
         return survey(recording, *how)
 
-    monkeypatch.setattr(parts_plan, "surveyed", killed_after_one)
+    monkeypatch.setattr(parts_plan, "surveyed_recording", killed_after_one)
     monkeypatch.setattr(looked_file, "_FEW", 0)
     return names
 
