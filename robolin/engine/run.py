@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robolin.algebra.axes import Shape, sizes
+from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar
 from robolin.arrays import Arrays
 from robolin.engine.direct import DirectChain
@@ -52,7 +52,7 @@ def run_on(
         name: gathered_array(
             chain.results.get(name, {}),
             batch,
-            sizes(shape, n, parameters.n, parameters.closure_rows),
+            parameters.sizes(shape),
             kind,
         )
         for name, shape in gives.items()
