@@ -21,18 +21,19 @@ from robolin.answering.loop_answer import (
     fully,
     loop_options,
 )
-from robolin.answering.motion import (
+from robolin.answering.odd_states import weighs_nothing
+from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.question import Question
+from robolin.answering.values import (
     NeededValues,
     Run,
     TorqueRule,
     Values,
+    algorithm_arrays,
     completed_point,
     one_state,
+    point_arrays,
 )
-from robolin.answering.named_arrays import algorithm_arrays, point_arrays
-from robolin.answering.odd_states import weighs_nothing
-from robolin.answering.posed_question import PosedQuestion
-from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.dynamics.algorithm import PAPERS
