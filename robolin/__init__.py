@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from robolin.arm import Arm as Arm
     from robolin.arm_parts import Joint as Joint
     from robolin.arm_parts import Link as Link
+    from robolin.checking.outcome import CheckOutcome as CheckOutcome
     from robolin.checking.result_files import check as check
     from robolin.checking.result_files import record as record
     from robolin.checking.result_files import write as write
@@ -124,6 +125,7 @@ if TYPE_CHECKING:
     from robolin.errors import RobolinError as RobolinError
     from robolin.errors import RobolinWarning as RobolinWarning
     from robolin.errors import UsageError as UsageError
+    from robolin.files.stored import StoredResult as StoredResult
     from robolin.files.stored import read_result as read_result
     from robolin.generating.casadi_functions import casadi_function as casadi_function
     from robolin.generating.generate import generate as generate
@@ -132,6 +134,9 @@ if TYPE_CHECKING:
     from robolin.geometry.configuration import kinematic_block as kinematic_block
     from robolin.operator_algebra.robot import Operators as Operators
     from robolin.operator_algebra.robot import operators as operators
+    from robolin.results.result import Array as Array
+    from robolin.results.result import Result as Result
+    from robolin.results.result import ResultStream as ResultStream
     from robolin.simulation.controllers import PoseControl as PoseControl
     from robolin.simulation.controllers import RateControl as RateControl
     from robolin.simulation.feedback_control import ComputedTorque as ComputedTorque
@@ -183,6 +188,7 @@ _PUBLIC = {
         "Factors coriolis_matrix mass_matrix mass_matrix_derivative mass_matrix_factor "
         "mass_matrix_inverse mass_matrix_second_derivative"
     ),
+    "robolin.checking.outcome": "CheckOutcome",
     "robolin.checking.result_files": "check record write",
     "robolin.arm": "Arm",
     "robolin.arm_parts": "Joint Link",
@@ -198,11 +204,12 @@ _PUBLIC = {
     "robolin.control.trim": "Trim trim",
     "robolin.description.load": "from_urdfpy load",
     "robolin.errors": "FileError RobolinError RobolinWarning UsageError",
-    "robolin.files.stored": "read_result",
+    "robolin.files.stored": "StoredResult read_result",
     "robolin.generating.casadi_functions": "casadi_function",
     "robolin.generating.generate": "generate",
     "robolin.geometry.configuration": "advanced difference kinematic_block",
     "robolin.operator_algebra.robot": "Operators operators",
+    "robolin.results.result": "Array Result ResultStream",
     "robolin.simulation.controllers": "PoseControl RateControl",
     "robolin.simulation.feedback_control": "ComputedTorque FeedbackControl PDControl",
     "robolin.simulation.simulate": "simulate",

@@ -105,8 +105,7 @@ def printable_json(text: str) -> str:
     >>> printable_json('["\x9b"]')
     '["\\u009b"]'
     """
-    if text.isascii() and "\x7f" not in text:
-        # JSON itself escapes the others
+    if text.replace("\n", "").isprintable():
         return text
     from json import dumps
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -56,7 +57,7 @@ ALLOWED = {
         # asks stored questions again
         "checking": (
             "answering arrays background description errors files number_texts quantities "
-            "results wording"
+            "results shown wording"
         ),
         "parts": (
             "answering arm arrays errors files quantities results trajectory version wording"
@@ -133,43 +134,65 @@ def _room(module: Path) -> str:
     return module.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-def _tree(module: Path) -> ast.Module:
-    return ast.parse(module.read_text("utf-8"))
+@dataclass(frozen=True)
+class Told:
+    """What the tests ask of a module; lines are where it is said.
+
+    imports: every module imported anywhere in the file
+    at_once: lines of imports that are not inside a function
+    named:   every module of the package that a text in the file names
+    public:  what it defines for others
+    prints:  lines that print
+    """
+
+    imports: tuple[tuple[int, str], ...]
+    at_once: frozenset[int]
+    named: tuple[tuple[int, str], ...]
+    public: tuple[str, ...]
+    classes: tuple[str, ...]
+    prints: tuple[int, ...]
 
 
 @cache
-def _imports(module: Path) -> tuple[tuple[int, str], ...]:
-    """Every module imported anywhere in the file, with its line."""
-    found = []
-    for node in ast.walk(_tree(module)):
+def _told(module: Path) -> Told:
+    """Each file is parsed once, and its tree forgotten."""
+    tree = ast.parse(module.read_text("utf-8"))
+    nodes = list(ast.walk(tree))
+    return Told(
+        imports=tuple(_imports(nodes, _name(module))),
+        at_once=frozenset(node.lineno for node in tree.body if isinstance(node, ast.Import)),
+        named=tuple(_named(nodes)),
+        public=tuple(_public_names(tree.body)),
+        classes=tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef)),
+        prints=tuple(_prints(nodes)),
+    )
+
+
+def _imports(nodes: list[ast.AST], name: str) -> Iterator[tuple[int, str]]:
+    for node in nodes:
         if isinstance(node, ast.Import):
-            found += [(node.lineno, name.name) for name in node.names]
+            yield from ((node.lineno, each.name) for each in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{_name(module)}:{node.lineno}: imports are absolute"
+            assert node.level == 0, f"{name}:{node.lineno}: imports are absolute"
             if node.module == "robolin":
-                found += [(node.lineno, f"robolin.{name.name}") for name in node.names]
+                yield from ((node.lineno, f"robolin.{each.name}") for each in node.names)
             elif node.module:
-                found.append((node.lineno, node.module))
-    return tuple(found)
+                yield node.lineno, node.module
 
 
-@cache
-def _named(module: Path) -> tuple[tuple[int, str], ...]:
-    """Every module of the package that a text in the file names, with its line."""
-    found = []
-    for node in ast.walk(_tree(module)):
+def _named(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
         text = node.value if isinstance(node, ast.Constant) else None
         if isinstance(text, str) and NAMED.fullmatch(text):
             name = text.partition(":")[0]
             place = PACKAGE.parent / name.replace(".", "/")
             if place.is_dir() or place.with_suffix(".py").is_file():
-                found.append((node.lineno, name))
-    return tuple(found)
+                yield node.lineno, name
 
 
-def _public_names(module: Path) -> Iterator[str]:
-    """What a module defines for others, but for type variables and what it says of itself."""
-    for node in _tree(module).body:
+def _public_names(body: list[ast.stmt]) -> Iterator[str]:
+    """All but type variables and what a module says of itself."""
+    for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names = [node.name]
         elif isinstance(node, ast.Assign | ast.AnnAssign):
@@ -181,12 +204,19 @@ def _public_names(module: Path) -> Iterator[str]:
         yield from (name for name in names if name[0] != "_" and name not in ("T", "TYPE_CHECKING"))
 
 
+def _prints(nodes: list[ast.AST]) -> Iterator[int]:
+    for node in nodes:
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name) and called.id == "print":
+            yield called.lineno
+
+
 def _trespasses(module: Path) -> Iterator[str]:
     """The imports of a module that its room is not allowed."""
     room = _room(module)
     allowed = ALLOWED[room] | {room}
     named = allowed | DISPATCH_TABLES.get(_name(module), set())
-    for found, rooms in ((_imports(module), allowed), (_named(module), named)):
+    for found, rooms in ((_told(module).imports, allowed), (_told(module).named, named)):
         for line, name in found:
             package, *path = name.split(".")
             if package == "robolin" and not {*path[:1]} & rooms:
@@ -195,20 +225,10 @@ def _trespasses(module: Path) -> Iterator[str]:
 
 def _numpy(module: Path) -> Iterator[str]:
     """The lines in which a module imports NumPy, anywhere or, where on demand is fine, at once."""
-    lines = {line for line, name in _imports(module) if name.partition(".")[0] == "numpy"}
+    lines = {line for line, name in _told(module).imports if name.partition(".")[0] == "numpy"}
     if lines and _room(module) in NUMPY_ON_DEMAND:
-        lines &= {node.lineno for node in _tree(module).body if isinstance(node, ast.Import)}
+        lines &= _told(module).at_once
     yield from (f"{_name(module)}:{line}" for line in sorted(lines))
-
-
-def _prints(module: Path) -> Iterator[str]:
-    """The lines in which a module prints."""
-    if "print" not in module.read_text("utf-8"):
-        return
-    for node in ast.walk(_tree(module)):
-        called = node.func if isinstance(node, ast.Call) else None
-        if isinstance(called, ast.Name) and called.id == "print":
-            yield f"{_name(module)}:{called.lineno}"
 
 
 def test_rooms_import_only_what_they_may() -> None:
@@ -223,8 +243,8 @@ def test_no_room_imports_itself_by_a_detour() -> None:
     needed: dict[str, set[str]] = {}
     for module in MODULES:
         room = _room(module)
-        named = () if _name(module) in DISPATCH_TABLES else _named(module)
-        for _, name in (*_imports(module), *named):
+        named = () if _name(module) in DISPATCH_TABLES else _told(module).named
+        for _, name in (*_told(module).imports, *named):
             other = name.split(".")[1] if name.startswith("robolin.") else room
             if other != room:
                 needed.setdefault(room, set()).add(other)
@@ -237,7 +257,7 @@ def test_no_room_imports_itself_by_a_detour() -> None:
 def test_dispatch_tables_name_what_they_are_listed_with() -> None:
     """No room stays listed beside a table that names nothing of it any more."""
     for table, rooms in DISPATCH_TABLES.items():
-        assert {name.split(".")[1] for _, name in _named(PACKAGE / table)} == rooms
+        assert {name.split(".")[1] for _, name in _told(PACKAGE / table).named} == rooms
 
 
 def test_plain_rooms_need_no_numpy() -> None:
@@ -249,7 +269,8 @@ def test_plain_rooms_need_no_numpy() -> None:
 def test_only_commands_print() -> None:
     """Nothing in the library writes to the terminal by itself."""
     library = [module for module in MODULES if _room(module) != "cli"]
-    assert [each for module in library for each in _prints(module)] == []
+    prints = [f"{_name(module)}:{line}" for module in library for line in _told(module).prints]
+    assert prints == []
 
 
 def test_no_two_modules_have_one_name() -> None:
@@ -260,8 +281,7 @@ def test_no_two_modules_have_one_name() -> None:
 
 def test_no_two_classes_have_one_name() -> None:
     """A class is found by its name, whatever the room."""
-    trees = (ast.parse(module.read_text("utf-8")).body for module in MODULES)
-    names = [node.name for body in trees for node in body if isinstance(node, ast.ClassDef)]
+    names = [name for module in MODULES for name in _told(module).classes]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
@@ -269,7 +289,7 @@ def test_no_two_rooms_give_one_name_to_two_things() -> None:
     """A constant, an alias or a function that is found by its name is the one that is meant."""
     rooms: dict[str, set[str]] = {}
     for module in MODULES:
-        for name in _public_names(module):
+        for name in _told(module).public:
             rooms.setdefault(name, set()).add(_room(module))
     shared = {name: found for name, found in rooms.items() if len(found) > 1}
     asked = {name for name, found in shared.items() if found <= SAME_QUESTION}

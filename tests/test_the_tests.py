@@ -36,6 +36,8 @@ ROOMS = sorted(path.name for path in PACKAGE.iterdir() if any(path.glob("*.py"))
 FOLDERS = sorted({path.parent for path in FILES if path.name.startswith("test_")})
 # a room that only passes on what others compute is tested where that is computed
 TESTED_ELSEWHERE = {"api": "docs", "evaluation": "engine", "results": "files"}
+# that of the rooms, not of the module that lays out a kernel's memory
+OF_THE_WHOLE = {"test_layout.py"}
 
 
 def _name(path: Path) -> str:
@@ -98,6 +100,22 @@ def test_no_room_is_excused_for_nothing() -> None:
     """A room that is said to be tested elsewhere exists and has no folder of its own."""
     assert set(TESTED_ELSEWHERE) <= set(ROOMS)
     assert not [room for room in TESTED_ELSEWHERE if (TESTS / room).is_dir()]
+
+
+def _folders_for(module: Path) -> set[str]:
+    """Where the tests of one module may stand: with its room's, or with what it passes on."""
+    room = module.relative_to(PACKAGE).parts[0]
+    if room in TESTED_ELSEWHERE:
+        return set(ROOMS)
+    return {room if module.parent != PACKAGE else ""}
+
+
+def test_a_test_named_after_a_module_stands_in_its_room() -> None:
+    """Whoever knows a module finds its tests, and whoever knows a test its module."""
+    modules = {f"test_{path.stem}": path for path in PACKAGE.rglob("*.py")}
+    named = [path for path in FILES if path.stem in modules and _name(path) not in OF_THE_WHOLE]
+    astray = [p for p in named if _name(p.parent).strip(".") not in _folders_for(modules[p.stem])]
+    assert [_name(path) for path in astray] == []
 
 
 def _unmarked(path: Path) -> Iterator[str]:

@@ -13,6 +13,9 @@ def if_less(a: Any, b: Any, yes: Any, no: Any) -> Scalar:
 
     A complex step decides as its real part does.
     """
+    if type(a) is type(b) is float:
+        chosen_float: Scalar = yes if a < b else no
+        return chosen_float
     for number in (a, b):
         if hasattr(number, "if_less"):
             chosen: Scalar = number.if_less(a, b, yes, no)

@@ -119,17 +119,17 @@ def half_of(Mhat: Vector) -> Vector:
 
 def half_times(half: Vector, a: Vector) -> Vector:
     """The 6x3 matrix times a three-vector."""
-    return tuple(dot(half[i : i + 3], a) for i in range(0, 18, 3))
+    return tuple([dot(half[i : i + 3], a) for i in range(0, 18, 3)])
 
 
 def times_half(X: Vector, half: Vector) -> Vector:
     """The row X* times a 6x3 matrix."""
-    return tuple(dot(X, half[j::3]) for j in range(3))
+    return tuple([dot(X, half[j::3]) for j in range(3)])
 
 
 def outer_half(X: Vector, row: Vector) -> Vector:
     """The 6x3 matrix X row."""
-    return tuple(x * r for x in X for r in row)
+    return tuple([x * r for x in X for r in row])
 
 
 def articulated_from(M: Vector) -> Vector:
@@ -152,4 +152,4 @@ def articulated_times(P: Vector, X: Vector) -> Vector:
 
 def rank_one(X: Vector, Y: Vector) -> Vector:
     """The upper triangle of X Y*, for a product that is known to be symmetric."""
-    return tuple(X[i] * Y[j] for i in range(6) for j in range(i, 6))
+    return tuple([X[i] * Y[j] for i in range(6) for j in range(i, 6)])

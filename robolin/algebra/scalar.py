@@ -42,7 +42,9 @@ def sin_cos(x: S) -> tuple[S, S]:
     """(sin x, cos x)."""
     number: Any = x
     pair: Any
-    if isinstance(number, complex):
+    if type(number) is float:
+        pair = sin_cos_by_polynomials(number)
+    elif isinstance(number, complex):
         pair = cmath.sin(number), cmath.cos(number)
     elif hasattr(number, "sin_cos"):
         pair = number.sin_cos()

@@ -38,11 +38,12 @@ def twice(a: Vector) -> Vector:
 
 def dot(a: Vector, b: Vector) -> Scalar:
     """a · b, added up from the left whatever the numbers are."""
-    assert len(a) == len(b)
+    size = len(a)
+    assert size == len(b)
     # written out for those that algorithms are made of, in half the time
-    if len(a) == 3:
+    if size == 3:
         return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-    if len(a) == 6:
+    if size == 6:
         (a0, a1, a2, a3, a4, a5), (b0, b1, b2, b3, b4, b5) = a, b
         return a0 * b0 + a1 * b1 + a2 * b2 + a3 * b3 + a4 * b4 + a5 * b5
     total: Scalar = reduce(plus, map(times, a, b))
@@ -84,4 +85,4 @@ def rotate_back(R: Vector, x: Vector) -> Vector:
 def rotate_rotation(R: Vector, E: Vector) -> Vector:
     """R E, rotation by rotation."""
     columns = (E[0::3], E[1::3], E[2::3])
-    return tuple(dot(R[i : i + 3], column) for i in (0, 3, 6) for column in columns)
+    return tuple([dot(row, column) for row in (R[0:3], R[3:6], R[6:9]) for column in columns])

@@ -29,7 +29,7 @@ from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod, Torques
-from robolin.evaluation.evaluate import Engine, How
+from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
 from robolin.shown import Shown
@@ -143,7 +143,7 @@ def cost_gradient(
 
 
 def _backward(
-    arm: Arm, nominal: Nominal, torques: Torques, how: How
+    arm: Arm, nominal: Nominal, torques: Torques, how: RunOptions
 ) -> Iterator[tuple[int, Floats, Floats]]:
     """Each step from the last to the first, its Φ, and its Γ by everything that forces it.
 

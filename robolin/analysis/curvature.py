@@ -16,7 +16,7 @@ from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
-from robolin.evaluation.evaluate import Engine, How, evaluate
+from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
 from robolin.evaluation.methods import Method
 from robolin.input_checks import array_of, require_arm, require_tree
 from robolin.shown import Shown
@@ -128,7 +128,7 @@ def independent_symbols(n: int) -> list[tuple[int, int, int, int]]:
     return two + three + four
 
 
-def _symbols(arm: Arm, q: Floats, how: How) -> tuple[Floats, Floats]:
+def _symbols(arm: Arm, q: Floats, how: RunOptions) -> tuple[Floats, Floats]:
     """R (rows, n, n, n, n) from exact derivatives, and the largest |𝓜| (rows,)."""
 
     def asked(verb: str) -> Floats:

@@ -11,7 +11,7 @@ from robolin.api.run_options import run_options
 from robolin.arm import NO_TURN, Arm, Matrix3
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
-from robolin.evaluation.evaluate import Engine, How, evaluate
+from robolin.evaluation.evaluate import Engine, RunOptions, evaluate
 from robolin.evaluation.methods import Method
 from robolin.geometry.rotations import axis_to_z, transpose, turned_rotary
 from robolin.input_checks import array_of, batch_of, require_arm
@@ -225,7 +225,9 @@ def _turned_rotaries(turn: Matrix3) -> Floats:
     return np.array([turned_rotary(back, (a, b, c, d, e, f)) for a, b, c, d, e, f in np.eye(6)]).T
 
 
-def _offset(arm: Arm, motion: dict[str, JointValues], how: How, shape: tuple[int, ...]) -> Floats:
+def _offset(
+    arm: Arm, motion: dict[str, JointValues], how: RunOptions, shape: tuple[int, ...]
+) -> Floats:
     """What the wrenches take: the torques with them less those without."""
     if not arm.wrenches:
         return np.zeros(shape)

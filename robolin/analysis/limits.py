@@ -170,7 +170,7 @@ class ClosestApproach:
             bounds.joint,
             bounds.quantity,
             self._rows + row,
-            None if time is None else _told(time[row]),
+            None if time is None else _plain_time(time[row]),
             value,
             limit,
             margin,
@@ -229,7 +229,7 @@ def _unlimited(arm: Arm) -> dict[str, tuple[LimitedQuantity, ...]]:
     return found
 
 
-def _told(time: Any) -> float | str:
+def _plain_time(time: Any) -> float | str:
     """A time as it came: exact, whichever kind it is of."""
     if time.dtype.kind == "M":
         return str(np.datetime_as_string(time))

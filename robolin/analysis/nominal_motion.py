@@ -11,7 +11,7 @@ from robolin.arm import Arm
 from robolin.arrays import AnyArray, JointValues
 from robolin.choices import TORQUES, Torques
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.geometry.configuration import advanced, difference, kinematic_block
 from robolin.input_checks import array_of, require_arm, seconds_of
 
@@ -54,7 +54,7 @@ def nominal_motion(
     tau: JointValues | None,
     qdd: JointValues | None,
     torques: Torques,
-    how: How,
+    how: RunOptions,
 ) -> Nominal:
     """The motion that rows of time, q, q̇ and either τ or q̈ describe; τ counts if both are there.
 

@@ -17,7 +17,7 @@ from robolin.dynamics.links.link_poses import place_links
 from robolin.dynamics.mass_matrix.articulated_bodies import articulated_bodies
 from robolin.engine.counting import Cost, cost_of, count_operations
 from robolin.engine.parameters import Parameters
-from robolin.engine.recorded_program import RecordingChain, recorded_inputs
+from robolin.engine.unrolled_program import UnrolledChain, graph_inputs
 
 Polynomial = tuple[Fraction, ...]  # coefficients of 1, n, n², n³
 
@@ -147,8 +147,8 @@ def operation_counts(verb: str, parameters: Parameters, fold: bool = False) -> I
 
 
 def _folded(candidate: Candidate, parameters: Parameters) -> Cost:
-    inputs = recorded_inputs(parameters, candidate.needs)
-    chain = RecordingChain(parameters, inputs, candidate.gives or {})
+    inputs = graph_inputs(parameters, candidate.needs)
+    chain = UnrolledChain(parameters, inputs, candidate.gives or {})
     candidate.run(chain)
     return cost_of(value for entries in chain.results.values() for value in entries.values())
 

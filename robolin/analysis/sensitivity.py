@@ -32,7 +32,7 @@ from robolin.api.run_options import run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod, Torques
-from robolin.evaluation.evaluate import Engine, How
+from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.geometry.configuration import kinematic_block
 from robolin.input_checks import require_arm
@@ -265,7 +265,9 @@ def all_parameter_names(arm: Arm, geometry: bool) -> tuple[str, ...]:
     return natural_names(arm) + (geometry_names(arm) if geometry else ())
 
 
-def parameter_columns(arm: Arm, part: Nominal, qdd: Floats, geometry: bool, how: How) -> Floats:
+def parameter_columns(
+    arm: Arm, part: Nominal, qdd: Floats, geometry: bool, how: RunOptions
+) -> Floats:
     """∂τ/∂π of every parameter at all stages of some steps, the motion as it is."""
     columns: Floats = regressor(arm, part.q, part.qd, qdd, **how).matrix @ natural_map(arm)
     if not geometry:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from robolin.answering.given_states import States
-from robolin.answering.posed_question import AnswerWatch, Notify, Settings, posed
+from robolin.answering.posed_question import AnswerWatch, Notify, Settings, open_answer
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.errors import RobolinWarning, UsageError
@@ -56,8 +56,9 @@ def answer(
             become Python's own and the others are left out, the contract has them
 
     Returns:
-        a result with `.arrays`, each with name, values of shape (…) or (rows, …), labels and unit,
-        `.joints`, `.contract`, `.options` and `.inputs`; `result["tau"]` is the values of an array
+        a `Result` with `.arrays`, each with name, values of shape (…) or (rows, …), labels and
+        unit, `.joints`, `.contract`, `.options` and `.inputs`; `result["tau"]` is the values of
+        an array
 
     Raises:
         UsageError: question, states and arm that do not go together
@@ -101,7 +102,7 @@ def answer_stream(
         watch: is called with the state and the result of each part
 
     Returns:
-        a stream whose `.parts` are results of some rows each, arrays of shape (rows, …), in order
+        a `ResultStream` whose `.parts` are results of some rows each, arrays of shape (rows, …)
 
     Raises:
         UsageError: question, states and arm that do not go together
@@ -117,7 +118,7 @@ def answer_stream(
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
     asked, given = asked_and_given(question, states)
-    with posed(arm, asked, given, settings) as found:
+    with open_answer(arm, asked, given, settings) as found:
         if isinstance(found, Result):
             require_finite(found)
             found = whole(found)

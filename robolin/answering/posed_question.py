@@ -160,7 +160,7 @@ class PosedQuestion:
 
 
 @contextmanager
-def inquired(
+def open_inquiry(
     inquiry: Inquiry, settings: Settings, arm: Arm | None = None
 ) -> Iterator[Result | ResultStream]:
     """The answer to an inquiry, whose arm may be loaded already."""
@@ -170,12 +170,12 @@ def inquired(
         yield swept_answer(inquiry, settings)
         return
     arm = arm or inquiry.source.arm()
-    with posed(arm, inquiry.question, inquiry.states, settings) as answer:
+    with open_answer(arm, inquiry.question, inquiry.states, settings) as answer:
         yield answer
 
 
 @contextmanager
-def posed(
+def open_answer(
     arm: Arm, question: Question, states: States, settings: Settings
 ) -> Iterator[Result | ResultStream]:
     """The answer while the files it is read from are open; what is left to say is said after."""

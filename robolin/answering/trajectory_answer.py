@@ -33,7 +33,7 @@ from robolin.answering.values import (
 )
 from robolin.background import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
-from robolin.evaluation.evaluate import FEW_STATES, How
+from robolin.evaluation.evaluate import FEW_STATES, RunOptions
 from robolin.loops.any_arm import Batch
 from robolin.quantities.quantity_table import COLUMN_WORDS
 from robolin.results.result import Array, Footer, Result, ResultStream
@@ -98,7 +98,7 @@ class TrajectoryRows:
         self._posed, self._algorithms = posed, algorithms
         self._arm, self._motion, self._source = posed.arm, motion, source
         self._tolerant = posed.states.on_bad_row == NAN
-        self._how: How = {
+        self._how: RunOptions = {
             "method": algorithms.method,
             "loop_method": algorithms.loops.method,
         }
@@ -187,7 +187,7 @@ class TrajectoryRows:
         numbers = self._numbers or _NUMBERS_AT_ONCE
         return max(_FEWEST_ROWS, int(_NUMBERS_AT_ONCE / numbers))
 
-    def _how_for(self, chunk: Chunk) -> How:
+    def _how_for(self, chunk: Chunk) -> RunOptions:
         """How to run these rows: by few threads if they are few and nobody asked for more."""
         jobs: int | None
         if not self._numbers:

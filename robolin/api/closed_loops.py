@@ -19,7 +19,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How
+from robolin.evaluation.evaluate import RunOptions
 from robolin.input_checks import (
     array_of,
     batch_of,
@@ -185,7 +185,7 @@ def loop_forces(
     """
     require_arm(arm)
     require_loops(arm)
-    how: How = {"loop_method": loop_method}
+    how: RunOptions = {"loop_method": loop_method}
     found = evaluate_any_arm(arm, "loop-forces", {"q": q, "qd": qd, "tau": tau}, **how)
     return LoopForces(**found, rows=row_names(arm))
 
@@ -225,7 +225,7 @@ def linearize_loops(
     """
     require_arm(arm)
     require_loops(arm)
-    how: How = {"loop_method": loop_method}
+    how: RunOptions = {"loop_method": loop_method}
     values = {"q": q, "qd": qd, "tau": torque_or_hold(arm, q, qd, tau, how)}
     found, point = evaluate_about(arm, "linearize-loops", values, how)
     q, qd, tau = (point[name] for name in values)

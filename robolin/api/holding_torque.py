@@ -5,7 +5,7 @@ from __future__ import annotations
 from robolin.arm import Arm
 from robolin.arrays import JointValues
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import How
+from robolin.evaluation.evaluate import RunOptions
 from robolin.input_checks import require_arm
 from robolin.loops.any_arm import evaluate_any_arm
 
@@ -17,7 +17,7 @@ def torque_or_hold(
     q: JointValues,
     qd: JointValues,
     tau: JointValues | str,
-    how: How,
+    how: RunOptions,
     qdd: JointValues = 0.0,
 ) -> JointValues:
     """The torques, or those of q̈ = 0 or as given; on closed loops the closures bear nothing."""
@@ -26,6 +26,6 @@ def torque_or_hold(
     require_arm(arm)
     if tau != HOLD:
         raise UsageError(f"tau is {tau!r}", hint="torques, or 'hold' for those that keep q̈ = 0")
-    run: How = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
+    run: RunOptions = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
     verb = "hold" if arm.loops else "inverse"
     return evaluate_any_arm(arm, verb, {"q": q, "qd": qd, "qdd": qdd}, **run)["tau"]

@@ -15,7 +15,7 @@ from robolin.api.run_options import at_once, run_options
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
-from robolin.evaluation.evaluate import Engine, How
+from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
 from robolin.loops.any_arm import evaluate_any_arm
@@ -226,7 +226,7 @@ def _about_prescribed(
     given: Mapping[str, JointValues | str],
     prescribe: JointsNamed | None,
     qdd: JointValues | None,
-    how: How,
+    how: RunOptions,
 ) -> LinearizedForward:
     """The model where some joints move as they are told."""
     values = prescribed_values(arm, given, prescribe, qdd, how)

@@ -10,7 +10,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import Arrays, Floats, JointValues
 from robolin.engine.compiled.buffer_pool import BufferPool
-from robolin.evaluation.evaluate import How
+from robolin.evaluation.evaluate import RunOptions
 from robolin.input_checks import array_of, batch_of
 from robolin.loops.any_arm import evaluate_any_arm
 
@@ -20,7 +20,7 @@ _pool = BufferPool()
 
 
 def evaluate_about(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], how: How
+    arm: Arm, verb: str, values: Mapping[str, JointValues], how: RunOptions
 ) -> tuple[Arrays, dict[str, Floats]]:
     """Named results, and the values they are about, each of shape (*batch, n)."""
     point: dict[str, Floats] = {}

@@ -8,7 +8,7 @@ from robolin.api.holding_torque import torque_or_hold
 from robolin.arm import Arm
 from robolin.arrays import JointValues
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import How
+from robolin.evaluation.evaluate import RunOptions
 from robolin.evaluation.prescribed_joints import (
     METHOD_BY_ARM,
     JointsNamed,
@@ -24,7 +24,7 @@ def prescribed_values(
     values: Mapping[str, JointValues | str],
     prescribe: JointsNamed | None,
     qdd: JointValues | None,
-    how: How,
+    how: RunOptions,
 ) -> dict[str, JointValues]:
     """The values of a state with its torques, and what the joints named are told to do.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from robolin.arm import Arm
 from robolin.choices import LoopMethod
-from robolin.evaluation.evaluate import Engine, How
+from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.evaluation.methods import Method
 from robolin.evaluation.quick_calls import QuickCall, no_answer, quick_call
 
-_AS_USUAL: How = {}
+_AS_USUAL: RunOptions = {}
 
 
 def at_once(
@@ -27,7 +27,7 @@ def at_once(
 
 def run_options(
     method: Method, engine: Engine, jobs: int | None, loop_method: LoopMethod | None
-) -> How:
+) -> RunOptions:
     """What was chosen; nothing at all where all is as usual, so that nothing need be checked."""
     if method == "auto" and engine == "auto" and jobs is None and loop_method is None:
         return _AS_USUAL

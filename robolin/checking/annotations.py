@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robolin.checking.ci_text import github_command, xml_attribute, xml_lines
-from robolin.checking.outcome import Outcome, counted_outcomes, outcome_lines
+from robolin.checking.outcome import CheckOutcome, counted_outcomes, outcome_lines
 
 
-def github(outcomes: Sequence[Outcome], everything: bool = False) -> str:
+def github(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:
     """One workflow command for each result that is not the same, and a last line that counts."""
     lines = []
     for outcome in outcomes:
@@ -21,7 +21,7 @@ def github(outcomes: Sequence[Outcome], everything: bool = False) -> str:
     return "".join(f"{line}\n" for line in (*lines, counted_outcomes(outcomes)))
 
 
-def _where(outcome: Outcome) -> dict[str, str | int]:
+def _where(outcome: CheckOutcome) -> dict[str, str | int]:
     """The line of the robot file that was changed, or else the stored file."""
     place = outcome.place
     if place is None:
@@ -29,7 +29,7 @@ def _where(outcome: Outcome) -> dict[str, str | int]:
     return {"file": place.file, "line": place.line, "col": place.column}
 
 
-def junit(outcomes: Sequence[Outcome], everything: bool = False) -> str:
+def junit(outcomes: Sequence[CheckOutcome], everything: bool = False) -> str:
     """A JUnit document with one test case for each result."""
     failures = sum(outcome.status in ("differs", "updated") for outcome in outcomes)
     errors = sum(outcome.status == "refused" for outcome in outcomes)
@@ -44,7 +44,7 @@ def junit(outcomes: Sequence[Outcome], everything: bool = False) -> str:
     return "".join(f"{line}\n" for line in (*lines, "</testsuite>"))
 
 
-def _testcase(outcome: Outcome, everything: bool) -> list[str]:
+def _testcase(outcome: CheckOutcome, everything: bool) -> list[str]:
     name, kind = xml_attribute(outcome.name), xml_attribute(outcome.question or "robolin")
     head = f'  <testcase name={name} classname={kind} time="{outcome.seconds:.3f}"'
     if outcome.status == "same":

@@ -9,13 +9,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from robolin.answering.posed_question import QUIETLY, Settings, inquired
+from robolin.answering.posed_question import QUIETLY, Settings, open_inquiry
 from robolin.background import result_of
 from robolin.checking import rounding
 from robolin.checking.changed_place import changed_place
 from robolin.checking.compare import Comparison, compare_with_stored
 from robolin.checking.model_changes import model_changes
-from robolin.checking.outcome import Outcome
+from robolin.checking.outcome import CheckOutcome
 from robolin.checking.record_results import record_inquiry
 from robolin.checking.recorded_question import Inputs, RecordedQuestion, recorded_question
 from robolin.checking.tolerance import Tolerances, tolerances_in
@@ -45,10 +45,10 @@ class CheckSettings:
     update: bool = False
 
 
-def check_file(path: str, how: CheckSettings) -> Outcome:
+def check_file(path: str, how: CheckSettings) -> CheckOutcome:
     """A stored result beside what its question is answered with now."""
 
-    def check() -> Outcome:
+    def check() -> CheckOutcome:
         with open_stored(path) as stored:
             asked = recorded_question(stored, how.inputs)
             return _checked(stored, path, asked, how, how.close or _stored_with(stored))
@@ -56,11 +56,11 @@ def check_file(path: str, how: CheckSettings) -> Outcome:
     return _outcome(path, path, check)
 
 
-def check_case(case: Case, how: CheckSettings) -> Outcome:
+def check_case(case: Case, how: CheckSettings) -> CheckOutcome:
     """A case of a suite beside what is stored for it."""
     path = str(case.stored)
 
-    def check() -> Outcome:
+    def check() -> CheckOutcome:
         if not case.stored.exists():
             message = f"the stored result '{path}' of case '{case.name}' is missing"
             hint = "`robolin record --suite` makes the missing ones"
@@ -72,19 +72,21 @@ def check_case(case: Case, how: CheckSettings) -> Outcome:
     return _outcome(case.name, path, check)
 
 
-def check_pair(path: str, other: str, how: CheckSettings) -> Outcome:
+def check_pair(path: str, other: str, how: CheckSettings) -> CheckOutcome:
     """A stored result beside another one; nothing is computed."""
 
-    def check() -> Outcome:
+    def check() -> CheckOutcome:
         with open_stored(path) as stored, open_stored(other) as second:
             close = how.close or _stored_with(stored)
             comparison = compare_with_stored(second.result_stream(), stored, close)
-            return Outcome(path, path, "same", _question(stored), comparison)
+            return CheckOutcome(path, path, "same", _question(stored), comparison)
 
     return _outcome(path, path, check)
 
 
-def checked_side_by_side(checks: Iterable[Callable[[], Outcome]], jobs: int) -> tuple[Outcome, ...]:
+def checked_side_by_side(
+    checks: Iterable[Callable[[], CheckOutcome]], jobs: int
+) -> tuple[CheckOutcome, ...]:
     """All outcomes, from the quickest to the slowest."""
     pool = ThreadPoolExecutor(jobs)
     try:
@@ -103,7 +105,7 @@ def in_case(case: Case, error: RobolinError) -> RobolinError:
 
 def _checked(
     stored: StoredFile, name: str, asked: RecordedQuestion, how: CheckSettings, close: Tolerances
-) -> Outcome:
+) -> CheckOutcome:
     question = _question(stored)
     try:
         comparison = _compared(stored, asked, how.settings, close)
@@ -111,7 +113,7 @@ def _checked(
         # a joint that is gone, for example, takes the question with it
         changed = _changed_model(stored, asked)
         place = changed_place(asked.arm, changed.changes) if changed else None
-        return Outcome(name, stored.path, "refused", question, changed, error, place=place)
+        return CheckOutcome(name, stored.path, "refused", question, changed, error, place=place)
     place = changed_place(asked.arm, comparison.changes)
     if how.inputs.model is not None:
         comparison = _under_another_name(comparison)
@@ -119,15 +121,15 @@ def _checked(
         comparison = replace(comparison, notes=(*comparison.notes, rounding.LIBRARY_NOTE))
     if how.update and not comparison.same:
         record_inquiry(asked.inquiry(), Path(stored.path), how.settings, _stored_with(stored))
-        return Outcome(name, stored.path, "updated", question, comparison, place=place)
-    return Outcome(name, stored.path, "same", question, comparison, place=place)
+        return CheckOutcome(name, stored.path, "updated", question, comparison, place=place)
+    return CheckOutcome(name, stored.path, "same", question, comparison, place=place)
 
 
 def _compared(
     stored: StoredFile, asked: RecordedQuestion, settings: Settings, close: Tolerances
 ) -> Comparison:
     """The answer as it is now beside the stored one."""
-    with inquired(asked.inquiry(), settings) as answer:
+    with open_inquiry(asked.inquiry(), settings) as answer:
         if isinstance(answer, Result):
             require_finite(answer)
             answer = whole(answer)
@@ -156,13 +158,13 @@ def _under_another_name(comparison: Comparison) -> Comparison:
     return replace(comparison, structure=kept)
 
 
-def _outcome(name: str, path: str, check: Callable[[], Outcome]) -> Outcome:
+def _outcome(name: str, path: str, check: Callable[[], CheckOutcome]) -> CheckOutcome:
     """The outcome with its time; what went wrong is part of it."""
     start = perf_counter()
     try:
         outcome = check()
     except RobolinError as error:
-        outcome = Outcome(name, path, "refused", error=error)
+        outcome = CheckOutcome(name, path, "refused", error=error)
     if outcome.status == "same" and outcome.comparison and not outcome.comparison.same:
         outcome = replace(outcome, status="differs")
     return replace(outcome, seconds=perf_counter() - start)

@@ -12,6 +12,7 @@ from robolin.checking.differences import Difference
 from robolin.checking.model_changes import Change
 from robolin.description.model import Place
 from robolin.errors import FOUND_SOMETHING, RobolinError
+from robolin.shown import Shown
 from robolin.wording import printable
 
 Status = Literal["same", "differs", "updated", "refused"]
@@ -19,14 +20,28 @@ Status = Literal["same", "differs", "updated", "refused"]
 SHOWN_AT_MOST = 20
 
 
-@dataclass(frozen=True)
-class Outcome:
+@dataclass(frozen=True, eq=False, repr=False)
+class CheckOutcome(Shown):
     """What checking one stored result found.
 
-    name:     of the case, or the path of the stored result
-    question: the verb and the arm, as far as they are known
-    comparison: what differs; beside an error, what is known to differ about the model
-    place:    the line of the robot file that was changed, if one was
+    Fields:
+        name: of the case, or the path of the stored result
+        path: of the stored result
+        status: 'same', 'differs', 'updated' where it was stored anew, or 'refused'
+        question: the verb and the arm, as far as they are known
+        comparison: what differs: `.entries` and those `.beyond` what is allowed, each with
+            `.array`, `.entry`, `.stored`, `.found` and `.unit`, and in sentences `.structure`,
+            `.notes` and `.contract`; beside an error, what is known to differ about the model
+        error: the reason why it was refused, else None
+        seconds: how long it took, in s
+        place: the line of the robot file that was changed, if one was
+
+    Example:
+        >>> result = robolin.answer(robolin.load("two-link"), "inverse")
+        >>> robolin.record(result, "still.npz")
+        >>> outcome = robolin.check("still.npz")
+        >>> outcome.status, outcome.question, outcome.exit_code
+        ('same', 'inverse two-link', 0)
     """
 
     name: str
@@ -40,13 +55,14 @@ class Outcome:
 
     @property
     def exit_code(self) -> int:
+        """What `robolin check` ends with: 0 the same, 1 differs, 3 or more refused."""
         if self.error is not None:
             # a question that makes no sense any more is no wrong usage of this command
             return max(self.error.exit_code, RobolinError.exit_code)
         return 0 if self.status == "same" else FOUND_SOMETHING
 
 
-def gravest_exit_code(outcomes: Sequence[Outcome]) -> int:
+def gravest_exit_code(outcomes: Sequence[CheckOutcome]) -> int:
     """The gravest of all: what could not be checked weighs more than what differs."""
     return max((outcome.exit_code for outcome in outcomes), default=0)
 
@@ -60,7 +76,7 @@ def reasons(comparison: Comparison) -> Iterator[str]:
         yield from comparison.contract
 
 
-def outcome_lines(outcome: Outcome, everything: bool = False) -> list[str]:
+def outcome_lines(outcome: CheckOutcome, everything: bool = False) -> list[str]:
     """An outcome in lines: why it was refused, or what differs, the largest difference first."""
     problems = outcome.error.parts if outcome.error is not None else ()
     lines = [line for part in problems for line in _problem(part)]
@@ -97,7 +113,7 @@ def shown_entries(comparison: Comparison, everything: bool) -> tuple[tuple[Diffe
     return beyond[:SHOWN_AT_MOST], max(len(beyond) - SHOWN_AT_MOST, 0)
 
 
-def counted_outcomes(outcomes: Sequence[Outcome]) -> str:
+def counted_outcomes(outcomes: Sequence[CheckOutcome]) -> str:
     """How many there were of each kind."""
     kinds = ("same", "differs", "updated", "refused")
     counts = {kind: sum(o.status == kind for o in outcomes) for kind in kinds}
@@ -105,12 +121,12 @@ def counted_outcomes(outcomes: Sequence[Outcome]) -> str:
     return f"{len(outcomes)} checked: {', '.join(told) or 'nothing'}"
 
 
-def outcomes_document(outcomes: Sequence[Outcome], everything: bool = False) -> dict[str, Any]:
+def outcomes_document(outcomes: Sequence[CheckOutcome], everything: bool = False) -> dict[str, Any]:
     """The outcomes in plain JSON types."""
     return {"checked": len(outcomes), "cases": [_plain(o, everything) for o in outcomes]}
 
 
-def _plain(outcome: Outcome, everything: bool) -> dict[str, Any]:
+def _plain(outcome: CheckOutcome, everything: bool) -> dict[str, Any]:
     said: dict[str, Any] = {
         "name": outcome.name,
         "file": outcome.path,

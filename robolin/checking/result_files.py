@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,31 +11,35 @@ from robolin.answering.answer import as_python_warnings
 from robolin.answering.posed_question import Settings
 from robolin.background import close_generator
 from robolin.checking.check_results import CheckSettings, check_file
-from robolin.checking.outcome import Outcome
+from robolin.checking.outcome import CheckOutcome
 from robolin.checking.record_results import record_result
 from robolin.checking.recorded_question import Inputs
 from robolin.checking.tolerance import Tolerances, same_for_all
+from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, format_of
 from robolin.files.paths import require_output_is_no_input, require_target
+from robolin.files.stored import StoredResult
 from robolin.files.write import require_holdable
 from robolin.results.result import Result, ResultStream, whole
 
 
-def write(result: Result | ResultStream, path: str | Path) -> None:
+def write(result: Result | ResultStream | StoredResult, path: str | Path) -> None:
     """Write a result as `-o` would: .csv, .json, .npz, .parquet or .mat picks the format.
 
     The file appears complete or not at all.  It has the same bytes as that of the command that
     asks the same with the same words.
 
     Args:
-        result: what `robolin.answer` gave, or a stream of `robolin.answer_stream`
+        result: what `robolin.answer` or `robolin.read_result` gave, or, within its `with`, the
+            stream of `robolin.answer_stream`
         path: where to write it
 
     Returns:
         nothing
 
     Raises:
-        UsageError: an extension that no format has, or a file that the result was made of
+        UsageError: what is no result, an extension that no format has, or a file that the result
+            was made of
         FileError: a file that cannot be written
         RobolinError: a number that is not finite
 
@@ -46,11 +51,24 @@ def write(result: Result | ResultStream, path: str | Path) -> None:
     """
     require_target(str(path), None)
     form = format_of(str(path), None)
+    stream = _require_stream(result, form)
+    FORMATS[form].write(replace(stream, parts=_apart(stream.parts, path)), path)
+
+
+def _require_stream(result: object, form: str) -> ResultStream:
+    """Whatever holds a result as a stream that a format can take."""
+    if isinstance(result, StoredResult):
+        result = result.result
     if isinstance(result, Result):
         require_holdable(result, form)
-        result = whole(result)
-    result = replace(result, parts=_apart(result.parts, path))
-    FORMATS[form].write(result, path)
+        return whole(result)
+    if isinstance(result, ResultStream):
+        return result
+    if isinstance(result, AbstractContextManager):
+        hint = "with robolin.answer_stream(…) as stream: robolin.write(stream, path)"
+        raise UsageError("a stream is open only within its `with`", hint=hint)
+    hint = "write what robolin.answer gives"
+    raise UsageError(f"a {type(result).__name__} cannot be written", hint=hint)
 
 
 def _apart(parts: Iterable[Result], path: str | Path) -> Iterator[Result]:
@@ -102,7 +120,7 @@ def check(
     model: str | Path | None = None,
     root: str | Path | None = None,
     jobs: int | None = None,
-) -> Outcome:
+) -> CheckOutcome:
     """A stored result beside what its question is answered with now, as `robolin check` does.
 
     Args:
@@ -113,8 +131,8 @@ def check(
         jobs: threads, one per processor by default
 
     Returns:
-        an outcome with `.status`, 'same', 'differs' or 'refused', `.comparison` with what differs,
-        and `.error` with the reason where it was refused
+        a `CheckOutcome` with `.status`, 'same', 'differs' or 'refused', `.comparison` with what
+        differs, and `.error` with the reason where it was refused
 
     Raises:
         UsageError: a tolerance below 0

@@ -122,14 +122,14 @@ def respond(
     watch: is shown each part of the answer with the state it belongs to
     """
     # whoever asks for help needs nothing of this
-    from robolin.answering.posed_question import inquired
+    from robolin.answering.posed_question import open_inquiry
 
     out.require_target(inquiry.files.values())
     if inquiry.states.trajectory is not None:
         keep_memory()
     progress = _progress(inquiry, out)
     settings = replace(out.settings(), watch=watch, progress=progress)
-    with inquired(inquiry, settings, arm) as answer, progress:
+    with open_inquiry(inquiry, settings, arm) as answer, progress:
         (write or out.write)(answer)
 
 

@@ -88,7 +88,7 @@ def _result(client: Any, future: Any) -> tuple[str, PartDone] | BaseException:
         came: tuple[str, PartDone] = future.result()
     except _lost() as lost:
         if client.status != "running":
-            raise gone() from lost
+            raise cluster_gone() from lost
         return lost
     return came
 
@@ -150,11 +150,11 @@ def _some_workers(client: Any) -> Collection[str]:
     """The workers that are left; to wait for some of which there are none is refused."""
     left = _workers(client)
     if left is not None and not left:
-        raise gone("no worker is left")
+        raise cluster_gone("no worker is left")
     return left or ()
 
 
-def gone(message: str = "the scheduler is gone") -> RobolinError:
+def cluster_gone(message: str = "the scheduler is gone") -> RobolinError:
     """The end of a cluster as an error."""
     hint = "parts that are done are kept; the same command with --resume goes on"
     return RobolinError(message, where="--cluster", hint=hint)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from robolin.answering.inquiry import ArmSource
-from robolin.cluster.sent_parts import gone, sent_parts
+from robolin.cluster.sent_parts import cluster_gone, sent_parts
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.paths import is_stored
 from robolin.parts.compute import PartsWork
@@ -92,7 +92,7 @@ def require_fit(client: Any, job: PartJob) -> None:
     try:
         answers = client.run(_about, job.loads, on_error="return")
     except OSError as lost:
-        raise gone() from lost
+        raise cluster_gone() from lost
     for address, told in answers.items():
         if isinstance(told, OSError):
             # it died meanwhile; whoever takes its place says with its first part if it is unfit

@@ -74,7 +74,7 @@ def output_rows(
 def _rows(arm: Arm, point: OperatingPoint, wanted: str, reference: str) -> OutputRows:
     if wanted in COLUMN_WORDS:
         return _joint_rows(arm, point, wanted, range(arm.n))
-    kind, name, word = _told(arm, wanted)
+    kind, name, word = _parsed_output(arm, wanted)
     if kind == "joint":
         quantity = next(key for key, each in COLUMN_WORDS.items() if each == word)
         return _joint_rows(arm, point, quantity, [arm.joint_names.index(name)])
@@ -88,7 +88,7 @@ def _rows(arm: Arm, point: OperatingPoint, wanted: str, reference: str) -> Outpu
     return _joined(*halves)
 
 
-def _told(arm: Arm, wanted: str) -> tuple[str, str, str]:
+def _parsed_output(arm: Arm, wanted: str) -> tuple[str, str, str]:
     """Whether an output is about a joint or a frame, its name, and what of it."""
     only, _, rest = wanted.partition(":")
     text = rest if only in ("joint", "frame") else wanted

@@ -18,7 +18,7 @@ from robolin.control.actuation import (
     require_no_passive_torque,
 )
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import Engine, How
+from robolin.evaluation.evaluate import Engine, RunOptions
 from robolin.input_checks import array_of, batch_of
 from robolin.loops.any_arm import evaluate_any_arm, evaluate_any_arm_rows
 from robolin.loops.loop_dynamics import without_closures
@@ -81,7 +81,7 @@ def operating_point(
     return _of_tree(arm, state, held, actuated, running)
 
 
-def _how(running: Running) -> How:
+def _how(running: Running) -> RunOptions:
     """The same in the words of the evaluation."""
     return {"engine": running.get("engine", "auto"), "jobs": running.get("jobs")}
 

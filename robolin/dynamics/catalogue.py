@@ -617,7 +617,7 @@ def _counted(recursion: Algorithm, called: str = "") -> tuple[str, str] | None:
 ALGORITHMS: Mapping[str, Algorithm] = {**_BY_NAME, **_eliminations(_BY_NAME)}
 
 
-def ways(verb: str) -> dict[str, list[str]]:
+def algorithms_by_method(verb: str) -> dict[str, list[str]]:
     """The names of all algorithms that answer a question, by method and in order of preference."""
     found: dict[str, list[str]] = {}
     for name, algorithm in ALGORITHMS.items():

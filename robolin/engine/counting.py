@@ -1,8 +1,9 @@
 """Counting what an algorithm costs: exact multiplications, additions, divisions and roots.
 
-The algorithm runs on recorded numbers.  What counts are the operations that some result depends
-on: the last hand-over to the base, which nobody reads, costs nothing, as it would in any careful
-implementation.  A literal 0 or 1 is structure, not arithmetic, and a change of sign is free.
+The algorithm runs on numbers that remember how they were made.  What counts are the operations
+that some result depends on: the last hand-over to the base, which nobody reads, costs nothing, as
+it would in any careful implementation.  A literal 0 or 1 is structure, not arithmetic, and a change
+of sign is free.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from typing import Any
 from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
-from robolin.engine.parameters import Parameters
-from robolin.engine.recorded_numbers import (
+from robolin.engine.operation_graph import (
     ADDITION,
     COSINE_OF,
     DIVISION,
@@ -24,13 +24,14 @@ from robolin.engine.recorded_numbers import (
     ROOT_OF,
     SINE_OF,
     TANH_OF,
-    Recorded,
-    Recording,
+    GraphNumber,
+    OperationGraph,
     all_behind,
 )
+from robolin.engine.parameters import Parameters
 
 # what is done twice costs twice, unless the algorithm itself keeps what it has
-_UNSHARED = Recording(shares=False)
+_UNSHARED = OperationGraph(shares=False)
 
 # what a kind of node costs; the others are free
 _COUNTED_AS = {
@@ -44,7 +45,7 @@ _COUNTED_AS = {
 }
 
 
-def unknown() -> Recorded:
+def unknown() -> GraphNumber:
     """A number that knows only how others are made from it."""
     return _UNSHARED.input()
 
@@ -108,7 +109,8 @@ def count_operations(
 def cost_of(results: Iterable[Any]) -> Cost:
     """What results are made of: walk back from them and count every operation once."""
     found = {"algorithm": Counter[str](), "kinematics": Counter[str]()}
-    for number in all_behind(results):
-        if number.kind in _COUNTED_AS:
-            found[number.part][_COUNTED_AS[number.kind]] += 1
+    alike = Counter([(number.phase, number.kind) for number in all_behind(results)])
+    for (phase, kind), count in alike.items():
+        if kind in _COUNTED_AS:
+            found[phase][_COUNTED_AS[kind]] += count
     return Cost(found["algorithm"], found["kinematics"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from sys import maxsize
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -19,11 +20,12 @@ from robolin.engine.direct_groups import DirectGroups
 from robolin.engine.direct_storage import (
     DirectCell,
     DirectColumn,
-    DirectResult,
     DirectScalars,
     DirectSlots,
     DirectSums,
     DirectTable,
+    Entries,
+    EntryPlace,
 )
 from robolin.engine.parameters import (
     LinkRow,
@@ -32,7 +34,7 @@ from robolin.engine.parameters import (
     PlaceRow,
     first_of_subtrees,
 )
-from robolin.engine.shortfall import NEGLIGIBLE_D, Shortfall, above
+from robolin.engine.shortfall import NEGLIGIBLE_D, Shortfall, nan_unless_above
 from robolin.geometry.travelling import FAR_SLID
 
 
@@ -75,14 +77,14 @@ class DirectChain:
         )
         self._placements = [self._placement(row) for row in self._rows]
         self._bodies = [self._body(row) for row in self._rows]
-        self._results: dict[str, DirectResult] = {}
+        self._results: dict[str, Entries] = {}
         self.shortfalls: list[Shortfall] = []
         self.divides = False
 
     @property
-    def results(self) -> dict[str, dict[tuple[int, ...], Scalar]]:
+    def results(self) -> dict[str, dict[EntryPlace, Scalar]]:
         """The numbers of every result by their public places."""
-        return {name: result.by_place for name, result in self._results.items()}
+        return {name: self._by_public_place(name, each) for name, each in self._results.items()}
 
     # the order of the links
 
@@ -194,10 +196,11 @@ class DirectChain:
         return DirectCell(values)
 
     def column(self) -> DirectColumn:
-        return DirectColumn(self._reduced, [(row.coordinate, row.ratio) for row in self._rows])
+        reduced = None if self._all_lead else self._reduced
+        return DirectColumn(reduced, [(row.coordinate, row.ratio) for row in self._rows])
 
     def table(self) -> DirectTable:
-        return DirectTable(self._reduced)
+        return DirectTable(None if self._all_lead else self._reduced)
 
     # independent coordinates
 
@@ -226,12 +229,12 @@ class DirectChain:
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         self.divides = True
         floor = NEGLIGIBLE_D * abs(cast(Any, size()))
-        usable: Scalar = above(floor, value, partial(self._complain, k=k))
+        usable: Scalar = nan_unless_above(floor, value, partial(self._complain, k=k))
         return usable
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
         floor = abs(cast(Any, least))
-        usable: Scalar = above(floor, value, partial(self._complain, result=name))
+        usable: Scalar = nan_unless_above(floor, value, partial(self._complain, result=name))
         return usable
 
     def _complain(
@@ -247,31 +250,31 @@ class DirectChain:
     def out(self, name: str, index: tuple[int, ...], value: Scalar) -> None:
         self.result(name).put(index, value)
 
-    def result(self, name: str) -> DirectResult:
+    def result(self, name: str) -> Entries:
         found = self._results.get(name)
         if found is None:
-            shape = self._shapes.get(name)
-            found = DirectResult(
-                partial(self._reduced, shape=shape), partial(self._public, shape=shape)
-            )
-            self._results[name] = found
+            reduced = partial(self._reduced, shape=self._shapes.get(name))
+            found = self._results[name] = Entries(None if self._all_lead else reduced)
         return found
 
-    def _public(self, index: tuple[int, ...], shape: Shape | None) -> tuple[int, ...]:
-        """Where coordinates, links and entries stand in a result."""
+    def _by_public_place(self, name: str, entries: Entries) -> dict[EntryPlace, Scalar]:
+        """A result with its coordinates, links and entries where they stand for the public."""
+        if not entries.by_place:
+            return {}
+        axes = self._shapes.get(name) or ("joint",) * len(next(iter(entries.by_place)))
         order, n = self._parameters.order, self.n
-        axes = shape or ("joint",) * len(index)
-        return tuple(
-            order[i - 1] if axis == "joint" else n - i if axis == "link" else i
-            for axis, i in zip(axes, index, strict=True)
-        )
+        # along each axis the place of number 0 (which no joint has), 1, 2, …
+        known: dict[Any, Sequence[int]] = {"joint": (0, *order), "link": range(n, -1, -1)}
+        places = [known.get(axis, range(maxsize)) for axis in axes]
+        return {
+            tuple([along[i] for along, i in zip(places, index, strict=True)]): value
+            for index, value in entries.by_place.items()
+        }
 
     def _reduced(
         self, index: tuple[int, ...], value: Scalar, shape: Shape | None = None
     ) -> tuple[tuple[int, ...], Scalar]:
         """Links' numbers as coordinates', the value scaled by how strongly each link follows."""
-        if self._all_lead:
-            return index, value
         reduced = []
         for axis, k in zip(shape or ("joint",) * len(index), index, strict=True):
             ratio = self._rows[k - 1].ratio if axis == "joint" else 1.0
@@ -283,7 +286,7 @@ class DirectChain:
     # the arm's constants as numbers of the kind the algorithm runs on
 
     def _vector(self, values: Iterable[float]) -> Vector:
-        return tuple(self._number(x) for x in values)
+        return tuple(map(self._number, values))
 
     def _placement(self, row: LinkRow) -> tuple[Vector, Vector]:
         return self._vector(row.rotation), self._vector(row.offset)

@@ -67,14 +67,16 @@ class DirectCell:
 class Entries:
     """Numbers by place; what several links share is added up, the first to come simply kept."""
 
-    def __init__(self, reduced: Reduce) -> None:
+    def __init__(self, reduced: Reduce | None) -> None:
+        # None where every link leads, and has the number of its coordinate
         self._reduced = reduced
         self.by_place: dict[EntryPlace, Scalar] = {}
 
     def put(self, index: EntryPlace, value: Scalar) -> None:
-        place, value = self._reduced(index, value)
-        so_far = self.by_place.get(place)
-        self.by_place[place] = value if so_far is None else so_far + value
+        if self._reduced is not None:
+            index, value = self._reduced(index, value)
+        so_far = self.by_place.get(index)
+        self.by_place[index] = value if so_far is None else so_far + value
 
     add = put
 
@@ -92,7 +94,7 @@ class DirectTable(Entries):
 class DirectColumn(Entries):
     """One number per coordinate, and per link: what coordinate it follows, and how strongly."""
 
-    def __init__(self, reduced: Reduce, followed: Sequence[tuple[int, float]]) -> None:
+    def __init__(self, reduced: Reduce | None, followed: Sequence[tuple[int, float]]) -> None:
         super().__init__(reduced)
         self._followed = followed
 
@@ -102,17 +104,3 @@ class DirectColumn(Entries):
     def on_links(self) -> DirectScalars:
         full = [self[j] if ratio == 1.0 else self[j] * ratio for j, ratio in self._followed]
         return DirectScalars([None, *full, None])
-
-
-class DirectResult(Entries):
-    """One number per public place; coordinates, links and entries are brought there."""
-
-    def __init__(self, reduced: Reduce, public: Callable[[EntryPlace], EntryPlace]) -> None:
-        super().__init__(lambda index, value: self._at(*reduced(index, value)))
-        self._public = public
-
-    def _at(self, place: EntryPlace, value: Scalar) -> tuple[EntryPlace, Scalar]:
-        return self._public(place), value
-
-    def __setitem__(self, index: Any, value: Scalar) -> None:
-        super().__setitem__(self._public(index if isinstance(index, tuple) else (index,)), value)

@@ -28,13 +28,13 @@ class Shortfall:
     alone: bool = True
 
 
-def above(floor: Any, value: Any, complain: Callable[[Any, bool, Any], None]) -> Any:
+def nan_unless_above(floor: Any, value: Any, complain: Callable[[Any, bool, Any], None]) -> Any:
     """The value, NaN where it is not above the floor; of which `complain` is told.
 
     It is told the worst value, whether that is more negative than rounding, and in which rows.
     """
     if hasattr(value, "shape"):
-        return _rows_above(floor, value, complain)
+        return _rows_nan_unless_above(floor, value, complain)
     real = value.real
     if real > 0.0 and real > floor:
         return value
@@ -42,7 +42,9 @@ def above(floor: Any, value: Any, complain: Callable[[Any, bool, Any], None]) ->
     return value * float("nan")
 
 
-def _rows_above(floor: Any, value: Any, complain: Callable[[Any, bool, Any], None]) -> Any:
+def _rows_nan_unless_above(
+    floor: Any, value: Any, complain: Callable[[Any, bool, Any], None]
+) -> Any:
     import numpy as np
 
     bad = ~((value.real > 0.0) & (value.real > floor))

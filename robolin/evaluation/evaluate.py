@@ -61,7 +61,7 @@ Meanwhile = Callable[[Mapping[str, Floats], tuple[int, ...]], object]
 NARROWEST = 2
 
 
-class How(TypedDict, total=False):
+class RunOptions(TypedDict, total=False):
     """How to run: which algorithm, on what engine, by how many threads; never what comes out."""
 
     method: Method
@@ -75,7 +75,7 @@ def evaluate(
     verb: str,
     values: Mapping[str, JointValues],
     meanwhile: Meanwhile | None = None,
-    **how: Unpack[How],
+    **how: Unpack[RunOptions],
 ) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     results, unanswered = evaluate_rows(arm, verb, values, meanwhile, **how)
@@ -88,7 +88,7 @@ def evaluate_rows(
     verb: str,
     values: Mapping[str, JointValues],
     meanwhile: Meanwhile | None = None,
-    **how: Unpack[How],
+    **how: Unpack[RunOptions],
 ) -> tuple[Arrays, AnyArray]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     require_arm(arm)
@@ -164,11 +164,11 @@ def work_of(arm: Arm, name: str) -> int:
     return entries + (arm.n**3 // 6 + arm.n * entries) // _STEPS_PER_ENTRY
 
 
-def require_known(how: How) -> None:
+def require_known(how: RunOptions) -> None:
     """Only options there are, with values they may have."""
     for name in how:
-        if name not in How.__annotations__:
-            hint = f"options are {listed([*How.__annotations__])}"
+        if name not in RunOptions.__annotations__:
+            hint = f"options are {listed([*RunOptions.__annotations__])}"
             raise UsageError(f"there is no option '{name}'", hint=hint)
     for word, known in (("method", METHODS), ("engine", ENGINES)):
         chosen = how.get(word, "auto")
@@ -179,7 +179,7 @@ def require_known(how: How) -> None:
         raise UsageError(f"jobs is {jobs!r}, not a number of threads", hint="1, 2, … or None")
 
 
-def _require_nothing_of_loops(arm: Arm, how: How) -> None:
+def _require_nothing_of_loops(arm: Arm, how: RunOptions) -> None:
     """Refuse a way to solve closures, which nobody solves here."""
     if how.get("loop_method") is not None:
         message = "closures change nothing here" if arm.loops else "the arm has no closed loops"
@@ -189,7 +189,7 @@ def _require_nothing_of_loops(arm: Arm, how: How) -> None:
 def _run_directly(
     arm: Arm, name: str, arrays: Mapping[str, AnyArray], batch: tuple[int, ...]
 ) -> tuple[Arrays, AnyArray]:
-    """Floats for one state, NumPy arrays for several."""
+    """Floats for one state or a few, NumPy arrays for more."""
     # kernels need nothing of this
     from robolin.engine.run import run_on
 
@@ -204,7 +204,7 @@ def _run_directly(
 
 
 def why_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[RunOptions]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     from robolin.engine.run import run_on

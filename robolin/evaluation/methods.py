@@ -65,11 +65,11 @@ def about_auto(verb: str, change: str = "") -> str:
 
 def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
     """The name in the catalogue of the algorithm that answers `verb` on this arm."""
-    from robolin.dynamics.catalogue import ALGORITHMS, ways
+    from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 
     if arm.groups and verb in ALGORITHMS and ALGORITHMS[verb].inverts_bodies:
         raise _not_with_groups(arm, verb)
-    by_method = ways(verb)
+    by_method = algorithms_by_method(verb)
     for each in _in_turn(arm, verb, method):
         for name in by_method.get(each, ()):
             if _holds_on(arm, ALGORITHMS[name]):
@@ -79,13 +79,13 @@ def algorithm_for(arm: Arm, verb: str, method: Method = "auto") -> str:
 
 def require_method_of_use(verbs: Sequence[str], method: str) -> None:
     """Refuse a method that none of the verbs has."""
-    from robolin.dynamics.catalogue import ways
+    from robolin.dynamics.catalogue import algorithms_by_method
 
     if method not in METHODS:
         raise UsageError(f"there is no method '{method}'", hint=f"methods are {listed(METHODS)}")
     asked = LETTERS.get(method, method)
-    if asked != "auto" and not any(asked in ways(verb) for verb in verbs):
-        others = sorted({each for verb in verbs for each in ways(verb)})
+    if asked != "auto" and not any(asked in algorithms_by_method(verb) for verb in verbs):
+        others = sorted({each for verb in verbs for each in algorithms_by_method(verb)})
         hint = f"'auto', or {listed(others)}"
         raise UsageError(f"'{method}' is no way to {quoted(verbs)}", where="method", hint=hint)
 
@@ -93,11 +93,11 @@ def require_method_of_use(verbs: Sequence[str], method: str) -> None:
 def _in_turn(arm: Arm, verb: str, method: Method) -> tuple[str, ...]:
     """The methods to try, one after the other."""
     if method != "auto":
-        from robolin.dynamics.catalogue import ways
+        from robolin.dynamics.catalogue import algorithms_by_method
 
         asked = LETTERS.get(method, method)
         # a method that only other verbs have is no reason to refuse
-        return (asked,) if asked in ways(verb) else ("operator",)
+        return (asked,) if asked in algorithms_by_method(verb) else ("operator",)
     if arm.n <= CONVENTIONAL_UP_TO.get(verb, 0):
         return "conventional", "operator"
     return "operator", "conventional"

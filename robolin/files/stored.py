@@ -25,8 +25,26 @@ TIME = "time"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stored(Shown):
-    """A result read back: arrays by name, the joints in their order, and the provenance."""
+class StoredResult(Shown):
+    """A result read back from a file.
+
+    `stored - other` is by how much its numbers differ from those of another result.
+
+    Fields:
+        arrays: name -> float64, complex128 or int64 array of shape (…) or (rows, …), the times as
+            'time'; units as in `meta`
+        joints: the joint names in the order of the arrays
+        meta: where it comes from: verb, contract, options, digests
+
+    Example:
+        >>> result = robolin.answer(robolin.load("two-link"), "inverse")
+        >>> robolin.write(result, "still.npz")
+        >>> stored = robolin.read_result("still.npz")
+        >>> stored, stored.arrays["tau"]
+        (<Stored result of inverse: tau (2,) [N·m]>, array([19.62 ,  4.905]))
+        >>> stored.result == result
+        True
+    """
 
     arrays: Mapping[str, Numbers]
     joints: tuple[str, ...]
@@ -36,7 +54,7 @@ class Stored(Shown):
         result = self.result
         return f"<Stored result of {result.verb}: {', '.join(a.told for a in result.arrays)}>"
 
-    def __sub__(self, other: Result | Stored) -> Result:
+    def __sub__(self, other: Result | StoredResult) -> Result:
         """By how much every number is larger than in another result of the same shape."""
         return self.result - other
 
@@ -81,20 +99,15 @@ def open_stored(path: str | Path) -> Iterator[StoredFile]:
         yield stored
 
 
-def read_result(path: str | Path) -> Stored:
+def read_result(path: str | Path) -> StoredResult:
     """A stored result in memory: what a command wrote with `-o`, in any of its formats.
 
     Args:
         path: an .npz, .csv, .json, .parquet or .mat file
 
     Returns:
-        an object with
-        arrays: name -> float64, complex128 or int64 array, rows first where the result has rows;
-            shapes and units as in the `meta`
-        joints: the joint names in the order of the arrays
-        meta: where it comes from: verb, contract, options, digests
-        result: all of it as `robolin.answer` gives it, with labels and units; `plot()`,
-            `to_polars()` and `to_pandas()` are there as well
+        a `StoredResult` with `.arrays` by name, shapes and units as in its `.meta`, and `.result`,
+        all of it as `robolin.answer` gave it
 
     Raises:
         RobolinError: a file that is not as it was written, or holds no result
@@ -116,4 +129,4 @@ def read_result(path: str | Path) -> Stored:
         arrays = dict(blocks[0])
     else:
         arrays = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-    return Stored(arrays, tuple(meta["joints"]), meta)
+    return StoredResult(arrays, tuple(meta["joints"]), meta)

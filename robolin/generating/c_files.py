@@ -14,7 +14,7 @@ from robolin.arm import Arm
 from robolin.generating.c_function import CFunction, own_function
 from robolin.generating.c_names import comment_text, function_name, quoted_text
 from robolin.generating.own_functions import Precision
-from robolin.generating.single_precision import InFloats
+from robolin.generating.single_precision import MeasuredLoss
 from robolin.quantities.quantity_table import QUANTITIES
 from robolin.quantities.units import has_units_by_label, joint_unit, unit_of
 from robolin.version import __version__
@@ -54,7 +54,7 @@ class CProgram:
     """Functions of one arm, with what they are called and how exactly they compute.
 
     included:  what is included, in words
-    in_floats: what is measured of it, in single precision
+    measured_loss: what is measured of it, in single precision
     """
 
     arm: Arm
@@ -63,7 +63,7 @@ class CProgram:
     functions: tuple[CFunction, ...]
     tables: tuple[str, ...]
     included: Mapping[str, Any]
-    in_floats: InFloats | None = None
+    measured_loss: MeasuredLoss | None = None
 
     def name(self, function: CFunction) -> str:
         return function_name(self.prefix, function.verb)
@@ -71,9 +71,9 @@ class CProgram:
     @property
     def contract(self) -> Mapping[str, Any]:
         said = self.included or {"arm": self.arm.name}
-        if self.in_floats is None or "inertial_frame" not in said:
+        if self.measured_loss is None or "inertial_frame" not in said:
             return said
-        world, seat = said["inertial_frame"].partition(";")[0], self.in_floats.seat
+        world, seat = said["inertial_frame"].partition(";")[0], self.measured_loss.seat
         about = f"computed about where link '{seat}' is, which changes nothing but rounding"
         return {**said, "inertial_frame": f"{world}; {about}"}
 
@@ -161,7 +161,7 @@ def _about(program: CProgram) -> Iterator[str]:
     yield f"robolin {__version__}; robot file {PurePath(arm.source).name or 'none'}"
     yield f"SHA-256 of the robot file: {arm.digest or 'none'}"
     yield ""
-    single = program.in_floats
+    single = program.measured_loss
     bits = _SAME_BITS if single is None else _IN_FLOAT.format(states=single.states)
     yield from _ABOUT.format(angle=program.precision.largest_angle, bits=bits).splitlines()
     yield ""
@@ -175,10 +175,10 @@ def _about(program: CProgram) -> Iterator[str]:
 
 def _losses(program: CProgram) -> Iterator[str]:
     """The errors of single precision, as data."""
-    if program.in_floats is not None:
+    if program.measured_loss is not None:
         yield "/* the largest error seen, beside the largest entry of the result */"
         for function in program.functions:
-            loss = program.in_floats.losses[function.verb]
+            loss = program.measured_loss.losses[function.verb]
             yield f"#define {program.name(function).upper()}_ERROR {loss!r}"
         yield ""
 

@@ -1,4 +1,4 @@
-"""A recorded program as a C function without loops, and our own functions that it calls."""
+"""An unrolled program as a C function without loops, and our own functions that it calls."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from robolin.algebra.scalar import Scalar
-from robolin.engine.recorded_numbers import SINE_OF, Operand, Recorded, Recording, all_behind
-from robolin.engine.recorded_program import Guard, RecordedProgram
+from robolin.engine.operation_graph import SINE_OF, GraphNumber, Operand, OperationGraph, all_behind
+from robolin.engine.unrolled_program import Guard, UnrolledProgram
 from robolin.generating.c_statements import SIN_COS, Statements, literal
 from robolin.generating.own_functions import Precision, root_in, sin_cos_in, tanh_in
 
@@ -47,19 +47,19 @@ class _Step:
     """One thing to do: compute a number, tell the status, or hand out a number of a result."""
 
     uses: tuple[Operand, ...]
-    compute: Recorded | None = None
+    compute: GraphNumber | None = None
     store: str = ""
 
 
 def straight_function(
-    verb: str, algorithm: str, program: RecordedProgram, precision: Precision, called: str
+    verb: str, algorithm: str, program: UnrolledProgram, precision: Precision, called: str
 ) -> CFunction:
     """The program as one statement after the other; `called` begins the names of what it calls."""
     steps = list(_steps(program))
     last_uses: dict[int, int] = {}
     for i, step in enumerate(steps):
         for each in step.uses:
-            if isinstance(each, Recorded):
+            if isinstance(each, GraphNumber):
                 last_uses[each.unsigned.number] = i
     statements = Statements(precision, called, last_uses)
     lines: list[str] = []
@@ -86,15 +86,15 @@ def straight_function(
     )
 
 
-def _steps(program: RecordedProgram) -> Iterator[_Step]:
+def _steps(program: UnrolledProgram) -> Iterator[_Step]:
     """Numbers in their order, results handed out as soon as it is known whether they exist."""
     angles = _angles(program)
     watched = [x for guard in program.guards for x in (guard.value, guard.floor)] + angles
-    last = max((x.unsigned.number for x in watched if isinstance(x, Recorded)), default=-1)
+    last = max((x.unsigned.number for x in watched if isinstance(x, GraphNumber)), default=-1)
     due: dict[int, list[_Step]] = {}
     for name, result in program.results.items():
         for i, number in enumerate(result.numbers):
-            known = number.unsigned.number if isinstance(number, Recorded) else -1
+            known = number.unsigned.number if isinstance(number, GraphNumber) else -1
             due.setdefault(max(known, last), []).append(_Step((number,), store=f"{name}[{i}]"))
     status = _Step(tuple(watched))
     if last < 0:
@@ -108,7 +108,7 @@ def _steps(program: RecordedProgram) -> Iterator[_Step]:
     assert not due, "every number of a result was computed"
 
 
-def _angles(program: RecordedProgram) -> list[Operand]:
+def _angles(program: UnrolledProgram) -> list[Operand]:
     """What sines are taken of."""
     return [number.operands[0] for number in program.needed() if number.kind == SINE_OF]
 
@@ -119,7 +119,7 @@ def _stored(step: _Step, statements: Statements) -> str:
     return f"{step.store} = {statements.name(number)} + clean;"
 
 
-def _status(program: RecordedProgram, statements: Statements) -> Iterator[str]:
+def _status(program: UnrolledProgram, statements: Statements) -> Iterator[str]:
     """The first joint without inertia, or what else is wrong; told by arithmetic, not by jumps."""
     name = statements.name
     for guard in reversed(program.guards):
@@ -156,7 +156,7 @@ def _made(which: str, precision: Precision, x: Scalar) -> tuple[Any, ...]:
 
 def own_function(which: str, precision: Precision, called: str) -> Iterator[str]:
     """The text of a function of our own."""
-    x = Recording().input("x")
+    x = OperationGraph().input("x")
     results = _made(which, precision, x)
     numbers = [each for each in all_behind(results) if each is not x]
     last_uses = {each.number: len(numbers) for each in all_behind(results)}

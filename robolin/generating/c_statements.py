@@ -1,4 +1,4 @@
-"""Recorded numbers as C: one operation to a statement, so that no compiler joins two of them."""
+"""An operation graph as C: one operation to a statement, so that no compiler joins two of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import isfinite
 
 import numpy as np
 
-from robolin.engine.recorded_numbers import (
+from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
     COSINE_OF,
@@ -18,8 +18,8 @@ from robolin.engine.recorded_numbers import (
     ROOT_OF,
     SINE_OF,
     TANH_OF,
+    GraphNumber,
     Operand,
-    Recorded,
 )
 from robolin.errors import RobolinError
 from robolin.generating.own_functions import DOUBLE, Precision
@@ -58,16 +58,16 @@ class Statements:
 
     def name(self, number: Operand) -> str:
         """A number as an operand."""
-        if not isinstance(number, Recorded):
+        if not isinstance(number, GraphNumber):
             return literal(number, self.precision)
         known = self._names[number.unsigned.number]
         return f"-{known}" if number.kind == NEGATIVE else known
 
-    def known_as(self, number: Recorded, name: str) -> None:
+    def known_as(self, number: GraphNumber, name: str) -> None:
         """A number that is there already, under this name."""
         self._names[number.number] = name
 
-    def write(self, number: Recorded, step: int) -> Iterator[str]:
+    def write(self, number: GraphNumber, step: int) -> Iterator[str]:
         """The statement of a number whose operands are there."""
         if number.kind == GIVEN_INPUT:
             name, place = number.place
@@ -82,12 +82,12 @@ class Statements:
     def release(self, numbers: tuple[Operand, ...], step: int) -> None:
         """Variables of numbers that nobody asks for after this step are free again."""
         for each in numbers:
-            if isinstance(each, Recorded):
+            if isinstance(each, GraphNumber):
                 number = each.unsigned.number
                 if number in self._busy and self._last_uses[number] <= step:
                     heappush(self._free, self._busy.pop(number))
 
-    def _variable(self, number: Recorded) -> str:
+    def _variable(self, number: GraphNumber) -> str:
         if not self._free:
             heappush(self._free, self.variables)
             self.variables += 1
@@ -97,7 +97,7 @@ class Statements:
         self._names[number.number] = name
         return name
 
-    def _made(self, number: Recorded) -> str:
+    def _made(self, number: GraphNumber) -> str:
         if number.kind == CHOICE:
             a, b, yes, no = map(self.name, number.operands)
             return f"{a} < {b} ? {yes} : {no}"
@@ -109,13 +109,13 @@ class Statements:
             return f"{a} - {b[1:]}" if b.startswith("-") else f"{a} + {b}"
         return f"{a} {'*' if number.kind == MULTIPLICATION else '/'} {b}"
 
-    def _sine_and_cosine(self, number: Recorded) -> Iterator[str]:
+    def _sine_and_cosine(self, number: GraphNumber) -> Iterator[str]:
         """Both at once, when the first of them is asked for."""
         if number.number in self._names:
             return
         self.functions.add(SIN_COS)
         (angle,) = number.operands
-        assert isinstance(angle, Recorded), "a constant angle has a constant sine"
+        assert isinstance(angle, GraphNumber), "a constant angle has a constant sine"
         names = f"s{self.pairs}", f"c{self.pairs}"
         self.pairs += 1
         for each, name in zip(angle.sin_cos(), names, strict=True):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from robolin.arm import ORIGIN, Arm
-from robolin.engine.recorded_numbers import (
+from robolin.engine.operation_graph import (
     ADDITION,
     CHOICE,
     COSINE_OF,
@@ -18,10 +18,10 @@ from robolin.engine.recorded_numbers import (
     ROOT_OF,
     SINE_OF,
     TANH_OF,
+    GraphNumber,
     Operand,
-    Recorded,
 )
-from robolin.engine.recorded_program import RecordedProgram, RecordedResult
+from robolin.engine.unrolled_program import UnrolledProgram, UnrolledResult
 from robolin.errors import RobolinError
 from robolin.evaluation.methods import Method
 from robolin.evaluation.prescribed_joints import JointsNamed
@@ -69,7 +69,7 @@ def casadi_function(
         DM([-9.08219, 6.19002])
     """
     (question,) = chosen_questions(arm, [verb], method, frame, point, prescribe)
-    ca, program = _casadi(), question.recorded(question.parameters)
+    ca, program = _casadi(), question.unrolled(question.parameters)
     symbols = {name: ca.SX.sym(name, arm.n) for name in program.inputs}
     with _as_written(ca):
         values = _evaluated(program, symbols, ca)
@@ -92,7 +92,7 @@ def _as_written(ca: Any) -> Iterator[None]:
     """Within, CasADi makes the expressions that it is told to make.
 
     It would put x / y for x (1 / y) and a for (a + b) - b: other roundings than robolin's own,
-    and more divisions.  The recording has nothing left to fold.
+    and more divisions.  The graph has nothing left to fold.
     """
     before = ca.GlobalOptions.getSimplificationOnTheFly()
     ca.GlobalOptions.setSimplificationOnTheFly(False)
@@ -103,24 +103,24 @@ def _as_written(ca: Any) -> Iterator[None]:
 
 
 class _Values:
-    """Recorded numbers as CasADi's expressions."""
+    """Numbers of the graph as CasADi's expressions."""
 
     def __init__(self) -> None:
         self.known: dict[int, Any] = {}
 
     def of(self, number: Operand) -> Any:
-        if not isinstance(number, Recorded):
+        if not isinstance(number, GraphNumber):
             return number
         value = self.known[number.unsigned.number]
         return -value if number.kind == NEGATIVE else value
 
     def sum_of(self, first: Operand, second: Operand) -> Any:
-        if isinstance(second, Recorded) and second.kind == NEGATIVE:
+        if isinstance(second, GraphNumber) and second.kind == NEGATIVE:
             return self.of(first) - self.of(second.unsigned)
         return self.of(first) + self.of(second)
 
 
-def _evaluated(program: RecordedProgram, symbols: Mapping[str, Any], ca: Any) -> _Values:
+def _evaluated(program: UnrolledProgram, symbols: Mapping[str, Any], ca: Any) -> _Values:
     operations: Mapping[str, Callable[..., Any]] = {
         MULTIPLICATION: lambda a, b: a * b,
         DIVISION: lambda a, b: a / b,
@@ -143,12 +143,12 @@ def _evaluated(program: RecordedProgram, symbols: Mapping[str, Any], ca: Any) ->
     return values
 
 
-def _matrix(result: RecordedResult, values: _Values, ca: Any) -> Any:
+def _matrix(result: UnrolledResult, values: _Values, ca: Any) -> Any:
     """One result; what is zero whatever the state is a structural zero."""
     down = result.shape[0] if result.shape else 1
     across = len(result.numbers) // down if down else 0
     matrix = ca.SX(down, across)
     for place, number in enumerate(result.numbers):
-        if isinstance(number, Recorded) or number != 0.0:
+        if isinstance(number, GraphNumber) or number != 0.0:
             matrix[divmod(place, across)] = values.of(number)
     return matrix

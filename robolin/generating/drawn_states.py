@@ -11,7 +11,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import Floats, Mask
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import How, evaluate_rows, why_unanswered
+from robolin.evaluation.evaluate import RunOptions, evaluate_rows, why_unanswered
 from robolin.evaluation.methods import Method
 from robolin.generating.own_functions import DOUBLE, Precision
 from robolin.generating.questions import Chosen
@@ -48,7 +48,7 @@ def answered_states(
     for name, values in question.fixed.items():
         given[name] = np.tile(values, (4 * states, 1))
     # on arrays: a kernel would have to be compiled first, and gives the same bits
-    how: How = {"method": method, "engine": "python"}
+    how: RunOptions = {"method": method, "engine": "python"}
     results, unanswered = evaluate_rows(question.arm, question.verb, given, **how)
     answered = np.asarray(unanswered) == 0
     if precision is not DOUBLE:

@@ -22,7 +22,7 @@ from robolin.generating.mex_file import mex_text
 from robolin.generating.own_functions import DOUBLE, PRECISIONS, Precision
 from robolin.generating.questions import Chosen, chosen_questions
 from robolin.generating.ros2_files import plugin_description, plugin_source, require_ros2
-from robolin.generating.single_precision import measured_in_floats
+from robolin.generating.single_precision import measured_loss
 from robolin.generating.worked_in_floats import parameters_in
 from robolin.wording import listed, quoted
 
@@ -104,7 +104,7 @@ def program_files(
     else:
         functions = tuple(_unrolled(question, precision, name) for question in questions)
         tables = ()
-    single = None if precision is DOUBLE else measured_in_floats(questions, method)
+    single = None if precision is DOUBLE else measured_loss(questions, method)
     included = {key: value for each in questions for key, value in each.contract.items()}
     program = CProgram(arm, name, precision, functions, tables, included, single)
     texts = {
@@ -141,7 +141,7 @@ def _with_loops(
 
 
 def _unrolled(question: Chosen, precision: Precision, prefix: str) -> CFunction:
-    program = question.recorded(parameters_in(precision, question))
+    program = question.unrolled(parameters_in(precision, question))
     title = question.algorithm.title
     return straight_function(question.verb, title, program, precision, f"{prefix}_")
 

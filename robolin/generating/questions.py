@@ -11,7 +11,7 @@ from robolin.arrays import Floats
 from robolin.dynamics.algorithm import Algorithm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.parameters import Parameters
-from robolin.engine.recorded_program import RecordedProgram, input_name, record_program
+from robolin.engine.unrolled_program import UnrolledProgram, input_name, unrolled_program
 from robolin.errors import RobolinError
 from robolin.evaluation.asked_verbs import known_verb, require_choices_of_use
 from robolin.evaluation.evaluate import arm_cache, same_when_closed
@@ -65,12 +65,12 @@ class Chosen:
         told = {name: prescribed_line(self.arm, which) for name, which in self.fixed.items()}
         return {**self.arm.contract, **told}
 
-    def recorded(self, parameters: Parameters) -> RecordedProgram:
+    def unrolled(self, parameters: Parameters) -> UnrolledProgram:
         """What the algorithm does with these numbers of the arm."""
         algorithm = self.algorithm
         known = {name: tuple(values.tolist()) for name, values in self.fixed.items()}
         given = parameters, algorithm.run, algorithm.needs, algorithm.gives
-        return record_program(*given, self.arm.source, known)
+        return unrolled_program(*given, self.arm.source, known)
 
 
 def chosen_questions(

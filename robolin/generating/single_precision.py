@@ -36,7 +36,7 @@ def largest_error_of(found: Floats, expected: Floats) -> float:
 
 
 @dataclass(frozen=True)
-class InFloats:
+class MeasuredLoss:
     """What a program in floats should say of itself.
 
     seat:   the link that its inertial frame sits on
@@ -49,7 +49,7 @@ class InFloats:
     states: int = MEASURED_STATES
 
 
-def measured_in_floats(questions: Sequence[Chosen], method: Method) -> InFloats:
+def measured_loss(questions: Sequence[Chosen], method: Method) -> MeasuredLoss:
     """What verbs lose in floats on this arm."""
     losses = {}
     for question in questions:
@@ -57,4 +57,4 @@ def measured_in_floats(questions: Sequence[Chosen], method: Method) -> InFloats:
         losses[question.verb] = float(f"{loss_in_floats(question, *states):.1e}")
     arm = questions[0].arm
     seat = on_lightest_end(questions[0].parameters).seat
-    return InFloats(arm.link(seat).name, losses)
+    return MeasuredLoss(arm.link(seat).name, losses)

@@ -37,16 +37,16 @@ def on_lightest_end(parameters: Parameters) -> Parameters:
     return replace(parameters, seat=min(ends, key=lambda k: parameters.links[k - 1].mass))
 
 
-class Singles(np.ndarray):
+class SinglePrecisionNumbers(np.ndarray):
     """Single-precision numbers, one per state or for all, with a program's own functions."""
 
     @classmethod
-    def of(cls, values: Any) -> Singles:
-        made: Singles = np.asarray(values, dtype=np.float32).view(cls)
+    def of(cls, values: Any) -> SinglePrecisionNumbers:
+        made: SinglePrecisionNumbers = np.asarray(values, dtype=np.float32).view(cls)
         return made
 
-    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> Singles:
-        return Singles.of(np.where(a < b, yes, no))
+    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> SinglePrecisionNumbers:
+        return SinglePrecisionNumbers.of(np.where(a < b, yes, no))
 
     def sin_cos(self) -> tuple[Any, Any]:
         return sin_cos_in(FLOAT)(self)
@@ -73,14 +73,15 @@ def worked_in_floats(question: Chosen, given: NamedFloats) -> dict[str, Floats]:
     """
     parameters, algorithm = on_lightest_end(question.parameters), question.algorithm
     columns: dict[str, Any] = {
-        name: list(Singles.of(np.ascontiguousarray(values.T))) for name, values in given.items()
+        name: list(SinglePrecisionNumbers.of(np.ascontiguousarray(values.T)))
+        for name, values in given.items()
     }
-    chain = FloatChain(parameters, columns, Singles.of, algorithm.gives)
+    chain = FloatChain(parameters, columns, SinglePrecisionNumbers.of, algorithm.gives)
     with np.errstate(all="ignore"):
         algorithm.run(chain)
-    count = len(next(iter(given.values())))
+    count, entries = len(next(iter(given.values()))), chain.results
     found = {
-        name: gathered_array(chain.results.get(name, {}), (count,), parameters.sizes(shape))
+        name: gathered_array(entries.get(name, {}), (count,), parameters.sizes(shape))
         for name, shape in algorithm.gives.items()
     }
     for shortfall in chain.shortfalls:

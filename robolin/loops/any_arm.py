@@ -15,7 +15,7 @@ from robolin.arm import Arm
 from robolin.arrays import Arrays, Floats, JointValues
 from robolin.errors import RobolinError
 from robolin.evaluation import evaluate as trees
-from robolin.evaluation.evaluate import How, Meanwhile
+from robolin.evaluation.evaluate import Meanwhile, RunOptions
 from robolin.evaluation.unanswered import require_answers
 from robolin.input_checks import require_arm
 
@@ -25,7 +25,7 @@ def evaluate_any_arm(
     verb: str,
     values: Mapping[str, JointValues],
     meanwhile: Meanwhile | None = None,
-    **how: Unpack[How],
+    **how: Unpack[RunOptions],
 ) -> Arrays:
     """Named results for a state or a batch; a state that cannot be answered is an error."""
     if not _closed(arm, verb):
@@ -38,7 +38,7 @@ def evaluate_any_arm(
 
 
 def evaluate_any_arm_rows(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], **how: Unpack[RunOptions]
 ) -> tuple[Arrays, Floats]:
     """Results, and for each row a number that is 0 if nothing seemed wrong with it."""
     if not _closed(arm, verb):
@@ -49,7 +49,7 @@ def evaluate_any_arm_rows(
 
 
 def why_any_arm_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[How]
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, **how: Unpack[RunOptions]
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     if not _closed(arm, verb):
@@ -77,7 +77,7 @@ class _Evaluation:
 class Batch:
     """Some rows of a trajectory: algorithms are run on all of them, bad ones or not."""
 
-    def __init__(self, arm: Arm, how: How) -> None:
+    def __init__(self, arm: Arm, how: RunOptions) -> None:
         self._arm, self._how = arm, how
         self._evaluations: list[_Evaluation] = []
 

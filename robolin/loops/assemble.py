@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.evaluation.evaluate import How, evaluate_rows
+from robolin.evaluation.evaluate import RunOptions, evaluate_rows
 from robolin.loops.closure_arrays import AS_USUAL, Closures, open_by
 from robolin.loops.loop_dynamics import has_kernel
 from robolin.loops.rank import DEPENDENT_WITHIN, Mask
@@ -36,7 +36,7 @@ class Assembled:
 
 
 def assemble(
-    arm: Arm, q: Floats, qd: Floats, held: Sequence[int] = (), how: How = AS_USUAL
+    arm: Arm, q: Floats, qd: Floats, held: Sequence[int] = (), how: RunOptions = AS_USUAL
 ) -> Assembled:
     """The states closed, the held places of q and q̇ as they are, every step as short as can be."""
     free = _free(arm.n, held)
@@ -47,7 +47,7 @@ def assemble(
     return Assembled(q, qd, closures.open_by, opening)
 
 
-def assembled_positions(arm: Arm, q: Floats, free: Mask, how: How = AS_USUAL) -> Floats:
+def assembled_positions(arm: Arm, q: Floats, free: Mask, how: RunOptions = AS_USUAL) -> Floats:
     """q ← q - L⁺ e until the gaps e no longer shrink; steps that widen them are halved."""
     q = q.copy()
     closures = Closures(arm, q, how=how)
@@ -85,7 +85,7 @@ def assembled_change(
     return dq, dqd - _least(closures, closures.change(dq, dqd)[1], free)
 
 
-def closed_nearby(arm: Arm, q: Floats, qd: Floats, how: How) -> tuple[Floats, Floats] | None:
+def closed_nearby(arm: Arm, q: Floats, qd: Floats, how: RunOptions) -> tuple[Floats, Floats] | None:
     """One state (n,) that all but meets its closures brought onto them; None if it is not so.
 
     The same steps as above, by the algorithm `closing-step`.

@@ -14,11 +14,11 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.evaluation.evaluate import How, evaluate_rows
+from robolin.evaluation.evaluate import RunOptions, evaluate_rows
 
 COMPONENTS = ("fx", "fy", "fz", "tx", "ty", "tz")
 
-AS_USUAL: How = {}
+AS_USUAL: RunOptions = {}
 
 
 def row_names(arm: Arm) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def closure_rows(arm: Arm) -> Iterator[tuple[str, slice]]:
 
 
 def evaluate_flat(
-    arm: Arm, verb: str, values: Mapping[str, Floats], how: How
+    arm: Arm, verb: str, values: Mapping[str, Floats], how: RunOptions
 ) -> tuple[dict[str, Floats], Floats]:
     """Results for states (B, n); a single one runs on plain numbers, which are quicker."""
     if len(values["q"]) != 1:
@@ -57,7 +57,9 @@ def evaluate_flat(
 class Closures:
     """The closures of an arm at states q and velocities q̇ (B, n)."""
 
-    def __init__(self, arm: Arm, q: Floats, qd: Floats | float = 0.0, how: How = AS_USUAL) -> None:
+    def __init__(
+        self, arm: Arm, q: Floats, qd: Floats | float = 0.0, how: RunOptions = AS_USUAL
+    ) -> None:
         self.arm, self.q, self.qd, self._how = arm, q, np.broadcast_to(qd, q.shape), how
         self._found = evaluate_flat(arm, "closures", {"q": q, "qd": self.qd}, how)[0]
 

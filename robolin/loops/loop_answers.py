@@ -11,7 +11,7 @@ from robolin.arm import Arm
 from robolin.arrays import Arrays, Floats, JointValues
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, evaluate, evaluate_rows, require_known
+from robolin.evaluation.evaluate import RunOptions, evaluate, evaluate_rows, require_known
 from robolin.evaluation.unanswered import error_in, infinite_rows, row_of, unsound_rows
 from robolin.input_checks import array_of, batch_of, require_sound, require_tree
 from robolin.loops.closure_arrays import Closures, row_names
@@ -60,7 +60,7 @@ class Trouble(IntEnum):
 
 
 def closed_rows(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], how: How
+    arm: Arm, verb: str, values: Mapping[str, JointValues], how: RunOptions
 ) -> tuple[Arrays, Floats]:
     """Results on an arm with loops, and for each row its trouble, 0 if there is none."""
     require_known(how)
@@ -85,7 +85,7 @@ def closed_rows(
 
 
 def _answers(
-    arm: Arm, verb: str, flat: Mapping[str, Floats], how: How
+    arm: Arm, verb: str, flat: Mapping[str, Floats], how: RunOptions
 ) -> tuple[Arrays, LoopSolution]:
     q, qd, tau = (flat[name] for name in LOOP_STATE)
     method = how.get("loop_method")
@@ -111,7 +111,7 @@ def _only(found: Arrays, names: tuple[str, ...]) -> Arrays:
     return {name: found[name] for name in names}
 
 
-def _of_tree(how: How) -> How:
+def _of_tree(how: RunOptions) -> RunOptions:
     """How the tree's own algorithms run."""
     return {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
 
@@ -149,7 +149,7 @@ def _slack(qd: Floats) -> Floats:
 
 
 def why_closed_unanswered(
-    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, how: How
+    arm: Arm, verb: str, values: Mapping[str, JointValues], row: int, how: RunOptions
 ) -> RobolinError | None:
     """What is wrong with one row, found out by running it again by itself; None if nothing is."""
     arrays = {name: array_of(arm, name, values[name]) for name in NEEDED_STATE[verb]}
@@ -163,7 +163,7 @@ def why_closed_unanswered(
     return error_in(row, batch, require_answer)
 
 
-def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], how: How) -> None:
+def _require_answer(arm: Arm, verb: str, state: Mapping[str, Floats], how: RunOptions) -> None:
     """Raise the trouble of a single sound state."""
     if verb == "hold":
         evaluate(without_closures(arm), "inverse", state, **_of_tree(how))
@@ -224,7 +224,7 @@ def _torn_by(arm: Arm, closures: Closures, state: Mapping[str, Floats]) -> str:
     return f"dqd does not keep the closures: {told}"
 
 
-def _require_method(how: How) -> None:
+def _require_method(how: RunOptions) -> None:
     hint = f"loop methods are {', '.join(LOOP_SOLVERS)}"
     method = how.get("loop_method")
     if method is not None and method not in LOOP_SOLVERS:

@@ -19,7 +19,7 @@ import numpy as np
 from robolin.arm import Arm, kept_with
 from robolin.arrays import Floats, Places
 from robolin.choices import LoopMethod
-from robolin.evaluation.evaluate import How
+from robolin.evaluation.evaluate import RunOptions
 from robolin.loops.closure_arrays import (
     AS_USUAL,
     Closures,
@@ -88,7 +88,7 @@ def loop_solution(
     qd: Floats,
     tau: Floats,
     method: LoopMethod | None = None,
-    how: How = AS_USUAL,
+    how: RunOptions = AS_USUAL,
 ) -> LoopSolution:
     """Accelerations and closure forces, M q̈ + C = τ + L* λ, L q̈ = c, by the method named."""
     if not has_kernel(arm, method):
@@ -120,7 +120,7 @@ class Mechanism:
         qd: Floats,
         tau: Floats,
         method: LoopMethod = "null-space",
-        how: How = AS_USUAL,
+        how: RunOptions = AS_USUAL,
     ) -> None:
         self.arm, self.tree, self._how = arm, without_closures(arm), how
         self.q, self.qd, self.tau = q, qd, tau

@@ -15,7 +15,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import LoopMethod
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, evaluate_rows
+from robolin.evaluation.evaluate import RunOptions, evaluate_rows
 from robolin.evaluation.quick_calls import quick_call
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.loops.assemble import assemble, closed_nearby
@@ -27,7 +27,7 @@ class LoopMotion:
     """q̈ (..., n) of an arm with loops, for states that may have drifted off their closures."""
 
     arm: Arm
-    how: How
+    how: RunOptions
     method: LoopMethod = "null-space"
     baumgarte: Baumgarte | None = None
 
@@ -61,7 +61,7 @@ class Projection:
     """q and q̇ (..., n) brought back onto the closures."""
 
     arm: Arm
-    how: How
+    how: RunOptions
 
     def __call__(self, q: Floats, qd: Floats) -> tuple[Floats, Floats]:
         nearby = closed_nearby(self.arm, q, qd, self.how) if q.ndim == 1 else None
@@ -85,7 +85,7 @@ def driven(
     arm: Arm,
     q: JointValues,
     qd: JointValues,
-    how: How,
+    how: RunOptions,
     baumgarte: tuple[float, float] | None = None,
     fixed_steps: bool = True,
 ) -> Driven:

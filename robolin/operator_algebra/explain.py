@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from robolin.operator_algebra.expression import Expression, Identity, Product, Sum, Transposed
-from robolin.operator_algebra.graph import Carry, FormulaNode, Input, Local, Total
+from robolin.operator_algebra.graph import FormulaNode, Input, Local, Neighbour, Total
 from robolin.operator_algebra.primitives import Block, Named, Primitive, Recursion, Shift
 from robolin.operator_algebra.spaces import Layout
 from robolin.operator_algebra.sweeps import ANY_ORDER, TIP_TO_BASE, Sweep, SweepPlan
@@ -125,7 +125,7 @@ class Text:
         """Used more than once, by other links, or in a later sweep."""
         readers = self._readers[node]
         return len(readers) > 1 or any(
-            isinstance(reader, Carry) or self._home[reader] != self._home[node]
+            isinstance(reader, Neighbour) or self._home[reader] != self._home[node]
             for reader in readers
         )
 
@@ -139,7 +139,7 @@ class Text:
                 return f"{block.symbol}{star}(k) {self._factor(source)}"
             case Total(terms=terms):
                 return signed_sum((c, self._term(c, part)) for c, part in terms)
-            case Carry(inward=inward, source=FormulaNode() as source):
+            case Neighbour(inward=inward, source=FormulaNode() as source):
                 return self._from_next(self._names[source], inward)
         return "x(k)"
 

@@ -5,11 +5,11 @@ Following a formula from its last factor to its first leaves a graph of four kin
     Input      x(k), the vector that the operator is applied to
     Local      A(k) times another node at the same link
     Total      a sum of nodes at the same link
-    Carry      a node at the links next to k: those that k carries, or the one it sits on
+    Neighbour  a node at the links next to k: those that k carries, or the one it sits on
 
-A recursion is a Carry that is fed with something computed from it.  What occurs twice is computed
-once.  Terms that end in the same block are collected, G a - G b = G (a - b), so that the nodes of
-ψ become the papers' filter z⁺ = z + G ε, and those of ψ* their smoother λ = λ⁺ + H* θ̈.
+A recursion is a Neighbour that is fed with something computed from it.  What occurs twice is
+computed once.  Terms that end in the same block are collected, G a - G b = G (a - b), so that the
+nodes of ψ become the papers' filter z⁺ = z + G ε, and those of ψ* their smoother λ = λ⁺ + H* θ̈.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Total(FormulaNode):
 
 
 @dataclass(eq=False)
-class Carry(FormulaNode):
+class Neighbour(FormulaNode):
     """What the links next to k have: inward, those that k carries; outward, the one it sits on."""
 
     inward: bool
@@ -88,7 +88,7 @@ class Carry(FormulaNode):
         return self.after
 
 
-class Graph:
+class FormulaGraph:
     """The nodes of a formula, made as the formula is followed; earlier ones come first."""
 
     def __init__(self, expression: Expression, width: int) -> None:
@@ -159,7 +159,7 @@ class Graph:
     def carry(self, inward: bool, x: FormulaNode) -> FormulaNode:
         key = (inward, x)
         if key not in self._known:
-            self._known[key] = self._add(Carry(x.width, inward, x, (x,)))
+            self._known[key] = self._add(Neighbour(x.width, inward, x, (x,)))
         return self._known[key]
 
     def total(self, terms: Terms, width: int) -> FormulaNode:
@@ -183,7 +183,7 @@ class Graph:
         key = (recursion, True, x)
         if key not in self._known:
             inside, rest = self._split(x)
-            carried = self._add(Carry(x.width, True, None, (x,)))
+            carried = self._add(Neighbour(x.width, True, None, (x,)))
             z = self.total([*rest, (1, carried)], x.width)
             handed = self.total([*inside, (1, self.follow(recursion.transition, z))], x.width)
             self._close(carried, handed)
@@ -194,7 +194,7 @@ class Graph:
         """(I - A* E_φ*)⁻¹ x from base to tip: z = x + A* E_φ* z."""
         key = (recursion, False, x)
         if key not in self._known:
-            carried = self._add(Carry(x.width, False, None, (x,)))
+            carried = self._add(Neighbour(x.width, False, None, (x,)))
             passed = self.follow(recursion.transition.T, carried)
             z = self.total([(1, x), (1, passed)], x.width)
             self._close(carried, z)
@@ -210,7 +210,7 @@ class Graph:
             source.uses += 1
         return node
 
-    def _close(self, carried: Carry, source: FormulaNode) -> None:
+    def _close(self, carried: Neighbour, source: FormulaNode) -> None:
         carried.source = source
         source.uses += 1
         self._known.setdefault((carried.inward, source), carried)
@@ -243,7 +243,7 @@ class Graph:
         """What x carries inward from the links before, and what it has besides."""
         inside, rest = list[tuple[Any, FormulaNode]](), list[tuple[Any, FormulaNode]]()
         for c, node in self._opened([(1, x)]):
-            if isinstance(node, Carry) and node.inward and node.source and not node.uses:
+            if isinstance(node, Neighbour) and node.inward and node.source and not node.uses:
                 self._release(node)
                 inside.append((c, node.source))
             else:

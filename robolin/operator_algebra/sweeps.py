@@ -22,7 +22,7 @@ from robolin.arrays import AnyArray
 from robolin.engine.counting import cost_of, unknown
 from robolin.errors import RobolinError
 from robolin.operator_algebra.expression import Expression
-from robolin.operator_algebra.graph import Carry, FormulaNode, Graph, Input, Local, Total
+from robolin.operator_algebra.graph import FormulaGraph, FormulaNode, Input, Local, Neighbour, Total
 from robolin.operator_algebra.primitives import Block
 from robolin.operator_algebra.spaces import (
     Layout,
@@ -57,14 +57,14 @@ TIP_TO_BASE, BASE_TO_TIP, ANY_ORDER = "tip to base", "base to tip", "link by lin
 class SweepPlan:
     """The sweeps of a formula in the order they run."""
 
-    graph: Graph
+    graph: FormulaGraph
     sweeps: tuple[Sweep, ...]
 
 
 def planned_sweeps(expression: Expression) -> SweepPlan:
     """The plan with the fewest sweeps: the first of them may go either way."""
     columns = expression.columns
-    graph = Graph(expression, 1 if columns is None else columns.width)
+    graph = FormulaGraph(expression, 1 if columns is None else columns.width)
     nodes = graph.needed()
     inward_first, outward_first = (_levels(nodes, first) for first in (True, False))
     inward = max(inward_first.values()) <= max(outward_first.values())
@@ -87,7 +87,7 @@ def _levels(nodes: list[FormulaNode], inward_first: bool) -> dict[FormulaNode, i
     def level(node: FormulaNode) -> int:
         if node not in levels:
             earliest = max((level(source) for source in node.waits_for()), default=0)
-            if isinstance(node, Carry):
+            if isinstance(node, Neighbour):
                 # odd sweeps go one way, even ones the other
                 odd = node.inward == inward_first
                 earliest = max(earliest, 1)
@@ -179,7 +179,7 @@ def _value(
             return times(numbers(block, k), values[source][k])
         case Total(terms=terms):
             return _sum(((c, values[part][k]) for c, part in terms), node.width)
-        case Carry(inward=inward, source=FormulaNode() as source):
+        case Neighbour(inward=inward, source=FormulaNode() as source):
             near = layout.children[k] if inward else (layout.parents[k],)
             parts = ((1, values[source][j]) for j in near if j <= layout.n)
             return _sum(parts, node.width)

@@ -62,16 +62,16 @@ def compute_parts(
     begin(folder, plan, [each.path for each in plan.sources])
     jobs = [job for job in part_jobs(plan, inquiry, arm, folder, settings) if shard.has(job.number)]
     there = parts_there(folder, plan) if resume else set[int]()
-    run = _Run(work or here(arm), Once(settings.notify, arm), watch)
+    run = _Run(work or computed_in_this_process(arm), NotesSaidOnce(settings.notify, arm), watch)
     # what is missing comes first: whoever is killed soon has still made something
     run.over([job for job in jobs if job.number not in there])
     known = {
         job.number: part_state(folder, plan, job.number) for job in jobs if job.number in there
     }
-    done = {number: state for number, state in known.items() if state.told is not None}
+    done = {number: state for number, state in known.items() if state.entry is not None}
     _tell_unfit(known, settings.notify)
     run.over([job for job in jobs if job.number in known and job.number not in done])
-    run.once.rest()
+    run.notes.rest()
     summary = replace(run.summary, skipped=len(done))
     raise_all(summary.errors)
     summary.finished = complete(folder, plan, done, run.fresh)
@@ -81,8 +81,8 @@ def compute_parts(
 class _Run:
     """Parts on their way, and what has become of them so far."""
 
-    def __init__(self, work: PartsWork, once: Once, watch: PartWatch | None) -> None:
-        self._work, self.once, self._watch = work, once, watch
+    def __init__(self, work: PartsWork, notes: NotesSaidOnce, watch: PartWatch | None) -> None:
+        self._work, self.notes, self._watch = work, notes, watch
         self._given = 0
         self.summary = WorkDone()
         self.fresh: set[int] = set()
@@ -91,7 +91,7 @@ class _Run:
         """Have these parts computed; what is wrong with some is kept until the end."""
         self._given += len(jobs)
         for part in self._work(jobs) if jobs else ():
-            self.once.all(part.said)
+            self.notes.all(part.said)
             if part.error is not None:
                 self.summary.errors += part.error.parts
             else:
@@ -102,7 +102,7 @@ class _Run:
                 self._watch(part, self._given)
 
 
-def here(arm: Arm) -> PartsWork:
+def computed_in_this_process(arm: Arm) -> PartsWork:
     """This process computes, one part after the other."""
 
     def work(jobs: list[PartJob]) -> Iterator[PartDone]:
@@ -118,7 +118,7 @@ def _tell_unfit(known: dict[int, PartState], notify: Notify) -> None:
             notify("warning", f"{state.name}: {state.state}, computed again: {state.why}")
 
 
-class Once:
+class NotesSaidOnce:
     """Notes and warnings that many parts have in common, said once with how many more there are."""
 
     def __init__(self, notify: Notify, arm: Arm) -> None:

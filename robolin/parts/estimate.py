@@ -21,7 +21,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import Settings, posed
+from robolin.answering.posed_question import Settings, open_answer
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
@@ -238,7 +238,7 @@ class _Sample:
 
     def _posed(self, count: int) -> Any:
         settings = Settings(1, notify=lambda *_: None, known=KnownTable(""))
-        return posed(self._arm, self._inquiry.question, self._states(count), settings)
+        return open_answer(self._arm, self._inquiry.question, self._states(count), settings)
 
 
 def _work(run: Callable[[], object]) -> float:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import Settings, posed
+from robolin.answering.posed_question import Settings, open_answer
 from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
 from robolin.files.paths import last_name
 from robolin.parts.alike_columns import columns_of_all, mixed_columns, with_fractions
-from robolin.parts.compute import Once
+from robolin.parts.compute import NotesSaidOnce
 from robolin.parts.recordings import NamedRecording
 from robolin.results.result import Array, Footer, Result, ResultStream
 from robolin.wording import counted
@@ -57,8 +57,8 @@ def answered_recordings(
         label = f"--{inquiry.question.answers_together}"
         hint = "-o FOLDER/ keeps one result for each of them"
         raise UsageError("answers for one recording at a time", where=label, hint=hint)
-    once = Once(settings.notify, arm)
-    heard = replace(settings, notify=lambda kind, text: once.all([(kind, text)]))
+    notes = NotesSaidOnce(settings.notify, arm)
+    heard = replace(settings, notify=lambda kind, text: notes.all([(kind, text)]))
     pieces = [
         Piece(i, partial(_answered, inquiry, arm, each.path, heard)) for i, each in enumerate(found)
     ]
@@ -67,7 +67,7 @@ def answered_recordings(
 
     def parts() -> Iterator[Result]:
         yield from stream.parts
-        once.rest()
+        notes.rest()
 
     return replace(stream, parts=parts())
 
@@ -75,7 +75,7 @@ def answered_recordings(
 @contextmanager
 def _answered(inquiry: Inquiry, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
     states = inquiry.states.of_recording(path, inquiry.states.rows)
-    with posed(arm, inquiry.question, states, settings) as answer:
+    with open_answer(arm, inquiry.question, states, settings) as answer:
         if isinstance(answer, Result):
             hint = "-o FOLDER/ keeps one result for each recording"
             message = f"{inquiry.question.verb} gives no rows here"

@@ -71,7 +71,7 @@ class _LookedFile:
     def recordings(self) -> Iterator[Surveyed]:
         """Those that are in the file."""
         for line in (content(self._folder / LOOKED) or b"").splitlines():
-            if (told := _told(line)) and told["question"] == self._question:
+            if (told := _parsed_line(line)) and told["question"] == self._question:
                 yield surveyed_from(told["recording"])
 
     def add(self, recording: Surveyed) -> None:
@@ -93,7 +93,7 @@ class _LookedFile:
         return f"{zlib.crc32(text):0{_DIGITS}x} ".encode() + text + b"\n"
 
 
-def _told(line: bytes) -> dict[str, Any] | None:
+def _parsed_line(line: bytes) -> dict[str, Any] | None:
     """What a line says, None if it is not whole."""
     digits, text = line[:_DIGITS], line[_DIGITS + 1 :]
     if digits != f"{zlib.crc32(text):0{_DIGITS}x}".encode():

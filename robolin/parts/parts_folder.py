@@ -31,14 +31,14 @@ _SHARD = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 class PartState:
     """What there is of a part: done, missing, damaged or of another plan, and why.
 
-    told:  for a part that is done its name, rows and the digest of its provenance
+    entry: for a part that is done its name, rows and the digest of its provenance
     whole: its arrays of whole numbers
     """
 
     name: str
     state: str
     why: str = ""
-    told: Mapping[str, Any] | None = None
+    entry: Mapping[str, Any] | None = None
     whole: frozenset[str] = frozenset()
 
 
@@ -126,7 +126,7 @@ def part_state(
     try:
         if not exists(path):
             return PartState(name, MISSING)
-        meta = _told(path, thorough, fresh)
+        meta = _sound_provenance(path, thorough, fresh)
     except RobolinError as error:
         if isinstance(error, FileError) and isinstance(path, StorePath):
             # that a store does not answer says nothing about what it keeps
@@ -134,12 +134,12 @@ def part_state(
         return PartState(name, DAMAGED, error.message)
     if meta.get("plan") != {"id": plan.id, "part": number, "of": len(plan.parts)}:
         return PartState(name, FOREIGN, _owner(meta.get("plan")))
-    told = {"name": name, "rows": meta["rows"], "sha256": meta["sha256"]}
+    entry = {"name": name, "rows": meta["rows"], "sha256": meta["sha256"]}
     whole = (each for each, said in meta["arrays"].items() if said.get("numbers") == INTEGER.name)
-    return PartState(name, DONE, told=told, whole=frozenset(whole))
+    return PartState(name, DONE, entry=entry, whole=frozenset(whole))
 
 
-def _told(path: FilePlace, thorough: bool, fresh: bool) -> Meta:
+def _sound_provenance(path: FilePlace, thorough: bool, fresh: bool) -> Meta:
     """What a part says of itself, if it is sound."""
     form = FORMATS[format_named(path.name)]
     # a store keeps objects whole, and need not send all of them
@@ -166,14 +166,14 @@ def complete(
     known: parts that were looked at already
     fresh: parts that were written just now
     """
-    told: list[Mapping[str, Any]] = []
+    entries: list[Mapping[str, Any]] = []
     for number in range(len(plan.parts)):
         state = (known or {}).get(number)
         state = state or part_state(folder, plan, number, fresh=number in fresh)
-        if state.told is None:
+        if state.entry is None:
             return False
-        told.append(state.told)
-    write_complete(folder, plan, told)
+        entries.append(state.entry)
+    write_complete(folder, plan, entries)
     return True
 
 

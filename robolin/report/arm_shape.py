@@ -1,4 +1,4 @@
-"""What is drawn of an arm: bones from joint to joint, axes, centres of mass and boxes.
+"""What is drawn of an arm: lines from joint to joint, axes, centres of mass and boxes.
 
 The page moves these by itself, so it is told where every joint sits and how it moves; the numbers
 are those of the `Arm`.
@@ -35,7 +35,7 @@ def shape(arm: Arm, numbers: PageNumbers) -> dict[str, Any]:
     """What a page needs to draw the arm in any pose."""
     return {
         "packed": {name: numbers.add(values) for name, values in _packed(arm).items()},
-        "base": [short(end) for end in _bones(arm, arm.base)],
+        "base": [short(end) for end in _segment_ends(arm, arm.base)],
         "size": _size(arm),
         "view": short(upright(arm).ravel()),
         "links": [_link(arm, i) for i in range(len(arm.links))],
@@ -66,9 +66,9 @@ def upright(arm: Arm) -> Floats:
     return np.array([near, np.cross(up, near), up])
 
 
-def bones(arm: Arm, index: int) -> list[Vector3]:
-    """Where the bones of a link lead to, in its own axes; -1 is the base."""
-    return _bones(arm, arm.base if index < 0 else len(arm.links) - index)
+def segment_ends(arm: Arm, index: int) -> list[Vector3]:
+    """Where the lines that are drawn of a link lead to, in its own axes; -1 is the base."""
+    return _segment_ends(arm, arm.base if index < 0 else len(arm.links) - index)
 
 
 def drawn_closure_ends(arm: Arm) -> list[Frame]:
@@ -104,7 +104,7 @@ def _moved(joint: Joint, value: float) -> Pose:
     return Pose(translation=(value * x, value * y, value * z))
 
 
-def _bones(arm: Arm, number: int) -> list[Vector3]:
+def _segment_ends(arm: Arm, number: int) -> list[Vector3]:
     """To every joint and closure on a link; where none is, to its frames, or to its centre."""
     ends = [link.joint.pose.translation for link in arm.links if link.parent == number]
     ends += [end.pose.translation for end in drawn_closure_ends(arm) if end.link == number]
@@ -131,7 +131,7 @@ def _link(arm: Arm, index: int) -> dict[str, Any]:
         "ratio": mimic.ratio if mimic else 1.0,
         "offset": mimic.offset if mimic else 0.0,
         "turns": joint.turns,
-        "bones": [short(end) for end in bones(arm, index)],
+        "segments": [short(end) for end in segment_ends(arm, index)],
         "mass": body.mass,
         "box": box is not None,
     }
@@ -163,6 +163,6 @@ def _size(arm: Arm) -> float:
     for i, link in enumerate(arm.links):
         start = reach.get(drawn_place(arm, link.parent), 0.0)
         reach[i] = start + float(np.linalg.norm(link.joint.pose.translation))
-        tips = [float(np.linalg.norm(end)) for end in bones(arm, i)]
+        tips = [float(np.linalg.norm(end)) for end in segment_ends(arm, i)]
         longest = max(longest, reach[i] + max(tips, default=0.0))
     return longest or 1.0

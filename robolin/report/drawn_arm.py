@@ -11,7 +11,7 @@ from robolin.arm import Arm
 from robolin.arm_parts import Pose
 from robolin.arrays import Floats
 from robolin.geometry.rotations import apply
-from robolin.report.arm_shape import bones, closure_places, link_poses, upright
+from robolin.report.arm_shape import closure_places, link_poses, segment_ends, upright
 from robolin.report.page_markup import element
 
 # the same view as the page opens with
@@ -34,7 +34,7 @@ def drawn_arm(arm: Arm, q: Floats) -> Element:
         aria_label=f"The arm with {len(arm.links)} moving links at the first instant",
         class_="drawn",
     )
-    for kind, lines in (("bone", segments), ("axis", axes)):
+    for kind, lines in (("segment", segments), ("axis", axes)):
         picture.extend(_line(kind, *flat.places(line)) for line in lines)
     for ends in closure_places(arm, poses):
         first, second = flat.places(np.array(ends))
@@ -47,10 +47,10 @@ def drawn_arm(arm: Arm, q: Floats) -> Element:
 
 
 def _segments(arm: Arm, poses: Sequence[Pose]) -> list[Floats]:
-    """Every bone as its two ends."""
-    found = [np.array([[0.0, 0.0, 0.0], end]) for end in bones(arm, -1)]
+    """Every line as its two ends."""
+    found = [np.array([[0.0, 0.0, 0.0], end]) for end in segment_ends(arm, -1)]
     for i, pose in enumerate(poses):
-        found += [np.array([pose.translation, apply(pose, end)]) for end in bones(arm, i)]
+        found += [np.array([pose.translation, apply(pose, end)]) for end in segment_ends(arm, i)]
     return found
 
 

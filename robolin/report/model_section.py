@@ -67,7 +67,7 @@ def _part(
     told: list[Any],
 ) -> str:
     own = told[-1]
-    figures.told.append(
+    figures.drawn.append(
         {
             "x": own["times"],
             "repeat": own["poles"],
@@ -82,7 +82,7 @@ def _part(
         number=str(len(told) - 1),
         name=escape(shown_name(name)),
         summary=markup(paragraph(_summary(model))),
-        figure=str(len(figures.told) - 1),
+        figure=str(len(figures.drawn) - 1),
         caption=caption,
         told=f"Matrices at the first of {len(model.chosen)} instants on this page.",
         matrices=_matrices(model),

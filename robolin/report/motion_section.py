@@ -9,7 +9,7 @@ from robolin.analysis.limits import Margin
 from robolin.arm_parts import Joint
 from robolin.errors import RobolinError
 from robolin.quantities.units import joint_unit
-from robolin.report.closures_part import closure_figures, closure_words
+from robolin.report.closures_section import closure_figures, closure_words
 from robolin.report.contract_table import cell_text
 from robolin.report.page_figures import PageFigures, curve_figure
 from robolin.report.page_markup import (
@@ -112,7 +112,7 @@ def _torques(arms: Sequence[ReportedArm], figures: PageFigures) -> Iterator[Elem
         limits = _efforts(arms, joint.name)
         caption: list[Element | str] = [
             element("bdi", shown_name(joint.name)),
-            f": torque in {_unit(joint)}{_told(limits)}; ",
+            f": torque in {_unit(joint)}{_limits_text(limits)}; ",
         ]
         yield curve_figure(motion.time, curves, caption, figures, unit=_unit(joint), limits=limits)
 
@@ -141,7 +141,7 @@ def _efforts(arms: Sequence[ReportedArm], name: str) -> list[float]:
     return sorted({-effort for effort in found} | found)
 
 
-def _told(limits: Sequence[float]) -> str:
+def _limits_text(limits: Sequence[float]) -> str:
     return f", limits {' and '.join(map(figure_cell, limits))}" if limits else ""
 
 

@@ -20,13 +20,13 @@ class PageFigures:
     """The curves of a page: what the program draws, and what stands where they will be."""
 
     numbers: PageNumbers
-    told: list[dict[str, Any]] = field(default_factory=list)
+    drawn: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, x: Floats, series: dict[str, Floats], **more: Any) -> int:
         """Keep curves over one axis, and tell their place."""
         curves = [{"label": label, "y": self.numbers.add(y)} for label, y in series.items()]
-        self.told.append({"x": self.numbers.add(x), "series": curves, **more})
-        return len(self.told) - 1
+        self.drawn.append({"x": self.numbers.add(x), "series": curves, **more})
+        return len(self.drawn) - 1
 
 
 def curve_figure(

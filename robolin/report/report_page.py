@@ -120,7 +120,7 @@ def _data(arms: Sequence[ReportedArm], figures: PageFigures) -> dict[str, Any]:
         "clock": clock,
         "frames": frames,
         "arms": told,
-        "figures": figures.told,
+        "figures": figures.drawn,
         "count": numbers.count,
         "arrays": numbers.texts,
     }

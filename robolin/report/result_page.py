@@ -154,7 +154,7 @@ def _data(result: ReportedResult, rows: Any, figures: PageFigures) -> dict[str, 
         "frames": frames,
         "arms": [],
         "models": [],
-        "figures": figures.told,
+        "figures": figures.drawn,
         "count": figures.numbers.count,
         "arrays": figures.numbers.texts,
     }

@@ -14,7 +14,8 @@ from robolin.errors import RobolinError, UsageError
 from robolin.results.data_frames import dict_of, pandas_of, polars_of
 from robolin.results.number_kind import kind_of
 from robolin.results.shown_by import shown_by
-from robolin.shown import Shown, equal_values
+from robolin.results.subtraction import difference_of
+from robolin.shown import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,14 +24,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Array(Shown):
-    """One named answer.
+    """One named array of a `Result`: numbers, the names along their axes, and their unit.
 
-    values: shape batch + (len(labels[0]), len(labels[1]), …), with one batch axis or none;
-            float64, complex128 or int64
-    labels: the names along each axis that is not the batch
-    column: the word after the joint in column names of a vector, as in `elbow/effort`
-    axes:   what each axis counts, such as 'state', 'input', 'output' or 'mode'; '' where that
+    Two are equal if they have the same numbers and say the same of them.
+
+    Fields:
+        name: what is answered, such as 'tau'
+        values: shape (len(labels[0]), len(labels[1]), …), with one axis of rows before them or
+            none; float64, complex128 or int64, in `unit`
+        labels: the names along each axis that is not that of the rows
+        unit: such as 'N·m', or 'N·m or N' where some joints turn and others slide
+        column: the word after the joint in column names of a vector, as in `elbow/effort`
+        axes: what each axis counts, such as 'state', 'input', 'output' or 'mode'; '' where that
             goes without saying, and nothing at all where it does for all of them
+
+    Raises:
+        UsageError: some axes named and others not
+
+    Example:
+        >>> tau = robolin.Array("tau", np.zeros((5, 2)), (("shoulder", "elbow"),), "N·m", "effort")
+        >>> tau, tau.batch, tau.column_names()
+        (<Array tau (5, 2) [N·m]>, 5, ['shoulder/effort', 'elbow/effort'])
     """
 
     name: str
@@ -95,16 +109,30 @@ class Reference:
 class Result(Shown):
     """The answer of one verb, with everything needed to understand it and to ask again.
 
-    result["tau"] is the array of that name, without its labels; `arrays` has them all.
-    Two are equal if they have the same numbers and say the same of them; `result - other` is by
-    how much they differ.
+    `result["tau"]` is the values of the array of that name, a UsageError where there is none, and
+    `"tau" in result` whether there is one.  Two are equal if they have the same numbers and say
+    the same of them; `result - other` is by how much they differ.
 
-    inputs:    base name of every file read, and its SHA-256
-    time:      shape (rows,), float64, int64 or datetime64, as the trajectory had it
-    model:     the figures of the arm's description, for telling what changed in it
-    reference: set where the result is stored for others to be checked against
-    files:     option -> the path given for it, as far as the question has just been asked
-    compared:  set where this is a difference: array -> the largest number in either result
+    Fields:
+        verb: the verb that was asked, as on the command line
+        arrays: every `Array`, with its name, values, labels and unit
+        joints: the names of the joints, in the order of the values
+        contract: what is included in the numbers and what is not, as `arm.contract` says it
+        options: what was asked, by the names of flags
+        inputs: the last name of every file read -> its SHA-256
+        time: shape (rows,), float64, int64 or datetime64, as the trajectory had it, or None
+        model: the figures of the arm's description, for telling what changed in it
+        reference: set where the result is stored for others to be checked against
+        files: option -> the path given for it, as far as the question has just been asked
+        compared: set where this is a difference: array -> the largest number in either result
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> result = robolin.answer(arm, "inverse", robolin.States(q=[0.3, -0.7]))
+        >>> result, result.joints
+        (<Result of inverse: tau (2,) [N·m]>, ('shoulder', 'elbow'))
+        >>> "tau" in result, result["tau"].round(4)
+        (True, array([18.5756,  4.5178]))
     """
 
     verb: str
@@ -182,33 +210,6 @@ class Result(Shown):
         return replace(self, arrays=arrays, time=time)
 
 
-def difference_of(one: Result, other: Any) -> Result:
-    """One result less another, array by array; refused unless both are about the same."""
-    # what was read from a file has its result within
-    other = getattr(other, "result", other)
-    if not isinstance(other, Result):
-        raise UsageError(f"{other!r} is no result", hint="take one result from another")
-    mine, others = ({a.name: a for a in each.arrays} for each in (one, other))
-    shared = [name for name in mine if name in others]
-    if not shared:
-        raise UsageError("the results have no array in common", hint=f"{one!r}, {other!r}")
-    arrays, largest = [], {}
-    for name in shared:
-        left, right = mine[name], others[name]
-        if left.labels != right.labels or left.values.shape != right.values.shape:
-            where, hint = f"array '{name}'", "take results of the same joints and rows"
-            raise UsageError("names or shapes differ", where=where, hint=hint)
-        arrays.append(replace(left, values=left.values - right.values))
-        largest[name] = max(_largest(left.values), _largest(right.values))
-    if (one.time is None) != (other.time is None) or not equal_values(one.time, other.time):
-        raise UsageError("the times differ", hint="take results of the same rows")
-    return replace(one, arrays=tuple(arrays), compared=largest)
-
-
-def _largest(values: Numbers) -> float:
-    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
-
-
 @dataclass(frozen=True)
 class Footer:
     """What a result includes and where it comes from, as far as only its last row tells.
@@ -223,18 +224,35 @@ class Footer:
     plan: Mapping[str, Any] | None = None
 
 
+def rows_unknown() -> int | None:
+    """How many rows a stream will have, where nobody can tell."""
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class ResultStream:
-    """A result that comes in parts, each with some of the rows, in order.
+    """A result that comes in parts, for recordings that are larger than memory.
 
-    ending:    asked once, with the number of rows, when all parts have come
-    most_rows: a number of rows that is surely not exceeded, if that can be told beforehand
-    live:      whether somebody waits for each part
+    It can be gone through once, within the `with` of `robolin.answer_stream`.
+
+    Fields:
+        parts: a `Result` with some of the rows each, in order; of one state there is one part
+        ending: called once, with the number of rows, when all parts have come: an object with
+            the `.contract`, `.inputs` and `.model` of the whole
+        most_rows: called without anything: a number of rows that is surely not exceeded, or None
+        live: whether somebody waits for each part
+
+    Example:
+        >>> arm = robolin.load("two-link")
+        >>> states = robolin.States(q=np.zeros((5, 2)))
+        >>> with robolin.answer_stream(arm, "inverse", states, chunk_rows=2) as stream:
+        ...     [part["tau"].shape for part in stream.parts]
+        [(2, 2), (2, 2), (1, 2)]
     """
 
     parts: Iterable[Result]
     ending: Callable[[int], Footer]
-    most_rows: Callable[[], int | None] = lambda: None
+    most_rows: Callable[[], int | None] = rows_unknown
     live: bool = False
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm, Frame
 from robolin.arrays import Floats
 from robolin.errors import RobolinError, UsageError
-from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.input_checks import array_of
 from robolin.shown import Shown
 from robolin.simulation.feedback_control import (
@@ -93,7 +93,7 @@ class Braking:
 
     of_state = True
 
-    def __init__(self, arm: Arm, gain: ArrayLike, how: How) -> None:
+    def __init__(self, arm: Arm, gain: ArrayLike, how: RunOptions) -> None:
         values = array_of(arm, "gain", gain)
         if not (np.isfinite(values).all() and (values >= 0.0).all()):
             raise RobolinError("a gain is negative or not finite", hint="gains are 0 or more")
@@ -123,7 +123,7 @@ class Steering:
 
     of_state = True
 
-    def __init__(self, arm: Arm, law: PoseControl, how: How) -> None:
+    def __init__(self, arm: Arm, law: PoseControl, how: RunOptions) -> None:
         self._braking = Braking(arm, law.gain, how)
         self._arm, self._how = replace(arm, tip=_moving_frame(arm, law.frame)), how
         self._position = _numbers("position", law.position, (3,))
@@ -164,7 +164,7 @@ Law = RateControl | PoseControl | FeedbackControl | PDControl | ComputedTorque
 Controller = Braking | Steering | StateFeedback | Tracking
 
 
-def controller_of(arm: Arm, law: Law, how: How) -> Controller:
+def controller_of(arm: Arm, law: Law, how: RunOptions) -> Controller:
     """The control law, ready for an arm."""
     if isinstance(law, FeedbackControl):
         return StateFeedback(arm, law)

@@ -10,7 +10,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.evaluation.prescribed_joints import (
     JointsNamed,
     prescribed_joints,
@@ -42,7 +42,7 @@ class PrescribedMotion:
     arm: Arm
     driven: Floats
     qdd: AnyAcceleration
-    how: How
+    how: RunOptions
     # torques are asked for first, and the accelerations that came with them right after
     _latest: dict[str, Floats] = field(default_factory=dict, repr=False)
 
@@ -54,11 +54,17 @@ class PrescribedMotion:
 
     def torques(self, t: float, q: Floats, qd: Floats, tau: Floats) -> Floats:
         """The torques, those of the joints that move as told being what that takes."""
-        given = {"q": q, "qd": qd, "tau": tau, "qdd": self._told(t), "prescribed": self.driven}
+        given = {
+            "q": q,
+            "qd": qd,
+            "tau": tau,
+            "qdd": self._prescribed_accelerations(t),
+            "prescribed": self.driven,
+        }
         self._latest.update(evaluate(self.arm, "forward-prescribed", given, **self.how))
         return self._latest["tau"]
 
-    def _told(self, t: float) -> Floats:
+    def _prescribed_accelerations(self, t: float) -> Floats:
         if not callable(self.qdd):
             return array_of(self.arm, "qdd", self.qdd)
         return _sound(self.arm, self.driven, self.qdd(t))
@@ -76,7 +82,7 @@ def _sound(arm: Arm, driven: Floats, qdd: JointValues) -> Floats:
 
 
 def prescribed_motion(
-    arm: Arm, wish: Prescription | None, tau: object, how: How
+    arm: Arm, wish: Prescription | None, tau: object, how: RunOptions
 ) -> PrescribedMotion | None:
     """What a prescription means on this arm, beside a torque that is the same at all times."""
     if wish is None:

@@ -12,7 +12,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.choices import Integrator, StateForm
 from robolin.errors import UsageError
-from robolin.evaluation.evaluate import FEW_STATES, Engine, How
+from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions
 from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closures
 from robolin.evaluation.unanswered import unsound_rows
 from robolin.input_checks import array_of, batch_of, require_arm, require_sound
@@ -180,7 +180,7 @@ def run_simulation(
     task = with_samples_met(task)
     q, qd, tau = _together(task.arm, q, qd, tau)
     if task.prescribed is None and task.accelerations is None:
-        how: How = {"engine": task.engine, "jobs": task.jobs}
+        how: RunOptions = {"engine": task.engine, "jobs": task.jobs}
         require_short_steps(task.arm, task.control, task.schedule, how)
     if task.arm.loops:
         task = _on_closures(task, q, qd)
@@ -225,7 +225,7 @@ def _together(
     return spread["q"], spread["qd"], arrays.get("tau", tau)
 
 
-def _how(task: SimulationTask, states: int) -> How:
+def _how(task: SimulationTask, states: int) -> RunOptions:
     """Kernels as soon as they pay; which engine runs changes no bit."""
     worthwhile = task.engine == "auto" and states * task.schedule.steps >= FEW_STATES
     return {"engine": "compiled" if worthwhile else task.engine, "jobs": task.jobs}
@@ -274,7 +274,7 @@ def _most_torque(task: SimulationTask, prescribed: PrescribedMotion | None) -> F
 
 
 def _sampled(
-    task: SimulationTask, q: Floats, qd: Floats, drive: Drive, law: StateFeedback, how: How
+    task: SimulationTask, q: Floats, qd: Floats, drive: Drive, law: StateFeedback, how: RunOptions
 ) -> Simulation:
     """The motion under torques that are held from sample to sample."""
     assert law.dt is not None, "only laws with a sample time hold their torques"
@@ -294,7 +294,9 @@ def _sampled(
     return observed(task.schedule, kept, equations, integrals, law)
 
 
-def _equations(task: SimulationTask, batch: tuple[int, ...], drive: Drive, how: How) -> Equations:
+def _equations(
+    task: SimulationTask, batch: tuple[int, ...], drive: Drive, how: RunOptions
+) -> Equations:
     constrained = task.accelerations or drive.prescribed
     velocities = velocities_of(task.arm, task.form, constrained, how)
     free = constrained or FreeMotion(task.arm, how)

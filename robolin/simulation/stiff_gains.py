@@ -9,7 +9,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.arrays import Complexes
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import How
+from robolin.evaluation.evaluate import RunOptions
 from robolin.loops.any_arm import evaluate_any_arm
 from robolin.simulation.controllers import Law
 from robolin.simulation.feedback_control import FeedbackControl, StateFeedback
@@ -19,7 +19,7 @@ from robolin.simulation.schedule import Schedule
 DAMPED = 2.6
 
 
-def require_short_steps(arm: Arm, law: Law | None, schedule: Schedule, how: How) -> None:
+def require_short_steps(arm: Arm, law: Law | None, schedule: Schedule, how: RunOptions) -> None:
     """Refuse steps of rk4 under which a mode grows that the gains let decay.
 
     Torques that are held from sample to sample close no loop within a step.
@@ -44,7 +44,7 @@ def require_short_steps(arm: Arm, law: Law | None, schedule: Schedule, how: How)
 
 
 def _poles(
-    arm: Arm, feedback: StateFeedback, law: FeedbackControl, duration: float, how: How
+    arm: Arm, feedback: StateFeedback, law: FeedbackControl, duration: float, how: RunOptions
 ) -> Complexes:
     """The poles of the closed loop in 1/s, in every row of its gains until the end."""
     at = feedback.rows(duration)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues
 from robolin.errors import RobolinError
-from robolin.evaluation.evaluate import How, evaluate
+from robolin.evaluation.evaluate import RunOptions, evaluate
 from robolin.input_checks import array_of, seconds_of
 from robolin.shown import Shown
 
@@ -101,7 +101,7 @@ class Holding:
 
     arm: Arm
     more: Torque
-    how: How
+    how: RunOptions
     of_state: bool = True
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
@@ -93,19 +93,26 @@ def grid_width(grid: Grid) -> int:
 
 
 def _label_width(grid: Grid) -> int:
-    from rich.cells import cell_len
-
-    return max(1, *(cell_len(printable(name)) for name in (grid.corner, *grid.rows)))
+    return max(1, _widest([grid.corner, *grid.rows]))
 
 
 def _column_widths(grid: Grid) -> list[int]:
-    from rich.cells import cell_len
-
     cells = zip(*grid.cells, strict=True) if grid.cells else [() for _ in grid.columns]
     return [
-        GAP + max(cell_len(printable(text)) for text in (name, *column))
+        GAP + max(_widest([name]), _widest(column))
         for name, column in zip(grid.columns, cells, strict=True)
     ]
+
+
+def _widest(texts: Sequence[str]) -> int:
+    """How many columns of a terminal the widest text takes."""
+    from rich.cells import cell_len
+
+    together = "".join(texts)
+    if together.isascii() and together.isprintable():
+        # as most are: one letter is one column
+        return max(map(len, texts), default=0)
+    return max(cell_len(printable(text)) for text in texts)
 
 
 def drawn_grid(grid: Grid) -> Text:

@@ -110,11 +110,11 @@ def native_columns(
     _require_each_once([_left_side(text) for text in told])
     if told:
         for text in told:
-            _add_told(renamed, text, _told(text, columns, joints, asked, where))
+            _add_columns(renamed, text, _columns_of_rule(text, columns, joints, asked, where))
     elif not _any_native(columns, joints, asked):
         renamed, naming, note = _recognized(columns, joints, asked, texts_of, where)
         notes += note
-    named = _time_told(rules)
+    named = _named_time(rules)
     if (time := _time_column(columns, renamed, named, where)) is not None and time != TIME_COLUMN:
         renamed = {**renamed, TIME_COLUMN: _NOT_THE_TIME, time: TIME_COLUMN}
         if named is None:
@@ -146,7 +146,7 @@ def _quantity(text: str) -> str:
     return _left_side(text).rpartition("/")[2]
 
 
-def _time_told(rules: RecordingRules) -> str | None:
+def _named_time(rules: RecordingRules) -> str | None:
     """The column that somebody called the time."""
     named = [
         text.partition("=")[2].strip() for text in rules.columns if _left_side(text) == TIME_COLUMN
@@ -158,7 +158,7 @@ def _time_told(rules: RecordingRules) -> str | None:
     return named[0] if named else None
 
 
-def _add_told(renamed: dict[str, str], text: str, found: Mapping[str, str]) -> None:
+def _add_columns(renamed: dict[str, str], text: str, found: Mapping[str, str]) -> None:
     """Add columns that a rule names, none of which another one has named before."""
     for name, native in found.items():
         if renamed.get(name, native) != native:
@@ -167,7 +167,7 @@ def _add_told(renamed: dict[str, str], text: str, found: Mapping[str, str]) -> N
         renamed[name] = native
 
 
-def _told(
+def _columns_of_rule(
     text: str, columns: Sequence[str], joints: Sequence[str], asked: Sequence[str], where: str
 ) -> dict[str, str]:
     """The columns that one rule names."""

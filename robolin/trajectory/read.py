@@ -261,10 +261,10 @@ def table_trajectory(
     optional = [name for name in optional if name not in derived]
     aside = [*carried.values(), *(table.names.index(name) for name in native.naming)]
     offered = rules.differentiate is None and not rules.free_turns
-    told_apart = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
-    matched = told_apart(native.names, joints, needs, optional)
-    told = (native.notes, rules, tuple(joints), carried, derived, choice)
-    return TrajectoryStream(table, matched, file, *told)
+    match_columns = partial(match, aside=aside, where=file, only=rules.only, by_differences=offered)
+    matched = match_columns(native.names, joints, needs, optional)
+    meant = (native.notes, rules, tuple(joints), carried, derived, choice)
+    return TrajectoryStream(table, matched, file, *meant)
 
 
 def _texts_of(table: TableFile, file: str, names: Sequence[str]) -> tuple[str, ...] | None:

@@ -13,7 +13,7 @@ from robolin.algebra.axes import Shape
 from robolin.arm import Arm
 from robolin.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.engine.run import Ran
+from robolin.engine.run import AlgorithmRun
 from robolin.engine.shortfall import Shortfall
 from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import arm_cache
@@ -50,11 +50,11 @@ class Subject:
         # closed: whether the states meet the closures of the arm's loops
         self.arm, self.states, self._closed = arm, states, closed
         self.q, self.qd, self.qdd = states["q"], states["qd"], states["qdd"]
-        self._ran: dict[str, Ran] = {}
+        self._ran: dict[str, AlgorithmRun] = {}
 
     # what algorithms give
 
-    def ran(self, name: str) -> Ran:
+    def ran(self, name: str) -> AlgorithmRun:
         if name not in self._ran:
             self._ran[name] = run_for_check(self.arm, name, self.given(name))
         return self._ran[name]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robolin.checking.compare import compare_with_stored
-from robolin.checking.outcome import Outcome, compared_lines, outcomes_document
+from robolin.checking.outcome import CheckOutcome, compared_lines, outcomes_document
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.files.formats import FORMATS
 from robolin.files.stored import open_stored
@@ -40,7 +40,7 @@ def test_a_complex_difference_is_told(tmp_path):
     found = comparison(tmp_path, result(3 + 4j), result(3 + 4.5j))
     assert len(found.entries) == 1
     assert compared_lines(found) == ["poles/1: 3+4j → 3+4.5j 1/s, 10 %, allowed nothing"]
-    case = outcomes_document([Outcome("a", "a", "differs", comparison=found)])["cases"][0]
+    case = outcomes_document([CheckOutcome("a", "a", "differs", comparison=found)])["cases"][0]
     assert case["differences"][0]["found"] == {"re": 3.0, "im": 4.5}
 
 

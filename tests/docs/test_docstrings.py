@@ -20,7 +20,7 @@ import robolin
 import robolin.cluster
 import robolin.tables
 import robolin.testing
-from robolin.dynamics.catalogue import ALGORITHMS, ways
+from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from tools.markdown import ROOT
 
 NAMES = [name for name in robolin.__all__ if name != "__version__"]
@@ -88,7 +88,7 @@ def test_methods_are_told_where_there_is_a_choice(name: str) -> None:
     """That no method but one answers is said of exactly the questions of which it is true."""
     told = ONE_ALGORITHM in _sections(name)["Args"]
     if "method" in inspect.signature(getattr(robolin, name)).parameters:
-        assert told == (len(ways(name.replace("_", "-"))) == 1)
+        assert told == (len(algorithms_by_method(name.replace("_", "-"))) == 1)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -134,7 +134,7 @@ def test_classes_tell_their_fields(name: str) -> None:
     if is_dataclass(kind):
         assert _told(sections["Fields"]) == {field.name.lstrip("_") for field in fields(kind)}
         for field in fields(kind):
-            if "Floats" in str(field.type) or "Mask" in str(field.type):
+            if any(word in str(field.type) for word in ("Floats", "Mask", "Numbers")):
                 entry = re.search(
                     rf"^    {field.name}: (.*(?:\n     .*)*)", sections["Fields"], re.M
                 )

@@ -10,7 +10,7 @@ import numpy as np
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
-from robolin.engine.parameters import parameters_of
+from robolin.evaluation.evaluate import arm_cache
 
 
 def run_on(
@@ -22,7 +22,7 @@ def run_on(
     """
     entry = ALGORITHMS[algorithm]
     values = {name: np.asarray(value) for name, value in given.items()}
-    ran = run.run_on(parameters_of(arm), entry.run, entry.gives, values, number)
+    ran = run.run_on(arm_cache(arm).parameters, entry.run, entry.gives, values, number)
     assert not ran.shortfalls
     return ran.arrays
 

@@ -9,7 +9,7 @@ import pytest
 import robolin
 from robolin.arm import Arm
 from robolin.dynamics.algorithm import PAPERS
-from robolin.dynamics.catalogue import ALGORITHMS, ways
+from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from robolin.evaluation.methods import (
     COMMON_METHODS,
     CONVENTIONAL_UP_TO,
@@ -57,7 +57,7 @@ def test_every_algorithm_can_be_asked_for(name: str) -> None:
 @pytest.mark.parametrize("verb, most", CONVENTIONAL_UP_TO.items())
 def test_auto_takes_elimination_for_short_arms(verb: str, most: int) -> None:
     """Up to the joints that the flag's help names, and wherever joints follow others."""
-    [conventional] = ways(verb)["conventional"]
+    [conventional] = algorithms_by_method(verb)["conventional"]
 
     def taken(arm: Arm) -> str:
         return algorithm_for(arm, verb)
@@ -81,7 +81,7 @@ def test_flags_offer_every_method_once() -> None:
     """What can be typed is what there is, and every letter stands for a method, two aside."""
     assert sorted(COMMON_METHODS + FORWARD_METHODS) == sorted(METHODS)
     unwritten = {"three-sweeps-links", "two-sweeps"}
-    assert {*LETTERS.values()} | unwritten == {*ways("forward")} - {"conventional"}
+    assert {*LETTERS.values()} | unwritten == {*algorithms_by_method("forward")} - {"conventional"}
 
 
 def test_methods_need_no_numpy() -> None:

@@ -32,7 +32,7 @@ from tests.robots import (
 )
 
 ROUNDING = 1e-13
-STATES = 3
+STATES = 2
 
 METHODS = ("operator", "conventional")
 

@@ -22,7 +22,7 @@ each = pytest.mark.parametrize(
 
 
 def given(arm: Arm) -> dict[str, np.ndarray]:
-    states = random_states(arm, 3)
+    states = random_states(arm, 2)
     return {"q": states.q, "qd": states.qd, "tau": states.dtau}
 
 

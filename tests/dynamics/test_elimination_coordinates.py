@@ -25,7 +25,7 @@ TIED = [
     with_wrench(with_follower(random_arm(9, 8)), "follower"),
     robolin.load("panda-fingers"),
 ]
-STATES = 5
+STATES = 2
 PLAIN, ROOTLESS = (
     ("diagonalize", "undiagonalize"),
     (

@@ -37,7 +37,7 @@ DRIVEN = (
 @pytest.mark.parametrize("arm", ARMS, ids=named)
 def test_energies_are_sums_over_bodies(arm: Arm) -> None:
     """½ Σ V*MV and -Σ m g·c are the energies of masses and moments placed in the root frame."""
-    states = random_states(arm, 20)
+    states = random_states(arm, 2)
     found = evaluate(arm, "energy", {"q": states.q, "qd": states.qd}, engine="compiled")
 
     assert gap(found["kinetic_energy"], kinetic_energy(arm, states.q, states.qd)) < 1e-13
@@ -47,7 +47,7 @@ def test_energies_are_sums_over_bodies(arm: Arm) -> None:
 @pytest.mark.parametrize("arm", DRIVEN, ids=named)
 def test_power_is_what_the_energy_changes_by(arm: Arm) -> None:
     """d/dt (kinetic + potential) along the motion is the power of torques, loads and losses."""
-    states = random_states(arm, 5)
+    states = random_states(arm, 2)
     q, qd, tau = states.q, states.qd, 10.0 * states.dtau
     qdd = robolin.forward(arm, q, qd, tau)
     rates = complex_step_along(arm, "energy", {"q": q, "qd": qd}, {"q": qd, "qd": qdd})

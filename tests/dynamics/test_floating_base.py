@@ -21,7 +21,7 @@ from tests.dynamics.running import gap_by_state
 from tests.published import URDF, needs_published_files
 from tests.robots import States, random_states
 
-STATES = 10
+STATES = 2
 FILES = [bundled_path("panda")] + [
     pytest.param(URDF / f"{name}.urdf", marks=needs_published_files)
     for name in ("solo12", "anymal", "tiago_pro", "panda")

@@ -40,7 +40,7 @@ def test_rates_are_those_of_the_motion(arm: Arm, form: str) -> None:
     Both divide by the inertia of light links; what is left grows with cond(M), at most 1e5 here.
     """
     there, onward = FORMS[form]
-    states = random_states(arm, 4)
+    states = random_states(arm, 2)
     q, qd, tau = states.q, states.qd, 10.0 * states.dtau
     qdd = robolin.forward(arm, q, qd, tau)
     given = {"q": q, "qd": qd, "tau": np.zeros_like(q)}
@@ -56,7 +56,7 @@ def test_rates_are_those_of_the_motion(arm: Arm, form: str) -> None:
 @on_each(ARMS)
 def test_equations_of_motion_are_those_of_diagonalize(arm: Arm) -> None:
     """ν̇ = ε - C(q, ν) and D ξ̇ = κ - C(q, ξ), with the C of algorithms 7.1 and 7.10."""
-    states = random_states(arm, 4)
+    states = random_states(arm, 2)
     q, qd, tau = states.q, states.qd, 10.0 * states.dtau
     with_roots = robolin.diagonalize(arm, q, qd, tau)
     without = robolin.diagonalize_unnormalized(arm, q, qd, tau)
@@ -75,7 +75,7 @@ def test_equations_of_motion_are_those_of_diagonalize(arm: Arm) -> None:
 @on_each(ARMS)
 def test_rate_control_is_a_force_along_nu(arm: Arm) -> None:
     """The torque of control law 8.1 is, in diagonalizing coordinates, ε = -c ν joint by joint."""
-    states = random_states(arm, 4)
+    states = random_states(arm, 2)
     q, qd, gain = states.q, states.qd, np.abs(states.dq)
     found = evaluate(arm, "rate-control", {"q": q, "qd": qd, "gain": gain})
 
@@ -91,7 +91,7 @@ def test_rate_control_is_a_force_along_nu(arm: Arm) -> None:
 @on_each(ARMS)
 def test_inverse_from_rest_leaves_out_coriolis_forces(arm: Arm) -> None:
     """Inverse dynamics less C q̇ is what `inverse-from-rest` gives."""
-    states = random_states(arm, 4)
+    states = random_states(arm, 2)
     q, qd, qdd = states.q, states.qd, states.qdd
     coriolis = robolin.coriolis_matrix(arm, q, qd)
     true = robolin.inverse(arm, q, qd, qdd) - np.einsum("bij,bj->bi", coriolis, qd)

@@ -63,7 +63,7 @@ def spin(R: np.ndarray) -> np.ndarray:
 @each_arm
 def test_jacobian_is_the_derivative_of_the_pose(arm: Arm) -> None:
     """Columns are what complex steps of plain poses give, mimic joints and branches included."""
-    s = random_states(arm, 10)
+    s = random_states(arm, 2)
     R, p = frame_in_world(arm, TOOL, s.q[:, None] + 1j * STEP * np.eye(arm.n))
     at = (R @ np.array(POINT)[:, None])[..., 0] + p
     found = robolin.jacobian(arm, s.q, frame=TOOL, point=POINT)
@@ -79,7 +79,7 @@ def test_jacobian_is_the_derivative_of_the_pose(arm: Arm) -> None:
 @each_arm
 def test_twist_and_acceleration_are_the_jacobians(arm: Arm) -> None:
     """twist = J q̇, and the classical acceleration is J q̈ + J̇ q̇."""
-    s = random_states(arm, 10)
+    s = random_states(arm, 2)
     J = robolin.jacobian(arm, s.q, s.qd, frame=TOOL, point=POINT)
     moving = robolin.frame_motion(arm, s.q, s.qd, s.qdd, frame=TOOL, point=POINT)
     twist = np.einsum("bij,bj->bi", J.jacobian, s.qd)
@@ -95,7 +95,7 @@ def test_twist_and_acceleration_are_the_jacobians(arm: Arm) -> None:
 @each_arm
 def test_jacobian_rate_is_the_jacobians_rate(arm: Arm) -> None:
     """J̇ q̇ comes from a complex step of J along q̇."""
-    s = random_states(arm, 10)
+    s = random_states(arm, 2)
     placed = at_frame(arm, TOOL, POINT)
     moved = run_on(placed, "jacobian", {"q": s.q + 1j * STEP * s.qd, "qd": s.qd})
     true = np.einsum("bij,bj->bi", moved["jacobian"].imag / STEP, s.qd)
@@ -113,7 +113,7 @@ def moved_motion(arm: Arm, given: Mapping[str, Any], along: str) -> dict[str, np
 @each_arm
 def test_derivatives_of_the_moving_point(arm: Arm) -> None:
     """∂/∂q and ∂/∂q̇ of twist and classical acceleration are what complex steps give."""
-    s = random_states(arm, 6)
+    s = random_states(arm, 2)
     given = {"q": s.q, "qd": s.qd, "qdd": s.qdd}
     by_q, by_qd = (moved_motion(arm, given, name) for name in ("q", "qd"))
     found = robolin.frame_derivatives(arm, s.q, s.qd, s.qdd, frame=TOOL, point=POINT)
@@ -127,7 +127,7 @@ def test_derivatives_of_the_moving_point(arm: Arm) -> None:
 @each_arm
 def test_derivatives_at_a_place_that_stays(arm: Arm) -> None:
     """Referred to where the point is before anything moves: V + w x (r₀ - r), a + ẇ x (r₀ - r)."""
-    s = random_states(arm, 6)
+    s = random_states(arm, 2)
     placed, names = at_frame(arm, TOOL, POINT), ("q", "qd", "qdd")
     here = run_on(placed, "frame-motion", {name: getattr(s, name) for name in names})["position"]
     found = robolin.frame_derivatives(arm, s.q, s.qd, s.qdd, frame=TOOL, point=POINT)
@@ -151,7 +151,7 @@ def test_derivatives_at_a_place_that_stays(arm: Arm) -> None:
 @each_arm
 def test_torques_do_the_work_of_the_wrench(arm: Arm) -> None:
     """A wrench F on the frame takes the torques -J* F: their power is F · twist."""
-    rng, s = np.random.default_rng(3), random_states(arm, 10)
+    rng, s = np.random.default_rng(3), random_states(arm, 2)
     force, moment = (tuple(x) for x in rng.normal(size=(2, 3)).tolist())
     pushed = replace(arm, wrenches=(Wrench(TOOL, "dead", force, moment),))
     change = robolin.inverse(arm, s.q, s.qd) - robolin.inverse(pushed, s.q, s.qd)

@@ -49,7 +49,7 @@ def test_it_is_the_derivative_of_the_derivative(arm: Arm) -> None:
 
     Where the order of two small motions of a body matters, it is the mean of both.
     """
-    q = random_states(arm, 4).q
+    q = random_states(arm, 2).q
     true = complex_step(arm, "mass-matrix-derivative", {"q": q}, "q")["dmass_matrix_dq"]
     other = true.swapaxes(3, 4)
 
@@ -63,7 +63,7 @@ def test_it_is_the_second_order_of_small_motions(arm: Arm) -> None:
 
     Second differences with h = 1e-3 err by h² of the fourth order and 1e-16/h²: 1e-5.
     """
-    h, s = 1e-3, random_states(arm, 3)
+    h, s = 1e-3, random_states(arm, 2)
     ahead, here, behind = (
         robolin.mass_matrix(arm, robolin.advanced(arm, s.q, i * h * s.dq)) for i in (1, 0, -1)
     )
@@ -75,7 +75,7 @@ def test_it_is_the_second_order_of_small_motions(arm: Arm) -> None:
 @pytest.mark.parametrize("arm", ARMS[6:], ids=named)
 def test_it_is_symmetric_in_both_pairs(arm: Arm) -> None:
     """Neither the entries of 𝓜 nor the order of two derivatives can be told apart."""
-    found = second(arm, random_states(arm, 4).q)
+    found = second(arm, random_states(arm, 2).q)
 
     np.testing.assert_array_equal(found, found.swapaxes(1, 2))
     np.testing.assert_array_equal(found, found.swapaxes(3, 4))

@@ -54,7 +54,7 @@ def test_mimic_joints_reduce_the_full_model(arm: Arm) -> None:
     """τ, 𝓜, A_D, B_D are S*τ, S*𝓜S, S*A_D S, S*B_D S of the arm with every joint free."""
     tied = with_follower(arm)
     S, shift = _spreading(arm, tied)
-    s = random_states(tied, 4)
+    s = random_states(tied, 2)
     q, qd, qdd = s.q @ S.T + shift, s.qd @ S.T, s.qdd @ S.T
     full, found = (
         robolin.linearize_inverse(arm, q, qd, qdd),
@@ -73,7 +73,7 @@ def test_mimic_joints_reduce_the_full_model(arm: Arm) -> None:
 def test_forward_model_of_mimic_joints_solves_the_reduced_one(arm: Arm) -> None:
     """𝓜⁻¹, -𝓜⁻¹A_D and -𝓜⁻¹B_D of the reduced matrices, and q̈ gives its own torques."""
     tied = with_follower(arm)
-    s = random_states(tied, 4)
+    s = random_states(tied, 2)
     tau = robolin.inverse(tied, s.q, s.qd, s.qdd)
     model = robolin.linearize_inverse(tied, s.q, s.qd, s.qdd)
     found = robolin.linearize_forward(tied, s.q, s.qd, tau)
@@ -140,7 +140,7 @@ def _standing(arm: Arm, E: np.ndarray, d: np.ndarray) -> Arm:
 
 
 def assert_same_dynamics(one: Arm, other: Arm, tolerance: float) -> None:
-    s = random_states(other, 4)
+    s = random_states(other, 2)
     tau = robolin.inverse(other, s.q, s.qd, s.qdd)
     M = robolin.mass_matrix(other, s.q)
     loss = divided(M) + tolerance * float(np.linalg.cond(M).max())
@@ -178,7 +178,7 @@ def panda_with(tmp_path: Path) -> Callable[[str], Arm]:
 def test_a_massless_link_changes_nothing(panda_with: Callable[[str], Arm]) -> None:
     """A frame without mass fixed to the hand leaves every bit of the model alone."""
     panda = robolin.load("panda", damping=False)
-    s = random_states(panda, 4)
+    s = random_states(panda, 2)
     plain = robolin.linearize_inverse(panda, s.q, s.qd, s.qdd)
     framed = robolin.linearize_inverse(panda_with(""), s.q, s.qd, s.qdd)
 
@@ -189,7 +189,7 @@ def test_a_massless_link_changes_nothing(panda_with: Callable[[str], Arm]) -> No
 def test_payload_is_an_extra_body(panda_with: Callable[[str], Arm]) -> None:
     """A payload equals a link of that mass, and adds m J*J to 𝓜 and its weight to τ."""
     panda = robolin.load("panda", damping=False)
-    s = random_states(panda, 4)
+    s = random_states(panda, 2)
     heavy = panda_with(
         '<inertial><mass value="1.5"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
         "</inertial>"
@@ -214,8 +214,8 @@ def test_locking_a_joint_takes_its_row_and_column() -> None:
     whole = robolin.load("panda", damping=False)
     locked = robolin.load("panda", damping=False, lock={"panda_joint4": 0.7})
     rest = [0, 1, 2, 4, 5, 6]
-    s = random_states(locked, 4)
-    q, qd, qdd = (np.zeros((4, 7)) for _ in range(3))
+    s = random_states(locked, 2)
+    q, qd, qdd = (np.zeros((2, 7)) for _ in range(3))
     q[:, rest], qd[:, rest], qdd[:, rest], q[:, 3] = s.q, s.qd, s.qdd, 0.7
 
     assert (
@@ -238,7 +238,7 @@ def test_armature_adds_to_the_diagonal_only(arm: Arm) -> None:
     )
     bare = replace(arm, links_tip_to_base=links)
     rotors = np.array([joint.armature for joint in arm.joints])
-    s = random_states(arm, 4)
+    s = random_states(arm, 2)
     one = robolin.linearize_inverse(arm, s.q, s.qd, s.qdd)
     two = robolin.linearize_inverse(bare, s.q, s.qd, s.qdd)
 
@@ -254,7 +254,7 @@ def test_friction_adds_its_loss_and_its_slope() -> None:
     arm = random_arm(5, 4, damping=True, friction_velocity=0.3)
     free = replace(arm, damping=False, friction_velocity=None)
     d, mu = (np.array([getattr(j, name) for j in arm.joints]) for name in ("damping", "friction"))
-    s = random_states(arm, 4)
+    s = random_states(arm, 2)
     loss = d * s.qd + mu * np.tanh(s.qd / 0.3)
     slope = d + mu / 0.3 / np.cosh(s.qd / 0.3) ** 2
 
@@ -274,7 +274,7 @@ def test_friction_adds_its_loss_and_its_slope() -> None:
 def test_wrench_costs_its_virtual_work(arm: Arm, model: str) -> None:
     """A weightless arm at rest needs -(∂p/∂q)* F - (spin)* N, rates by complex step of the pose."""
     loaded = replace(with_wrench(arm, model), gravity=(0.0, 0.0, 0.0))
-    q = random_states(arm, 4).q
+    q = random_states(arm, 2).q
 
     assert gap(robolin.inverse(loaded, q), load_torque(loaded, q)) <= EXACT
 

@@ -30,7 +30,7 @@ every_arm = pytest.mark.parametrize("arm", ARMS, ids=named)
 @every_arm
 def test_velocity_and_momentum_are_their_matrices_times_rates(arm: Arm) -> None:
     """ċ = J_c q̇, h = A q̇, and the linear momentum is the mass times ċ."""
-    s = random_states(arm, 4)
+    s = random_states(arm, 2)
     found = robolin.momentum(arm, s.q, s.qd)
     size = float(np.abs(found.momentum_matrix).max())
 
@@ -60,7 +60,7 @@ def test_the_jacobian_is_the_derivative_of_the_centre(arm: Arm) -> None:
 def test_nothing_but_weight_moves_what_floats(kinds: tuple[str, ...]) -> None:
     """Torques of joints leave c to fall: A q̈ + Ȧ q̇ = [0; m g] wherever nothing pushes."""
     arm = grouped_arm(4, kinds)
-    s = random_states(arm, 4)
+    s = random_states(arm, 2)
     joints = np.array([not name.startswith("joint0") for name in arm.joint_names])
     tau = np.where(joints, s.dtau, 0.0)
     qdd = robolin.forward(arm, s.q, s.qd, tau)

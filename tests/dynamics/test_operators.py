@@ -1,7 +1,7 @@
 """The recursions equal the operator expressions they are recursions of, on serial chains.
 
-Tolerances as in test_identities.py, but forward results are allowed 1e-13 + 1e-15 cond(𝓜): their
-operator forms add terms of opposite sign that the recursions never form.
+Tolerances as in test_laws_of_mechanics.py, but forward results are allowed 1e-13 + 1e-15 cond(𝓜):
+their operator forms add terms of opposite sign that the recursions never form.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ from robolin.arm import Arm
 from tests.dynamics.running import complex_step_along, run_on
 from tests.robots import every_arm, random_states
 
-STATES = 4
+STATES = 2
 
 
 class Worked:
-    """One arm, four states, and their results; tests of one arm share them."""
+    """One arm, two states, and their results; tests of one arm share them."""
 
     def __init__(self, arm: Arm) -> None:
         self.arm = arm

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import robolin
+from robolin.algebra.chain import Chain
 from robolin.arm import Arm, Frame, Inertia, Joint, Link, Mimic, Pose
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import parameters_of
-from robolin.engine.run import run_on
+from robolin.engine.run import MOST_ONE_BY_ONE, run_on
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.evaluation.methods import Method
 from tests.robots import (
@@ -78,19 +79,31 @@ def _batched() -> Iterator[Any]:
 
 @pytest.mark.parametrize("name, arm", list(_batched()))
 def test_a_batch_is_its_states_one_by_one(name: str, arm: Arm) -> None:
-    """Arrays and floats take the same steps, sines included, and give the same bits."""
+    """Arrays, and floats of one or of few states, take the same steps and give the same bits."""
     algorithm, numbers = ALGORITHMS[name], parameters_of(arm)
-    rng = np.random.default_rng(0)
-    inputs = {need: rng.uniform(-1.0, 1.0, (3, arm.n)) for need in algorithm.needs}
+    rng, count = np.random.default_rng(0), MOST_ONE_BY_ONE + 1
+    inputs = {need: rng.uniform(-1.0, 1.0, (count, arm.n)) for need in algorithm.needs}
     if "prescribed" in inputs:
         inputs["prescribed"] = np.where(inputs["prescribed"] > 0.0, 1.0, 0.0)
     batch = run_on(numbers, algorithm.run, algorithm.gives, inputs)[0]
 
-    for i in range(3):
-        state = {need: values[i] for need, values in inputs.items()}
-        single = run_on(numbers, algorithm.run, algorithm.gives, state)[0]
-        for result, values in single.items():
-            assert np.array_equal(batch[result][i], values), result
+    for rows in (0, slice(1, count)):
+        state = {need: values[rows] for need, values in inputs.items()}
+        apart = run_on(numbers, algorithm.run, algorithm.gives, state)[0]
+        for result, values in apart.items():
+            assert np.array_equal(batch[result][rows], values), result
+
+
+@pytest.mark.parametrize("count", [1, MOST_ONE_BY_ONE, MOST_ONE_BY_ONE + 1])
+def test_dividing_by_zero_spoils_one_state_of_a_batch(count: int) -> None:
+    """However many states there are, those that cannot be divided are infinite, and no other is."""
+
+    def quotient(chain: Chain) -> None:
+        chain.out("tau", (1,), 1.0 / chain.given("q")[1])
+
+    q = np.arange(float(count))[:, None]
+    found = run_on(parameters_of(random_arm(1, 1)), quotient, {"tau": ("joint",)}, {"q": q})
+    assert found.arrays["tau"][:, 0].tolist() == [np.inf, 1.0, 0.5, 1.0 / 3.0][:count]
 
 
 def test_leading_axes_broadcast() -> None:

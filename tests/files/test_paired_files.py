@@ -105,7 +105,7 @@ def test_a_process_killed_at_every_step(tmp_path: Path, there: int | None) -> No
 def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
     """A process that is killed at any step while it completes what another has left loses nothing.
 
-    After everything that the first can leave behind, every fifth step of the second is tried.
+    After everything that the first can leave behind, every seventh step of the second is tried.
     """
     path, kills, seen = tmp_path / "r.csv", 0, set()
     for first in _moments():
@@ -116,7 +116,7 @@ def test_one_killed_process_after_the_other(tmp_path: Path) -> None:
         if left in seen:
             continue
         seen.add(left)
-        for second in islice(_moments(), len(seen) % 5, None, 5):
+        for second in islice(_moments(), len(seen) % 7, None, 7):
             held = {name: name.read_bytes() for name in tmp_path.iterdir()}
             before = _seed(path)
             killed = _killed(path, 3, *second)
@@ -207,7 +207,7 @@ def test_whoever_reads_while_others_write_finds_a_pair(tmp_path: Path) -> None:
     _write(path, 1)
     child = os.fork()
     if child == 0:
-        for i in range(50):
+        for i in range(20):
             _write(path, 1 + i % 2)
         os._exit(0)
     found = []

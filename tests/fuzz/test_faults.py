@@ -12,9 +12,9 @@ import os
 import resource
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -46,7 +46,7 @@ WRITERS: dict[str, tuple[str, str, int]] = {
     "state-space mat": ("state-space two-link -o out.mat", "out.mat", 0),
     "poles json": ("poles two-link -o out.json", "out.json", 0),
     "response npz": ("response two-link --duration 0.1 -o out.npz", "out.npz", 0),
-    "simulate csv": ("simulate two-link --duration 0.01 -o out.csv", "out.csv", 0),
+    "simulate csv": ("simulate two-link --duration 0.002 -o out.csv", "out.csv", 0),
     **{f"inspect {x}": (f"inspect two-link -o out.{x}", f"out.{x}", 0) for x in ("txt", "json")},
     "count txt": ("count inverse two-link -o out.txt", "out.txt", 0),
     "models json": ("models -o out.json", "out.json", 0),
@@ -71,9 +71,13 @@ QUICK = {
     *("state csv", "rows parquet", "record npz", "state json", "simulate csv", "inspect txt"),
     *("count txt", "models json", "validate sarif", "baseline", "diff md", "check xml"),
 }
-every_writer = pytest.mark.parametrize(
-    "what", [w if w in QUICK else pytest.param(w, marks=pytest.mark.slow) for w in WRITERS]
-)
+
+
+def _of_writer(what: str, *more: str) -> Any:
+    return pytest.param(what, *more, marks=() if what in QUICK else pytest.mark.slow)
+
+
+every_writer = pytest.mark.parametrize("what", [_of_writer(what) for what in WRITERS])
 
 
 @pytest.fixture(scope="session")
@@ -143,21 +147,16 @@ CALLS: dict[str, tuple[int, ...]] = {
 @pytest.mark.parametrize("call", CALLS)
 @every_writer
 def test_every_call_that_fails(project: Path, what: str, call: str) -> None:
-    """Whichever call fails, with whatever reason, the old file stays and exit code 4 is given."""
+    """Whichever call fails, with whatever reason, the old file stays and exit code 4 is given.
+
+    Reasons and files that are there before go round: from call to call, and from writer to writer.
+    """
     line, out, _ = WRITERS[what]
-    there = (None, b"as it was")
-    numbers = CALLS[call] if len(CALLS[call]) > 1 else CALLS[call] * len(there)
-    for old, number in zip(cycle(there), numbers, strict=False):
-        _each_call(project, line.split(), out, old, (call, number))
-
-
-def _each_call(
-    folder: Path, words: list[str], out: str, old: bytes | None, fault: tuple[str, int]
-) -> None:
-    call, number = fault
-    for k in range(1, 9):
-        _leave(folder, out, old)
-        before = _kept(folder)
+    words, turn = line.split(), list(WRITERS).index(what)
+    reasons = islice(cycle(CALLS[call]), turn, None)
+    for k, number in zip(range(1, 9), reasons, strict=False):
+        _leave(project, out, b"as it was" if (turn // 2 + k) % 2 else None)
+        before = _kept(project)
         failing = Failing(getattr(os, call), k, number)
         with patch.object(os, call, failing):
             ran = robolin(*words)
@@ -168,11 +167,11 @@ def _each_call(
         if call == "replace" and k == 3:
             # a CSV is new now, what belongs to it waits for the next run, and the message says so
             assert f"'{out}' is new" in ran.err
-            read_result(folder / out)
+            read_result(project / out)
             assert robolin(*words).code == 0
-            assert not [name for name in _kept(folder) if name.startswith(".robolin-")]
+            assert not [name for name in _kept(project) if name.startswith(".robolin-")]
         else:
-            assert _kept(folder) == before
+            assert _kept(project) == before
     raise AssertionError("it never came to an end")
 
 
@@ -202,7 +201,7 @@ def test_every_write_that_fails(project: Path, what: str) -> None:
     assert robolin(*words).code == code
     whole = (project / out).read_bytes()
     before = _kept(project)
-    for share in (0.0, 0.01, 0.5, 0.99):
+    for share in (0.0, 0.5, 0.99):
         with _at_most(int(share * (len(whole) - 1))):
             ran = robolin(*words)
         _refused(ran)
@@ -241,17 +240,18 @@ SHOWN = (
     *(f"check held.json --format {form}" for form in ("table", "json", "github", "junit")),
     "models",
     "count inverse two-link",
-    "simulate two-link --duration 0.01",
+    "simulate two-link --duration 0.002",
     "--help",
     "inverse --help",
 )
 
 
-@pytest.mark.parametrize("after", [0, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("number", STREAMS, ids=errno.errorcode.__getitem__)
 @pytest.mark.parametrize("line", SHOWN)
-def test_standard_output_that_fails(line: str, number: int, after: int) -> None:
+def test_standard_output_that_fails(line: str, number: int) -> None:
     """A closed pipe is the end of it, and a full disk is said, wherever the answer was cut."""
+    # every other line fails at once, and with the next reason the others do
+    after = 10 * ((SHOWN.index(line) + list(STREAMS).index(number)) % 2)
     out = io.TextIOWrapper(io.BufferedWriter(Broken(number, after), 1), encoding="utf-8")
     err = io.StringIO()
     with patch.multiple(sys, stdout=out, stderr=err):
@@ -325,8 +325,15 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
-@every_writer
+def _two_of(names: Iterable[str], turn: int) -> Iterator[str]:
+    return islice(cycle(names), 2 * turn, 2 * turn + 2)
+
+
+# two places for every writer, and the next two for the next
+@pytest.mark.parametrize(
+    ("what", "place"),
+    [_of_writer(what, place) for i, what in enumerate(WRITERS) for place in _two_of(PLACES, i)],
+)
 def test_places_where_nothing_can_be_written(project: Path, what: str, place: str) -> None:
     """They are named with exit code 4, and nothing else is touched."""
     line, out, _ = WRITERS[what]

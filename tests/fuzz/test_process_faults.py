@@ -21,6 +21,8 @@ import robolin
 from tests.cli.command import Ran, answered, environment, python
 
 START = "from robolin.cli.entry_point import run; run()"
+# enough for a file of some hundred kilobytes, which a small disk does not hold
+ROWS = 6_000
 
 
 def _started(*words: str, limit: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
@@ -47,7 +49,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @cache
 def _table() -> str:
-    rows = (f"{i},{1e-4 * i!r},{-2e-4 * i!r}\n" for i in range(20_000))
+    rows = (f"{i},{1e-4 * i!r},{-2e-4 * i!r}\n" for i in range(ROWS))
     return "time,shoulder/position,elbow/position\n" + "".join(rows)
 
 
@@ -103,7 +105,11 @@ def test_signals_at_random_moments(project: Path, number: signal.Signals, ext: s
 # kinds of files that nothing above writes: a companion of its own, and a folder of files
 KILLED = """
 import random, sys
+import llvmlite.binding
+from robolin.cli.main import main
 from tests.fuzz.kills import Kills, killed
+# imports what each of them would: what is killed is work
+main(["inverse", "two-link", "-o", "before.csv"])
 found = Kills()
 killed(sys.argv[1], 3, random.Random(1), found)
 print(found.broken, found.ended["killed"])

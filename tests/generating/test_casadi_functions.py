@@ -14,7 +14,7 @@ from robolin.generating.drawn_states import drawn_states
 from robolin.generating.own_functions import DOUBLE
 from robolin.generating.questions import QUESTIONS, chosen_question
 from robolin.kinematics.frames import ABOUT_A_FRAME
-from tests.engine.recorded_values import C_LIBRARY, carried_out
+from tests.engine.unrolled_values import C_LIBRARY, carried_out
 from tests.robots import random_arm, with_follower
 
 VERBS = ("inverse", "forward", "mass-matrix", "linearize-inverse", "linearize-forward")
@@ -49,7 +49,7 @@ def test_values_are_robolins(verb: str) -> None:
 def test_every_verb_is_a_function() -> None:
     """Whatever can be asked of an arm has its names, and but for the sines its bits.
 
-    CasADi does what was recorded, in the same order, with the C library's sine, cosine and tanh.
+    CasADi does what the graph says, in the same order, with the C library's sine, cosine and tanh.
     """
     casadi()
     arm, made = robolin.load("cart-pole", friction_velocity=0.1), []
@@ -64,7 +64,7 @@ def test_every_verb_is_a_function() -> None:
         assert tuple(function.name_in()) == question.algorithm.needs
         given = np.random.default_rng(4).uniform(-1.0, 1.0, (function.n_in(), arm.n))
         values = dict(zip(function.name_in(), given, strict=True))
-        expected = carried_out(question.recorded(question.parameters), values, C_LIBRARY)
+        expected = carried_out(question.unrolled(question.parameters), values, C_LIBRARY)
         for name, value in zip(function.name_out(), function.call([*given]), strict=True):
             found = np.array(value).reshape(expected[name].shape) + 0.0
             assert found.tobytes() == expected[name].tobytes(), (verb, name)

@@ -58,14 +58,14 @@ def forked(arm: Arm, at: int) -> Arm:
 def closed(
     seed: int, joints: int, *closures: Closure, fork: int = 0, mimic: bool = False
 ) -> Closed:
-    """A random arm with these closures, at three states near the one they were made at."""
+    """A random arm with these closures, at two states near the one they were made at."""
     arm = random_arm(seed, joints, armature=seed % 2 == 0, damping=True)
     arm = forked(arm, fork) if fork else arm
     arm = with_follower(arm) if mimic else arm
     rng = np.random.default_rng([7, seed])
     q = rng.uniform(-1.0, 1.0, arm.n)
     arm = looped(arm, q, closures, seed)
-    near = q + 0.05 * rng.normal(size=(3, arm.n))
+    near = q + 0.05 * rng.normal(size=(2, arm.n))
     state = robolin.close(arm, near, rng.normal(size=near.shape))
     return Closed(arm, state.q, state.qd, rng.normal(size=near.shape) * 5.0)
 

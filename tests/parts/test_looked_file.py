@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from robolin.parts import looked_file, parts_plan
-from robolin.parts.compute import compute_parts, here
+from robolin.parts.compute import compute_parts, computed_in_this_process
 from robolin.parts.looked_file import LOOKED, planned_in
 from robolin.parts.parts_folder import begin
 from robolin.parts.parts_plan import Division
@@ -98,7 +98,7 @@ def test_parts_are_made_by_processes_that_make_one_each(
     out = tmp_path / "out"
 
     def killed_after_one(jobs: list[Any]) -> Any:
-        yield from here(arm)(jobs[:1])
+        yield from computed_in_this_process(arm)(jobs[:1])
         if len(jobs) > 1:
             raise Killed
 

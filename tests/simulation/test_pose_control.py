@@ -24,11 +24,11 @@ def law(arm: Arm, frame: str, goal: np.ndarray, **gains: object) -> robolin.Pose
 
 @pytest.fixture(scope="module")
 def drawn() -> robolin.Simulation:
-    """A UR5 drawn to a pose from four places, for ten seconds."""
+    """A UR5 drawn to a pose from two places, for six seconds."""
     arm = robolin.load("ur5")
-    start = GOAL + np.random.default_rng(0).uniform(-0.4, 0.4, (4, arm.n))
+    start = GOAL + np.random.default_rng(0).uniform(-0.4, 0.4, (2, arm.n))
     control = law(arm, "tool0", GOAL, **GAINS)
-    return robolin.simulate(arm, start, duration=10.0, dt=5e-3, every=20, control=control)
+    return robolin.simulate(arm, start, duration=6.0, dt=5e-3, every=20, control=control)
 
 
 @pytest.mark.slow

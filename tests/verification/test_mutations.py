@@ -61,7 +61,7 @@ def mutate(
 
     def mutant(chain: Any) -> None:
         algorithm.run(chain)
-        entries = chain.results[array]
+        entries = chain.result(array).by_place
         entries.update({index: change(value) for index, value in entries.items()})
 
     monkeypatch.setitem(ALGORITHMS, name, replace(algorithm, function=mutant))
@@ -168,7 +168,7 @@ def test_lost_digits_fail(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch,
         "inverse",
         "tau",
-        lambda value: value * SLIGHTLY if isinstance(value, np.ndarray) else value,
+        lambda value: value * SLIGHTLY if isinstance(value, float | np.ndarray) else value,
     )
     assert set(failing(digits)) == {"digits"}
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from robolin.checking.annotations import github, junit
 from robolin.checking.outcome import (
-    Outcome,
+    CheckOutcome,
     counted_outcomes,
     outcome_lines,
     outcomes_document,
     reasons,
     shown_entries,
 )
-from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines
+from robolin.cli.reports.report import Report, ReportSection, ReportTable, TextLines
 
 if TYPE_CHECKING:
     from robolin.checking.differences import Difference
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 _NUMBERS = frozenset({"row", "stored", "now", "old", "new", "change", "allowed", "rows"})
 
 
-def write_check_report(report: Report, outcomes: Sequence[Outcome], everything: bool) -> None:
+def write_check_report(report: Report, outcomes: Sequence[CheckOutcome], everything: bool) -> None:
     """Write the outcomes in the form asked for."""
     if report.form == "github":
         report.write_text(github(outcomes, everything))
     elif report.form == "junit":
         report.write_text(junit(outcomes, everything))
     else:
-        parts = list(_parts(outcomes, everything)) if report.form == "table" else []
-        report.write(parts, outcomes_document(outcomes, everything))
+        sections = list(_sections(outcomes, everything)) if report.form == "table" else []
+        report.write(sections, outcomes_document(outcomes, everything))
 
 
-def _parts(outcomes: Sequence[Outcome], everything: bool) -> Iterator[ReportPart]:
+def _sections(outcomes: Sequence[CheckOutcome], everything: bool) -> Iterator[ReportSection]:
     for outcome in outcomes:
         if outcome.status != "same" or everything or list(_asides(outcome)):
             yield from _details(outcome, everything)
     yield TextLines([*_one_line_each(outcomes), counted_outcomes(outcomes)])
 
 
-def _asides(outcome: Outcome) -> Iterator[str]:
+def _asides(outcome: CheckOutcome) -> Iterator[str]:
     """What is worth telling although nothing counts as a difference."""
     if outcome.comparison is not None:
         yield from reasons(outcome.comparison)
 
 
-def _one_line_each(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _one_line_each(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
     names = max((len(outcome.name) for outcome in outcomes), default=0)
     questions = max((len(outcome.question) for outcome in outcomes), default=0)
     for outcome in outcomes:
@@ -57,7 +57,7 @@ def _one_line_each(outcomes: Sequence[Outcome]) -> Iterator[str]:
         )
 
 
-def _details(outcome: Outcome, everything: bool) -> Iterator[ReportPart]:
+def _details(outcome: CheckOutcome, everything: bool) -> Iterator[ReportSection]:
     title = f"{outcome.name}: {outcome.status}"
     comparison = outcome.comparison
     if comparison is None or outcome.error is not None:

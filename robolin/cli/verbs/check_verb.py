@@ -19,7 +19,7 @@ from robolin.errors import RobolinError, UsageError
 
 if TYPE_CHECKING:
     from robolin.checking.check_results import CheckSettings
-    from robolin.checking.outcome import Outcome
+    from robolin.checking.outcome import CheckOutcome
     from robolin.checking.suite import Case
 
 
@@ -186,7 +186,7 @@ def command(options: CheckOptions) -> None:
     click.get_current_context().exit(gravest_exit_code(outcomes))
 
 
-def _checks(options: CheckOptions) -> list[Callable[[], Outcome]]:
+def _checks(options: CheckOptions) -> list[Callable[[], CheckOutcome]]:
     """What there is to check, each to be run by itself."""
     from robolin.checking.check_results import check_case, check_file, check_pair
     from robolin.checking.suite import nearest_suite

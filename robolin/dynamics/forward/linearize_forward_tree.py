@@ -40,7 +40,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
     one = nominal_terms(chain, links, qdd)
     gyros = articulated_gyroscopics(chain, links, one, art)
     slopes = friction_slopes(chain)
-    along = _carried_along(chain, links, one, art, gyros)
+    effects = _outboard_effects(chain, links, one, art, gyros)
     dqdd_dqd, dqdd_dq = chain.result("dqdd_dqd"), chain.result("dqdd_dq")
 
     for k in chain.tip_to_base():
@@ -48,10 +48,10 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
         _respond(chain, links, art, k, gyros, slopes)
 
         # links that carry hinge k along
-        Q, W = twice(along.row[k]), chain.cell(art.G[k])
+        Q, W = twice(effects.row[k]), chain.cell(art.G[k])
         for j in chain.inboard_of(k):
-            A = dot(W.value, along.FA[j]) + dot(Q, angular(links.H[j]))
-            B = dot(W.value, along.FB[j]) + dot(Q, angular(one.Pd[j]))
+            A = dot(W.value, effects.FA[j]) + dot(Q, angular(links.H[j]))
+            B = dot(W.value, effects.FB[j]) + dot(Q, angular(one.Pd[j]))
             dqdd_dqd.add((k, j), -A)
             dqdd_dq.add((k, j), -B)
             W.value = sub(W.value, scale(art.G[j], dot(W.value, links.H[j])))
@@ -60,7 +60,7 @@ def forward_model_tree(chain: Chain, links: Links, art: Articulated, qdd: Scalar
     correct_for_groups(chain, links, art, one.f)
 
 
-class CarriedAlong(NamedTuple):
+class OutboardEffects(NamedTuple):
     """Ĝ* - G* J (3) of every link, and what unit δq̇ and δq of its hinge do outboard: F_A, F_B."""
 
     row: Slots
@@ -68,9 +68,9 @@ class CarriedAlong(NamedTuple):
     FB: Slots
 
 
-def _carried_along(
+def _outboard_effects(
     chain: Chain, links: Links, one: NominalTerms, art: Articulated, gyros: Gyroscopics
-) -> CarriedAlong:
+) -> OutboardEffects:
     """J(k) = J(k+1) + H* (Ĝ* - G* J(k+1));   F_A = 2 Ḣ* + 2 J H*;   F_B = Ḧ* + 2 J Ḣ*."""
     row, J, FA, FB = chain.slots(3), chain.slots(18), chain.slots(6), chain.slots(6)
     J[chain.base] = (0.0,) * 18
@@ -80,7 +80,7 @@ def _carried_along(
         J[k] = add(J[up], outer_half(H, row[k]))
         FA[k] = add(gyros.Hd2[k], half_times(J[k], twice(angular(H))))
         FB[k] = add(one.Hdd[k], half_times(J[k], angular(gyros.Pd2[k])))
-    return CarriedAlong(row, FA, FB)
+    return OutboardEffects(row, FA, FB)
 
 
 def _respond(

@@ -45,24 +45,24 @@ def geometry_derivative(chain: Chain) -> None:
     """
     links, qd, qdd = place_links(chain), chain.given("qd"), chain.given("qdd")
     moving = motion(chain, links, qd, qdd)
-    felt = _felt(chain, links, moving)
+    bodies = _composite_terms(chain, links, moving)
 
     for k in chain.tip_to_base():
         up = chain.inboard(k)
         E, t = chain.placement(k)
         axes, place = rotate_rotation(links.R[up], E), add(links.p[up], rotate(links.R[up], t))
-        of_joint = [_carried(moving, up, T) for T in _twists(axes, place)]
-        of_body = [_carried(moving, k, T) for T in _twists(links.R[k], links.p[k])]
+        of_joint = [_placement_change(moving, up, T) for T in _twists(axes, place)]
+        of_body = [_placement_change(moving, k, T) for T in _twists(links.R[k], links.p[k])]
 
         # the joint of link k itself is moved by its own placement, but not by the link's on it
-        _feel_inboard(chain, links, felt, k, JOINT, of_joint, chain.inboard_of(k))
-        _move_along(chain, felt, k, JOINT, of_joint, chain.subtree_of(k))
-        _feel_inboard(chain, links, felt, k, BODY, of_body, chain.path_of(k))
-        _move_along(chain, felt, k, BODY, of_body, chain.outboard_of(k))
+        _torques_of_inboard_hinges(chain, links, bodies, k, JOINT, of_joint, chain.inboard_of(k))
+        _torques_of_moved_hinges(chain, bodies, k, JOINT, of_joint, chain.subtree_of(k))
+        _torques_of_inboard_hinges(chain, links, bodies, k, BODY, of_body, chain.path_of(k))
+        _torques_of_moved_hinges(chain, bodies, k, BODY, of_body, chain.outboard_of(k))
     _loads_that_do_not_turn(chain, links)
 
 
-class Felt(NamedTuple):
+class CompositeTerms(NamedTuple):
     """R (10), 2 R̂ (12) and f (6) of what each link carries, X = R H* (6) and X̂ = 2 R̂* H* (3)."""
 
     R: Slots
@@ -72,25 +72,25 @@ class Felt(NamedTuple):
     Xhat: Slots
 
 
-def _felt(chain: Chain, links: Links, moving: Motion) -> Felt:
+def _composite_terms(chain: Chain, links: Links, moving: Motion) -> CompositeTerms:
     """What composite bodies weigh and transmit, from the tip inward."""
-    felt = Felt(*(chain.slots(size) for size in (10, 12, 6, 6, 3)))
+    bodies = CompositeTerms(*(chain.slots(size) for size in (10, 12, 6, 6, 3)))
     R, Rhat, f = chain.sums(10), chain.sums(12), chain.sums(6)
     f0 = outside_forces(chain, links)
     for k in chain.tip_to_base():
         H, M, V, alpha = links.H[k], links.M[k], moving.V[k], moving.alpha[k]
         Mhat = gyroscopic(M, V)
         own = add(rigid_times(M, alpha), gyroscopic_times(Mhat, angular(V)))
-        felt.R[k], felt.Rhat[k] = add(R[k], M), add(Rhat[k], Mhat)
-        felt.f[k] = add(f[k], with_outside(f0, k, own))
-        felt.X[k] = rigid_times(felt.R[k], H)
-        felt.Xhat[k] = twice(gyroscopic_transpose_times(felt.Rhat[k], H))
-        for sums, slots in ((R, felt.R), (Rhat, felt.Rhat), (f, felt.f)):
+        bodies.R[k], bodies.Rhat[k] = add(R[k], M), add(Rhat[k], Mhat)
+        bodies.f[k] = add(f[k], with_outside(f0, k, own))
+        bodies.X[k] = rigid_times(bodies.R[k], H)
+        bodies.Xhat[k] = twice(gyroscopic_transpose_times(bodies.Rhat[k], H))
+        for sums, slots in ((R, bodies.R), (Rhat, bodies.Rhat), (f, bodies.f)):
             sums.hand_inboard(k, slots[k])
-    return felt
+    return bodies
 
 
-class Carried(NamedTuple):
+class PlacementChange(NamedTuple):
     """A unit change of a placement as a twist T, and its rates Ṫ and T̈ (6 each)."""
 
     T: Vector
@@ -104,42 +104,42 @@ def _twists(R: Vector, p: Vector) -> list[Vector]:
     return [*(h + cross(p, h) for h in axes), *(ZERO3 + h for h in axes)]
 
 
-def _carried(moving: Motion, p: LinkNumber, T: Vector) -> Carried:
+def _placement_change(moving: Motion, p: LinkNumber, T: Vector) -> PlacementChange:
     V, Td = moving.V[p], motion_cross(moving.V[p], T)
-    return Carried(T, Td, add(motion_cross(moving.alpha[p], T), motion_cross(V, Td)))
+    return PlacementChange(T, Td, add(motion_cross(moving.alpha[p], T), motion_cross(V, Td)))
 
 
-def _feel_inboard(
+def _torques_of_inboard_hinges(
     chain: Chain,
     links: Links,
-    felt: Felt,
+    bodies: CompositeTerms,
     k: LinkNumber,
     first: int,
-    changes: list[Carried],
+    changes: list[PlacementChange],
     hinges: Iterable[LinkNumber],
 ) -> None:
     """H(j) [R T̈ + 2 R̂ Ṫ + S[T] f] for hinges that stay."""
     forces = []
     for T, Td, Tdd in changes:
-        gyro = gyroscopic_times(felt.Rhat[k], twice(angular(Td)))
-        forces.append(add(add(rigid_times(felt.R[k], Tdd), gyro), force_cross(T, felt.f[k])))
+        gyro = gyroscopic_times(bodies.Rhat[k], twice(angular(Td)))
+        forces.append(add(add(rigid_times(bodies.R[k], Tdd), gyro), force_cross(T, bodies.f[k])))
     for j in hinges:
         for i, force in enumerate(forces, start=first):
             chain.out("dtau_dgeometry", (j, k, i), dot(links.H[j], force))
 
 
-def _move_along(
+def _torques_of_moved_hinges(
     chain: Chain,
-    felt: Felt,
+    bodies: CompositeTerms,
     k: LinkNumber,
     first: int,
-    changes: list[Carried],
+    changes: list[PlacementChange],
     hinges: Iterable[LinkNumber],
 ) -> None:
     """X(j)* T̈ + X̂(j)* Ṫ for hinges that go along."""
     for j in hinges:
         for i, (_, Td, Tdd) in enumerate(changes, start=first):
-            entry = dot(felt.X[j], Tdd) + dot(felt.Xhat[j], angular(Td))
+            entry = dot(bodies.X[j], Tdd) + dot(bodies.Xhat[j], angular(Td))
             chain.out("dtau_dgeometry", (j, k, i), entry)
 
 

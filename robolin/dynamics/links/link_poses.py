@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, LinkNumber, Slots
 from robolin.algebra.comparison import if_less
+from robolin.algebra.counted_phases import counted_as
 from robolin.algebra.inertias import rigid_inertia
-from robolin.algebra.parts import counted_as
 from robolin.algebra.scalar import Vector, sin_cos, where
 from robolin.algebra.vectors import (
     IDENTITY,
@@ -143,4 +143,4 @@ def _turned(still: Vector, turn: Vector) -> Vector:
     s, c = turn
     x, y, h = still[0::3], still[1::3], still[2::3]
     turned_x, turned_y = add(scale(x, c), scale(y, s)), add(scale(y, c), scale(x, -s))
-    return tuple(column[i] for i in range(3) for column in (turned_x, turned_y, h))
+    return tuple([column[i] for i in range(3) for column in (turned_x, turned_y, h)])

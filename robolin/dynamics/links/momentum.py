@@ -12,7 +12,7 @@ from robolin.dynamics.links.link_motion import coasting
 from robolin.dynamics.links.link_poses import Links, frame_origin, place_links
 
 
-class Whole(NamedTuple):
+class ArmMomentum(NamedTuple):
     """Mass and centre c of all links as one body, its momentum h and the rate of h for q̈ = 0.
 
     Both are [angular; linear], the angular part about c.
@@ -33,7 +33,7 @@ def momentum(chain: Chain) -> None:
     A(k) = R(k) H*(k) brought to c,  J_c(k) = F(k) / m        so that h = A q̇ and ċ = J_c q̇
     """
     links = place_links(chain)
-    whole = _whole(chain, links)
+    whole = _arm_momentum(chain, links)
     shrink = 1.0 / whole.mass
     chain.out("mass", (), whole.mass)
     _out(chain, "com", add(whole.c, frame_origin(chain, links)))
@@ -54,7 +54,7 @@ def momentum(chain: Chain) -> None:
             chain.out("com_jacobian", (i, k), A[3 + i] * shrink)
 
 
-def _whole(chain: Chain, links: Links) -> Whole:
+def _arm_momentum(chain: Chain, links: Links) -> ArmMomentum:
     """All links added up."""
     moving = coasting(chain, links, chain.given("qd"))
     first, h, rate = chain.cell((0.0,) * 4), chain.cell(ZERO6), chain.cell(ZERO6)
@@ -67,7 +67,7 @@ def _whole(chain: Chain, links: Links) -> Whole:
     mass, c = first.value[0], scale(first.value[1:], 1.0 / first.value[0])
 
     # c moves along its momentum, so that its own motion adds nothing to the rate about it
-    return Whole(mass, c, _about(h.value, c), _about(rate.value, c))
+    return ArmMomentum(mass, c, _about(h.value, c), _about(rate.value, c))
 
 
 def _about(f: Vector, c: Vector) -> Vector:

@@ -64,10 +64,10 @@ def forward_closed(chain: Chain) -> None:
 
     # the tree, and its motion along the closures
     top, mass = _driving(chain, links)
-    spread = _spread(chain, basis, mass, count)
-    qdd = _accelerations(chain, basis, spread, y, top)
+    free = _free_inertia(chain, basis, mass, count)
+    qdd = _accelerations(chain, basis, free, y, top)
     pulled = summed(
-        chain, count, lambda j: sub(scale(spread.U[j], qdd[j]), scale(basis.Q[j], top[j]))
+        chain, count, lambda j: sub(scale(free.U[j], qdd[j]), scale(basis.Q[j], top[j]))
     )
     driven = summed(chain, 1, lambda j: (top[j] * top[j],))[0]
     require_agreement(chain, L, qdd, c, driven)
@@ -89,7 +89,7 @@ def _driving(chain: Chain, links: Links) -> tuple[Scalars, Table]:
     return top, mass
 
 
-class Spread(NamedTuple):
+class FreeInertia(NamedTuple):
     """A, which took the place of 𝓜, U = 𝓜 Q* per coordinate, and tr 𝓜."""
 
     A: Table
@@ -97,7 +97,7 @@ class Spread(NamedTuple):
     trace: Scalar
 
 
-def _spread(chain: Chain, basis: Basis, mass: Table, count: int) -> Spread:
+def _free_inertia(chain: Chain, basis: Basis, mass: Table, count: int) -> FreeInertia:
     """A(i,j) = 𝓜(i,j) - Z(i) · Q(j) - Q(i) · Z(j),   Z = U - ½ Q W - ½ tr(𝓜) Q,   W = Q U."""
     Q, A = basis.Q, mass
     U, Z = chain.slots(count), chain.slots(count)
@@ -111,7 +111,7 @@ def _spread(chain: Chain, basis: Basis, mass: Table, count: int) -> Spread:
     for i in chain.coordinates():
         for j in chain.coordinates():
             A[i, j] = A[i, j] - (dot(Z[i], Q[j]) + dot(Q[i], Z[j]))
-    return Spread(A, U, trace)
+    return FreeInertia(A, U, trace)
 
 
 def _row_times(chain: Chain, A: Table, j: LinkNumber, Q: Slots, count: int) -> Vector:
@@ -122,13 +122,15 @@ def _column_times(chain: Chain, U: Slots, Q: Slots, s: int, count: int) -> Vecto
     return summed(chain, count, lambda j: scale(U[j], Q[j][s]))
 
 
-def _accelerations(chain: Chain, basis: Basis, spread: Spread, y: Vector, top: Scalars) -> Scalars:
+def _accelerations(
+    chain: Chain, basis: Basis, free: FreeInertia, y: Vector, top: Scalars
+) -> Scalars:
     """q̈ = x₀ + P A⁻¹ P (τ - C - 𝓜 x₀)."""
-    Q, least, x, qdd = basis.Q, spread.trace * SMALL_INERTIA, chain.slots(1), chain.scalars()
+    Q, least, x, qdd = basis.Q, free.trace * SMALL_INERTIA, chain.slots(1), chain.scalars()
     for j in chain.coordinates():
-        x[j] = (top[j] - dot(spread.U[j], y),)
+        x[j] = (top[j] - dot(free.U[j], y),)
     _leave_free(chain, Q, x, len(y))
-    factors = eliminate_with(chain, spread.A, lambda j, D: chain.regular("qdd", D, least))
+    factors = eliminate_with(chain, free.A, lambda j, D: chain.regular("qdd", D, least))
     solve(chain, factors, x)
     _leave_free(chain, Q, x, len(y))
     for j in chain.coordinates():

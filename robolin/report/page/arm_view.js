@@ -1,4 +1,4 @@
-// The arm in space on a canvas: links as bones, joint axes, centres of mass, inertias as boxes.
+// The arm in space on a canvas: links as lines, joint axes, centres of mass, inertias as boxes.
 // Matrices are nine numbers, row by row; everything is in the axes of the arm's root.
 
 const FIRST_YAW = 0.6;
@@ -204,7 +204,7 @@ class ArmView {
 
   // what has to fit into the picture: of boxes those that are not far larger than links are
   outline(link, pose) {
-    const ends = [pose.origin, ...[link.com, ...link.bones].map((end) => apply(pose, end))];
+    const ends = [pose.origin, ...[link.com, ...link.segments].map((end) => apply(pose, end))];
     const fits = link.box && Math.max(...link.half) < 0.3 * this.shape.size;
     return fits ? [...ends, ...boxCorners(link, pose)] : ends;
   }
@@ -246,13 +246,13 @@ class ArmView {
 
   parts(poses) {
     const found = [], ink = this.color("ink");
-    const bone = (a, b) => found.push({
+    const segment = (a, b) => found.push({
       depth: this.depth(a, b), draw: (context) => this.line(context, a, b, 5, ink),
     });
-    for (const end of this.shape.base) bone([0, 0, 0], end);
+    for (const end of this.shape.base) segment([0, 0, 0], end);
     this.shape.links.forEach((link, i) => {
       const pose = poses[i];
-      for (const end of link.bones) bone(pose.origin, apply(pose, end));
+      for (const end of link.segments) segment(pose.origin, apply(pose, end));
       if (this.shown.axes) found.push(this.axis(link, pose));
       if (link.mass > 0 && this.shown.masses) found.push(this.ball(link, pose));
       if (link.box && this.shown.boxes) found.push(...this.faces(link, pose));

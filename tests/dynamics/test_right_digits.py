@@ -19,7 +19,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from tests.dynamics.running import run_on
 from tests.robots import random_states
 
-STATES = 3
+STATES = 2
 
 SUMMED = 14.5
 

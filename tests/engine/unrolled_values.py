@@ -1,4 +1,4 @@
-"""A recorded program carried out on floats."""
+"""An unrolled program carried out on floats."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from robolin.algebra.hyperbolic import tanh_by_series
 from robolin.algebra.trigonometry import sin_cos_by_polynomials
-from robolin.engine.recorded_numbers import NEGATIVE, Recorded
-from robolin.engine.recorded_program import RecordedProgram
+from robolin.engine.operation_graph import NEGATIVE, GraphNumber
+from robolin.engine.unrolled_program import UnrolledProgram
 
 _DONE = {
     "addition": lambda a, b: a + b,
@@ -32,14 +32,14 @@ C_LIBRARY: Functions = {"sine": math.sin, "cosine": math.cos, "tanh": math.tanh}
 
 
 def carried_out(
-    program: RecordedProgram, state: Mapping[str, np.ndarray], functions: Functions = OWN
+    program: UnrolledProgram, state: Mapping[str, np.ndarray], functions: Functions = OWN
 ) -> dict[str, np.ndarray]:
     """The results of one state."""
     values: dict[int, float] = {}
     done: Mapping[str, Callable[..., float]] = {**_DONE, **functions}
 
     def of(number: Any) -> float:
-        if not isinstance(number, Recorded):
+        if not isinstance(number, GraphNumber):
             return number
         value = values[number.unsigned.number]
         return -value if number.kind == NEGATIVE else value

@@ -1,4 +1,4 @@
-"""Which part of an algorithm is at work, for whoever counts what each part costs."""
+"""Which phase of an algorithm is at work, for whoever counts what each phase costs."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_part = ContextVar("part", default="algorithm")
+_phase = ContextVar("phase", default="algorithm")
 
 
-def current_part() -> str:
-    """The part that is at work in this thread."""
-    return _part.get()
+# the phase that is at work in this thread; asked for every number that is counted
+current_phase: Callable[[], str] = _phase.get
 
 
 def counted_as(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """All that the decorated function does belongs to this part; it changes nothing else."""
+    """All that the decorated function does belongs to this phase; it changes nothing else."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)
         def inside(*args: P.args, **kwargs: P.kwargs) -> T:
-            outer = _part.set(name)
+            outer = _phase.set(name)
             try:
                 return function(*args, **kwargs)
             finally:
-                _part.reset(outer)
+                _phase.reset(outer)
 
         return inside
 

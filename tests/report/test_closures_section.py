@@ -87,7 +87,7 @@ def test_the_arm_is_drawn_closed(name: str) -> None:
     assert page.count('class="closure"') == 2
     [closure] = data_in(page)["arms"][0]["shape"]["closures"]
     links = data_in(page)["arms"][0]["shape"]["links"]
-    assert all(end["at"] in links[end["link"]]["bones"] for end in closure["ends"])
+    assert all(end["at"] in links[end["link"]]["segments"] for end in closure["ends"])
 
 
 def test_a_state_is_closed_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

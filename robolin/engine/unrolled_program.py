@@ -1,4 +1,4 @@
-"""An algorithm on one arm, recorded: its inputs, its results, and when they do not exist."""
+"""An algorithm on one arm, loops unrolled: its inputs, its results, and when they do not exist."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from robolin.algebra.axes import Shape
 from robolin.algebra.comparison import if_less
 from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
+from robolin.engine.operation_graph import GraphNumber, Operand, OperationGraph, all_behind
 from robolin.engine.parameters import Parameters
-from robolin.engine.recorded_numbers import Operand, Recorded, Recording, all_behind
 from robolin.engine.shortfall import NEGLIGIBLE_D, no_inertia
 
 
@@ -24,14 +24,14 @@ class Guard:
     result: what does not exist otherwise, where it is no joint's fault
     """
 
-    value: Recorded
+    value: GraphNumber
     floor: Operand
     joint: int = -1
     result: str = ""
 
 
 @dataclass(frozen=True)
-class RecordedResult:
+class UnrolledResult:
     """The numbers of a result in their public order, the last axis quickest."""
 
     shape: tuple[int, ...]
@@ -39,26 +39,26 @@ class RecordedResult:
 
 
 @dataclass(frozen=True)
-class RecordedProgram:
+class UnrolledProgram:
     """What an algorithm does on one arm, as numbers that remember how they were made.
 
     inputs:  name -> its numbers, one per joint
     results: name -> its numbers
     """
 
-    inputs: Mapping[str, tuple[Recorded, ...]]
-    results: Mapping[str, RecordedResult]
+    inputs: Mapping[str, tuple[GraphNumber, ...]]
+    results: Mapping[str, UnrolledResult]
     guards: tuple[Guard, ...]
 
-    def needed(self) -> list[Recorded]:
+    def needed(self) -> list[GraphNumber]:
         """Every number that results and guards depend on, in an order that can be computed."""
         results = [x for result in self.results.values() for x in result.numbers]
         guards = [x for guard in self.guards for x in (guard.value, guard.floor)]
         return all_behind([*results, *guards])
 
 
-class RecordingChain(DirectChain):
-    """A chain whose constants are plain numbers and whose inputs are recorded ones."""
+class UnrolledChain(DirectChain):
+    """A chain whose constants are plain numbers and whose inputs remember what is made of them."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class RecordingChain(DirectChain):
         self.guards: list[Guard] = []
 
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
-        if not isinstance(value, Recorded):
+        if not isinstance(value, GraphNumber):
             return super().positive(k, value, size)
         uncancelled: Any = size()
         largest: Any = if_less(uncancelled, 0.0, -uncancelled, uncancelled)
@@ -79,19 +79,19 @@ class RecordingChain(DirectChain):
         return value
 
     def regular(self, name: str, value: Scalar, least: Scalar) -> Scalar:
-        if not isinstance(value, Recorded):
+        if not isinstance(value, GraphNumber):
             return super().regular(name, value, least)
         floor: Any = least
         self.guards.append(Guard(value, floor, result=name))
         return value
 
 
-def recorded_inputs(
+def graph_inputs(
     parameters: Parameters, names: Sequence[str]
-) -> dict[str, tuple[Recorded, ...]]:
-    """A number for every joint, under each of the names, in a recording of their own."""
-    recording, n = Recording(), len(parameters.order)
-    return {name: tuple(recording.input(name, i) for i in range(n)) for name in names}
+) -> dict[str, tuple[GraphNumber, ...]]:
+    """A number for every joint, under each of the names, in a graph of their own."""
+    graph, n = OperationGraph(), len(parameters.order)
+    return {name: tuple(graph.input(name, i) for i in range(n)) for name in names}
 
 
 def input_name(name: str, gives: Mapping[str, Shape]) -> str:
@@ -99,31 +99,31 @@ def input_name(name: str, gives: Mapping[str, Shape]) -> str:
     return f"{name}_given" if name in gives else name
 
 
-def record_program(
+def unrolled_program(
     parameters: Parameters,
     algorithm: Callable[[Any], None],
     needs: Sequence[str],
     gives: Mapping[str, Shape],
     where: str = "",
     fixed: Mapping[str, Sequence[float]] | None = None,
-) -> RecordedProgram:
+) -> UnrolledProgram:
     """Run the algorithm once; a joint that never has inertia is an error here already.
 
     fixed: inputs that are the same in every state, and so are constants
     """
     fixed = fixed or {}
     names = {name: input_name(name, gives) for name in needs if name not in fixed}
-    inputs = recorded_inputs(parameters, [*names.values()])
+    inputs = graph_inputs(parameters, [*names.values()])
     given = {name: inputs[called] for name, called in names.items()}
-    chain = RecordingChain(parameters, {**given, **fixed}, gives)
+    chain = UnrolledChain(parameters, {**given, **fixed}, gives)
     algorithm(chain)
     if chain.shortfalls:
         raise no_inertia(chain.shortfalls[0], where)
-    results = {}
+    found, results = chain.results, {}
     for name, shape in gives.items():
         own = parameters.sizes(shape)
-        results[name] = RecordedResult(own, _in_order(chain.results.get(name, {}), own))
-    return RecordedProgram(inputs, results, tuple(chain.guards))
+        results[name] = UnrolledResult(own, _in_order(found.get(name, {}), own))
+    return UnrolledProgram(inputs, results, tuple(chain.guards))
 
 
 def _in_order(

@@ -16,17 +16,17 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any, Union
 
-from robolin.algebra.parts import current_part
+from robolin.algebra.counted_phases import current_phase
 from robolin.algebra.scalar import Scalar
 
 GIVEN_INPUT, NEGATIVE, CHOICE = "input", "negative", "choice"
 ADDITION, MULTIPLICATION, DIVISION = "addition", "multiplication", "division"
 ROOT_OF, SINE_OF, COSINE_OF, TANH_OF = "root", "sine", "cosine", "tanh"
 
-Operand = Union["Recorded", float]
+Operand = Union["GraphNumber", float]
 
 
-class Recording:
+class OperationGraph:
     """Everything that was computed from some inputs.
 
     shares: whether what is computed twice is one number
@@ -34,67 +34,69 @@ class Recording:
 
     def __init__(self, shares: bool = True) -> None:
         self.shares, self.order = shares, count()
-        self._known: dict[Any, Recorded] = {}
+        self._known: dict[Any, GraphNumber] = {}
 
-    def input(self, name: str = "", place: int = 0) -> Recorded:
+    def input(self, name: str = "", place: int = 0) -> GraphNumber:
         """A number that is not known before the computation is done."""
-        found = Recorded(self, GIVEN_INPUT)
+        found = GraphNumber(self, GIVEN_INPUT)
         found.place = (name, place)
         return found
 
-    def made(self, kind: str, *operands: Operand) -> Recorded:
-        """The number that an operation makes of numbers, at least one of them recorded."""
+    def made(self, kind: str, *operands: Operand) -> GraphNumber:
+        """The number that an operation makes of numbers, at least one of them of the graph."""
         if not self.shares:
-            return Recorded(self, kind, operands)
-        key = (kind, *(x.key if isinstance(x, Recorded) else (x,) for x in operands))
+            return GraphNumber(self, kind, operands)
+        key = (kind, *(x.key if isinstance(x, GraphNumber) else (x,) for x in operands))
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = Recorded(self, kind, operands)
+            found = self._known[key] = GraphNumber(self, kind, operands)
         return found
 
 
-class Recorded:
+class GraphNumber:
     """A number with the operation it came from and what it was made of.
 
-    number: how many of the recording were made before it
-    part:   the part of the algorithm it belongs to
+    number: how many of the graph were made before it
+    phase:  the phase of the algorithm that it belongs to
     place:  of an input, its name and its place there
     """
 
-    __slots__ = ("kind", "number", "operands", "part", "place", "recording")
+    __slots__ = ("graph", "kind", "number", "operands", "phase", "place")
     place: tuple[str, int]
 
-    def __init__(self, recording: Recording, kind: str, operands: tuple[Operand, ...] = ()) -> None:
-        self.recording, self.kind, self.operands = recording, kind, operands
-        self.number, self.part = next(recording.order), current_part()
+    def __init__(
+        self, graph: OperationGraph, kind: str, operands: tuple[Operand, ...] = ()
+    ) -> None:
+        self.graph, self.kind, self.operands = graph, kind, operands
+        self.number, self.phase = next(graph.order), current_phase()
 
     @property
     def key(self) -> int:
         return ~self.unsigned.number if self.kind is NEGATIVE else self.number
 
     @property
-    def unsigned(self) -> Recorded:
+    def unsigned(self) -> GraphNumber:
         """The number that this is, or is the negative of."""
         if self.kind is NEGATIVE:
             (number,) = self.operands
-            assert isinstance(number, Recorded)
+            assert isinstance(number, GraphNumber)
             return number
         return self
 
-    def __neg__(self) -> Recorded:
+    def __neg__(self) -> GraphNumber:
         if self.kind is NEGATIVE:
             return self.unsigned
-        return Recorded(self.recording, NEGATIVE, (self,))
+        return GraphNumber(self.graph, NEGATIVE, (self,))
 
-    def _negated_if(self, negative: bool) -> Recorded:
+    def _negated_if(self, negative: bool) -> GraphNumber:
         return -self if negative else self
 
     def __add__(self, other: Operand) -> Operand:
-        recording = self.recording
-        if not isinstance(other, Recorded):
+        graph = self.graph
+        if not isinstance(other, GraphNumber):
             return self if other == 0.0 else self._plus_constant(float(other))
-        if not recording.shares:
-            return recording.made(ADDITION, self, other)
+        if not graph.shares:
+            return GraphNumber(graph, ADDITION, (self, other))
         first, second = self.unsigned, other.unsigned
         minus_first, minus_second = self.kind is NEGATIVE, other.kind is NEGATIVE
         if first is second and minus_first != minus_second:
@@ -102,15 +104,15 @@ class Recorded:
         if second.number < first.number:
             first, second, minus_first, minus_second = second, first, minus_second, minus_first
         # the older one is added to as it is, and the sum has its sign
-        total = recording.made(ADDITION, first, second._negated_if(minus_first != minus_second))
+        total = graph.made(ADDITION, first, second._negated_if(minus_first != minus_second))
         return total._negated_if(minus_first)
 
     __radd__ = __add__
 
-    def _plus_constant(self, constant: float) -> Recorded:
+    def _plus_constant(self, constant: float) -> GraphNumber:
         if self.kind is NEGATIVE:
-            return -self.recording.made(ADDITION, self.unsigned, -constant)
-        return self.recording.made(ADDITION, self, constant)
+            return -self.graph.made(ADDITION, self.unsigned, -constant)
+        return self.graph.made(ADDITION, self, constant)
 
     def __sub__(self, other: Operand) -> Operand:
         return self + -other
@@ -119,60 +121,62 @@ class Recorded:
         return -self + other
 
     def __mul__(self, other: Operand) -> Operand:
-        if not isinstance(other, Recorded):
+        if not isinstance(other, GraphNumber):
             return self._by_constant(MULTIPLICATION, float(other)) if other != 0.0 else 0.0
-        if not self.recording.shares:
-            return self.recording.made(MULTIPLICATION, self, other)
+        if not self.graph.shares:
+            return GraphNumber(self.graph, MULTIPLICATION, (self, other))
         first, second = self.unsigned, other.unsigned
         if second.number < first.number:
             first, second = second, first
-        product = self.recording.made(MULTIPLICATION, first, second)
+        product = self.graph.made(MULTIPLICATION, first, second)
         return product._negated_if((self.kind is NEGATIVE) != (other.kind is NEGATIVE))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Operand) -> Operand:
-        if not isinstance(other, Recorded):
+        if not isinstance(other, GraphNumber):
             return self._by_constant(DIVISION, float(other))
-        quotient = self.recording.made(DIVISION, self.unsigned, other.unsigned)
+        quotient = self.graph.made(DIVISION, self.unsigned, other.unsigned)
         return quotient._negated_if((self.kind is NEGATIVE) != (other.kind is NEGATIVE))
 
-    def _by_constant(self, kind: str, constant: float) -> Recorded:
+    def _by_constant(self, kind: str, constant: float) -> GraphNumber:
         found, size = self.unsigned, abs(constant)
         if size != 1.0:
-            found = self.recording.made(kind, found, size)
+            found = self.graph.made(kind, found, size)
         return found._negated_if((self.kind is NEGATIVE) != (constant < 0.0))
 
     def __rtruediv__(self, other: float) -> Operand:
         if other == 0.0:
             return 0.0
-        quotient = self.recording.made(DIVISION, abs(float(other)), self.unsigned)
+        quotient = self.graph.made(DIVISION, abs(float(other)), self.unsigned)
         return quotient._negated_if((self.kind is NEGATIVE) != (other < 0.0))
 
-    def if_less(self, a: Operand, b: Operand, yes: Operand, no: Operand) -> Recorded:
-        return self.recording.made(CHOICE, a, b, yes, no)
+    def if_less(self, a: Operand, b: Operand, yes: Operand, no: Operand) -> GraphNumber:
+        return self.graph.made(CHOICE, a, b, yes, no)
 
-    def sqrt(self) -> Recorded:
-        return self.recording.made(ROOT_OF, self)
+    def sqrt(self) -> GraphNumber:
+        return self.graph.made(ROOT_OF, self)
 
-    def tanh(self) -> Recorded:
-        return self.recording.made(TANH_OF, self)
+    def tanh(self) -> GraphNumber:
+        return self.graph.made(TANH_OF, self)
 
-    def sin_cos(self) -> tuple[Recorded, Recorded]:
-        return self.recording.made(SINE_OF, self), self.recording.made(COSINE_OF, self)
+    def sin_cos(self) -> tuple[GraphNumber, GraphNumber]:
+        return self.graph.made(SINE_OF, self), self.graph.made(COSINE_OF, self)
 
 
 # the type checker sees to it
-_IS_A_SCALAR: type[Scalar] = Recorded
+_IS_A_SCALAR: type[Scalar] = GraphNumber
 
 
-def all_behind(results: Iterable[Any]) -> list[Recorded]:
+def all_behind(results: Iterable[Any]) -> list[GraphNumber]:
     """Every number that some result depends on, those it is made from before it; no negatives."""
-    found: dict[int, Recorded] = {}
-    waiting = [value for value in results if isinstance(value, Recorded)]
+    found: dict[int, GraphNumber] = {}
+    waiting = [value for value in results if isinstance(value, GraphNumber)]
     while waiting:
-        number = waiting.pop().unsigned
+        number = waiting.pop()
+        if number.kind is NEGATIVE:
+            number = number.unsigned
         if number.number not in found:
             found[number.number] = number
-            waiting.extend([x for x in number.operands if isinstance(x, Recorded)])
+            waiting.extend([x for x in number.operands if isinstance(x, GraphNumber)])
     return [found[number] for number in sorted(found)]

@@ -27,7 +27,7 @@ FOLLOWING = (
 )
 
 
-def told(arm: Arm, seed: int = 0, rows: int = 4) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def told(arm: Arm, seed: int = 0, rows: int = 2) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """A state whose first joint and every third coordinate move as told, and all of its q̈."""
     s, driven = random_states(arm, rows, seed=seed), np.zeros(arm.n)
     first = arm.joint_names[0].partition(":")[0]

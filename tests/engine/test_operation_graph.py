@@ -1,4 +1,4 @@
-"""Recorded numbers: what was done once is there once, what is known is folded, no bit changes."""
+"""Graphs of operations: what was done is there once, what is known is folded, no bit changes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import robolin
 from robolin.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.arm import Arm, Inertia
 from robolin.dynamics.catalogue import ALGORITHMS
+from robolin.engine.operation_graph import OperationGraph, all_behind
 from robolin.engine.parameters import parameters_of
-from robolin.engine.recorded_numbers import Recording, all_behind
-from robolin.engine.recorded_program import record_program
 from robolin.engine.run import run_on
+from robolin.engine.unrolled_program import unrolled_program
 from robolin.errors import RobolinError
-from tests.engine.recorded_values import carried_out
+from tests.engine.unrolled_values import carried_out
 from tests.robots import named, random_arm, resists_everywhere, with_follower, with_wrench
 
 
 @pytest.fixture
 def x_and_y():
-    recording = Recording()
-    return recording.input("x", 0), recording.input("y", 1)
+    graph = OperationGraph()
+    return graph.input("x", 0), graph.input("y", 1)
 
 
 def test_what_is_computed_twice_is_one_number(x_and_y) -> None:
@@ -91,13 +91,13 @@ FLOATING = replace(robolin.load("two-link", floating_base=True), name="floating"
 
 
 @pytest.mark.parametrize("arm", [*ARMS, pytest.param(FLOATING, marks=pytest.mark.slow)], ids=named)
-def test_recording_changes_no_bit(arm: Arm) -> None:
-    """Every algorithm that holds on the arm gives the same bits when what was recorded is done."""
+def test_unrolling_changes_no_bit(arm: Arm) -> None:
+    """Every algorithm that holds on the arm gives the same bits when its graph is carried out."""
     parameters, rng = parameters_of(arm), np.random.default_rng(7)
     for name, algorithm in ALGORITHMS.items():
         if not _holds_on(name, arm):
             continue
-        program = record_program(parameters, algorithm.run, algorithm.needs, algorithm.gives)
+        program = unrolled_program(parameters, algorithm.run, algorithm.needs, algorithm.gives)
         state = {each: rng.uniform(-2.0, 2.0, arm.n) for each in algorithm.needs}
         expected = run_on(parameters, algorithm.run, algorithm.gives, state).arrays
         if not all(np.isfinite(values).all() for values in expected.values()):
@@ -116,4 +116,4 @@ def test_a_joint_that_never_has_inertia_is_found_at_once() -> None:
     light = tuple(replace(link, inertia=Inertia()) for link in arm.links_tip_to_base)
     bare = parameters_of(replace(arm, links_tip_to_base=light))
     with pytest.raises(RobolinError, match="moves nothing that has inertia"):
-        record_program(bare, algorithm.run, algorithm.needs, algorithm.gives)
+        unrolled_program(bare, algorithm.run, algorithm.needs, algorithm.gives)
