@@ -11,7 +11,7 @@ import numpy as np
 from robolin.arrays import Complexes, Floats, Integers, Mask
 from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.poles import slowest_first
-from robolin.control.scaling import Scaled, scaled
+from robolin.control.scaling import ScaledMatrices, scaled
 from robolin.control.staircase import staircase_dimension
 from robolin.control.state_space import StateSpace
 from robolin.shown import Shown
@@ -45,7 +45,7 @@ class Reachability(Shown):
     kind: Reached
     dimension: Integers
     model: StateSpace
-    scaled: Scaled
+    scaled: ScaledMatrices
 
     @cached_property
     def complete(self) -> Mask:
