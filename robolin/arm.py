@@ -44,6 +44,9 @@ from robolin.shown import escaped, html_contract, html_table, in_short
 
 T = TypeVar("T")
 
+# where an arm has what was worked out of it and is kept, beside its fields
+KEPT = "_kept"
+
 
 @dataclass(frozen=True)
 class Arm:
@@ -245,7 +248,7 @@ def kept_with(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
     An arm made from this one by `replace`, copied or pickled starts with nothing kept.  Where two
     threads ask for the first time at once, both may work it out, and both get the same one.
     """
-    kept: dict[str, Any] = arm.__dict__.get("_kept") or arm.__dict__.setdefault("_kept", {})
+    kept: dict[str, Any] = arm.__dict__.get(KEPT) or arm.__dict__.setdefault(KEPT, {})
     if name not in kept:
         kept.setdefault(name, make(arm))
     found: T = kept[name]

@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.answering.answer import as_python_warnings
 from robolin.answering.given_states import States
-from robolin.answering.posed_question import Notify, Settings, posed, silent
+from robolin.answering.posed_question import Notify, Settings, open_answer, silent
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.arrays import Numbers
@@ -91,7 +91,7 @@ def compute(
     table = _table(names, read, rows) if rows else _table(names, _one_row(read), 1)
     settings = Settings(jobs, notify=notify if rows else silent, table=table)
     parts: list[list[NamedColumns]] = []
-    with posed(arm, asked, states, settings) as answer:
+    with open_answer(arm, asked, states, settings) as answer:
         if isinstance(answer, Result):
             raise UsageError("gives no rows here", where=asked.verb, hint="ask robolin.answer")
         parts = [_by_name(part) for part in answer.parts]

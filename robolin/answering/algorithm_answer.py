@@ -18,8 +18,8 @@ from robolin.answering.loop_answer import (
     closed_arrays,
     closed_changes,
     closed_state,
-    fully,
     loop_options,
+    with_closure_forces,
 )
 from robolin.answering.motion import (
     NeededValues,
@@ -224,7 +224,7 @@ def arrays_of(
     for algorithm in algorithms.names:
         if "qdd" in ALGORITHMS[algorithm].needs and "qdd" not in values:
             values["qdd"] = run("forward", values)["qdd"]
-        found = run(fully(algorithm) if arm.loops else algorithm, values)
+        found = run(with_closure_forces(algorithm) if arm.loops else algorithm, values)
         values |= {name: found[name] for name in ("qdd", "tau") if name in found}
         own = algorithms.named
         named = own(arm, found) if own else algorithm_arrays(arm, algorithm, found)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from robolin.answering.given_states import States
-from robolin.answering.posed_question import AnswerWatch, Notify, Settings, posed
+from robolin.answering.posed_question import AnswerWatch, Notify, Settings, open_answer
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.errors import RobolinWarning, UsageError
@@ -118,7 +118,7 @@ def answer_stream(
     """
     settings = Settings(jobs, chunk_rows, notify=notify, watch=watch)
     asked, given = asked_and_given(question, states)
-    with posed(arm, asked, given, settings) as found:
+    with open_answer(arm, asked, given, settings) as found:
         if isinstance(found, Result):
             require_finite(found)
             found = whole(found)

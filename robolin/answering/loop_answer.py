@@ -87,7 +87,7 @@ def loop_options(question: Question) -> LoopOptions:
     return LoopOptions(method, question.text("close"), (alpha, beta))
 
 
-def fully(algorithm: str) -> str:
+def with_closure_forces(algorithm: str) -> str:
     """The algorithm that gives the forces of the closures beside what is asked for."""
     from robolin.loops.loop_answers import FULL
 

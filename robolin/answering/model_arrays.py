@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.answering.motion import POINT
 from robolin.answering.named_arrays import point_arrays
 from robolin.quantities.quantity_table import QUANTITIES
-from robolin.quantities.units import either, rate_of, unit_of
+from robolin.quantities.units import rate_of, unit_alternatives, unit_of
 from robolin.results.result import Array
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _labels(model: StateSpace, axis: str, size: int) -> tuple[str, ...]:
 def _units(model: StateSpace) -> dict[str, str]:
     """The units along the axes of a model, each once, and those of what one sample changes."""
     x, u, y = (
-        either(model.units[name] for name in names)
+        unit_alternatives(model.units[name] for name in names)
         for names in (model.states, model.inputs, model.outputs)
     )
     told = {"model state": x, "model input": u, "model output": y}

@@ -8,9 +8,15 @@ from typing import Literal
 
 import numpy as np
 
-from robolin.answering.given_states import ANGULAR, HOLD_TORQUE, States
+from robolin.answering.given_states import HOLD_TORQUE, States
 from robolin.answering.joint_values import per_joint
 from robolin.answering.question import Question
+from robolin.answering.using_states import (
+    ANGULAR,
+    joints_by_quaternion,
+    require_only,
+    values_per_joint,
+)
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.arrays import Floats
@@ -124,8 +130,8 @@ def one_state(
     hold = "tau" in needs and (torque == "hold" or typed.get("tau") == HOLD_TORQUE)
     # a torque that is to be computed is not given
     names = [name for name in typed if (name, typed[name]) != ("tau", HOLD_TORQUE)]
-    given = {name: np.array(states.of_joints(arm, name)) for name in names}
-    turned = tuple(states.turned(arm))
+    given = {name: np.array(values_per_joint(states, arm, name)) for name in names}
+    turned = tuple(joints_by_quaternion(states, arm))
     changes = _changes(arm, question)
     return NeededValues(tuple(needs), tuple(names), hold, changes, turned=turned), given
 
@@ -188,7 +194,7 @@ def require_useful(states: States, names: Sequence[str], both: bool = False) -> 
 
     both: whether accelerations of some joints go together with torques of the others
     """
-    states.require_only(names)
+    require_only(states, names)
     if "tau" in states.values and "qdd" in states.values and not both:
         hint = "torques determine accelerations and the other way round: give one of them"
         raise UsageError("cannot go together with --qdd", where="--tau", hint=hint)

@@ -14,6 +14,7 @@ from robolin.answering.given_states import States
 from robolin.answering.inquiry import Inquiry, recorded_options, require_sense
 from robolin.answering.motion import Values
 from robolin.answering.question import Question
+from robolin.answering.using_states import rules_of_file
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
@@ -114,7 +115,7 @@ class PosedQuestion:
     def rules(self) -> RecordingRules:
         """How files of the question are meant, wherever that was said."""
         if self.states.trajectory is not None:
-            return self.states.rules(self.arm)
+            return rules_of_file(self.states, self.arm)
         return rules_from(self.arm, self.question.asks)
 
     def note(self, *texts: str) -> None:
@@ -160,7 +161,7 @@ class PosedQuestion:
 
 
 @contextmanager
-def inquired(
+def open_inquiry(
     inquiry: Inquiry, settings: Settings, arm: Arm | None = None
 ) -> Iterator[Result | ResultStream]:
     """The answer to an inquiry, whose arm may be loaded already."""
@@ -170,12 +171,12 @@ def inquired(
         yield swept_answer(inquiry, settings)
         return
     arm = arm or inquiry.source.arm()
-    with posed(arm, inquiry.question, inquiry.states, settings) as answer:
+    with open_answer(arm, inquiry.question, inquiry.states, settings) as answer:
         yield answer
 
 
 @contextmanager
-def posed(
+def open_answer(
     arm: Arm, question: Question, states: States, settings: Settings
 ) -> Iterator[Result | ResultStream]:
     """The answer while the files it is read from are open; what is left to say is said after."""

@@ -15,6 +15,7 @@ from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.answering.sampled_states import sampled_states
+from robolin.answering.using_states import require_none_drawn
 from robolin.arm import Arm
 from robolin.errors import UsageError
 from robolin.quantities.units import told_along, unit_of
@@ -41,7 +42,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         raise UsageError(f"cannot go together with --{asked[1]}", where=f"--{asked[0]}")
     if question.asked("rank"):
         return
-    states.require_none_drawn("--rank")
+    require_none_drawn(states, "--rank")
     if question.asked("parameters") and (states.values or states.trajectory):
         hint = "parameters are the same in every state"
         raise UsageError("goes without a state", where="--parameters", hint=hint)

@@ -16,6 +16,7 @@ from robolin.answering.motion import POINT, Values, completed_point, perturbatio
 from robolin.answering.named_arrays import point_arrays
 from robolin.answering.posed_question import PosedQuestion, file_label
 from robolin.answering.question import Question
+from robolin.answering.using_states import rules_of_file
 from robolin.arm import Arm, Vector3
 from robolin.background import threads_for
 from robolin.description.building.option_texts import payload_of
@@ -92,7 +93,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
 
 def _motion(posed: PosedQuestion, path: str) -> Trajectory:
     """The nominal motion, with everything that it must have."""
-    arm, rules = posed.arm, posed.states.rules(posed.arm)
+    arm, rules = posed.arm, rules_of_file(posed.states, posed.arm)
     motion = read_trajectory(path, arm.joint_names, ("q", "qd"), ("tau", "qdd"), rules)
     file = file_label(path)
     posed.note(*(f"{file}: {note}" for note in motion.notes))

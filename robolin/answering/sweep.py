@@ -12,7 +12,7 @@ from robolin.answering.answer import as_python_warnings, asked_and_given, gather
 from robolin.answering.asks import MODEL_ASKS, Verb
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import ARM_OPTION, ArmSource, Inquiry, inquiry_about, model_texts
-from robolin.answering.posed_question import Notify, Settings, posed
+from robolin.answering.posed_question import Notify, Settings, open_answer
 from robolin.answering.question import Question
 from robolin.answering.swept_option import SWEPT, SweptOption
 from robolin.answering.verbs import VERBS
@@ -116,7 +116,7 @@ def swept_answer(inquiry: Inquiry, settings: Settings, digest: str | None = None
 def _alone(arm: Arm, inquiry: Inquiry, settings: Settings, notes: list[tuple[str, str]]) -> Result:
     """The answer to one of the values; what there is to say goes into the notes."""
     heard = replace(settings, notify=lambda kind, text: notes.append((kind, text)))
-    with posed(arm, inquiry.question, inquiry.states, heard) as answer:
+    with open_answer(arm, inquiry.question, inquiry.states, heard) as answer:
         found = answer if isinstance(answer, Result) else gathered_result(answer)
     require_finite(found)
     return found

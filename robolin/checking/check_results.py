@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from robolin.answering.posed_question import QUIETLY, Settings, inquired
+from robolin.answering.posed_question import QUIETLY, Settings, open_inquiry
 from robolin.background import result_of
 from robolin.checking import rounding
 from robolin.checking.changed_place import changed_place
@@ -129,7 +129,7 @@ def _compared(
     stored: StoredFile, asked: RecordedQuestion, settings: Settings, close: Tolerances
 ) -> Comparison:
     """The answer as it is now beside the stored one."""
-    with inquired(asked.inquiry(), settings) as answer:
+    with open_inquiry(asked.inquiry(), settings) as answer:
         if isinstance(answer, Result):
             require_finite(answer)
             answer = whole(answer)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from robolin.answering.given_states import STATES_OPTION
 from robolin.answering.inquiry import ARM_OPTION, Inquiry
-from robolin.answering.posed_question import Notify, Settings, inquired
+from robolin.answering.posed_question import Notify, Settings, open_inquiry
+from robolin.answering.using_states import require_writable_as
 from robolin.answering.verbs import answering_verb
 from robolin.checking.rounding import LIBRARY_NOTE, from_a_library
 from robolin.checking.tolerance import Tolerances
@@ -25,8 +26,8 @@ def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tole
     require_target(str(path), None)
     require_output_is_no_input(path, inquiry.files.values())
     form = format_of(str(path), None)
-    inquiry.states.require_writable_as(form)
-    with inquired(inquiry, settings) as answer:
+    require_writable_as(inquiry.states, form)
+    with open_inquiry(inquiry, settings) as answer:
         kept = as_reference(answer, path, inquiry.files, close, settings.notify)
         FORMATS[form].write(kept, str(path))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robolin.answering.inquiry import Inquiry, inquiry_of
+from robolin.answering.using_states import require_writable_as
 from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import VerbCommand, file_name, given_options
 from robolin.cli.flags.many_flags import MANY_PARAMS, ManyRecordings, live, many_recordings
@@ -122,14 +123,14 @@ def respond(
     watch: is shown each part of the answer with the state it belongs to
     """
     # whoever asks for help needs nothing of this
-    from robolin.answering.posed_question import inquired
+    from robolin.answering.posed_question import open_inquiry
 
     out.require_target(inquiry.files.values())
     if inquiry.states.trajectory is not None:
         keep_memory()
     progress = _progress(inquiry, out)
     settings = replace(out.settings(), watch=watch, progress=progress)
-    with inquired(inquiry, settings, arm) as answer, progress:
+    with open_inquiry(inquiry, settings, arm) as answer, progress:
         (write or out.write)(answer)
 
 
@@ -140,7 +141,7 @@ def _progress(inquiry: Inquiry, out: Output) -> RowProgress:
     if inquiry.states.trajectory is None:
         return RowProgress(False)
     if inquiry.states.on_bad_row is not None:
-        inquiry.states.require_writable_as(out.form_written())
+        require_writable_as(inquiry.states, out.form_written())
     if watched():
         return RowProgress(not out.quiet and not out.fills_terminal())
     return RowProgress(False, out.note)

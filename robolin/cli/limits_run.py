@@ -12,7 +12,12 @@ from robolin.answering.inquiry import Inquiry
 from robolin.answering.motion import Values
 from robolin.cli.asking_command import respond
 from robolin.cli.flags.output_flags import Output, standard_output
-from robolin.cli.reports.limits_report import csv_part, limits_document, parts, unlimited
+from robolin.cli.reports.limits_report import (
+    csv_section,
+    limits_document,
+    limits_sections,
+    unlimited,
+)
 from robolin.cli.reports.report import Report
 from robolin.errors import FOUND_SOMETHING
 from robolin.results.result import Result, ResultStream
@@ -54,7 +59,9 @@ def _show(found: JointLimits, out: Output, one_state: bool) -> None:
     if form == "csv":
         # a table says it itself
         out.note(*unlimited(found))
-    shown = csv_part(found) if form == "csv" else parts(found, out.precision, one_state)
+    shown = (
+        csv_section(found) if form == "csv" else limits_sections(found, out.precision, one_state)
+    )
     Report(None, "json" if form == "json" else "table", out.color).write(
         shown, limits_document(found)
     )

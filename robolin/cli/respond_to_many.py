@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from robolin.answering.using_states import require_writable_as
 from robolin.cli.asking_command import keep_memory
 from robolin.cli.messages import say
 from robolin.errors import UsageError
@@ -47,7 +48,7 @@ def respond_to_many(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None
 def _respond_with_one(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
     files = {**inquiry.files, "trajectory": ""}.values()
     out.require_target([*filter(None, files), *(each.path for each in many.recordings)])
-    inquiry.states.require_writable_as(out.form_written())
+    require_writable_as(inquiry.states, out.form_written())
     arm = inquiry.source.arm()
     out.write(answered_recordings(inquiry, arm, many.recordings, out.settings()))
 

@@ -34,7 +34,9 @@ class OutOfBoundsError(Exception):
     """The process used up its time or its memory, or broke down."""
 
 
-def asked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) -> dict[str, Any]:
+def run_in_separate_process(
+    module: str, request: Mapping[str, Any], bounds: ProcessBounds
+) -> dict[str, Any]:
     """What the function `reply` of a module gives for a request, both plain data."""
     places = [os.path.abspath(place) for place in sys.path]
     whole = {"module": module, "request": request, "path": places, "bounds": bounds}

@@ -109,8 +109,8 @@ def count_operations(
 def cost_of(results: Iterable[Any]) -> Cost:
     """What results are made of: walk back from them and count every operation once."""
     found = {"algorithm": Counter[str](), "kinematics": Counter[str]()}
-    alike = Counter([(number.section, number.kind) for number in all_behind(results)])
-    for (section, kind), count in alike.items():
+    alike = Counter([(number.phase, number.kind) for number in all_behind(results)])
+    for (phase, kind), count in alike.items():
         if kind in _COUNTED_AS:
-            found[section][_COUNTED_AS[kind]] += count
+            found[phase][_COUNTED_AS[kind]] += count
     return Cost(found["algorithm"], found["kinematics"])

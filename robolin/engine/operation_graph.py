@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any, Union
 
-from robolin.algebra.counted_sections import current_section
+from robolin.algebra.counted_phases import current_phase
 from robolin.algebra.scalar import Scalar
 
 GIVEN_INPUT, NEGATIVE, CHOICE = "input", "negative", "choice"
@@ -56,19 +56,19 @@ class OperationGraph:
 class GraphNumber:
     """A number with the operation it came from and what it was made of.
 
-    number:  how many of the graph were made before it
-    section: the section of the algorithm that it belongs to
-    place:   of an input, its name and its place there
+    number: how many of the graph were made before it
+    phase:  the phase of the algorithm that it belongs to
+    place:  of an input, its name and its place there
     """
 
-    __slots__ = ("graph", "kind", "number", "operands", "place", "section")
+    __slots__ = ("graph", "kind", "number", "operands", "phase", "place")
     place: tuple[str, int]
 
     def __init__(
         self, graph: OperationGraph, kind: str, operands: tuple[Operand, ...] = ()
     ) -> None:
         self.graph, self.kind, self.operands = graph, kind, operands
-        self.number, self.section = next(graph.order), current_section()
+        self.number, self.phase = next(graph.order), current_phase()
 
     @property
     def key(self) -> int:

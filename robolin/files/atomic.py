@@ -42,7 +42,7 @@ _NUMBERINGS = ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UnfinishedFile:
     """A file being written, the target it will become, and the permissions it will get."""
 
     path: Path
@@ -59,40 +59,40 @@ def replacing(target: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_all(
-    targets: Sequence[str | Path], put: Callable[[Sequence[Part]], None]
+    targets: Sequence[str | Path], put: Callable[[Sequence[UnfinishedFile]], None]
 ) -> Iterator[tuple[BinaryIO, ...]]:
     """Open one stream per target; no target changes before all of them are complete.
 
-    put: then lets the parts become their targets
+    put: then lets the files become their targets
     """
-    parts: list[Part] = []
+    files: list[UnfinishedFile] = []
     try:
         with ExitStack() as opened:
-            streams = tuple(_open(Path(target), parts, opened) for target in targets)
+            streams = tuple(_open(Path(target), files, opened) for target in targets)
             with _reaching_the_disk(streams):
                 yield streams
             for stream, target in zip(streams, targets, strict=True):
                 _finish(stream, Path(target))
-        put(parts)
+        put(files)
     finally:
-        for part in parts:
-            part.path.unlink(missing_ok=True)
+        for file in files:
+            file.path.unlink(missing_ok=True)
 
 
-def put_in_place(parts: Sequence[Part]) -> None:
-    """Let every part become its target; of pipes and devices there are none."""
-    give_permissions(parts)
-    for part in parts:
-        with as_file_error(part.target):
-            os.replace(part.path, part.target)
+def put_in_place(files: Sequence[UnfinishedFile]) -> None:
+    """Let every file become its target; of pipes and devices there are none."""
+    give_permissions(files)
+    for file in files:
+        with as_file_error(file.target):
+            os.replace(file.path, file.target)
 
 
-def give_permissions(parts: Sequence[Part]) -> None:
-    """Give every part the permissions of the file that it replaces."""
-    for part in parts:
-        with as_file_error(part.target):
-            if part.mode is not None:
-                os.chmod(part.path, part.mode)
+def give_permissions(files: Sequence[UnfinishedFile]) -> None:
+    """Give every file the permissions of the file that it replaces."""
+    for file in files:
+        with as_file_error(file.target):
+            if file.mode is not None:
+                os.chmod(file.path, file.mode)
 
 
 def is_stream(target: str | Path) -> bool:
@@ -115,7 +115,7 @@ def require_writable(target: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
+def _open(target: Path, files: list[UnfinishedFile], opened: ExitStack) -> BinaryIO:
     opened.enter_context(as_file_error(target))
     if is_stream(target):
         return opened.enter_context(open(target, "wb"))
@@ -124,7 +124,7 @@ def _open(target: Path, parts: list[Part], opened: ExitStack) -> BinaryIO:
     remove_leftovers(target.parent)
     # a short name of our own: the target's may leave no room for a suffix
     path = target.with_name(new_name())
-    parts.append(Part(path, target, mode))
+    files.append(UnfinishedFile(path, target, mode))
     # nobody reads along while a private file is being replaced
     at_first = 0o666 if mode is None else 0o600
     return opened.enter_context(open(path, "x+b", opener=lambda p, f: os.open(p, f, at_first)))
@@ -215,7 +215,7 @@ def as_file_error(target: Path, hint: str = "") -> Iterator[None]:
 
 
 def new_name() -> str:
-    """A name for a part that says on which system and by which process it is written."""
+    """A name for a file that tells on which system and by which process it is written."""
     process = os.getpid()
     begun = _begun(process)
     told = f"{process}" if begun is None else f"{process}-{begun:x}"

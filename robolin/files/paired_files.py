@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from robolin.files.atomic import (
-    Part,
+    UnfinishedFile,
     as_file_error,
     give_permissions,
     put_in_place,
@@ -52,13 +52,13 @@ def replacing_pair(
         yield streams
 
 
-def _put_pair_in_place(belongs: Belongs, parts: Sequence[Part]) -> None:
-    if len(parts) < 2:
+def _put_pair_in_place(belongs: Belongs, files: Sequence[UnfinishedFile]) -> None:
+    if len(files) < 2:
         # one of them is a pipe or a device, which has got its bytes already
-        put_in_place(parts)
+        put_in_place(files)
         return
-    give_permissions(parts)
-    companion, file = parts
+    give_permissions(files)
+    companion, file = files
     waits = waiting_place(companion.target)
     with _others_waiting(file.target.parent):
         with as_file_error(companion.target):

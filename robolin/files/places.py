@@ -91,7 +91,7 @@ def local_copy(place: FilePlace) -> Iterator[Path]:
 
 
 @contextmanager
-def becoming(place: FilePlace) -> Iterator[Path]:
+def local_target(place: FilePlace) -> Iterator[Path]:
     """A path to be written to; what stands there at the end becomes the file.
 
     Beside a CSV its provenance is put before: the file itself tells that all is there.

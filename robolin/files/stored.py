@@ -52,7 +52,7 @@ class StoredResult(Shown):
 
     def __repr__(self) -> str:
         result = self.result
-        return f"<Stored result of {result.verb}: {', '.join(a.told for a in result.arrays)}>"
+        return f"<Stored result of {result.verb}: {', '.join(a.summary for a in result.arrays)}>"
 
     def __sub__(self, other: Result | StoredResult) -> Result:
         """By how much every number is larger than in another result of the same shape."""

@@ -21,7 +21,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import Settings, posed
+from robolin.answering.posed_question import Settings, open_answer
+from robolin.answering.using_states import rules_of_file, states_of_file
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
@@ -144,7 +145,7 @@ class _Sample:
     def __init__(self, inquiry: Inquiry, arm: Arm, path: str, form: str | None) -> None:
         self._inquiry, self._arm, self._path = inquiry, arm, path
         self._form = form or DEFAULT_FORM
-        self._rules = inquiry.states.rules(arm)
+        self._rules = rules_of_file(inquiry.states, arm)
         self.taken = 0
 
     def rows(self, path: str, size: int) -> int:
@@ -213,7 +214,7 @@ class _Sample:
 
     def _states(self, count: int) -> Any:
         first = self._inquiry.states.row_choice.first
-        return self._inquiry.states.of_recording(self._path, f"{first}:{first + count}")
+        return states_of_file(self._inquiry.states, self._path, f"{first}:{first + count}")
 
     def _read(self, count: int) -> None:
         states = self._states(count)
@@ -238,7 +239,7 @@ class _Sample:
 
     def _posed(self, count: int) -> Any:
         settings = Settings(1, notify=lambda *_: None, known=KnownTable(""))
-        return posed(self._arm, self._inquiry.question, self._states(count), settings)
+        return open_answer(self._arm, self._inquiry.question, self._states(count), settings)
 
 
 def _work(run: Callable[[], object]) -> float:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.posed_question import Settings, posed
+from robolin.answering.posed_question import Settings, open_answer
+from robolin.answering.using_states import rules_of_file, states_of_file
 from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
@@ -62,7 +63,7 @@ def answered_recordings(
     pieces = [
         Piece(i, partial(_answered, inquiry, arm, each.path, heard)) for i, each in enumerate(found)
     ]
-    mixed = mixed_columns(columns_of_all(found, arm, inquiry.states.rules(arm)))
+    mixed = mixed_columns(columns_of_all(found, arm, rules_of_file(inquiry.states, arm)))
     stream = joined_pieces(pieces, [each.name for each in found], inquiry.options, mixed)
 
     def parts() -> Iterator[Result]:
@@ -74,8 +75,8 @@ def answered_recordings(
 
 @contextmanager
 def _answered(inquiry: Inquiry, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
-    states = inquiry.states.of_recording(path, inquiry.states.rows)
-    with posed(arm, inquiry.question, states, settings) as answer:
+    states = states_of_file(inquiry.states, path, inquiry.states.rows)
+    with open_answer(arm, inquiry.question, states, settings) as answer:
         if isinstance(answer, Result):
             hint = "-o FOLDER/ keeps one result for each recording"
             message = f"{inquiry.question.verb} gives no rows here"

@@ -7,12 +7,13 @@ from pathlib import Path
 
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import ArmSource, Inquiry
-from robolin.answering.posed_question import Notify, Settings, posed
+from robolin.answering.posed_question import Notify, Settings, open_answer
 from robolin.answering.question import Question
+from robolin.answering.using_states import states_of_file
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_named
-from robolin.files.places import FilePlace, becoming, place_named, size_of
+from robolin.files.places import FilePlace, local_target, place_named, size_of
 from robolin.files.table_file import KnownTable
 from robolin.files.write import require_holdable
 from robolin.parts.alike_columns import with_fractions
@@ -72,7 +73,7 @@ def part_jobs(
     jobs = []
     for number, part in enumerate(plan.parts):
         source = plan.sources[part.source]
-        states = inquiry.states.of_recording(source.path, part.rows or inquiry.states.rows)
+        states = states_of_file(inquiry.states, source.path, part.rows or inquiry.states.rows)
         job = PartJob(
             plan=plan.id,
             number=number,
@@ -145,7 +146,7 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
     form, known = format_named(target.name), _known(job.source, job.states)
     require_unchanged(job.source)
     settings = Settings(job.jobs, job.chunk_rows, notify=notify, known=known)
-    with posed(arm, job.question, job.states, settings) as answer:
+    with open_answer(arm, job.question, job.states, settings) as answer:
         if isinstance(answer, Result):
             require_holdable(answer, form)
             answer = whole(answer)
@@ -160,7 +161,7 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
             told = {"id": job.plan, "part": job.number, "of": job.of}
             return replace(ending(count), plan=told)
 
-        with becoming(target) as path:
+        with local_target(target) as path:
             FORMATS[form].write(replace(answer, parts=parts, ending=part_ending), path)
     return rows[0]
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from robolin.answering.inquiry import Inquiry
+from robolin.answering.using_states import require_writable_as, rules_of_file
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.formats import FORMATS, RECORDINGS, extensions, format_named
@@ -111,7 +112,7 @@ def planned_parts(
             if old is not None and old.is_as_it_was() and (every is None or old.rows is not None):
                 sources.append(old)
             else:
-                rules = inquiry.states.rules(arm)
+                rules = rules_of_file(inquiry.states, arm)
                 sources.append(surveyed(recording, arm, rules, every, choice.first))
                 if keep is not None:
                     keep(sources[-1])
@@ -140,7 +141,7 @@ def require_divisible(inquiry: Inquiry, division: Division) -> None:
         hint = f"--{together} answers for all rows of a recording at once"
         raise UsageError(f"cannot go together with --{together}", where="--part-rows", hint=hint)
     if division.form is not None:
-        inquiry.states.require_writable_as(division.form)
+        require_writable_as(inquiry.states, division.form)
 
 
 def asked_of(inquiry: Inquiry, arm: Arm) -> dict[str, Any]:

@@ -63,7 +63,7 @@ Told = Mapping[str, str]
 @cache
 def joint_units(part: str) -> tuple[str, str]:
     """The unit of a position, a velocity, an effort … where a joint turns, and where it slides."""
-    return written([part], TURNING), written([part], SLIDING)
+    return unit_fraction([part], TURNING), unit_fraction([part], SLIDING)
 
 
 def joint_unit(part: str, turns: bool) -> str:
@@ -71,7 +71,7 @@ def joint_unit(part: str, turns: bool) -> str:
     return joint_units(part)[not turns]
 
 
-def either(units: Iterable[str]) -> str:
+def unit_alternatives(units: Iterable[str]) -> str:
     """Each of these units once."""
     return OR.join(dict.fromkeys(part for unit in units for part in unit.split(OR)))
 
@@ -86,7 +86,7 @@ def rate_of(unit: str) -> str:
     )
 
 
-def written(parts: Sequence[str], words: dict[str, str]) -> str:
+def unit_fraction(parts: Sequence[str], words: dict[str, str]) -> str:
     """The unit of the first part per all others, as one fraction."""
     powers: Counter[str] = Counter(BASE[parts[0]])
     for part in parts[1:]:
@@ -142,7 +142,7 @@ def unit_of(quantity: str, kinds: Sequence[str], told: Told | None = None) -> st
     parts = QUANTITIES[quantity].parts
     if told is None or not any(part in told for part in parts):
         return _unit_of(quantity, tuple(kinds))
-    return _joined(parts, [told.get(part) or _either(part, kinds) for part in parts])
+    return _joined(parts, [told.get(part) or _unit_of_part(part, kinds) for part in parts])
 
 
 def told_along(
@@ -154,7 +154,7 @@ def told_along(
     """
     parts = QUANTITIES[quantity].parts
     return {
-        part: either(_label_unit(part, label, slides) for label in names)
+        part: unit_alternatives(_label_unit(part, label, slides) for label in names)
         for part, names in zip(parts[len(parts) - len(labels) :], labels, strict=True)
     }
 
@@ -202,10 +202,10 @@ def same_unit(quantity: str, one: str, other: str) -> bool:
 @cache
 def _unit_of(quantity: str, kinds: tuple[str, ...]) -> str:
     parts = QUANTITIES[quantity].parts
-    units = [_either(part, kinds) for part in parts]
+    units = [_unit_of_part(part, kinds) for part in parts]
     if any(part in _OPEN for part in parts) or any(OR in unit for unit in units):
         return _joined(parts, units)
-    return written(parts, _words(kinds)[0])
+    return unit_fraction(parts, _words(kinds)[0])
 
 
 def _joined(parts: Sequence[str], units: Sequence[str]) -> str:
@@ -214,18 +214,20 @@ def _joined(parts: Sequence[str], units: Sequence[str]) -> str:
     return PER.join(f"({unit})" for unit in units) if bracketed else PER.join(units)
 
 
-def _either(part: str, kinds: Sequence[str]) -> str:
+def _unit_of_part(part: str, kinds: Sequence[str]) -> str:
     """The unit of one part, in every spelling it has."""
     if part in _OPEN:
-        return either(_either(each, kinds) for each in _OPEN[part])
+        return unit_alternatives(_unit_of_part(each, kinds) for each in _OPEN[part])
     if part == "parameter":
-        return either(unit for name in PARAMETERS.values() for unit in _of_joints(name, kinds))
+        return unit_alternatives(
+            unit for name in PARAMETERS.values() for unit in _of_joints(name, kinds)
+        )
     if part == CLOSURE:
-        return either(reversed(joint_units("effort")))
+        return unit_alternatives(reversed(joint_units("effort")))
     words: Iterable[dict[str, str]] = _words(kinds)
     if part.startswith(SPATIAL_PREFIX):
         part, words = part.removeprefix(SPATIAL_PREFIX), (TURNING, SLIDING)
-    return either(written([part], each) for each in words)
+    return unit_alternatives(unit_fraction([part], each) for each in words)
 
 
 def _of_joints(figure: str, kinds: Sequence[str]) -> Iterable[str]:
@@ -245,7 +247,7 @@ def _label_unit(part: str, label: str, slides: Mapping[str, bool]) -> str:
 
 
 def _chosen(units: tuple[str, str], slides: bool | None) -> str:
-    return either(units) if slides is None else units[slides]
+    return unit_alternatives(units) if slides is None else units[slides]
 
 
 def _words(kinds: Sequence[str]) -> Sequence[dict[str, str]]:

@@ -60,10 +60,10 @@ class Array(Shown):
             raise UsageError(message, hint="name every axis or none")
 
     def __repr__(self) -> str:
-        return f"<Array {self.told}>"
+        return f"<Array {self.summary}>"
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Name, shape and unit in a few words."""
         return f"{self.name} {self.values.shape} [{self.unit}]"
 
@@ -159,7 +159,7 @@ class Result(Shown):
         return any(known == name for known, _ in self.stored())
 
     def __repr__(self) -> str:
-        return f"<Result of {self.verb}: {', '.join(a.told for a in self.arrays)}>"
+        return f"<Result of {self.verb}: {', '.join(a.summary for a in self.arrays)}>"
 
     def __sub__(self, other: Any) -> Result:
         """By how much every number is larger than in another result of the same shape."""

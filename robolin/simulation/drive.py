@@ -54,7 +54,7 @@ class Drive:
 
     def cut(self, tau: Floats) -> Floats:
         """What motors give of a torque."""
-        return np.clip(tau, -self.most, self.most)
+        return tau.clip(-self.most, self.most)
 
     def in_all(self, t: float, q: Floats, qd: Floats, given: Floats) -> Floats:
         """What motors give, and with it the disturbance."""

@@ -138,7 +138,7 @@ class Equations:
     ) -> None:
         self.arm, self.how, self._batch = arm, how, batch
         self.velocities, self.torque, self.accelerations = velocities, torque, accelerations
-        self._curved = has_groups(arm)
+        self._count, self._curved = prod(batch), has_groups(arm)
         self._size = 0
 
     def start(self, q: Floats, qd: Floats) -> Floats:
@@ -146,13 +146,16 @@ class Equations:
         x = embedded(self.arm, q) if self._curved else q
         self._size = x.shape[-1]
         v = self.velocities.of(q, qd)
-        more = prod(self._batch) * (1 + self.torque.integrals)
+        more = self._count * (1 + self.torque.integrals)
         return np.concatenate([x.ravel(), v.ravel(), np.zeros(more)])
 
     def parts(self, y: Floats) -> tuple[Floats, Floats, Floats]:
         """Positions, velocities and work as views; y may have leading axes of its own."""
-        count, lead = prod(self._batch), (*y.shape[:-1], *self._batch)
+        count, lead = self._count, (*y.shape[:-1], *self._batch)
         first, second = count * self._size, count * (self._size + self.arm.n)
+        if not lead:
+            # one state, which is asked for again and again, is in shape
+            return y[:first], y[first:second], y[second, ...]
         return (
             y[..., :first].reshape(*lead, self._size),
             y[..., first:second].reshape(*lead, self.arm.n),
@@ -161,9 +164,8 @@ class Equations:
 
     def integrals(self, y: Floats) -> Floats:
         """Integrals of a control law (..., i), as a view."""
-        count = prod(self._batch)
-        start = count * (self._size + self.arm.n + 1)
-        return y[..., start:].reshape(*y.shape[:-1], *self._batch, self.torque.integrals)
+        start, lead = self._count * (self._size + self.arm.n + 1), (*y.shape[:-1], *self._batch)
+        return y[..., start:].reshape(*lead, self.torque.integrals) if lead else y[start:]
 
     def state(self, y: Floats) -> tuple[Floats, Floats]:
         """q and q̇ of y."""

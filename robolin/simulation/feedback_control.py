@@ -138,6 +138,8 @@ class StateFeedback:
             raise UsageError(f"dt is {law.dt!r}", hint="a positive number of seconds is needed")
         self.dt, self._arm = law.dt, arm
         self.motors = [arm.joint_names.index(name) for name in names]
+        # a view of them, where all joints have one
+        self._driven = slice(None) if self.motors == [*range(arm.n)] else self.motors
         self._basis = None if law.basis is None else np.asarray(law.basis, dtype=float)
         freedoms = arm.n if self._basis is None else self._basis.shape[-1]
         self.memory = 0 if law.integrals is None else int(np.shape(law.integrals)[-2])
@@ -183,11 +185,11 @@ class StateFeedback:
         x = self._state(at, q, qd, integrals)
         tau = np.empty(q.shape)
         tau[...] = at["tau"]
-        driven = tau[..., self.motors]
+        driven = tau[..., self._driven]
         # sums in a fixed order: a state's bits do not depend on its neighbours
         for i, gains in enumerate(at["K"].T):
             driven -= gains * x[..., i, None]
-        tau[..., self.motors] = driven
+        tau[..., self._driven] = driven
         return tau
 
     def __call__(self, t: float, q: Floats, qd: Floats) -> Floats:

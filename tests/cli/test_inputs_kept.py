@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from importlib import import_module
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +71,24 @@ def _twice(file: Path, name: Path) -> None:
     name.symlink_to(between)
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every kind of input, in a folder that is copied for each test."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        _make_inputs()
+    return folder
+
+
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(tmp_path: Path, made: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _make_inputs() -> None:
     arm = _urdf()
     Path("arm.xml").write_text(arm)
     Path("other.xml").write_text(arm.replace('mass value="1"', 'mass value="2"'))
@@ -83,7 +100,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     case = '[[case]]\nverb = "inverse"\narm = "arm.xml"\ntrajectory = "t.csv"\nstored = "st.json"\n'
     Path("suite.toml").write_text(case)
     Path("robolin.toml").write_text(case)
-    return tmp_path
 
 
 def _urdf() -> str:
@@ -102,8 +118,9 @@ def _kept(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
-@pytest.mark.parametrize("way", NAMES)
-@pytest.mark.parametrize("line", COMMANDS)
+@pytest.mark.parametrize(
+    ("line", "way"), list(zip(COMMANDS, cycle(NAMES), strict=False)), ids=lambda name: name
+)
 def test_an_output_that_is_an_input_under_another_name(project: Path, line: str, way: str) -> None:
     """It is refused as wrong usage before anything is done, and every file is as it was."""
     words = line.split()

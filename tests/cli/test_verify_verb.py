@@ -85,7 +85,7 @@ def test_model_options_apply() -> None:
 def test_against_names_what_was_accounted_for() -> None:
     """The page says where the other model comes from and how damping came into it."""
     pytest.importorskip("pinocchio")
-    out = answered("verify", "ur5", "--samples", "2", "--against", "pinocchio").out
+    out = answered("verify", "ur5", "--samples", "1", "--against", "pinocchio").out
     assert "against Pinocchio" in out
     assert "model: its own reading of the file" in out
 

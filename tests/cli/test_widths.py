@@ -20,7 +20,7 @@ from rich.cells import cell_len
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.cli.main import main
-from robolin.cli.reports.report import ReportPart, drawn_report
+from robolin.cli.reports.report import ReportSection, drawn_report
 from robolin.results.result import Array, Result
 from robolin.terminal.table import render_table
 from tests.robots import random_arm
@@ -88,7 +88,7 @@ def drawing(*args: str) -> Drawing:
         drawn.append(lambda width: render_table(result, width, color, precision, rows))
         return ""
 
-    def report(parts: Sequence[ReportPart], _width: int, color: bool) -> str:
+    def report(parts: Sequence[ReportSection], _width: int, color: bool) -> str:
         drawn.append(lambda width: drawn_report(parts, width, color))
         return ""
 

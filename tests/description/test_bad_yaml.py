@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import pytest
 from yaml.scanner import Scanner
 
+from robolin.description.model import Reading
 from robolin.description.reading_ids import READING_IDS
 from robolin.description.yaml import yaml_nodes
 from robolin.description.yaml.yaml_arm import read_yaml
@@ -18,6 +20,12 @@ from tests.work import calls_counted
 def findings(text: str | bytes) -> list[tuple[str, int]]:
     data = text if isinstance(text, bytes) else text.encode()
     return [(found.id, found.place.line) for found in read_yaml(data, "bad.yaml").findings]
+
+
+@cache
+def reading_of(bad: BadFile) -> Reading:
+    """What is made of a bad file, some of which take long to read."""
+    return read_yaml(bad.data, "bad.yaml")
 
 
 def hint(text: str) -> str:
@@ -37,7 +45,7 @@ def test_what_the_bad_files_are_made_of_is_good(text: str) -> None:
 @pytest.mark.parametrize("bad", BAD_YAML, ids=lambda bad: bad.name)
 def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
     """The first error has the expected id, line and words, and a hint; there is no description."""
-    reading = read_yaml(bad.data, "bad.yaml")
+    reading = reading_of(bad)
 
     assert reading.description is None
     first = reading.findings[0]
@@ -50,7 +58,7 @@ def test_every_bad_file_is_refused_at_its_line(bad: BadFile) -> None:
 def test_one_mistake_is_one_finding() -> None:
     """No row's mistake is reported a second time in other words, but where it truly spreads."""
     spreading = {"no rows", "mapping of joints", "table as a list"}
-    several = {bad.name for bad in BAD_YAML if len(findings(bad.data)) > 1}
+    several = {bad.name for bad in BAD_YAML if len(reading_of(bad).findings) > 1}
 
     assert several <= spreading
 
@@ -62,7 +70,7 @@ def test_the_table_is_large_and_its_names_are_different() -> None:
 
 def test_every_id_is_listed_with_its_level() -> None:
     """What the reader finds in bad files is in READING_IDS."""
-    found = [f for bad in BAD_YAML for f in read_yaml(bad.data, "bad.yaml").findings]
+    found = [finding for bad in BAD_YAML for finding in reading_of(bad).findings]
 
     assert all(READING_IDS[finding.id][0] == finding.level for finding in found)
 
@@ -177,7 +185,7 @@ def test_what_is_too_deep_is_refused_where_it_becomes_so(
         assert findings(opening * depth) == [("yaml-too-deep", 1)]
         return len(scanned)
 
-    assert 0 < work(100_000) == work(2000)
+    assert 0 < work(20_000) == work(2000)
 
 
 def test_values_that_have_no_meaning_are_warned_about() -> None:
@@ -229,7 +237,7 @@ def mutated(text: str, rng: random.Random) -> bytes:
 def test_no_mutation_of_a_file_is_a_crash(text: str) -> None:
     """A mutated file is a reading: a description without errors, or errors that are listed."""
     rng = random.Random(19700101)
-    for _ in range(300):
+    for _ in range(150):
         reading = read_yaml(mutated(text, rng), "arm.yaml")
         errors = [found for found in reading.findings if found.level == "error"]
         assert (reading.description is None) == bool(errors)

@@ -90,10 +90,10 @@ def here(tmp_path, monkeypatch):
 def compiled_here(here, monkeypatch):
     """MuJoCo compiles models in this process, where its own process is not what a test is about."""
 
-    def asked(module, request, bounds):
+    def run_here(module, request, bounds):
         return json.loads(json.dumps(import_module(module).reply(request)))
 
-    monkeypatch.setattr(mjcf_reader, "asked", asked)
+    monkeypatch.setattr(mjcf_reader, "run_in_separate_process", run_here)
 
 
 def test_an_odd_model_is_the_arm_mujoco_makes_of_it(here):

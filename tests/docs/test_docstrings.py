@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import doctest
-import importlib
 import inspect
 import re
 import shutil
 from dataclasses import fields, is_dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Never, get_type_hints
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +19,8 @@ import robolin
 import robolin.cluster
 import robolin.tables
 import robolin.testing
+from robolin.answering.asks import Verb
+from robolin.answering.verbs import VERBS
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from tools.markdown import ROOT
 
@@ -28,6 +29,8 @@ FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(robolin, name)
 # of modules that are imported by themselves
 BESIDE = ["cluster.compute", "tables.compute", "testing.assert_matches"]
 CLASSES = [name for name in NAMES if inspect.isclass(getattr(robolin, name))]
+# without what `robolin.operators` makes, and a warning that takes what Python's own take
+MADE_BY_USERS = [name for name in CLASSES if name not in ("Operators", "RobolinWarning")]
 QUESTIONS = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
 
 # they need no arrays, or take one state of a file
@@ -112,15 +115,37 @@ def test_arrays_have_shapes_and_units(name: str) -> None:
         assert re.search(r"\b(rad|N|m|s|kg|units)\b", entry[1]), f"{each} has no unit"
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *BESIDE])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *BESIDE, *MADE_BY_USERS])
 def test_keywords_are_spelt_out(name: str) -> None:
-    """No keyword hides behind `**`, but for those that are refused."""
+    """No keyword hides behind `**`, but for those that are refused and those of every verb."""
     function = public(name)
-    scope = vars(importlib.import_module(function.__module__))
     for parameter in inspect.signature(function).parameters.values():
         assert parameter.kind is not inspect.Parameter.VAR_POSITIONAL
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            assert get_type_hints(function, scope)[parameter.name] is Never
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD and name != "Question":
+            assert parameter.annotation == "Never"
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS.values() if verb.answers])
+def test_questions_tell_their_keywords(verb: Verb) -> None:
+    """`help(robolin.Question)` lists the keywords of every verb, and `keywords` explains each."""
+    entry = rf"^    {verb.name}: (.*(?:\n     .*)*)"
+    listed = re.search(entry, _sections("Question")["Keywords"], re.MULTILINE)
+    told = robolin.Question.keywords(verb.name)
+
+    assert listed
+    assert listed[1].split() == [*", ".join(told or ["none"]).split()]
+    assert [*told] == [label.replace("-", "_") for label in verb.asks]
+    assert not [meaning for meaning in told.values() if "--" in meaning or meaning.endswith(": ")]
+
+
+@pytest.mark.parametrize("name", MADE_BY_USERS)
+def test_classes_tell_what_they_take(name: str) -> None:
+    """Whatever a class is made of has an entry, whether it becomes a field or not."""
+    sections = _sections(name)
+    told = _told(sections["Fields"]) | _told(sections.get("Args", ""))
+    taken = inspect.signature(getattr(robolin, name)).parameters.values()
+
+    assert told >= {each.name for each in taken if each.kind is not inspect.Parameter.VAR_KEYWORD}
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robolin.algebra.counted_sections import counted_as
+from robolin.algebra.counted_phases import counted_as
 from robolin.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.analysis.operation_counts import candidates, operation_counts, value_at
 from robolin.dynamics.catalogue import counted_verbs
@@ -86,11 +86,11 @@ def test_counts_are_polynomials_of_the_number_of_joints(verb: str, title: str) -
     nodes = range(first, first + 4)
     costs = {n: cost_of(verb, title, n) for n in (*nodes, 7)}
 
-    for section in ("algorithm", "kinematics"):
-        counted = {n: getattr(cost, section) for n, cost in costs.items()}
+    for phase in ("algorithm", "kinematics"):
+        counted = {n: getattr(cost, phase) for n, cost in costs.items()}
         for kind in counted[7]:
             known = {n: counted[n][kind] for n in nodes}
-            assert counted[7][kind] == _through(known, 7), (section, kind)
+            assert counted[7][kind] == _through(known, 7), (phase, kind)
 
 
 def _through(known: dict[int, int], x: int) -> Fraction:
@@ -152,7 +152,7 @@ def test_a_hand_count_agrees() -> None:
     )
 
 
-def test_functions_divisions_and_sections_are_counted_apart() -> None:
+def test_functions_divisions_and_phases_are_counted_apart() -> None:
     """Sines, roots and quotients have their own columns, and kinematics its own account."""
     assert count_operations(generic_chain(3), dear, ("q",)) == Cost(
         Counter(function=3 * 3, root=3, division=3, addition=3),

@@ -24,11 +24,11 @@ def forked_readers() -> AbstractContextManager[object]:
     """While it lasts, xacro and MJCF are read in forked processes."""
     stack = ExitStack()
     for module in (xacro_text, mjcf_reader):
-        stack.enter_context(patch.object(module, "asked", _asked))
+        stack.enter_context(patch.object(module, "run_in_separate_process", _run_forked))
     return stack
 
 
-def _asked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) -> dict[str, Any]:
+def _run_forked(module: str, request: Mapping[str, Any], bounds: ProcessBounds) -> dict[str, Any]:
     import_module(module).prepare()
     read, write = os.pipe()
     child = os.fork()

@@ -22,8 +22,8 @@ def test_a_short_campaign_of_wrong_calls() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 3])
 def test_a_longer_campaign_of_wrong_calls(seed: int) -> None:
-    """The same for ten times as many."""
-    assert set(Counter(campaign(15_000, seed))) == {"TypeError", "ValueError", "RobolinError"}
+    """The same for four times as many, of all verbs."""
+    assert set(Counter(campaign(6_000, seed))) == {"TypeError", "ValueError", "RobolinError"}
 
 
 @pytest.mark.parametrize("verb", QUICK)

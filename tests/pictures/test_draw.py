@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.pictures.draw import PICTURE_FORMATS, figure_of, picture_bytes
+from robolin.choices import PICTURE_FORMATS
+from robolin.pictures.draw import figure_of, picture_bytes
 from tests.cli.command import answered
 from tests.cli.command import robolin as command
 

@@ -17,7 +17,7 @@ from robolin.files.formats import FORMATS, trajectory_formats
 from robolin.files.stored import read_result
 from robolin.results.number_kind import DECIMALS, moment_texts, moments_of
 from robolin.trajectory.read import open_trajectory, read_trajectory
-from tests.cli.command import Ran, answered, robolin
+from tests.cli.command import CommandRun, answered, robolin
 
 JOINTS = ("shoulder", "elbow")
 FIRST = np.datetime64("2026-05-01T12:30:00.123456789", "ns")
@@ -204,7 +204,7 @@ def test_limits_tell_when_exactly(stamp: str, tmp_path: Path) -> None:
     assert stamp in answered_or_exceeded(*asked, "table").out
 
 
-def answered_or_exceeded(*asked: str | Path) -> Ran:
+def answered_or_exceeded(*asked: str | Path) -> CommandRun:
     """An exceeded limit is an answer, with an exit code of its own."""
     ran = robolin(*asked)
     assert ran.code in (0, 1), ran.err

@@ -101,7 +101,7 @@ class Output:
     def _write_summary(self, result: Result | ResultStream) -> None:
         """Show the extremes of the result; it is written itself only if there is a file for it."""
         from robolin.cli.reports.report import Report
-        from robolin.cli.reports.summary_report import parts, summary_document
+        from robolin.cli.reports.summary_report import summary_document, summary_sections
         from robolin.results.result import ResultStream
         from robolin.results.summary import Summary
 
@@ -113,7 +113,7 @@ class Output:
             for _part in passed.parts:
                 pass
         report = Report(None, "json" if self.form == "json" else "table", self.color)
-        report.write(parts(summary, self.precision), summary_document(summary))
+        report.write(summary_sections(summary, self.precision), summary_document(summary))
 
     def _write_quick_look(self, result: Result | ResultStream) -> None:
         """Draw the result with block characters; it is written only if there is a file for it."""

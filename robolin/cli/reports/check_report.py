@@ -14,7 +14,7 @@ from robolin.checking.outcome import (
     reasons,
     shown_entries,
 )
-from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines
+from robolin.cli.reports.report import Report, ReportSection, ReportTable, TextLines
 
 if TYPE_CHECKING:
     from robolin.checking.differences import Difference
@@ -30,11 +30,11 @@ def write_check_report(report: Report, outcomes: Sequence[CheckOutcome], everyth
     elif report.form == "junit":
         report.write_text(junit(outcomes, everything))
     else:
-        parts = list(_parts(outcomes, everything)) if report.form == "table" else []
-        report.write(parts, outcomes_document(outcomes, everything))
+        sections = list(_sections(outcomes, everything)) if report.form == "table" else []
+        report.write(sections, outcomes_document(outcomes, everything))
 
 
-def _parts(outcomes: Sequence[CheckOutcome], everything: bool) -> Iterator[ReportPart]:
+def _sections(outcomes: Sequence[CheckOutcome], everything: bool) -> Iterator[ReportSection]:
     for outcome in outcomes:
         if outcome.status != "same" or everything or list(_asides(outcome)):
             yield from _details(outcome, everything)
@@ -57,7 +57,7 @@ def _one_line_each(outcomes: Sequence[CheckOutcome]) -> Iterator[str]:
         )
 
 
-def _details(outcome: CheckOutcome, everything: bool) -> Iterator[ReportPart]:
+def _details(outcome: CheckOutcome, everything: bool) -> Iterator[ReportSection]:
     title = f"{outcome.name}: {outcome.status}"
     comparison = outcome.comparison
     if comparison is None or outcome.error is not None:

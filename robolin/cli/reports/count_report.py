@@ -8,7 +8,7 @@ from operator import or_
 from typing import Any
 
 from robolin.analysis.operation_counts import Counted, polynomial_text, value_at
-from robolin.cli.reports.report import ReportPart, ReportTable, TextLines
+from robolin.cli.reports.report import ReportSection, ReportTable, TextLines
 from robolin.engine.counting import Cost
 from robolin.engine.parameters import Parameters
 from robolin.wording import counted
@@ -27,9 +27,9 @@ _HEADER = (
 _FOLDED = ("multiplications folded", "additions folded")
 
 
-def parts(
+def count_sections(
     verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]
-) -> Sequence[ReportPart]:
+) -> Sequence[ReportSection]:
     """One line per algorithm; kinematics once below, since every algorithm shares it."""
     comparable = _comparable(parameters)
     folding = any(row.folded for row in rows)

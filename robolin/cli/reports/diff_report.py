@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.checking.distinguishing_digits import distinguishing_digits, percent
 from robolin.checking.outcome import plain_change
 from robolin.cli.reports.check_report import changes_table
-from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines
+from robolin.cli.reports.report import Report, ReportSection, ReportTable, TextLines
 from robolin.wording import counted, printable
 
 if TYPE_CHECKING:
@@ -30,21 +30,23 @@ def write_diff_report(
     if report.form == "csv":
         report.write_text(_csv(changes))
     elif report.form == "markdown":
-        report.write_text(_markdown(arms, _parts(changes, torques)))
+        report.write_text(_markdown(arms, _sections(changes, torques)))
     else:
-        report.write(_parts(changes, torques), _document(arms, changes, torques))
+        report.write(_sections(changes, torques), _document(arms, changes, torques))
 
 
-def _parts(changes: Sequence[Change], torques: Sequence[TorqueChange] | None) -> list[ReportPart]:
-    parts: list[ReportPart] = [TextLines(["nothing differs"])]
+def _sections(
+    changes: Sequence[Change], torques: Sequence[TorqueChange] | None
+) -> list[ReportSection]:
+    sections: list[ReportSection] = [TextLines(["nothing differs"])]
     if changes:
-        parts = [changes_table(changes), TextLines([counted(len(changes), "difference")])]
+        sections = [changes_table(changes), TextLines([counted(len(changes), "difference")])]
     if torques is not None:
-        parts += _torque_parts(torques)
-    return parts
+        sections += _torque_sections(torques)
+    return sections
 
 
-def _torque_parts(torques: Sequence[TorqueChange]) -> list[ReportPart]:
+def _torque_sections(torques: Sequence[TorqueChange]) -> list[ReportSection]:
     changed = [each for each in torques if each.change]
     if not changed:
         return [TextLines(["the torques are the same"])]
@@ -63,17 +65,17 @@ def _torque_parts(torques: Sequence[TorqueChange]) -> list[ReportPart]:
     return [ReportTable(_TORQUES, rows, frozenset(_TORQUES) - {"joint", "unit"}, title)]
 
 
-def _markdown(arms: tuple[str, str], parts: Sequence[ReportPart]) -> str:
+def _markdown(arms: tuple[str, str], sections: Sequence[ReportSection]) -> str:
     lines = [f"### {_cell(arms[0])} → {_cell(arms[1])}", ""]
-    for part in parts:
-        if part.title:
-            lines += [f"**{_cell(part.title)}**", ""]
-        if isinstance(part, TextLines):
-            lines += [_cell(line) for line in part.lines]
+    for section in sections:
+        if section.title:
+            lines += [f"**{_cell(section.title)}**", ""]
+        if isinstance(section, TextLines):
+            lines += [_cell(line) for line in section.lines]
         else:
-            rule = ("---:" if name in part.numbers else ":---" for name in part.header)
-            rows = [tuple(_cell(cell) for cell in row) for row in part.rows]
-            lines += [f"| {' | '.join(row)} |" for row in (part.header, tuple(rule), *rows)]
+            rule = ("---:" if name in section.numbers else ":---" for name in section.header)
+            rows = [tuple(_cell(cell) for cell in row) for row in section.rows]
+            lines += [f"| {' | '.join(row)} |" for row in (section.header, tuple(rule), *rows)]
         lines.append("")
     return "\n".join(lines)
 

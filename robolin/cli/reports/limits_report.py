@@ -8,7 +8,7 @@ from io import StringIO
 from typing import Any
 
 from robolin.analysis.limits import JointLimits, Margin
-from robolin.cli.reports.report import ReportPart, ReportTable, TextLines
+from robolin.cli.reports.report import ReportSection, ReportTable, TextLines
 from robolin.shown import ROUNDED_ZERO, is_rounding
 from robolin.wording import counted
 
@@ -25,9 +25,9 @@ LIMIT_COLUMNS = (
 )
 
 
-def parts(found: JointLimits, precision: int, one_state: bool) -> list[ReportPart]:
+def limits_sections(found: JointLimits, precision: int, one_state: bool) -> list[ReportSection]:
     """The closest approach of every joint to each of its limits, then what has none."""
-    shown: list[ReportPart] = []
+    shown: list[ReportSection] = []
     if found.margins:
         rows = [_cells(margin, precision) for margin in found.margins]
         header = (*(name.replace("_percent", " %") for name in LIMIT_COLUMNS), "")
@@ -92,7 +92,7 @@ def _verdict(found: JointLimits) -> str:
     return f"EXCEEDED: {counted(len(over), 'limit')} of {counted(joints, 'joint')}"
 
 
-def csv_part(found: JointLimits) -> list[ReportPart]:
+def csv_section(found: JointLimits) -> list[ReportSection]:
     """One line per joint and quantity, every digit."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")

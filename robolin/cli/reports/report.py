@@ -49,7 +49,7 @@ class TextLines:
     title: str = ""
 
 
-ReportPart = ReportTable | TextLines
+ReportSection = ReportTable | TextLines
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class Report:
     form: str = "table"
     color: str = "auto"
 
-    def write(self, parts: Sequence[ReportPart], document: Any) -> None:
-        """Show the parts, or the document behind them as JSON."""
+    def write(self, sections: Sequence[ReportSection], document: Any) -> None:
+        """Show the sections, or the document behind them as JSON."""
         if self.path is not None:
-            text = _json(document) if self.form == "json" else plain_text(parts)
+            text = _json(document) if self.form == "json" else plain_text(sections)
             _write_file(self.path, text)
             return
         stream = standard_output()
@@ -71,9 +71,9 @@ class Report:
         if self.form == "json":
             text = _json(document)
         elif terminal or self.color == "always":
-            text = drawn_report(parts, _width(terminal), self._colored(terminal))
+            text = drawn_report(sections, _width(terminal), self._colored(terminal))
         else:
-            text = plain_text(parts)
+            text = plain_text(sections)
         _write_text(text, terminal)
 
     def write_text(self, text: str) -> None:
@@ -157,12 +157,12 @@ def require_no_robot(path: str) -> None:
         raise UsageError("it is a robot file", where=path, hint="write to another file")
 
 
-def plain_text(parts: Sequence[ReportPart]) -> str:
-    """The parts as text that any pipe can take: nothing cut, nothing wrapped."""
+def plain_text(sections: Sequence[ReportSection]) -> str:
+    """The sections as text that any pipe can take: nothing cut, nothing wrapped."""
     blocks = []
-    for part in parts:
-        lines = [part.title] if part.title else []
-        lines += part.lines if isinstance(part, TextLines) else _columns(part)
+    for section in sections:
+        lines = [section.title] if section.title else []
+        lines += section.lines if isinstance(section, TextLines) else _columns(section)
         blocks.append("".join(f"{printable(line).rstrip()}\n" for line in lines))
     return "\n".join(blocks)
 
@@ -179,9 +179,11 @@ def _columns(table: ReportTable) -> list[str]:
     ]
 
 
-def drawn_report(parts: Sequence[ReportPart], width: int, color: bool) -> str:
-    """The parts as a terminal of this width shows them."""
-    blocks = [_blocks(part, width) if isinstance(part, ReportTable) else [] for part in parts]
+def drawn_report(sections: Sequence[ReportSection], width: int, color: bool) -> str:
+    """The sections as a terminal of this width shows them."""
+    blocks = [
+        _blocks(section, width) if isinstance(section, ReportTable) else [] for section in sections
+    ]
     needed = max((block.width for each in blocks for block in each), default=0)
 
     from rich.text import Text
@@ -191,20 +193,20 @@ def drawn_report(parts: Sequence[ReportPart], width: int, color: bool) -> str:
 
     # a name wider than the terminal is left for the terminal to wrap: no cell is ever cut
     console = console_of(max(width, needed), color)
-    for i, (part, columns) in enumerate(zip(parts, blocks, strict=True)):
+    for i, (section, columns) in enumerate(zip(sections, blocks, strict=True)):
         if i:
             console.print()
-        if part.title:
-            console.print(Text(printable(part.title), style="bold"))
-        if isinstance(part, TextLines):
-            for line in part.lines:
+        if section.title:
+            console.print(Text(printable(section.title), style="bold"))
+        if isinstance(section, TextLines):
+            for line in section.lines:
                 for piece in wrapped(printable(line), width):
                     console.print(Text(piece), soft_wrap=True)
             continue
         for j, block in enumerate(columns):
             if j:
                 console.print()
-            console.print(drawn_block(block, part.header, part.rows, part.numbers))
+            console.print(drawn_block(block, section.header, section.rows, section.numbers))
     return drawn_on(console)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from robolin.cli.reports.report import ReportPart, ReportTable, TextLines
+from robolin.cli.reports.report import ReportSection, ReportTable, TextLines
 from robolin.results.summary import Extreme, Summary
 from robolin.wording import counted
 
 _HEADER = ("array", "unit", "shape", "smallest", "smallest at", "largest", "largest at")
 
 
-def parts(found: Summary, precision: int) -> list[ReportPart]:
+def summary_sections(found: Summary, precision: int) -> list[ReportSection]:
     """One line per array, and how many rows there were."""
     rows = [
         (

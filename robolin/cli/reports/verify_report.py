@@ -8,7 +8,7 @@ from math import inf, isfinite
 from textwrap import wrap
 from typing import Any
 
-from robolin.cli.reports.report import ReportPart, ReportTable, TextLines
+from robolin.cli.reports.report import ReportSection, ReportTable, TextLines
 from robolin.verification.checks import WHY, YARDSTICK, Check, RightDigits
 from robolin.verification.verify import Verification
 from robolin.wording import counted
@@ -19,11 +19,11 @@ WIDTH = 100
 FEW = 10.0
 
 
-def parts(found: Verification) -> list[ReportPart]:
+def verify_sections(found: Verification) -> list[ReportSection]:
     """What was compared, what was not and why, and the verdict on the last line."""
     compared = [check for check in found.checks if check.error is not None]
     plain = [check for check in compared if check.family != "digits"]
-    shown: list[ReportPart] = [TextLines([_head(found)]), _report_table(plain)]
+    shown: list[ReportSection] = [TextLines([_head(found)]), _report_table(plain)]
     if exact := [check for check in compared if check.family == "digits"]:
         shown.append(TextLines(_digits(exact), _digits_title(len(found.condition))))
     if absent := list(_absent(found)):

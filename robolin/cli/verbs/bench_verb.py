@@ -15,7 +15,7 @@ from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import METHOD, VerbCommand, flag
 from robolin.cli.flags.model_flags import model_option_flags
 from robolin.cli.messages import say
-from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
+from robolin.cli.reports.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def command(model: ArmSource, report: Report, rows: int | None) -> None:
     entry = {"entry": "plain" if why_plain() else "built-in", "why_plain": why_plain()}
     sizes = {"joints": arm.n, "rows": rows, "cores": cores()}
     document = {"arm": arm.name, **sizes, "kernels": kernels, "one_state": entry, "verbs": verbs}
-    report.write(_parts(document), document)
+    report.write(_sections(document), document)
 
 
 def _measured(arm: Arm, rows: int, cores: int) -> dict[str, dict[str, float]]:
@@ -143,7 +143,7 @@ def _seconds(run: Callable[[], Any]) -> float:
     return median(times)
 
 
-def _parts(document: Mapping[str, Any]) -> Sequence[ReportPart]:
+def _sections(document: Mapping[str, Any]) -> Sequence[ReportSection]:
     groups = {"one_core": "one core"}
     if document["cores"] > 1:
         groups["all_cores"] = f"{document['cores']} cores"

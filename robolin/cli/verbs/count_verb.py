@@ -56,7 +56,7 @@ def command(
       robolin count inverse panda --fold
     """
     from robolin.analysis.operation_counts import operation_counts
-    from robolin.cli.reports.count_report import count_document, parts
+    from robolin.cli.reports.count_report import count_document, count_sections
     from robolin.engine.generic_chain import generic_chain
     from robolin.engine.parameters import parameters_of
 
@@ -73,7 +73,7 @@ def command(
         whose = f"'{arm.name}', {counted(arm.n, 'joint')}{tree}"
         rows = list(operation_counts(verb, parameters, fold))
     report.write(
-        parts(verb, whose, parameters, rows), count_document(verb, whose, parameters, rows)
+        count_sections(verb, whose, parameters, rows), count_document(verb, whose, parameters, rows)
     )
 
 

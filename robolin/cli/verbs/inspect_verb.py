@@ -10,7 +10,7 @@ import click
 from robolin.answering.inquiry import ArmSource
 from robolin.cli.flags.flag import VerbCommand
 from robolin.cli.flags.model_flags import model_option_flags
-from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
+from robolin.cli.reports.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.shown import ROUNDED_ZERO, is_rounding
 from robolin.wording import counted
 
@@ -36,10 +36,10 @@ def command(model: ArmSource, report: Report) -> None:
 
     reading = model.reading()
     found = inspection(reading, model.arm(reading))
-    report.write(list(_parts(found)), found)
+    report.write(list(_sections(found)), found)
 
 
-def _parts(found: Mapping[str, Any]) -> Iterator[ReportPart]:
+def _sections(found: Mapping[str, Any]) -> Iterator[ReportSection]:
     joints = "joint" if found["n"] == 1 else "joints"
     yield TextLines([f"{found['name']}: {found['n']} independent {joints}, {_shape(found)}"])
     yield TextLines(found["tree"], "Tree")

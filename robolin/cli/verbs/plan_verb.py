@@ -14,7 +14,7 @@ from robolin.errors import UsageError
 from robolin.wording import counted, likely_meant
 
 if TYPE_CHECKING:
-    from robolin.cli.reports.report import ReportPart
+    from robolin.cli.reports.report import ReportSection
     from robolin.parts.estimate import Estimate
 
 _WORDS = click.Argument(["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED)
@@ -145,10 +145,10 @@ def _estimate(inquiry: Any, found: Any, division: Any, workers: int | None) -> N
     from robolin.parts.estimate import estimated
 
     estimate = estimated(inquiry, inquiry.source.arm(), found, division)
-    Report().write(_parts(estimate, workers), {})
+    Report().write(_sections(estimate, workers), {})
 
 
-def _parts(found: Estimate, workers: int | None) -> list[ReportPart]:
+def _sections(found: Estimate, workers: int | None) -> list[ReportSection]:
     from robolin.cli.reports.report import ReportTable, TextLines
 
     rows = f"{'' if found.exact else 'about '}{found.rows:,} rows"

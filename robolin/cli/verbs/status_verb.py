@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robolin.cli.flags.flag import METHOD, VerbCommand, file_name, flag
-from robolin.cli.reports.report import Report, ReportPart, ReportTable, TextLines, report_options
+from robolin.cli.reports.report import Report, ReportSection, ReportTable, TextLines, report_options
 from robolin.wording import counted
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def command(folder: str, thorough: bool, shards: int | None, report: Report) -> 
     plan = plan_in(place)
     states = part_states(place, plan, thorough=thorough)
     left = waits_for(states, shards) if shards else {}
-    report.write(_parts(plan, states, left, shards), _document(plan, states, left))
+    report.write(_sections(plan, states, left, shards), _document(plan, states, left))
     if any(each.state != DONE for each in states):
         click.get_current_context().exit(UNFINISHED)
 
@@ -72,25 +72,25 @@ def _counts(states: list[PartState]) -> dict[str, int]:
     }
 
 
-def _parts(
+def _sections(
     plan: PartsPlan, states: list[PartState], left: dict[int, int], shards: int | None
-) -> list[ReportPart]:
+) -> list[ReportSection]:
     counts = _counts(states)
     rows = sum((each.entry or {}).get("rows") or 0 for each in states)
     told = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
     whole = f"{counted(len(states), 'part')} of {counted(len(plan.sources), 'recording')}"
     lines = [f"{whole}: {told}", f"{rows:,} rows done"]
-    parts: list[ReportPart] = [TextLines(lines, f"Plan {plan.id[:12]}")]
+    sections: list[ReportSection] = [TextLines(lines, f"Plan {plan.id[:12]}")]
     unfit = [each for each in states if each.entry is None]
     if unfit:
         cells = [(each.name, each.state, each.why) for each in unfit[:_SHOWN]]
         more = len(unfit) - _SHOWN
         title = f"Not done, the first {_SHOWN} of {len(unfit)}" if more > 0 else "Not done"
-        parts.append(ReportTable(("part", "state", "why"), cells, title=title))
+        sections.append(ReportTable(("part", "state", "why"), cells, title=title))
     if left:
         waits = [(f"{number}/{shards}", str(count)) for number, count in left.items()]
-        parts.append(ReportTable(("shard", "parts"), waits, frozenset({"parts"}), "Left to do"))
-    return parts
+        sections.append(ReportTable(("shard", "parts"), waits, frozenset({"parts"}), "Left to do"))
+    return sections
 
 
 def _document(plan: PartsPlan, states: list[PartState], left: dict[int, int]) -> dict[str, Any]:

@@ -56,10 +56,10 @@ def command(
       robolin verify panda
       robolin verify arm.urdf --samples 100 --against pinocchio --format json
     """
-    from robolin.cli.reports.verify_report import parts, verify_document
+    from robolin.cli.reports.verify_report import verify_document, verify_sections
     from robolin.verification.verify import verify
 
     found = verify(model.arm(), samples=samples, seed=seed, against=against)
-    report.write(parts(found), verify_document(found))
+    report.write(verify_sections(found), verify_document(found))
     if not found.passed:
         click.get_current_context().exit(FOUND_SOMETHING)

@@ -8,7 +8,7 @@ from typing import Any
 
 from robolin.arm import Arm, Joint, Mimic, Wrench
 from robolin.description.building.options import ModelOptions, Payload
-from robolin.description.building.selection import Selection, stranding
+from robolin.description.building.selection import Selection, why_stranded
 from robolin.description.model import JointEntry
 from robolin.description.tree import Tree
 from robolin.geometry.travelling import FAR_SLID, travelling
@@ -238,7 +238,7 @@ def _notes(tree: Tree, selection: Selection, options: ModelOptions, arm: Arm) ->
         if name in tree.mimic and tree.mimic[name].leader in moving:
             leader = tree.mimic[name].leader
             yield f"joint '{name}' follows '{leader}' but is off the chain: it stands still"
-    yield from (stranding(tree, name) for name in selection.stranded)
+    yield from (why_stranded(tree, name) for name in selection.stranded)
     for name in options.armature:
         if name not in moving and name not in arm.joint_names:
             yield f"the armature given for joint '{name}' has no effect: it stands still"

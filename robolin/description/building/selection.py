@@ -53,7 +53,7 @@ def select(tree: Tree, options: ModelOptions) -> Selection:
     return Selection(tuple(moving), standing, tuple(off_chain), tuple(stranded))
 
 
-def stranding(tree: Tree, name: str) -> str:
+def why_stranded(tree: Tree, name: str) -> str:
     """Why a joint on the chain stands still although nobody locked it."""
     leader = tree.mimic[name].leader
     return f"joint '{name}' follows '{leader}', which is off the chain, so it stands still"
@@ -128,7 +128,7 @@ def _nothing_moves(tree: Tree, selection: Selection, options: ModelOptions) -> R
         why = "every joint is fixed"
         hint = "an arm has at least one joint that moves, or floats: --floating-base"
     elif selection.stranded:
-        why = stranding(tree, selection.stranded[0])
+        why = why_stranded(tree, selection.stranded[0])
         leader = tree.mimic[selection.stranded[0]].leader
         hint = f"leave base or tip out, or choose them so that '{leader}' moves as well"
     elif options.lock:

@@ -27,7 +27,7 @@ from robolin.description.model import (
     limited,
 )
 from robolin.description.robot_source import RobotText
-from robolin.description.separate_process import OutOfBoundsError, asked
+from robolin.description.separate_process import OutOfBoundsError, run_in_separate_process
 from robolin.description.structure import check_structure
 from robolin.errors import RobolinError, UsageError
 from robolin.geometry.rotations import (
@@ -85,7 +85,9 @@ def _compiled(found: RobotText) -> Row:
     assert found.path is not None, "a file on disk"
     request = {"file": str(found.path.absolute())}
     try:
-        model = asked(compile_in_own_process.__name__, request, compile_in_own_process.BOUNDS)
+        model = run_in_separate_process(
+            compile_in_own_process.__name__, request, compile_in_own_process.BOUNDS
+        )
     except OutOfBoundsError:
         message = "MuJoCo broke down over it, or needed more than 10 s or 4 GiB"
         raise RobolinError(message, where=found.shown) from None

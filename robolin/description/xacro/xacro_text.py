@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robolin.description.separate_process import OutOfBoundsError, asked
+from robolin.description.separate_process import OutOfBoundsError, run_in_separate_process
 from robolin.description.xacro import expand_in_own_process
 from robolin.errors import RobolinError, UsageError
 from robolin.wording import counted, did_you_mean, printable, quoted
@@ -56,7 +56,9 @@ def _answer(
         "packages": {name: os.path.abspath(folder) for name, folder in packages.items()},
     }
     try:
-        return asked(expand_in_own_process.__name__, request, expand_in_own_process.BOUNDS)
+        return run_in_separate_process(
+            expand_in_own_process.__name__, request, expand_in_own_process.BOUNDS
+        )
     except OutOfBoundsError:
         message = f"it is not expanded after {expand_in_own_process.BOUNDS.seconds} s of work"
         hint = "a macro that calls itself, or a number that grows without bound"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from robolin.algebra.chain import Chain, LinkNumber, Slots
 from robolin.algebra.comparison import if_less
-from robolin.algebra.counted_sections import counted_as
+from robolin.algebra.counted_phases import counted_as
 from robolin.algebra.inertias import rigid_inertia
 from robolin.algebra.scalar import Vector, sin_cos, where
 from robolin.algebra.vectors import (

@@ -1,4 +1,4 @@
-"""Parts of files whose process is gone are removed at the next write, and no others."""
+"""Unfinished files whose process is gone are removed at the next write, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which section of an algorithm is at work, for whoever counts what each section costs."""
+"""Which phase of an algorithm is at work, for whoever counts what each phase costs."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_section = ContextVar("section", default="algorithm")
+_phase = ContextVar("phase", default="algorithm")
 
 
-# the section that is at work in this thread; asked for every number that is counted
-current_section: Callable[[], str] = _section.get
+# the phase that is at work in this thread; asked for every number that is counted
+current_phase: Callable[[], str] = _phase.get
 
 
 def counted_as(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """All that the decorated function does belongs to this section; it changes nothing else."""
+    """All that the decorated function does belongs to this phase; it changes nothing else."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)
         def inside(*args: P.args, **kwargs: P.kwargs) -> T:
-            outer = _section.set(name)
+            outer = _phase.set(name)
             try:
                 return function(*args, **kwargs)
             finally:
-                _section.reset(outer)
+                _phase.reset(outer)
 
         return inside
 
