@@ -38,7 +38,7 @@ class FeedbackCost(Shown):
         >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
         >>> regulator = robolin.lqr(model, Q={"q": 10, "qd": 1})
         >>> law = regulator.feedback()
-        >>> motion = robolin.simulate(arm, [np.pi + 1e-3, 0.0], duration=5.0, control=law)
+        >>> motion = robolin.simulate(arm, [np.pi + 1e-3, 0.0], duration=5.0, dt=0.01, control=law)
         >>> cost = regulator.motion_cost(motion)
         >>> bool(abs(cost.spent + cost.left - cost.predicted) < 1e-3 * cost.predicted)
         True
