@@ -26,7 +26,7 @@ from robolin.analysis.link_geometry import (
     geometry_names,
 )
 from robolin.analysis.link_parameters import PayloadChange, changes, natural_map, natural_names
-from robolin.analysis.nominal_motion import Nominal, first_row, nominal_motion, per_row
+from robolin.analysis.nominal_motion import NominalMotion, first_row, nominal_motion, per_row
 from robolin.api.linear_models import LinearizedForward, linearize_forward
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
@@ -266,7 +266,7 @@ def all_parameter_names(arm: Arm, geometry: bool) -> tuple[str, ...]:
 
 
 def parameter_columns(
-    arm: Arm, part: Nominal, qdd: Floats, geometry: bool, how: RunOptions
+    arm: Arm, part: NominalMotion, qdd: Floats, geometry: bool, how: RunOptions
 ) -> Floats:
     """∂τ/∂π of every parameter at all stages of some steps, the motion as it is."""
     columns: Floats = regressor(arm, part.q, part.qd, qdd, **how).matrix @ natural_map(arm)
@@ -276,7 +276,7 @@ def parameter_columns(
     return np.concatenate([columns, moved], axis=-1)
 
 
-def step_slices(nominal: Nominal, columns: int) -> Iterator[slice]:
+def step_slices(nominal: NominalMotion, columns: int) -> Iterator[slice]:
     """Steps of the motion, so many at a time as fit into a fair share of memory."""
     n = nominal.q.shape[-1]
     size = max(1, _AT_ONCE // (8 * 12 * n * (2 * n + columns)))

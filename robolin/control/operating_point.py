@@ -27,7 +27,7 @@ from robolin.loops.rank import DEPENDENT_WITHIN
 HOLD_AT_POINT: Literal["hold"] = "hold"
 
 
-class Running(TypedDict, total=False):
+class EngineOptions(TypedDict, total=False):
     """On what engine to run, and by how many threads; never what comes out."""
 
     engine: Engine
@@ -60,7 +60,7 @@ def operating_point(
     qdd: JointValues | None,
     tau: JointValues | str,
     actuated: Sequence[int],
-    running: Running,
+    running: EngineOptions,
 ) -> OperatingPoint:
     """The arm at a state, driven by torques or by those that hold an acceleration."""
     wanted = 0.0 if qdd is None else qdd
@@ -81,13 +81,13 @@ def operating_point(
     return _of_tree(arm, state, held, actuated, running)
 
 
-def _how(running: Running) -> RunOptions:
+def _how(running: EngineOptions) -> RunOptions:
     """The same in the words of the evaluation."""
     return {"engine": running.get("engine", "auto"), "jobs": running.get("jobs")}
 
 
 def _of_tree(
-    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: Running
+    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: EngineOptions
 ) -> OperatingPoint:
     how = _how(running)
     q, qd = state["q"], state["qd"]
@@ -127,7 +127,7 @@ def rests(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
 
 
 def _with_loops(
-    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: Running
+    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: EngineOptions
 ) -> OperatingPoint:
     how = _how(running)
     q, qd = state["q"], state["qd"]

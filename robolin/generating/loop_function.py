@@ -17,7 +17,7 @@ from robolin.generating.c_function import NOT_THERE, TOO_FAR, CFunction
 from robolin.generating.c_instructions import STORED_ZERO, CInstructions
 from robolin.generating.c_statements import literal
 from robolin.generating.own_functions import Precision
-from robolin.generating.questions import Chosen
+from robolin.generating.questions import ChosenQuestion
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ class LoopChain(TracedChain):
         return self._above(Value(str(NOT_THERE)), value, floor)
 
 
-def loop_function(question: Chosen, data: ArmData, precision: Precision, called: str) -> CFunction:
+def loop_function(
+    question: ChosenQuestion, data: ArmData, precision: Precision, called: str
+) -> CFunction:
     """The algorithm with its loops, for this arm."""
     parameters, algorithm = data.parameters, question.algorithm
     n, m = parameters.n, len(parameters.order)
@@ -90,7 +92,7 @@ def loop_function(question: Chosen, data: ArmData, precision: Precision, called:
     )
 
 
-def _fixed(question: Chosen, precision: Precision) -> Iterator[str]:
+def _fixed(question: ChosenQuestion, precision: Precision) -> Iterator[str]:
     """Inputs that are the same in every state."""
     for name, values in question.fixed.items():
         numbers = ", ".join(literal(value, precision) for value in values.tolist())

@@ -20,12 +20,12 @@ from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
 from robolin.engine.run import gathered_array
 from robolin.generating.own_functions import DOUBLE, FLOAT, Precision, sin_cos_in, tanh_in
-from robolin.generating.questions import Chosen
+from robolin.generating.questions import ChosenQuestion
 
 NamedFloats = Mapping[str, Floats]
 
 
-def parameters_in(precision: Precision, question: Chosen) -> Parameters:
+def parameters_in(precision: Precision, question: ChosenQuestion) -> Parameters:
     """The arm's numbers as a program of this precision wants them."""
     parameters = question.parameters
     return parameters if precision is DOUBLE else on_lightest_end(parameters)
@@ -66,7 +66,7 @@ class FloatChain(DirectChain):
         return super().regular(name, value, least * FLOAT.less_rank)
 
 
-def worked_in_floats(question: Chosen, given: NamedFloats) -> dict[str, Floats]:
+def worked_in_floats(question: ChosenQuestion, given: NamedFloats) -> dict[str, Floats]:
     """What a program in floats gives for states (B, n), NaN where it says that there is nothing.
 
     Without loops a program's constants are worked out in double and rounded then; with loops it

@@ -27,7 +27,7 @@ SOURCE, SOURCES, UNANSWERED = "source", "sources", "unanswered rows"
 
 
 @dataclass(frozen=True)
-class Piece:
+class AnswerPiece:
     """Some rows of the answer: which recording they are of, and how to get them."""
 
     source: int
@@ -35,7 +35,7 @@ class Piece:
 
 
 def joined_pieces(
-    pieces: Sequence[Piece],
+    pieces: Sequence[AnswerPiece],
     names: Sequence[str],
     options: Mapping[str, Any],
     mixed: Collection[str] = (),
@@ -61,7 +61,8 @@ def answered_recordings(
     notes = NotesSaidOnce(settings.notify, arm)
     heard = replace(settings, notify=lambda kind, text: notes.all([(kind, text)]))
     pieces = [
-        Piece(i, partial(_answered, inquiry, arm, each.path, heard)) for i, each in enumerate(found)
+        AnswerPiece(i, partial(_answered, inquiry, arm, each.path, heard))
+        for i, each in enumerate(found)
     ]
     mixed = mixed_columns(columns_of_all(found, arm, rules_of_file(inquiry.states, arm)))
     stream = joined_pieces(pieces, [each.name for each in found], inquiry.options, mixed)
@@ -97,7 +98,7 @@ class _Joining:
 
     def __init__(
         self,
-        pieces: Sequence[Piece],
+        pieces: Sequence[AnswerPiece],
         names: Sequence[str],
         options: Mapping[str, Any],
         mixed: Collection[str],

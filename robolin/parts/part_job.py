@@ -18,7 +18,7 @@ from robolin.files.table_file import KnownTable
 from robolin.files.write import require_holdable
 from robolin.parts.alike_columns import with_fractions
 from robolin.parts.parts_plan import PartsPlan
-from robolin.parts.survey import Surveyed, require_unchanged
+from robolin.parts.survey import SurveyedRecording, require_unchanged
 from robolin.results.result import Footer, Result, whole
 from robolin.version import __version__
 
@@ -42,7 +42,7 @@ class PartJob:
     arm_digest: str
     question: Question
     states: States
-    source: Surveyed
+    source: SurveyedRecording
     target: str
     mixed: tuple[str, ...] = ()
     jobs: int | None = None
@@ -94,7 +94,7 @@ def part_jobs(
     return jobs
 
 
-def _known(source: Surveyed, states: States) -> KnownTable:
+def _known(source: SurveyedRecording, states: States) -> KnownTable:
     """What the reader of these rows need not find out."""
     choice = states.row_choice
     return source.known(choice.first, choice.stop)

@@ -222,7 +222,7 @@ class GivenIntegrals:
         return self.law.torque(t, q, qd, self.integrals)
 
 
-class Tracking:
+class TrackingController:
     """Torques of PDControl and ComputedTorque."""
 
     of_state = True

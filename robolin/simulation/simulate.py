@@ -43,7 +43,7 @@ from robolin.simulation.simulated_motion import Simulation, stacked_motions
 from robolin.simulation.stiff_gains import require_short_steps
 from robolin.simulation.torques import (
     AnyTorque,
-    Holding,
+    HoldingTorque,
     TorqueTable,
     effort_limits,
     torque_of,
@@ -245,7 +245,7 @@ def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simu
     arm, how = task.arm, _how(task, prod(q.shape[:-1]))
     controller = None if task.control is None else controller_of(arm, task.control, how)
     given, prescribed = torque_of(arm, tau), prescribed_motion(arm, task.prescribed, tau, how)
-    wanted = controller or (Holding(arm, given, how) if task.hold else given)
+    wanted = controller or (HoldingTorque(arm, given, how) if task.hold else given)
     drive = Drive(
         wanted,
         _most_torque(task, prescribed),

@@ -17,7 +17,7 @@ from robolin.verification.running import STEP
 
 
 @dataclass(frozen=True)
-class Moving:
+class MovingLinks:
     """Rotation (..., N, 3, 3), origin, spin and velocity (..., N, 3) of links 1 … N."""
 
     R: AnyArray
@@ -42,7 +42,7 @@ def joint_positions(arm: Arm, q: AnyArray) -> AnyArray:
     return q @ spreading(arm).T + np.array(offsets)
 
 
-def moving(arm: Arm, q: AnyArray, qd: AnyArray) -> Moving:
+def moving(arm: Arm, q: AnyArray, qd: AnyArray) -> MovingLinks:
     """Every link in the world's axes; q̇ of a body with several freedoms is its twist."""
     return _swept(arm, q, coordinate_rates(arm, q, qd))
 
@@ -67,7 +67,7 @@ def coordinate_rates(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
     return rates
 
 
-def _swept(arm: Arm, q: AnyArray, rates: AnyArray) -> Moving:
+def _swept(arm: Arm, q: AnyArray, rates: AnyArray) -> MovingLinks:
     """Base to tip, by the motion of one body relative to another.
 
     ω(k) = ω(parent) + a q̇            v(k) = v(parent) + ω(parent) × (p(k) - p(parent))
@@ -91,7 +91,7 @@ def _swept(arm: Arm, q: AnyArray, rates: AnyArray) -> Moving:
         R[k] = still @ _turn(joint, value) if joint.turns else still
     order = range(1, arm.base)
     vectors = (np.stack([x[k] for k in order], -2) for x in (p, w, v))
-    return Moving(np.stack([R[k] for k in order], -3), *vectors)
+    return MovingLinks(np.stack([R[k] for k in order], -3), *vectors)
 
 
 def _turn(joint: Joint, value: AnyArray) -> AnyArray:

@@ -33,7 +33,7 @@ PACKAGES = {"pinocchio": ("pinocchio", "pin"), "mujoco": ("mujoco", "mujoco")}
 DIFFERENCES = Bound(1e-5, "differences")
 
 
-class Refused(Exception):
+class PeerRefusedError(Exception):
     """The other program does not take the arm, and says why."""
 
 
@@ -87,7 +87,7 @@ def compared_with(name: str, on: Subject) -> tuple[PeerComparison, list[Check]]:
         return PeerComparison(name, "", {}), [not_applicable(family, "all results", reason)]
     try:
         peer = _makers()[name](on.arm)
-    except Refused as refusal:
+    except PeerRefusedError as refusal:
         return PeerComparison(name, "", {}), [not_run(family, "all results", str(refusal))]
     comparison = PeerComparison(peer.title, peer.read, _accounted(on.arm))
     return comparison, [*_inverse_side(on, peer, family), *_forward_side(on, peer, family)]

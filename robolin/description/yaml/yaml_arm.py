@@ -44,7 +44,7 @@ from robolin.description.yaml.yaml_joint import (
     JOINT_KINDS,
     MOTION_KEYS,
     TWO_FREEDOM_KINDS,
-    Written,
+    YamlJoints,
     pose_of,
     with_motion,
 )
@@ -107,8 +107,8 @@ def _check_version(arm: Fields) -> None:
         arm.error("format-version", arm.place("robolin"), message, "write 'robolin: 1'")
 
 
-def _read_joints(arm: Fields, listed: Collection[str]) -> Written:
-    written = Written()
+def _read_joints(arm: Fields, listed: Collection[str]) -> YamlJoints:
+    written = YamlJoints()
     if arm.has("dh") and arm.has("joints"):
         message = "the arm has both 'joints' and 'dh'"
         arm.error("joints-and-dh", arm.place("dh"), message, "give one of them")
