@@ -23,7 +23,7 @@ ALLOWED = {
     for room, allowed in {
         "arm_parts": "choices",
         "shown": "wording",
-        "arm": "arm_parts choices quantities shown",
+        "arm": "arm_parts choices errors quantities shown",
         "arrays": "",
         "background": "",
         "choices": "",

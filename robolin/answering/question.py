@@ -106,21 +106,49 @@ class Question:
         return dict(self._asks)
 
     def asked(self, label: str) -> bool:
-        """Whether a switch is on."""
+        """Whether a switch is on.
+
+        Args:
+            label: the name of its flag, without dashes in front
+
+        Returns:
+            True or False
+        """
         return self.asks.get(label) is True
 
     def text(self, label: str) -> str | None:
-        """What was asked as a text, or None."""
+        """What was asked as a text.
+
+        Args:
+            label: the name of its flag, without dashes in front
+
+        Returns:
+            the text, or None where it was not asked
+        """
         value = self.asks.get(label)
         return value if isinstance(value, str) else None
 
     def texts(self, label: str) -> tuple[str, ...]:
-        """Everything that was asked by a flag that may be repeated."""
+        """Everything that was asked by a flag that may be repeated.
+
+        Args:
+            label: the name of the flag, without dashes in front
+
+        Returns:
+            the texts in their order, () where it was not asked
+        """
         value = self.asks.get(label, ())
         return value if isinstance(value, tuple) else ()
 
     def count(self, label: str) -> int | None:
-        """How many were asked for, or None."""
+        """How many were asked for.
+
+        Args:
+            label: the name of the flag, without dashes in front
+
+        Returns:
+            the number, or None where it was not asked
+        """
         value = self.asks.get(label)
         return value if isinstance(value, int) else None
 

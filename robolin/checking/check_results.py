@@ -23,7 +23,8 @@ from robolin.description.load import figures
 from robolin.errors import RobolinError
 from robolin.files.provenance_writer import plain
 from robolin.files.stored import open_stored
-from robolin.results.result import Result, require_finite, whole
+from robolin.results.finite_numbers import require_finite
+from robolin.results.result import Result, whole
 
 if TYPE_CHECKING:
     from robolin.checking.suite import Case

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from robolin.arrays import Complexes, Floats, Integers, Mask
-from robolin.control.model_parts import joint_shares, joints_named
+from robolin.control.model_parts import joint_shares, joints_named, require_mode
 from robolin.control.poles import slowest_first
 from robolin.control.scaling import ScaledMatrices, scaled
 from robolin.control.staircase import staircase_dimension
@@ -77,7 +77,26 @@ class Reachability(Shown):
         return worst
 
     def joints(self, *place: int) -> tuple[str, ...]:
-        """The joints of the direction that is nearest to being lost in a mode, largest first."""
+        """The joints of the direction that is nearest to being lost in a mode.
+
+        Args:
+            place: that of the model in its batch, as many indices as it has axes, then that of the
+                mode among the N
+
+        Returns:
+            names of joints, the largest share first, without those that have less than a
+            tenth of its share
+
+        Raises:
+            UsageError: a place at which there is no mode
+
+        Example:
+            >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0], passive="pivot")
+            >>> reached = model.controllability()
+            >>> reached.joints(int(reached.worst))
+            ('slide', 'pivot')
+        """
+        require_mode(self.model, place)
         return joints_named(self.model, joint_shares(self.model, self._directions[1])[place])
 
     @cached_property

@@ -58,16 +58,52 @@ class TimeVaryingRegulator(Shown):
     model: StateSpace
 
     def feedback(self, start: float = 0.0, *, other_figures: bool = False) -> FeedbackControl:
-        """The control law for `simulate`, its first row at the moment `start`.
+        """The control law for `simulate`: τ = τ₀ - K x about the motion, between its rows too.
 
-        `simulate` refuses it for an arm that moves otherwise, unless `other_figures` allows that.
+        Args:
+            start: the moment of the first row, in s
+            other_figures: True lets it run on an arm that moves otherwise than the one it is made
+                for, such as one with another payload; `simulate` refuses that else
+
+        Returns:
+            a `FeedbackControl` with one gain (m, N) for every row
+
+        Raises:
+            UsageError: a start that is no finite number, or a motion with closed loops
+
+        Example:
+            >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 0.1, 6)
+            >>> model = robolin.state_space(arm, np.stack([way, -way], axis=-1), qd=[1.0, -1.0])
+            >>> robolin.tvlqr(model, dt=0.02).feedback(start=1.0).time
+            array([1.  , 1.02, 1.04, 1.06, 1.08, 1.1 ])
         """
         from robolin.control.closed_loop import feedback_along
 
         return feedback_along(self, start, other_figures)
 
     def motion_cost(self, motion: Simulation, start: float = 0.0) -> FeedbackCost:
-        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x at its first row."""
+        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x at its first row.
+
+        Args:
+            motion: a `Simulation` of the arm under this regulator, with a row at every sample
+            start: the moment in it of the regulator's first row, in s
+
+        Returns:
+            a `FeedbackCost` over the rows that both have, its parts of the shape (...) of the
+            motion's batch
+
+        Raises:
+            UsageError: what is no motion of such an arm, or rows that miss a sample
+
+        Example:
+            >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 0.1, 6)
+            >>> model = robolin.state_space(arm, np.stack([way, -way], axis=-1), qd=[1.0, -1.0])
+            >>> regulator = robolin.tvlqr(model, dt=0.02)
+            >>> law, q, qd = regulator.feedback(), [0.001, 0.0], [1.0, -1.0]
+            >>> motion = robolin.simulate(arm, q, qd, duration=0.1, dt=0.01, control=law)
+            >>> regulator.motion_cost(motion).predicted.shape
+            ()
+        """
         from robolin.control.closed_loop import feedback_cost_along
 
         return feedback_cost_along(self, motion, start)

@@ -9,7 +9,8 @@ from typing import TextIO
 from robolin.files.atomic import replacing
 from robolin.files.formats import FORMATS, PIPED, TABLE, format_of
 from robolin.files.write import write_into
-from robolin.results.result import Result, ResultStream, require_finite, whole
+from robolin.results.finite_numbers import require_finite
+from robolin.results.result import Result, ResultStream, whole
 
 
 def write_shown(
