@@ -72,7 +72,7 @@ class Search:
         if given.keys() != inspect.signature(test).parameters.keys():
             # what pytest itself provides is not to be had here
             return True
-        forget(test.__globals__)
+        forget(inspect.unwrap(test).__globals__)
         forget(vars(worked))
         with suppress(Skipped):
             self.entered_by(test, **{key: afresh(value) for key, value in given.items()})

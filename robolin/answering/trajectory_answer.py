@@ -21,16 +21,16 @@ from robolin.answering.algorithm_answer import (
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
-from robolin.answering.motion import (
+from robolin.answering.posed_question import PosedQuestion, arm_inputs
+from robolin.answering.row_source import ArrayRows, RowSource
+from robolin.answering.values import (
     NeededValues,
     TorqueRule,
     many_states,
     possible_quantities,
     require_useful,
+    with_carried,
 )
-from robolin.answering.named_arrays import with_carried
-from robolin.answering.posed_question import PosedQuestion, arm_inputs
-from robolin.answering.row_source import ArrayRows, RowSource
 from robolin.background import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, RunOptions

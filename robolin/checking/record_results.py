@@ -19,6 +19,7 @@ from robolin.files.formats import FORMATS, format_of
 from robolin.files.paths import place_and_part, require_output_is_no_input, require_target
 from robolin.files.write import require_holdable
 from robolin.results.result import Reference, Result, ResultStream, stream_of_one_part
+from robolin.results.sound_arrays import require_sound_result
 
 
 def record_inquiry(inquiry: Inquiry, path: Path, settings: Settings, close: Tolerances) -> None:
@@ -40,6 +41,7 @@ def record_result(
     if not isinstance(result, Result):
         message = f"a {type(result).__name__} cannot be recorded"
         raise UsageError(message, hint="record what robolin.answer gives")
+    require_sound_result(result)
     require_output_is_no_input(path, result.files.values())
     _require_repeatable(result)
     kept = as_reference(result, path, result.files, close, notify)

@@ -225,3 +225,35 @@ def test_what_is_no_result_is_not_written(tmp_path: Path) -> None:
         with pytest.raises(robolin.UsageError, match=message):
             robolin.write(given, tmp_path / "none.npz")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
+
+
+NAMED = (("shoulder", "elbow"),)
+TAU = robolin.Array("tau", np.zeros(2), NAMED, "N·m", "effort")
+UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
+    ((), "no array"),
+    ((TAU, TAU), "two arrays of one name"),
+    ((robolin.Array("tau", np.zeros(3), NAMED, "N·m"),), "the labels are for"),
+    ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels are for"),
+    ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "no numbers"),
+    ((TAU, robolin.Array("g", np.zeros((3, 2)), NAMED, "N·m")), "different numbers of rows"),
+]
+
+
+@pytest.mark.parametrize("arrays, message", UNSOUND, ids=[row[1] for row in UNSOUND])
+def test_results_made_by_hand_must_make_sense(
+    arrays: tuple[robolin.Array, ...], message: str, tmp_path: Path
+) -> None:
+    """What could not be read again is refused before there is a file."""
+    made = robolin.Result("inverse", arrays, NAMED[0], {}, {}, {})
+    for keep in (robolin.write, robolin.record):
+        with pytest.raises(robolin.UsageError, match=message):
+            keep(made, tmp_path / "made.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_results_made_by_hand_are_kept(tmp_path: Path) -> None:
+    """Lists will do, and what was written is what is read."""
+    tau = robolin.Array("tau", [[1.0, 2.0]], NAMED, "N·m", "effort")  # type: ignore[arg-type]
+    made = robolin.Result("inverse", (tau,), NAMED[0], {}, {}, {})
+    robolin.write(made, tmp_path / "made.csv")
+    assert robolin.read_result(tmp_path / "made.csv").result == made

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The recordings that are looked through; every second look is the last of its process."""
     names: list[str] = []
-    survey = parts_plan.surveyed
+    survey = parts_plan.surveyed_recording
 
     def killed_after_one(recording: Any, *how: Any) -> Any:
         names.append(recording.name)
