@@ -103,14 +103,14 @@ if TYPE_CHECKING:
     from robolin.checking.result_files import record as record
     from robolin.checking.result_files import write as write
     from robolin.control.closed_loop import FeedbackCost as FeedbackCost
+    from robolin.control.estimator import Estimator as Estimator
+    from robolin.control.estimator import kalman as kalman
     from robolin.control.linear_model import state_space as state_space
     from robolin.control.pole_placement import PlacedPoles as PlacedPoles
     from robolin.control.pole_placement import place_poles as place_poles
     from robolin.control.poles import Poles as Poles
     from robolin.control.reachability import Reachability as Reachability
-    from robolin.control.regulator import Estimator as Estimator
     from robolin.control.regulator import Regulator as Regulator
-    from robolin.control.regulator import kalman as kalman
     from robolin.control.regulator import lqr as lqr
     from robolin.control.state_space import StateSpace as StateSpace
     from robolin.control.time_response import TimeResponse as TimeResponse
@@ -193,11 +193,12 @@ _PUBLIC = {
     "robolin.arm": "Arm",
     "robolin.arm_parts": "Joint Link",
     "robolin.control.closed_loop": "FeedbackCost",
+    "robolin.control.estimator": "Estimator kalman",
     "robolin.control.linear_model": "state_space",
     "robolin.control.pole_placement": "PlacedPoles place_poles",
     "robolin.control.poles": "Poles",
     "robolin.control.reachability": "Reachability",
-    "robolin.control.regulator": "Estimator Regulator kalman lqr",
+    "robolin.control.regulator": "Regulator lqr",
     "robolin.control.state_space": "StateSpace",
     "robolin.control.time_response": "TimeResponse",
     "robolin.control.time_varying": "TimeVaryingRegulator tvlqr tvlqr_blocks",

@@ -39,10 +39,14 @@ from robolin.arm_parts import Vector3 as Vector3
 from robolin.arm_parts import Wrench as Wrench
 from robolin.choices import GroupKind as GroupKind
 from robolin.choices import WrenchModel as WrenchModel
+from robolin.errors import UsageError
 from robolin.quantities.units import joint_unit
 from robolin.shown import escaped, html_contract, html_table, in_short
 
 T = TypeVar("T")
+
+# where an arm has what was worked out of it and is kept, beside its fields
+KEPT = "_kept"
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,24 @@ class Arm:
         return self.links_tip_to_base[::-1]
 
     def link(self, k: int) -> Link:
-        """Link k, counted from 1 as in the papers."""
+        """A moving link by its number.
+
+        Args:
+            k: counted from 1 at the tip, as in the papers
+
+        Returns:
+            the `Link`
+
+        Raises:
+            UsageError: a number that no moving link has
+
+        Example:
+            >>> robolin.load("two-link").link(1).name
+            'lower'
+        """
+        if not 0 < k < self.base:
+            hint = f"moving links are counted from 1, at the tip, to {len(self.links)}"
+            raise UsageError(f"'{self.name}' has no link {k}", hint=hint)
         return self.links_tip_to_base[k - 1]
 
     @cached_property
@@ -165,11 +186,37 @@ class Arm:
         )
 
     def places(self, group: Group) -> dict[str, int]:
-        """The place in q of each freedom of a joint that has several."""
+        """Where the freedoms of a joint that has several are in q.
+
+        Args:
+            group: one of `groups`
+
+        Returns:
+            freedom -> its place in q
+
+        Example:
+            >>> arm = robolin.load("ur5", base_joint="planar")
+            >>> arm.places(arm.groups[0])
+            {'x': 0, 'y': 1, 'rz': 2}
+        """
         return {part: self.coordinates[k - 1] for part, k in group.freedoms.items()}
 
     def joint_of(self, k: int) -> str:
-        """The name in the description of the joint that link k stands for, or stands for part."""
+        """The name in the description of the joint that moves a link, or of which it is a freedom.
+
+        Args:
+            k: the number of the link, counted from 1 at the tip
+
+        Returns:
+            the name
+
+        Raises:
+            UsageError: a number that no moving link has
+
+        Example:
+            >>> robolin.load("two-link").joint_of(1)
+            'elbow'
+        """
         return self._group_names.get(k, self.link(k).joint.name)
 
     @cached_property
@@ -245,7 +292,7 @@ def kept_with(arm: Arm, name: str, make: Callable[[Arm], T]) -> T:
     An arm made from this one by `replace`, copied or pickled starts with nothing kept.  Where two
     threads ask for the first time at once, both may work it out, and both get the same one.
     """
-    kept: dict[str, Any] = arm.__dict__.get("_kept") or arm.__dict__.setdefault("_kept", {})
+    kept: dict[str, Any] = arm.__dict__.get(KEPT) or arm.__dict__.setdefault(KEPT, {})
     if name not in kept:
         kept.setdefault(name, make(arm))
     found: T = kept[name]

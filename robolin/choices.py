@@ -58,3 +58,7 @@ SourceLayout = Literal["auto", "unrolled", "loops"]
 LAYOUTS: tuple[SourceLayout, ...] = get_args(SourceLayout)
 Extra = Literal["mex", "ros2"]
 EXTRAS: tuple[Extra, ...] = get_args(Extra)
+
+# what a picture is written as
+PictureFormat = Literal["svg", "png", "pdf"]
+PICTURE_FORMATS: tuple[PictureFormat, ...] = get_args(PictureFormat)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -178,14 +178,26 @@ def named(arm: Arm) -> str:
     return arm.name
 
 
-def on_each(arms: Sequence[Arm]) -> pytest.MarkDecorator:
-    """A test with each arm; a quick run leaves out second draws of the same size and shape."""
-    again = {arm.name for arm in sample_arms()[24:]}
-    cases = [
-        pytest.param(arm, id=arm.name, marks=[pytest.mark.slow] if arm.name in again else [])
-        for arm in arms
-    ]
-    return pytest.mark.parametrize("arm", cases)
+def on_each(arms: Sequence[Arm]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A test with each arm: random ones of one size and shape are one case, which names them."""
+    cases: dict[str, list[Arm]] = {}
+    for arm in arms:
+        drawn = arm.name.rpartition("-")[0] if arm in sample_arms() else arm.name
+        cases.setdefault(drawn, []).append(arm)
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @wraps(test)
+        def on_all(arm: list[Arm], **others: Any) -> None:
+            for one in arm:
+                try:
+                    test(one, **others)
+                except AssertionError as error:
+                    error.add_note(f"on {one.name}")
+                    raise
+
+        return pytest.mark.parametrize("arm", list(cases.values()), ids=list(cases))(on_all)
+
+    return decorate
 
 
 def resists_everywhere(arm: Arm) -> bool:

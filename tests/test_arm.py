@@ -108,6 +108,15 @@ def test_links_and_joints_go_from_base_to_tip(name: str, how: dict[str, Any]) ->
     assert tuple(bodies) == arm.link_names
 
 
+@pytest.mark.parametrize("number", [-1, 0, 8])
+def test_numbers_that_no_link_has_are_refused(number: int) -> None:
+    """Links are counted from 1 to 7: 0 is not the last of them, as Python would count."""
+    arm = robolin.load("panda")
+    for asked in (arm.link, arm.joint_of):
+        with pytest.raises(robolin.UsageError, match=f"no link {number}"):
+            asked(number)
+
+
 def test_links_can_be_replaced_by_either_order() -> None:
     """The order that is kept is named where it is set, and the old name is refused there."""
     arm = robolin.load("panda")

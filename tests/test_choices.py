@@ -6,6 +6,7 @@ from robolin import choices
 from robolin.answering import jacobian_answer, loop_answer, simulate_result
 from robolin.control import discretize
 from robolin.loops import solve
+from robolin.pictures import draw
 from robolin.simulation import schedule
 from robolin.trajectory import differentiate, time_units
 
@@ -18,6 +19,7 @@ TABLES = [
     (choices.STATE_FORMS, simulate_result._VELOCITIES),
     (choices.TIME_UNITS, time_units.PER_SECOND),
     (choices.DIFFERENTIATIONS, differentiate._WORDS),
+    (choices.PICTURE_FORMATS, draw._LEFT_OUT),
 ]
 
 

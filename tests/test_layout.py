@@ -23,7 +23,7 @@ ALLOWED = {
     for room, allowed in {
         "arm_parts": "choices",
         "shown": "wording",
-        "arm": "arm_parts choices quantities shown",
+        "arm": "arm_parts choices errors quantities shown",
         "arrays": "",
         "background": "",
         "choices": "",
@@ -52,7 +52,7 @@ ALLOWED = {
             "algebra analysis api arm arm_parts arrays background choices control description "
             "dynamics errors evaluation files geometry input_checks kinematics labelled_values "
             "loops number_texts quantities "
-            "results simulation trajectory wording"
+            "results shown simulation trajectory wording"
         ),
         # asks stored questions again
         "checking": (

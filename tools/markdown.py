@@ -95,3 +95,8 @@ def _prose(page: Path) -> Iterator[tuple[int, str]]:
 def _slug(heading: str) -> str:
     """How a heading is spelt in a link: lower case, words joined by hyphens, no punctuation."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def cell(text: str) -> str:
+    """A text in a table, where angle brackets would be taken for markup and bars for borders."""
+    return text.replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")

@@ -18,7 +18,7 @@ from robolin.description.validate.validation_ids import VALIDATION_IDS
 from tools.console_blocks import ANYTHING, environment, printed
 from tools.console_blocks import commands as console_commands
 from tools.finding_fixes import FIXES
-from tools.markdown import DOCS, examples, given_files, pages
+from tools.markdown import DOCS, cell, examples, given_files, pages
 from tools.page_pictures import keep_pictures
 from tools.reference import reference_page
 from tools.rooms import rooms_page
@@ -79,12 +79,7 @@ def _finding_rows(ids: Mapping[str, tuple[str, str]]) -> Iterator[str]:
     yield "| id | level | what it means | what usually helps |"
     yield "| --- | --- | --- | --- |"
     for name, (level, meaning) in sorted(ids.items()):
-        yield f"| `{name}` | {level} | {_cell(meaning)} | {FIXES[name]} |"
-
-
-def _cell(text: str) -> str:
-    """Angle brackets would be taken for markup."""
-    return text.replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+        yield f"| `{name}` | {level} | {cell(meaning)} | {FIXES[name]} |"
 
 
 def commands() -> dict[str, click.Command]:

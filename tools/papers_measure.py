@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from inspect import unwrap
 from itertools import product
 from typing import Any
 
@@ -66,7 +67,7 @@ def _watched(test: Test) -> Iterator[list[float]]:
 
         return watched
 
-    scope = test.__globals__
+    scope = unwrap(test).__globals__
     used = {name: x for name, x in scope.items() if any(x is helper for helper in HELPERS)}
     scope.update({name: watching(helper) for name, helper in used.items()})
     try:

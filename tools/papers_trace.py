@@ -72,7 +72,7 @@ class Search:
         if given.keys() != inspect.signature(test).parameters.keys():
             # what pytest itself provides is not to be had here
             return True
-        forget(test.__globals__)
+        forget(inspect.unwrap(test).__globals__)
         forget(vars(worked))
         with suppress(Skipped):
             self.entered_by(test, **{key: afresh(value) for key, value in given.items()})
@@ -83,19 +83,25 @@ class Search:
         before = sys.gettrace()
         try:
             with _kernels_noted(self._traced):
-                sys.settrace(self._note)
+                sys.settrace(self._noting())
                 call(*given, **named)
         except AllEntered:
             pass
         finally:
             sys.settrace(before)
 
-    def _note(self, frame: FrameType, event: str, _: Any) -> None:
-        """Python calls this whenever code is entered, and of that code no more."""
-        if found := self._by_code.get(id(frame.f_code)):
-            self.left -= found
-        if not self.left and not _importing(frame):
-            raise AllEntered
+    def _noting(self) -> Callable[[FrameType, str, Any], None]:
+        """What Python calls whenever code is entered, and of that code no more."""
+        wanted = self._by_code
+
+        def note(frame: FrameType, event: str, _: Any) -> None:
+            # a million times for every one that is wanted, so nothing else is done here
+            if id(frame.f_code) in wanted:
+                self.left -= wanted[id(frame.f_code)]
+                if not self.left and not _importing(frame):
+                    raise AllEntered
+
+        return note
 
     def _traced(self, recipe: Recipe) -> None:
         gives = dict(recipe.gives)

@@ -1,14 +1,19 @@
 """docs/reference.md: every public Python name once, by the chapters of docs/python.md.
 
-Its text is in the docstrings; the docs site puts it where the names stand.
+Its text is in the docstrings; the docs site puts it where the names stand.  What questions can be
+asked stands behind them, from the table of verbs.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from robolin import _PUBLIC
-from tools.markdown import DOCS
+from robolin.answering.asks import Verb
+from robolin.answering.question_keywords import keywords_of
+from robolin.answering.verbs import VERBS
+from tools.markdown import DOCS, cell
 
 _INTRO = """\
 # Python reference
@@ -16,6 +21,12 @@ _INTRO = """\
 Every public name of the package, with what it takes, gives and raises, as its docstring says.
 On the [site](index.md#this-site) the text stands here; `help(robolin.inverse)` shows the same.
 [python](python.md) tells how the names go together.
+"""
+_KEYWORDS = """\
+## Keywords of questions
+
+What `robolin.Question(verb, …)` takes, as `robolin.Question.keywords(verb)` tells it.
+States have keywords of their own, those of `robolin.States`, and arms those of `robolin.load`.
 """
 _CHAPTER = re.compile(r"^(?!\|)(.+):$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -50,4 +61,20 @@ def reference_page() -> str:
     parts = [_INTRO]
     for chapter, names in chapters().items():
         parts += [f"## {chapter}", "", *(f"::: robolin.{name}\n" for name in names)]
-    return "\n".join(parts)
+    return "\n".join([*parts, _KEYWORDS, *_keyword_tables()])
+
+
+def _keyword_tables() -> Iterator[str]:
+    """What can be asked, verb by verb."""
+    for verb in VERBS.values():
+        if verb.answers:
+            yield f"### Keywords of {verb.name}\n"
+            yield from _keyword_rows(verb) if verb.asks else ["There are none."]
+            yield ""
+
+
+def _keyword_rows(verb: Verb) -> Iterator[str]:
+    yield "| keyword | value | what it means |"
+    yield "| --- | --- | --- |"
+    for name, value, meaning in keywords_of(verb):
+        yield f"| `{name}` | {cell(value)} | {cell(meaning)} |"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robolin.analysis.nominal_motion import Nominal, nominal_motion, per_row
+from robolin.analysis.nominal_motion import NominalMotion, nominal_motion, per_row
 from robolin.analysis.sensitivity import (
     all_parameter_names,
     parameter_columns,
@@ -143,7 +143,7 @@ def cost_gradient(
 
 
 def _backward(
-    arm: Arm, nominal: Nominal, torques: Torques, how: RunOptions
+    arm: Arm, nominal: NominalMotion, torques: Torques, how: RunOptions
 ) -> Iterator[tuple[int, Floats, Floats]]:
     """Each step from the last to the first, its Φ, and its Γ by everything that forces it.
 

@@ -17,7 +17,7 @@ from robolin.input_checks import array_of, require_arm, seconds_of
 
 
 @dataclass(frozen=True)
-class Nominal:
+class NominalMotion:
     """A motion of several rows, or some steps of it.
 
     time:       shape (rows,), of the whole motion
@@ -35,10 +35,10 @@ class Nominal:
     def rows(self) -> int:
         return len(self.time)
 
-    def some(self, steps: slice) -> Nominal:
+    def some(self, steps: slice) -> NominalMotion:
         """Only these steps."""
         q, qd, tau = self.q[steps], self.qd[steps], self.tau[steps]
-        return Nominal(self.time, self.step[steps], q, qd, tau)
+        return NominalMotion(self.time, self.step[steps], q, qd, tau)
 
     def at_stages(self, values: AnyArray, torques: Torques) -> AnyArray:
         """Values by row, (rows, n), at the stages of every step, (steps, 3, n)."""
@@ -55,7 +55,7 @@ def nominal_motion(
     qdd: JointValues | None,
     torques: Torques,
     how: RunOptions,
-) -> Nominal:
+) -> NominalMotion:
     """The motion that rows of time, q, q̇ and either τ or q̈ describe; τ counts if both are there.
 
     With h the step, 0 its begin and 1 its end, cubics give the motion in its middle,
@@ -65,7 +65,7 @@ def nominal_motion(
     """
     require_arm(arm)
     _require_known(arm, torques)
-    moments = rising(time)
+    moments = checked_times(time)
     rows = len(moments)
     q_rows, qd_rows = per_row(arm, "q", q, rows), per_row(arm, "qd", qd, rows)
     (q0, q1), (v0, v1) = (_ends(values) for values in (q_rows, qd_rows))
@@ -88,7 +88,7 @@ def nominal_motion(
     a_mid = 1.5 * (v1 - v0) / h - 0.25 * (a0 + a1)
     tau_mid = evaluate(arm, "inverse", {"q": q_mid, "qd": v_mid, "qdd": a_mid}, **how)["tau"]
     stages = ((q0, q_mid, q1), (v0, v_mid, v1), (tau0, tau_mid, tau1))
-    return Nominal(moments, step, *(np.stack(each, axis=1) for each in stages))
+    return NominalMotion(moments, step, *(np.stack(each, axis=1) for each in stages))
 
 
 def _half_way(
@@ -141,7 +141,7 @@ def _ends(values: AnyArray) -> tuple[AnyArray, AnyArray]:
     return values[:-1], values[1:]
 
 
-def rising(time: ArrayLike, where: str = "") -> AnyArray:
+def checked_times(time: ArrayLike, where: str = "") -> AnyArray:
     """The times of two rows and more, each later than the one before; `where` has them."""
     moments = seconds_of(time, where)
     if moments.ndim != 1 or len(moments) < 2:
@@ -181,7 +181,7 @@ def torque_history(
             hint = "add a column 'time', or one row for each"
             raise RobolinError(message, where=where, hint=hint)
         return tau
-    moments = rising(given_time, where)
+    moments = checked_times(given_time, where)
     if time[0] < moments[0] or time[-1] > moments[-1]:
         raise RobolinError(
             f"the torques do not last as long as the motion: they have {moments[0]:g} s to "

@@ -23,7 +23,7 @@ Polynomial = tuple[Fraction, ...]  # coefficients of 1, n, n², n³
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedCount:
     """A paper's count for a serial chain of n revolute joints, and what is wrong with it."""
 
     multiplications: Polynomial
@@ -32,7 +32,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedAlgorithm:
     """One algorithm on one arm.
 
     folded: the cost with the arm's numbers known beforehand and nothing computed twice
@@ -41,7 +41,7 @@ class Counted:
     algorithm: str
     cost: Cost
     folded: Cost | None
-    published: Published | None
+    published: PublishedCount | None
 
 
 def _polynomial(*coefficients: str | int) -> Polynomial:
@@ -49,26 +49,26 @@ def _polynomial(*coefficients: str | int) -> Polynomial:
 
 
 # Jain and Rodriguez, on linearizing manipulator dynamics with spatial operators
-PUBLISHED: Mapping[str, Published] = {
-    "Algorithm 1": Published(_polynomial(-159, 320), _polynomial(-149, 303)),
-    "Algorithm 2": Published(_polynomial(-132, 333, 21), _polynomial(-145, "605/2", "47/2")),
-    "Algorithm 3": Published(
+PUBLISHED: Mapping[str, PublishedCount] = {
+    "Algorithm 1": PublishedCount(_polynomial(-159, 320), _polynomial(-149, 303)),
+    "Algorithm 2": PublishedCount(_polynomial(-132, 333, 21), _polynomial(-145, "605/2", "47/2")),
+    "Algorithm 3": PublishedCount(
         _polynomial(-153, "952/3", "3/2", "1/6"),
         _polynomial(-147, "1805/6", 1, "1/6"),
         "Cannot hold: less the solve itself it is linear in n, "
         "so the n² operations that form the mass matrix are missing.",
     ),
-    "Algorithm 4": Published(
+    "Algorithm 4": PublishedCount(
         _polynomial(-132, "998/3", "43/2", "17/6"),
         _polynomial(-145, "1819/6", 20, "17/6"),
     ),
-    "Algorithm 5": Published(
+    "Algorithm 5": PublishedCount(
         _polynomial(-129, 259),
         _polynomial(-123, 232),
         "Cannot hold: it is below Algorithm 1's count, whose Step 1 it contains, "
         "and has no room for the two articulated recursions.",
     ),
-    "Algorithm 6": Published(_polynomial(-225, 781, 36), _polynomial(-255, 773, 33)),
+    "Algorithm 6": PublishedCount(_polynomial(-225, 781, 36), _polynomial(-255, 773, 33)),
 }
 
 
@@ -132,7 +132,9 @@ def _candidate(name: str, title: str) -> Candidate:
     return Candidate(title, algorithm.run, algorithm.needs, *shape)
 
 
-def operation_counts(verb: str, parameters: Parameters, fold: bool = False) -> Iterator[Counted]:
+def operation_counts(
+    verb: str, parameters: Parameters, fold: bool = False
+) -> Iterator[CountedAlgorithm]:
     """Every algorithm that answers the verb on this arm, counted."""
     for candidate in candidates(verb):
         if candidate.kind not in ("any", "reaching") and parameters.mimics:
@@ -143,7 +145,7 @@ def operation_counts(verb: str, parameters: Parameters, fold: bool = False) -> I
             continue
         cost = count_operations(parameters, candidate.run, candidate.needs, candidate.gives)
         folded = _folded(candidate, parameters) if fold else None
-        yield Counted(candidate.title, cost, folded, PUBLISHED.get(candidate.title))
+        yield CountedAlgorithm(candidate.title, cost, folded, PUBLISHED.get(candidate.title))
 
 
 def _folded(candidate: Candidate, parameters: Parameters) -> Cost:

@@ -25,8 +25,13 @@ from robolin.analysis.link_geometry import (
     geometry_derivative,
     geometry_names,
 )
-from robolin.analysis.link_parameters import PayloadChange, changes, natural_map, natural_names
-from robolin.analysis.nominal_motion import Nominal, first_row, nominal_motion, per_row
+from robolin.analysis.link_parameters import (
+    PayloadChange,
+    natural_map,
+    natural_names,
+    parameter_changes,
+)
+from robolin.analysis.nominal_motion import NominalMotion, first_row, nominal_motion, per_row
 from robolin.api.linear_models import LinearizedForward, linearize_forward
 from robolin.api.run_options import run_options
 from robolin.arm import Arm
@@ -151,7 +156,7 @@ def sensitivity(
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
     geometric, others = geometry_changes(arm, parameters or {})
-    change = changes(arm, others, payload, geometry_names(arm))
+    change = parameter_changes(arm, others, payload, geometry_names(arm))
     states = [np.concatenate([first_row(arm, "dq", dq), first_row(arm, "dqd", dqd)])[:, None]]
     for steps in step_slices(nominal, len(change)):
         part, effort = nominal.some(steps), pushes[steps]
@@ -266,7 +271,7 @@ def all_parameter_names(arm: Arm, geometry: bool) -> tuple[str, ...]:
 
 
 def parameter_columns(
-    arm: Arm, part: Nominal, qdd: Floats, geometry: bool, how: RunOptions
+    arm: Arm, part: NominalMotion, qdd: Floats, geometry: bool, how: RunOptions
 ) -> Floats:
     """∂τ/∂π of every parameter at all stages of some steps, the motion as it is."""
     columns: Floats = regressor(arm, part.q, part.qd, qdd, **how).matrix @ natural_map(arm)
@@ -276,7 +281,7 @@ def parameter_columns(
     return np.concatenate([columns, moved], axis=-1)
 
 
-def step_slices(nominal: Nominal, columns: int) -> Iterator[slice]:
+def step_slices(nominal: NominalMotion, columns: int) -> Iterator[slice]:
     """Steps of the motion, so many at a time as fit into a fair share of memory."""
     n = nominal.q.shape[-1]
     size = max(1, _AT_ONCE // (8 * 12 * n * (2 * n + columns)))

@@ -15,7 +15,8 @@ from robolin.answering.posed_question import AnswerWatch, Notify, Settings, open
 from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.errors import RobolinWarning, UsageError
-from robolin.results.result import Result, ResultStream, require_finite, whole
+from robolin.results.finite_numbers import require_finite
+from robolin.results.result import Result, ResultStream, stream_of_one_part
 
 # what stands between whoever asks and whoever warns
 _OURS = ("robolin", "contextlib")
@@ -121,7 +122,7 @@ def answer_stream(
     with open_answer(arm, asked, given, settings) as found:
         if isinstance(found, Result):
             require_finite(found)
-            found = whole(found)
+            found = stream_of_one_part(found)
         yield found
 
 

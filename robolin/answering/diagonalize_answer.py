@@ -6,6 +6,7 @@ from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
 from robolin.answering.given_states import States
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
+from robolin.answering.using_states import require_none_drawn
 from robolin.errors import UsageError
 from robolin.results.result import Result, ResultStream
 
@@ -32,7 +33,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
                 hint = "curvature concerns all configurations, not one state's coordinates"
                 raise UsageError(message, where="--curvature", hint=hint)
         return
-    states.require_none_drawn("--curvature")
+    require_none_drawn(states, "--curvature")
     if question.asked("symbols"):
         raise UsageError("has no effect here", where="--symbols", hint="it goes with --curvature")
     velocity = "xi" if question.asked("unnormalized") else "nu"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from robolin.arm import Arm
-from robolin.description.arm_differences import Described, in_words
+from robolin.description.arm_differences import DescribedArm, in_words
 from robolin.description.arm_differences import differences as figure_differences
 from robolin.errors import RobolinError
 from robolin.files.provenance_writer import plain
@@ -21,8 +21,8 @@ def require_joints(arm: Arm, found: Result, name: str) -> None:
 
 def differences_from(arm: Arm, found: Result) -> list[str]:
     """What differs between the arm and the one that a result is about, in words."""
-    here = Described(plain(arm.contract), plain(arm.figures))
-    return figure_differences(here, Described(plain(found.contract), plain(found.model)))
+    here = DescribedArm(plain(arm.contract), plain(arm.figures))
+    return figure_differences(here, DescribedArm(plain(found.contract), plain(found.model)))
 
 
 def another_arm(arm: Arm, found: Result, differ: list[str], name: str) -> RobolinError:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
 
 from robolin.answering.asks import RECORDING, SAMPLES, SELECTION, TRAJECTORY, Verb
 from robolin.answering.flag_value_files import read_state_file
-from robolin.answering.joint_values import per_joint, quaternion_names
 from robolin.answering.question import plain_value, require_files
 from robolin.answering.verbs import VERBS
 from robolin.choices import Differentiation, OnBadRow, TimeUnit
 from robolin.errors import UsageError
-from robolin.files.formats import FORMATS, extensions, with_nan
 from robolin.files.paths import last_name
 from robolin.labelled_values import labelled
-from robolin.number_texts import FlagText, text_of
+from robolin.number_texts import text_of
 from robolin.quantities.quantity_table import COLUMN_WORDS
-from robolin.trajectory.column_rules import RecordingRules, rules_from
+from robolin.shown import equal_values
 from robolin.trajectory.row_choice import ALL_ROWS, RowChoice, row_choice
 from robolin.wording import did_you_mean
 
@@ -28,15 +25,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from robolin.arm import Arm
     from robolin.arrays import Floats
 
     # one state as numbers, by joint or as typed, or states as an array of shape (rows, n)
     GivenValues = ArrayLike | Mapping[str, float] | str | None
 
 HOLD_TORQUE, NAN = "hold", "nan"
-# what is typed in degrees; ξ has the unit of velocities and is no motion of a joint
-ANGULAR = ("q", "qd", "qdd", "dq", "dqd", "dqdd")
 STATE_QUANTITIES = tuple(dict.fromkeys(name for verb in VERBS.values() for name in verb.states))
 # stands in the options of a result for states that no option can say
 STATES_OPTION = "states"
@@ -51,8 +45,19 @@ _ASKS = {**TRAJECTORY, **SAMPLES}
 class States:
     """One state, every row of a file or of arrays, or states drawn at random.
 
-    A quantity is one number per joint in the arm's order, a mapping from joints to numbers where
-    those left out are 0, text as typed after its flag, or an array of shape (rows, n).
+    A quantity is one number per joint in the arm's order, shape (n,), a mapping from joints to
+    numbers where those left out are 0, text as typed after its flag, or an array of shape
+    (rows, n).  Two are equal if they say the same in the same words, arrays number by number.
+
+    Args:
+        q: positions, in rad or m; joints with several freedoms as docs/conventions.md tells
+        qd: velocities, in rad/s or m/s
+        qdd: accelerations, in rad/s² or m/s²
+        tau: torques, in N·m or N; 'hold' for those that keep the arm from accelerating
+        nu, epsilon: diagonalizing velocities, in √J, and torques, in √J/s, that `diagonalize` is
+            to go back from
+        xi, kappa: the same without square roots, in rad/s or m/s, and N·m or N
+        state: a .yaml or .toml file with some of these quantities
 
     Fields:
         values: quantity -> one state as text, or an array of shape (rows, n), in rad or m, rad/s
@@ -72,11 +77,18 @@ class States:
         rows: which rows of the file, such as '1000:2000', counted from 0, the last one left out
         stride: every so many of them
 
+    Raises:
+        UsageError: what no state has, what is no number, or what does not go together
+        RobolinError: a `state` or `columns` file that cannot be understood
+        FileError: a `state` or `columns` file that cannot be read
+
     Example:
         >>> robolin.States(q=[0.3, -0.7], qd={"elbow": 0.5}).values
         {'q': '0.3,-0.7', 'qd': 'elbow=0.5'}
         >>> robolin.States(q="elbow=30deg", tau="hold").values
         {'q': 'elbow=30deg', 'tau': 'hold'}
+        >>> robolin.States(q=[0.5, 0.0]) == robolin.States(q="0.5,0.0")
+        True
     """
 
     values: Mapping[str, str | Floats]
@@ -148,13 +160,11 @@ class States:
         object.__setattr__(self, "values", given)
         self._require_sense()
 
-    def require_only(self, names: Sequence[str]) -> None:
-        """Refuse quantities that an answer does not depend on, which these are all of."""
-        flags = ", ".join(f"--{name}" for name in names)
-        hint = f"the answer depends on {flags} alone" if names else "leave it out"
-        for name in self.values:
-            if name not in names:
-                raise UsageError("has no effect here", where=f"--{name}", hint=hint)
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, States) and equal_values(vars(self), vars(other))
+
+    def __hash__(self) -> int:
+        return hash((tuple(sorted(self.typed.items())), self.trajectory, self.rows))
 
     def _require_sense(self) -> None:
         if self.trajectory is not None and self.values:
@@ -221,45 +231,12 @@ class States:
         """What was said of the file, by flag, None for what was not."""
         return {name: getattr(self, name.replace("-", "_")) for name in RECORDING}
 
-    def rules(self, arm: Arm) -> RecordingRules:
-        """How the file with the states is meant, for this arm."""
-        return rules_from(arm, self.recording)
-
     @property
     def row_choice(self) -> RowChoice:
         """Which rows of the file are meant."""
         if self.rows is None and self.stride is None:
             return ALL_ROWS
         return row_choice(self.rows, self.stride)
-
-    def of_recording(self, path: str, rows: str | None) -> States:
-        """The same of another file, and of these rows of it."""
-        other = copy(self)
-        object.__setattr__(other, "trajectory", path)
-        object.__setattr__(other, "rows", rows)
-        return other
-
-    def require_none_drawn(self, needed: str) -> None:
-        """Refuse samples where they would have no effect; `needed` is what they go with."""
-        if self.samples is not None or self.seed is not None:
-            name = "--samples" if self.samples is not None else "--seed"
-            raise UsageError("has no effect here", where=name, hint=f"it goes with {needed}")
-
-    def require_writable_as(self, form: str) -> None:
-        """Refuse a format that has no place for rows without an answer."""
-        if self.on_bad_row == NAN and form in FORMATS and not FORMATS[form].holds_nan:
-            hint = f"write {extensions(with_nan())} instead"
-            raise UsageError(f"{form.upper()} has no NaN", where="--on-bad-row=nan", hint=hint)
-
-    def of_joints(self, arm: Arm, quantity: str) -> list[float]:
-        """One state's quantity, one value per joint."""
-        typed = FlagText(f"--{quantity}", self.typed[quantity])
-        return per_joint(typed, arm, quantity in ANGULAR, quantity == "q")
-
-    def turned(self, arm: Arm) -> list[str]:
-        """The joints whose angles were typed as a quaternion."""
-        names = quaternion_names(arm).items()
-        return [joint for joint, parts in names if f"{parts[3]}=" in self.typed.get("q", "")]
 
 
 def _with_file(given: dict[str, str | Floats], path: str) -> dict[str, str | Floats]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from robolin.answering.asks import MODEL_ASKS, SELECTION, Verb
 from robolin.answering.given_states import States
 from robolin.answering.question import Question, plain_value
+from robolin.answering.using_states import require_only
 from robolin.answering.verbs import VERBS, answering_verb
 from robolin.errors import UsageError
 from robolin.results.swept_verbs import asked_verb
@@ -173,7 +174,7 @@ def inquiry_about(source: ArmSource, question: Question, states: States, verb: s
 def require_sense(question: Question, states: States, arm: str) -> None:
     """Refuse what contradicts itself, wherever the arm comes from and whatever it is."""
     verb = VERBS[question.verb]
-    states.require_only(verb.states)
+    require_only(states, verb.states)
     given = {
         "trajectory": states.trajectory,
         "on-bad-row": states.on_bad_row,

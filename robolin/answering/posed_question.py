@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from robolin.answering.asks import Verb
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import Inquiry, recorded_options, require_sense
-from robolin.answering.motion import Values
 from robolin.answering.question import Question
+from robolin.answering.using_states import rules_of_file
+from robolin.answering.values import Values
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
@@ -114,7 +115,7 @@ class PosedQuestion:
     def rules(self) -> RecordingRules:
         """How files of the question are meant, wherever that was said."""
         if self.states.trajectory is not None:
-            return self.states.rules(self.arm)
+            return rules_of_file(self.states, self.arm)
         return rules_from(self.arm, self.question.asks)
 
     def note(self, *texts: str) -> None:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from inspect import cleandoc
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robolin.answering.asks import COLUMNS, RECORDING, Ask, Verb
 from robolin.answering.flag_value_files import column_rules_with_files
+from robolin.answering.question_keywords import keywords_by_verb, keywords_of
 from robolin.answering.verbs import VERBS, answering_verb, unknown_verb
 from robolin.errors import UsageError
 from robolin.files.paths import last_name
 from robolin.number_texts import text_of
 from robolin.results.swept_verbs import asked_verb, is_swept
 from robolin.wording import did_you_mean, listed
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import ArrayLike
+
+    # a text as typed, or the numbers it would say, a path, or a switch
+    AskedValue = ArrayLike | Mapping[str, ArrayLike] | PathLike[str] | None
 
 PlainValue = bool | int | str | tuple[str, ...]
 
@@ -23,25 +33,32 @@ PlainValue = bool | int | str | tuple[str, ...]
 class Question:
     """What is asked, about whatever arm in whatever state.
 
-    Keywords are the verb's flags with _ for -, as `robolin VERB --help` lists them; a number, a
-    list of numbers or a mapping from names to numbers may stand where a text is typed, True for
-    a switch.
+    The keywords that each verb takes are listed below, and `Question.keywords(verb)` tells what
+    they mean.  A number, a list of numbers or a mapping from names to numbers may stand where a
+    text is typed on the command line, True for a switch; None and False ask for nothing.
 
     Fields:
         verb: the verb, named as on the command line
-        asks: the flags that say what is asked, by their names without dashes, as plain values
+        asks: what is asked, by the names of flags without dashes in front, as plain values
+
+    Raises:
+        UsageError: a verb that is not there or gives no result, a keyword that it does not take,
+            one that it cannot do without, or a value of the wrong kind
+        FileError: a `columns` file that cannot be read
 
     Example:
         >>> robolin.Question("mass-matrix", inverse=True)
         Question(verb='mass-matrix', asks={'inverse': True})
         >>> robolin.Question("linearize-forward", perturb={"dq": [0.1, 0.0]}).asks
         {'perturb': ('dq=0.1,0.0',)}
+        >>> robolin.Question.keywords("mass-matrix")["inverse"]
+        'True: Add mass_matrix_inverse.'
     """
 
     verb: str
     _asks: tuple[tuple[str, PlainValue], ...]
 
-    def __init__(self, verb: str, **asks: Any) -> None:
+    def __init__(self, verb: str, **asks: AskedValue) -> None:
         found = _answering(verb)
         plain: dict[str, PlainValue] = {}
         for keyword, value in asks.items():
@@ -63,27 +80,75 @@ class Question:
     def __repr__(self) -> str:
         return f"Question(verb={self.verb!r}, asks={self.asks!r})"
 
+    @staticmethod
+    def keywords(verb: str) -> dict[str, str]:
+        """What can be asked of a verb.
+
+        Args:
+            verb: the verb, named as on the command line
+
+        Returns:
+            keyword -> its values and what it means, as the help page of the verb explains its flag
+
+        Raises:
+            UsageError: a verb that is not there or gives no result
+
+        Example:
+            >>> robolin.Question.keywords("linearize-inverse")["perturb"][:35]
+            'KEY=VALUES, or a list of them: Answ'
+        """
+        found = keywords_of(_answering(verb))
+        return {keyword.name: f"{keyword.value}: {keyword.meaning}" for keyword in found}
+
     @property
     def asks(self) -> dict[str, PlainValue]:
         """Everything that is asked, by flag; a copy, since a question does not change."""
         return dict(self._asks)
 
     def asked(self, label: str) -> bool:
-        """Whether a switch is on."""
+        """Whether a switch is on.
+
+        Args:
+            label: the name of its flag, without dashes in front
+
+        Returns:
+            True or False
+        """
         return self.asks.get(label) is True
 
     def text(self, label: str) -> str | None:
-        """What was asked as a text, or None."""
+        """What was asked as a text.
+
+        Args:
+            label: the name of its flag, without dashes in front
+
+        Returns:
+            the text, or None where it was not asked
+        """
         value = self.asks.get(label)
         return value if isinstance(value, str) else None
 
     def texts(self, label: str) -> tuple[str, ...]:
-        """Everything that was asked by a flag that may be repeated."""
+        """Everything that was asked by a flag that may be repeated.
+
+        Args:
+            label: the name of the flag, without dashes in front
+
+        Returns:
+            the texts in their order, () where it was not asked
+        """
         value = self.asks.get(label, ())
         return value if isinstance(value, tuple) else ()
 
     def count(self, label: str) -> int | None:
-        """How many were asked for, or None."""
+        """How many were asked for.
+
+        Args:
+            label: the name of the flag, without dashes in front
+
+        Returns:
+            the number, or None where it was not asked
+        """
         value = self.asks.get(label)
         return value if isinstance(value, int) else None
 
@@ -105,6 +170,10 @@ class Question:
     def options(self) -> dict[str, PlainValue]:
         """What a result records of the question: files by their last name, the rest as it is."""
         return {**self.asks, **{name: last_name(path) for name, path in self.files.items()}}
+
+
+# what each verb takes is told by the table of verbs
+Question.__doc__ = f"{cleandoc(Question.__doc__ or '')}\n\n{keywords_by_verb()}"
 
 
 def _answering(verb: str) -> Verb:

@@ -11,10 +11,11 @@ from robolin.analysis.link_geometry import geometry_names, public_geometry
 from robolin.analysis.link_parameters import joint_slides, parameters
 from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
 from robolin.answering.given_states import States
-from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.answering.sampled_states import sampled_states
+from robolin.answering.using_states import require_none_drawn
+from robolin.answering.values import Values
 from robolin.arm import Arm
 from robolin.errors import UsageError
 from robolin.quantities.units import told_along, unit_of
@@ -41,7 +42,7 @@ def require_sense(question: Question, states: States, arm: str) -> None:
         raise UsageError(f"cannot go together with --{asked[1]}", where=f"--{asked[0]}")
     if question.asked("rank"):
         return
-    states.require_none_drawn("--rank")
+    require_none_drawn(states, "--rank")
     if question.asked("parameters") and (states.values or states.trajectory):
         hint = "parameters are the same in every state"
         raise UsageError("goes without a state", where="--parameters", hint=hint)

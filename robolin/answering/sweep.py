@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robolin.answering.answer import as_python_warnings, asked_and_given, gathered_result
 from robolin.answering.asks import MODEL_ASKS, Verb
@@ -20,8 +21,13 @@ from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.input_checks import require_arm
 from robolin.number_texts import text_of
-from robolin.results.result import Array, Result, require_finite
+from robolin.results.finite_numbers import require_finite
+from robolin.results.result import Array, Result
 from robolin.results.swept_verbs import SWEEP
+
+# an option with several values, or as it is typed after its flag
+SweptPayload = tuple[str, ArrayLike] | tuple[str, ArrayLike, ArrayLike] | str
+SweptByJoint = Mapping[str, ArrayLike] | str
 
 # how each option is given in Python
 _EXAMPLES = {
@@ -37,10 +43,10 @@ def sweep(
     question: Question | str,
     states: States | None = None,
     *,
-    payload: Any = None,
-    armature: Any = None,
-    lock: Any = None,
-    friction_velocity: Any = None,
+    payload: SweptPayload | None = None,
+    armature: SweptByJoint | None = None,
+    lock: SweptByJoint | None = None,
+    friction_velocity: ArrayLike | None = None,
     jobs: int | None = None,
     notify: Notify = as_python_warnings,
 ) -> Result:
@@ -53,10 +59,10 @@ def sweep(
         arm: what `robolin.load` gives for a file or a bundled name
         question: a `Question`, or the name of a verb of which nothing special is asked
         states: a `States` with one state; all quantities 0 if left out
-        payload: (link, masses) or (link, masses, position), in kg and m
-        armature: {joint: inertias}, in kg·m² or kg
-        lock: {joint: positions}, in rad or m
-        friction_velocity: velocities, in rad/s or m/s
+        payload: (link, masses) or (link, masses, position), in kg and m: (values,) and (3,)
+        armature: {joint: inertias} (values,), in kg·m² or kg
+        lock: {joint: positions} (values,), in rad or m
+        friction_velocity: (values,), in rad/s or m/s
         jobs: threads, one per processor by default; it changes no bit of the result
         notify: is called with 'note', 'warning' or 'summary' and a text
 

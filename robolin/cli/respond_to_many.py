@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from robolin.answering.using_states import require_writable_as
 from robolin.cli.asking_command import keep_memory
 from robolin.cli.messages import say
 from robolin.errors import UsageError
@@ -21,7 +22,7 @@ from robolin.parts.looked_file import planned_in
 from robolin.parts.parts_folder import shard
 from robolin.parts.parts_plan import Division
 from robolin.parts.recordings import require_outside
-from robolin.terminal.progress import watched
+from robolin.terminal.progress import stderr_is_terminal
 from robolin.wording import counted
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def respond_to_many(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None
 def _respond_with_one(inquiry: Inquiry, out: Output, many: ManyRecordings) -> None:
     files = {**inquiry.files, "trajectory": ""}.values()
     out.require_target([*filter(None, files), *(each.path for each in many.recordings)])
-    inquiry.states.require_writable_as(out.form_written())
+    require_writable_as(inquiry.states, out.form_written())
     arm = inquiry.source.arm()
     out.write(answered_recordings(inquiry, arm, many.recordings, out.settings()))
 
@@ -65,7 +66,7 @@ def _respond_with_parts(
     arm = inquiry.source.arm()
     plan = planned_in(folder, inquiry, arm, many.recordings, Division(many.part_rows, out.form))
     settings = replace(out.settings(), notify=out.notify_of_parts)
-    progress = PartsProgress(not out.quiet and watched())
+    progress = PartsProgress(not out.quiet and stderr_is_terminal())
     if many.cluster:
         # a worker is a process of its own, with one thread unless more are asked for
         settings = replace(settings, jobs=settings.jobs or 1)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from robolin.answering.inquiry import ArmSource
+from robolin.answering.using_states import states_of_file
 from robolin.cluster.sent_parts import cluster_gone, sent_parts
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.paths import is_stored
@@ -77,7 +78,7 @@ def from_anywhere(job: PartJob) -> PartJob:
     source = replace(job.source, path=_from_root(job.source.path))
     path = job.loads.path
     loads = replace(job.loads, path=os.path.abspath(path)) if os.path.exists(path) else job.loads
-    states = job.states.of_recording(source.path, job.states.rows)
+    states = states_of_file(job.states, source.path, job.states.rows)
     target = _from_root(job.target)
     return replace(job, source=source, loads=loads, states=states, target=target)
 

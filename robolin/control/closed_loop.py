@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from robolin.arm import Arm
 from robolin.arrays import Floats, Integers
 from robolin.control.regulator import Regulator
 from robolin.control.scipy_needed import scipy_part
+from robolin.control.state_space import StateSpace
 from robolin.control.time_varying import TimeVaryingRegulator
 from robolin.errors import UsageError
 from robolin.geometry.configuration import difference
@@ -38,7 +40,7 @@ class FeedbackCost(Shown):
         >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
         >>> regulator = robolin.lqr(model, Q={"q": 10, "qd": 1})
         >>> law = regulator.feedback()
-        >>> motion = robolin.simulate(arm, [np.pi + 1e-3, 0.0], duration=5.0, control=law)
+        >>> motion = robolin.simulate(arm, [np.pi + 1e-3, 0.0], duration=5.0, dt=0.01, control=law)
         >>> cost = regulator.motion_cost(motion)
         >>> bool(abs(cost.spent + cost.left - cost.predicted) < 1e-3 * cost.predicted)
         True
@@ -91,6 +93,8 @@ def feedback_along(
     model = regulator.model
     if model.basis is not None:
         raise UsageError("a motion with closed loops changes its coordinates from row to row")
+    if not (isinstance(start, int | float) and isfinite(start)):
+        raise UsageError(f"start is {start!r}", hint="a moment in seconds is needed")
     assert model.dt is not None, "models along a motion are sampled"
     return FeedbackControl(
         K=regulator.K,
@@ -109,6 +113,7 @@ def feedback_cost(regulator: Regulator, motion: Simulation) -> FeedbackCost:
 
     By Simpson's rule over its rows; of a discrete regulator, the sum over all samples but the last.
     """
+    _require_motion(regulator.model, motion)
     weights = (regulator.Q, regulator.R, regulator.N)
     return law_cost(regulator.model.arm, feedback(regulator), weights, motion, regulator.model.dt)
 
@@ -117,8 +122,20 @@ def feedback_cost_along(
     regulator: TimeVaryingRegulator, motion: Simulation, start: float = 0.0
 ) -> FeedbackCost:
     """The same along a motion, from its row at `start` to the last one that both have."""
+    _require_motion(regulator.model, motion)
     weights, model = (regulator.Q, regulator.R, regulator.N), regulator.model
     return law_cost(model.arm, feedback_along(regulator, start), weights, motion, model.dt)
+
+
+def _require_motion(model: StateSpace, motion: object) -> None:
+    """A motion with the joints of the model's arm, and with its integrals."""
+    if not isinstance(motion, Simulation):
+        hint = "robolin.simulate(arm, q, control=regulator.feedback(), …) makes one"
+        raise UsageError(f"{motion!r} is no motion", hint=hint)
+    joints, own = motion.q.shape[-1], 0 if motion.integrals is None else motion.integrals.shape[-1]
+    if joints != model.arm.n or own != len(model.states) - 2 * model.freedoms:
+        hint = "take a motion of the same arm under this regulator"
+        raise UsageError(f"the motion has {joints} joints and {own} integrals", hint=hint)
 
 
 def law_cost(

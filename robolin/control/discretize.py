@@ -16,7 +16,7 @@ from robolin.control.state_space import StateSpace
 from robolin.errors import UsageError
 
 
-class Sampled(NamedTuple):
+class DiscreteMatrices(NamedTuple):
     """The matrices of a discrete model, and what its outputs are at x = 0, u = 0."""
 
     A: Floats
@@ -46,16 +46,16 @@ def discretized(model: StateSpace, dt: float, method: Discretization = "zoh") ->
     return replace(model, **sampled._asdict(), dt=float(dt), method=method)
 
 
-def by_zero_order_hold(model: StateSpace, dt: float) -> Sampled:
+def by_zero_order_hold(model: StateSpace, dt: float) -> DiscreteMatrices:
     """exp([[A, B, drift], [0, 0, 0]] dt) = [[A', B', drift'], [0, 1]]."""
     N, m = model.B.shape[-2:]
     E = exponential(_bordered(model, m + 1) * dt)
-    return Sampled(
+    return DiscreteMatrices(
         E[..., :N, :N], E[..., :N, N : N + m], model.C, model.D, E[..., :N, N + m], model.y
     )
 
 
-def by_first_order_hold(model: StateSpace, dt: float) -> Sampled:
+def by_first_order_hold(model: StateSpace, dt: float) -> DiscreteMatrices:
     """With x' = Φ x + Γ u + Γ₂ (u' - u), the state ξ = x - Γ₂ u follows ξ' = Φ ξ + B' u."""
     N, m = model.B.shape[-2:]
     whole = np.zeros((*model.batch, N + 2 * m + 1, N + 2 * m + 1))
@@ -65,10 +65,10 @@ def by_first_order_hold(model: StateSpace, dt: float) -> Sampled:
     E = exponential(whole)
     A, hold, slope = E[..., :N, :N], E[..., :N, N : N + m], E[..., :N, N + m + 1 :]
     B = hold + A @ slope - slope
-    return Sampled(A, B, model.C, model.D + model.C @ slope, E[..., :N, N + m], model.y)
+    return DiscreteMatrices(A, B, model.C, model.D + model.C @ slope, E[..., :N, N + m], model.y)
 
 
-def by_trapezoids(model: StateSpace, dt: float) -> Sampled:
+def by_trapezoids(model: StateSpace, dt: float) -> DiscreteMatrices:
     """x' - x = dt (ẋ + ẋ')/2, its state the x that makes A' = (1 - A dt/2)⁻¹ (1 + A dt/2)."""
     half = 0.5 * dt * model.A
     one = np.eye(model.A.shape[-1])
@@ -81,16 +81,16 @@ def by_trapezoids(model: StateSpace, dt: float) -> Sampled:
     turned = np.linalg.solve(back, np.moveaxis(model.C, -1, -2))
     C = np.asarray(np.moveaxis(turned, -1, -2), dtype=np.float64)
     y = model.y + 0.5 * (model.C @ moved)[..., 0]
-    return Sampled(A, B, C, model.D + 0.5 * model.C @ B, moved[..., 0], y)
+    return DiscreteMatrices(A, B, C, model.D + 0.5 * model.C @ B, moved[..., 0], y)
 
 
-def by_euler(model: StateSpace, dt: float) -> Sampled:
+def by_euler(model: StateSpace, dt: float) -> DiscreteMatrices:
     """x' = x + dt ẋ."""
     A = np.eye(model.A.shape[-1]) + dt * model.A
-    return Sampled(A, dt * model.B, model.C, model.D, dt * model.drift, model.y)
+    return DiscreteMatrices(A, dt * model.B, model.C, model.D, dt * model.drift, model.y)
 
 
-DISCRETIZERS: Mapping[Discretization, Callable[[StateSpace, float], Sampled]] = {
+DISCRETIZERS: Mapping[Discretization, Callable[[StateSpace, float], DiscreteMatrices]] = {
     "zoh": by_zero_order_hold,
     "foh": by_first_order_hold,
     "tustin": by_trapezoids,

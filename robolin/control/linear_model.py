@@ -13,7 +13,12 @@ from robolin.arrays import Floats, JointValues
 from robolin.choices import Discretization
 from robolin.control.actuation import JointNames, actuated_places
 from robolin.control.model_outputs import OutputRows, output_rows
-from robolin.control.operating_point import HOLD_AT_POINT, OperatingPoint, Running, operating_point
+from robolin.control.operating_point import (
+    HOLD_AT_POINT,
+    EngineOptions,
+    OperatingPoint,
+    operating_point,
+)
 from robolin.control.state_space import StateSpace
 from robolin.engine.compiled.buffer_pool import BufferPool
 from robolin.errors import UsageError
@@ -85,7 +90,7 @@ def state_space(
         hint = "dt is the sample time of a model that is made discrete"
         raise UsageError("it has no effect without dt", where="method", hint=hint)
     driven = actuated_places(arm, actuated, passive)
-    running: Running = {"engine": engine, "jobs": jobs}
+    running: EngineOptions = {"engine": engine, "jobs": jobs}
     point = operating_point(arm, q, qd, qdd, tau, driven, running)
     rows = output_rows(arm, point, outputs, reference)
     model = _on_closures(arm, point, rows, driven) if arm.loops else _free(arm, point, rows, driven)

@@ -62,6 +62,18 @@ def require_model(model: object) -> None:
         raise UsageError(f"a StateSpace is needed, and this is of type {kind}", hint=hint)
 
 
+def require_mode(model: StateSpace, place: tuple[int, ...]) -> None:
+    """The place of one mode: that of its model in the batch, then its own."""
+    shape = (*model.batch, len(model.states))
+    inside = len(place) == len(shape) and all(
+        isinstance(index, int | np.integer) and -size <= index < size
+        for index, size in zip(place, shape, strict=True)
+    )
+    if not inside:
+        hint = f"{len(shape)} whole numbers, each below its own of {shape}, tell which mode"
+        raise UsageError(f"there is no mode at {place}", hint=hint)
+
+
 def as_numbers(name: str, value: object) -> Floats:
     """An array of real numbers, whatever was given; not of text."""
     return np.asarray(_of_kind(name, value, float))

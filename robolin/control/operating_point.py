@@ -12,7 +12,7 @@ from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues, Mask
 from robolin.control.actuation import (
-    negligible,
+    negligible_torque,
     passive_places,
     passive_torque,
     require_no_passive_torque,
@@ -27,7 +27,7 @@ from robolin.loops.rank import DEPENDENT_WITHIN
 HOLD_AT_POINT: Literal["hold"] = "hold"
 
 
-class Running(TypedDict, total=False):
+class EngineOptions(TypedDict, total=False):
     """On what engine to run, and by how many threads; never what comes out."""
 
     engine: Engine
@@ -60,7 +60,7 @@ def operating_point(
     qdd: JointValues | None,
     tau: JointValues | str,
     actuated: Sequence[int],
-    running: Running,
+    running: EngineOptions,
 ) -> OperatingPoint:
     """The arm at a state, driven by torques or by those that hold an acceleration."""
     wanted = 0.0 if qdd is None else qdd
@@ -81,13 +81,13 @@ def operating_point(
     return _of_tree(arm, state, held, actuated, running)
 
 
-def _how(running: Running) -> RunOptions:
+def _how(running: EngineOptions) -> RunOptions:
     """The same in the words of the evaluation."""
     return {"engine": running.get("engine", "auto"), "jobs": running.get("jobs")}
 
 
 def _of_tree(
-    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: Running
+    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: EngineOptions
 ) -> OperatingPoint:
     how = _how(running)
     q, qd = state["q"], state["qd"]
@@ -109,10 +109,10 @@ def passive_joints_rest(arm: Arm, values: Mapping[str, Floats], actuated: Sequen
         given = {name: values.get(name, 0.0) for name in ("q", "qd", "qdd")}
         tau = evaluate_any_arm_rows(arm, "inverse", given)[0]["tau"]
     asked = np.abs(np.broadcast_to(tau, (rows, arm.n))[:, without])
-    return np.asarray(~(asked > negligible(tau)).any(axis=-1))
+    return np.asarray(~(asked > negligible_torque(tau)).any(axis=-1))
 
 
-def rests(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
+def is_equilibrium(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
     """Whether one state (n,) is an equilibrium: what accelerates it is the rounding of torques."""
     if qd.any():
         return False
@@ -123,11 +123,11 @@ def rests(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
     held = evaluate_any_arm(without_closures(arm), "inverse", {"q": q, "qd": qd, "qdd": 0.0 * qd})[
         "tau"
     ]
-    return bool((left <= negligible(held)).all())
+    return bool((left <= negligible_torque(held)).all())
 
 
 def _with_loops(
-    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: Running
+    arm: Arm, state: dict[str, Floats], held: bool, actuated: Sequence[int], running: EngineOptions
 ) -> OperatingPoint:
     how = _how(running)
     q, qd = state["q"], state["qd"]
@@ -191,7 +191,7 @@ def _held_by_motors(arm: Arm, wanted: Floats, basis: Floats, actuated: Sequence[
     driven = across[..., list(actuated)]
     torque = np.linalg.pinv(driven, rcond=DEPENDENT_WITHIN) @ force
     left = (basis @ (force - driven @ torque))[..., 0]
-    if (np.abs(left) > negligible(wanted)).any():
+    if (np.abs(left) > negligible_torque(wanted)).any():
         raise passive_torque(arm, left, without)
     tau = np.zeros_like(wanted)
     tau[..., list(actuated)] = torque[..., 0]

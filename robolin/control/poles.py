@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from robolin.arrays import Complexes, Floats, Integers, Mask, Texts
-from robolin.control.model_parts import joint_shares, joints_named
+from robolin.control.model_parts import joint_shares, joints_named, require_mode
 from robolin.control.scaling import balance
 from robolin.control.state_space import StateSpace
 from robolin.shown import Shown
@@ -86,7 +86,25 @@ class Poles(Shown):
         return stable
 
     def joints(self, *place: int) -> tuple[str, ...]:
-        """The joints that move in the mode at a place of the batch, most first."""
+        """The joints that move in a mode.
+
+        Args:
+            place: that of the model in its batch, as many indices as it has axes, then that of the
+                mode among the N
+
+        Returns:
+            names of joints, the one that moves most first, without those that have less than a
+            tenth of its share
+
+        Raises:
+            UsageError: a place at which there is no mode
+
+        Example:
+            >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0], passive="pivot")
+            >>> model.poles().joints(0)
+            ('slide',)
+        """
+        require_mode(self.model, place)
         return joints_named(self.model, self.shapes[place])
 
 

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from robolin.arrays import Complexes, Floats, Integers, Mask
-from robolin.control.model_parts import joint_shares, joints_named
+from robolin.control.model_parts import joint_shares, joints_named, require_mode
 from robolin.control.poles import slowest_first
-from robolin.control.scaling import Scaled, scaled
+from robolin.control.scaling import ScaledMatrices, scaled_matrices
 from robolin.control.staircase import staircase_dimension
 from robolin.control.state_space import StateSpace
 from robolin.shown import Shown
@@ -45,7 +45,7 @@ class Reachability(Shown):
     kind: Reached
     dimension: Integers
     model: StateSpace
-    scaled: Scaled
+    scaled: ScaledMatrices
 
     @cached_property
     def complete(self) -> Mask:
@@ -77,7 +77,26 @@ class Reachability(Shown):
         return worst
 
     def joints(self, *place: int) -> tuple[str, ...]:
-        """The joints of the direction that is nearest to being lost in a mode, largest first."""
+        """The joints of the direction that is nearest to being lost in a mode.
+
+        Args:
+            place: that of the model in its batch, as many indices as it has axes, then that of the
+                mode among the N
+
+        Returns:
+            names of joints, the largest share first, without those that have less than a
+            tenth of its share
+
+        Raises:
+            UsageError: a place at which there is no mode
+
+        Example:
+            >>> model = robolin.state_space(robolin.load("cart-pole"), [0.0, 0.0], passive="pivot")
+            >>> reached = model.controllability()
+            >>> reached.joints(int(reached.worst))
+            ('slide', 'pivot')
+        """
+        require_mode(self.model, place)
         return joints_named(self.model, joint_shares(self.model, self._directions[1])[place])
 
     @cached_property
@@ -94,11 +113,11 @@ class Reachability(Shown):
 
 def controllability_of(model: StateSpace) -> Reachability:
     """What the inputs reach."""
-    units = scaled(model.A, model.B)
+    units = scaled_matrices(model.A, model.B)
     return Reachability("controllability", staircase_dimension(units.A, units.B), model, units)
 
 
 def observability_of(model: StateSpace) -> Reachability:
     """What the outputs show: what they would reach if the model ran backwards, by Aᵀ and Cᵀ."""
-    units = scaled(np.moveaxis(model.A, -1, -2), np.moveaxis(model.C, -1, -2))
+    units = scaled_matrices(np.moveaxis(model.A, -1, -2), np.moveaxis(model.C, -1, -2))
     return Reachability("observability", staircase_dimension(units.A, units.B), model, units)

@@ -1,4 +1,4 @@
-"""Linear-quadratic regulators, and estimators by the dual equation."""
+"""Linear-quadratic regulators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from robolin.control.no_solution import no_regulator
 from robolin.control.poles import Poles, poles_of
 from robolin.control.riccati import riccati
 from robolin.control.state_space import StateSpace
-from robolin.control.weights import Weight, Weights, require_weights, weight_matrix, weights_of
+from robolin.control.weights import Weight, Weights, weights_of
+from robolin.errors import UsageError
 from robolin.shown import Shown
 
 if TYPE_CHECKING:
@@ -72,15 +73,51 @@ class Regulator(Shown):
         return poles_of(self.closed_loop)
 
     def cost(self, x: ArrayLike) -> Floats:
-        """xᵀ P x of states (..., N): what it costs to come to rest from there."""
+        """What it costs to come to rest from a state, by the linear model: xᵀ P x.
+
+        Args:
+            x: changes from the operating point (..., N), in the units of the model's states
+
+        Returns:
+            (...), in the unit that Q gives squares of states
+
+        Raises:
+            UsageError: another number of states
+
+        Example:
+            >>> arm = robolin.load("acrobot")
+            >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+            >>> regulator = robolin.lqr(model)
+            >>> bool(np.isclose(regulator.cost([0.1, 0.0, 0.0, 0.0]), 0.01 * regulator.P[0, 0]))
+            True
+        """
         state = as_numbers("x", x)
+        if state.shape[-1:] != self.P.shape[-1:]:
+            names = ", ".join(self.model.states)
+            raise UsageError(f"x has shape {state.shape}", hint=f"the states are {names}")
         cost: Floats = np.einsum("...i,...ij,...j->...", state, self.P, state)
         return cost
 
     def feedback(self, *, other_figures: bool = False) -> FeedbackControl:
         """The control law for `simulate`: τ = τ₀ - K x at the joints with a motor.
 
-        `simulate` refuses it for an arm that moves otherwise, unless `other_figures` allows that.
+        Args:
+            other_figures: True lets it run on an arm that moves otherwise than the one it is made
+                for, such as one with another payload; `simulate` refuses that else
+
+        Returns:
+            a `FeedbackControl`; with a dt, its torques are held from sample to sample
+
+        Raises:
+            UsageError: a batch of regulators, or a model whose states are not the arm's
+
+        Example:
+            >>> arm = robolin.load("acrobot")
+            >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+            >>> law = robolin.lqr(model).feedback()
+            >>> motion = robolin.simulate(arm, [np.pi, 0.01], duration=0.01, control=law)
+            >>> motion.tau.shape
+            (11, 2)
         """
         from robolin.control.closed_loop import feedback
 
@@ -89,51 +126,81 @@ class Regulator(Shown):
     def sampled_motion(
         self, q: JointValues, qd: JointValues = 0.0, *, samples: int, steps: int = 10
     ) -> Simulation:
-        """The nonlinear arm under gains of a sampled model, torques held between samples."""
+        """The motion of the nonlinear arm under gains of a sampled model.
+
+        Torques are held from sample to sample and cut off at the limits of the description.
+
+        Args:
+            q, qd: where it starts, (n,), in rad or m, and rad/s or m/s
+            samples: how many samples it lasts
+            steps: steps of the integrator rk4 from sample to sample
+
+        Returns:
+            a `Simulation` with a row at every sample and one at the end: samples + 1 rows
+
+        Raises:
+            UsageError: gains of a model without a dt, a batch of regulators, or counts below 1
+            RobolinError: a motion that leaves all bounds
+
+        Example:
+            >>> arm = robolin.load("acrobot")
+            >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+            >>> regulator = robolin.lqr(model.discretize(0.01))
+            >>> regulator.sampled_motion([np.pi, 0.001], samples=5, steps=2).q.shape
+            (6, 2)
+        """
         from robolin.control.sampled_motion import sampled_motion
 
         return sampled_motion(self, q, qd, samples=samples, steps=steps)
 
     def to_mat(self, path: str | Path) -> None:
-        """A MAT-file with the model, K, P and the weights."""
+        """Write a MAT-file with the model, K, P and the weights.
+
+        Args:
+            path: where to write it
+
+        Returns:
+            nothing
+
+        Raises:
+            FileError: a file that cannot be written
+
+        Example:
+            >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7])
+            >>> robolin.lqr(model).to_mat("regulator.mat")
+        """
         from robolin.control.matlab import regulator_variables
         from robolin.files.mat.mat_writer import write_mat
 
         write_mat(path, regulator_variables(self))
 
     def motion_cost(self, motion: Simulation) -> FeedbackCost:
-        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x."""
+        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x.
+
+        By Simpson's rule over its rows; with a dt, the sum over all samples but the last.
+
+        Args:
+            motion: a `Simulation` of the arm under this regulator, with a row at every sample
+
+        Returns:
+            a `FeedbackCost` whose parts have the shape (...) of the motion's batch
+
+        Raises:
+            UsageError: what is no motion of such an arm, rows that miss a sample, or a batch of
+                regulators
+
+        Example:
+            >>> arm = robolin.load("acrobot")
+            >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
+            >>> regulator = robolin.lqr(model.discretize(0.01))
+            >>> motion = regulator.sampled_motion([np.pi, 0.001], samples=5, steps=2)
+            >>> cost = regulator.motion_cost(motion)
+            >>> bool(abs(cost.spent + cost.left - cost.predicted) < 1e-4 * cost.predicted)
+            True
+        """
         from robolin.control.closed_loop import feedback_cost
 
         return feedback_cost(self, motion)
-
-
-@dataclass(frozen=True, eq=False)
-class Estimator(Shown):
-    """x̂' = A x̂ + B u + L (y - C x̂ - D u), the Kalman filter of a model.
-
-    Fields:
-        L: the gain (..., N, p)
-        covariance: of the error of x̂ (..., N, N); of its prediction where there is a dt
-        residual: what is left of the Riccati equation (...), beside the largest of its terms
-        model: the model estimated
-
-    Example:
-        >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
-        >>> estimator = robolin.kalman(model, 1.0, 1e-4)
-        >>> estimator.L.shape, bool(estimator.poles.stable)
-        ((4, 2), True)
-    """
-
-    L: Floats
-    covariance: Floats
-    residual: Floats
-    model: StateSpace
-
-    @property
-    def poles(self) -> Poles:
-        """The poles of the error."""
-        return poles_of(replace(self.model, A=self.model.A - self.L @ self.model.C))
 
 
 def lqr(
@@ -174,12 +241,12 @@ def lqr(
     require_model(model)
     model = with_integrals(model, integral)
     weights = [weights_of(each, Q, R, N, bryson) for each in one_by_one(model)]
-    K, P, residual = _solved(model, weights)
+    K, P, residual = solved_gains(model, weights)
     matrices = [stacked_models(parts, model.batch) for parts in zip(*weights, strict=True)]
     return Regulator(K, P, residual, matrices[0], matrices[1], matrices[2], model)
 
 
-def _solved(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats, Floats, Floats]:
+def solved_gains(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats, Floats, Floats]:
     """K, P and residuals of all models, each of which must be solved, and stable for certain."""
     models, found = one_by_one(model), []
     with one_blas_thread():
@@ -194,40 +261,3 @@ def _solved(model: StateSpace, weights: Sequence[Weights]) -> tuple[Floats, Floa
     if len(bad):
         raise no_regulator(models[bad[0]], weights[bad[0]], int(bad[0]))
     return K, P, residual
-
-
-def kalman(model: StateSpace, process: ArrayLike = 1.0, measurement: ArrayLike = 1.0) -> Estimator:
-    """The Kalman filter of a model, by the regulator of Aᵀ and Cᵀ.
-
-    Args:
-        model: a `StateSpace`
-        process: covariance of what disturbs ẋ or x(k+1), a matrix (..., N, N), (N,) or a number, in
-            units of the states
-        measurement: covariance of what disturbs y: a matrix (p, p), (p,), or one number, in units
-            of the outputs; (n,) for outputs="q"
-
-    Returns:
-        an `Estimator`
-
-    Raises:
-        RobolinError: no filter exists, or SciPy is not installed
-        UsageError: no model, or covariances of the wrong sign or shape
-
-    Example:
-        >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
-        >>> robolin.kalman(model).L.round(3)
-        array([[  2.352,  -2.395],
-               [ -2.395,   3.989],
-               [  5.134,  -5.014],
-               [-10.171,  10.322]])
-    """
-    require_model(model)
-    W = weight_matrix("process", process, len(model.states))
-    V = weight_matrix("measurement", measurement, len(model.outputs))
-    require_weights("process", W, positive=False)
-    require_weights("measurement", V, positive=True)
-    weights = Weights(W, V, np.zeros((len(model.states), len(model.outputs))))
-    turned = {name: np.moveaxis(getattr(model, name), -1, -2) for name in "ABCD"}
-    dual = replace(model, A=turned["A"], B=turned["C"], C=turned["B"], D=turned["D"])
-    K, P, residual = _solved(dual, [weights] * len(one_by_one(model)))
-    return Estimator(np.moveaxis(K, -1, -2), P, residual, model)

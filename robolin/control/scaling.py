@@ -13,7 +13,7 @@ SWEEPS = 8
 WIDEST_SCALE = 2.0**10
 
 
-class Scaled(NamedTuple):
+class ScaledMatrices(NamedTuple):
     """T⁻¹ A T and T⁻¹ B with T = diag(scale), divided by their norms (...)."""
 
     A: Floats
@@ -22,7 +22,7 @@ class Scaled(NamedTuple):
     norm: Floats
 
 
-def scaled(A: Floats, B: Floats) -> Scaled:
+def scaled_matrices(A: Floats, B: Floats) -> ScaledMatrices:
     """The states in units in which rows and columns of [A B] weigh alike, by powers of two.
 
     Osborne's iteration: each state is scaled until what drives it, [A B] in its row, is as large
@@ -35,7 +35,7 @@ def scaled(A: Floats, B: Floats) -> Scaled:
     columns = np.linalg.norm(B, axis=-2, keepdims=True)
     B = B / np.where(columns > 0.0, columns, 1.0)
     norm = np.linalg.norm(A, axis=(-2, -1))
-    return Scaled(A / np.where(norm > 0.0, norm, 1.0)[..., None, None], B, scale, norm)
+    return ScaledMatrices(A / np.where(norm > 0.0, norm, 1.0)[..., None, None], B, scale, norm)
 
 
 def balance(A: Floats, B: Floats) -> Floats:

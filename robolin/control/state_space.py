@@ -91,74 +91,207 @@ class StateSpace(Shown):
         return chosen_models(self, place)
 
     def arrays(self) -> dict[str, Numbers | Texts]:
-        """Every array by name, names as arrays of text: what `np.savez` takes."""
+        """Every array by name, names and units as arrays of text: what `np.savez` takes.
+
+        Returns:
+            'A', 'B' and so on to 'tau' as they are, `dt` as 0 where there is none, 'states' beside
+            'state_units', and the same of inputs and outputs
+        """
         from robolin.control.model_parts import arrays_by_name
 
         return arrays_by_name(self)
 
     def poles(self) -> Poles:
-        """The poles with frequency, damping, stability and the joints that move."""
+        """The poles with frequency, damping, stability and the joints that move.
+
+        Returns:
+            `Poles` (..., N), the slowest first
+        """
         from robolin.control.poles import poles_of
 
         return poles_of(self)
 
     def controllability(self) -> Reachability:
-        """How many states the inputs reach, and how far each mode is from being out of reach."""
+        """How many states the inputs reach, and how far each mode is from being out of reach.
+
+        Returns:
+            a `Reachability` whose `dimension` is N where all of them are reached
+        """
         from robolin.control.reachability import controllability_of
 
         return controllability_of(self)
 
     def observability(self) -> Reachability:
-        """How many states show in the outputs, and how far each mode is from being hidden."""
+        """How many states show in the outputs, and how far each mode is from being hidden.
+
+        Returns:
+            a `Reachability` whose `dimension` is N where all of them are shown
+        """
         from robolin.control.reachability import observability_of
 
         return observability_of(self)
 
     def gramian(self, kind: Literal["controllability", "observability"]) -> Floats:
-        """The Gramian (..., N, N) of a stable model."""
+        """The Gramian of a stable model: how far inputs of unit energy reach, or states show.
+
+        Args:
+            kind: 'controllability' or 'observability'
+
+        Returns:
+            (..., N, N), X with A X + X Aᵀ + B Bᵀ = 0 or its dual; of a sampled model that of sums
+
+        Raises:
+            RobolinError: a model that is not stable, with the pole; or SciPy is not installed
+            UsageError: another kind
+
+        Example:
+            >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7])
+            >>> model = robolin.lqr(model).closed_loop
+            >>> X = model.gramian("controllability")
+            >>> bool(np.allclose(model.A @ X + X @ model.A.T, -model.B @ model.B.T))
+            True
+        """
         from robolin.control.gramians import gramian
 
         return gramian(self, kind)
 
     def discretize(self, dt: float, method: Discretization = "zoh") -> StateSpace:
-        """The model from sample to sample, dt seconds apart."""
+        """The model from sample to sample, drift included.
+
+        Args:
+            dt: the time between samples, in s
+            method: 'zoh' for torques held between samples and 'foh' for torques on straight lines
+                between them, both exact; 'tustin' for the trapezoidal rule, 'euler' for x + dt ẋ
+
+        Returns:
+            a `StateSpace` of x(k+1) = drift + A x(k) + B u(k), with its `dt` and `method`; the
+            state of 'foh' and 'tustin' has torques in it
+
+        Raises:
+            UsageError: a model that is sampled already, a dt that is not positive, another method
+
+        Example:
+            >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7])
+            >>> one, two = model.discretize(0.01), model.discretize(0.02)
+            >>> bool(np.allclose(one.A @ one.A, two.A))
+            True
+        """
         from robolin.control.discretize import discretized
 
         return discretized(self, dt, method)
 
     def frequency_response(self, omega: ArrayLike) -> Complexes:
-        """C (jω - A)⁻¹ B + D as complex numbers (..., len(omega), p, m), omega in rad/s."""
+        """How outputs follow sines of the inputs: C (jω - A)⁻¹ B + D.
+
+        Args:
+            omega: (frequencies,), in rad/s
+
+        Returns:
+            complex amplitudes (..., frequencies, p, m), in units of output per input; with
+            exp(jω dt) in place of jω where there is a dt
+
+        Raises:
+            UsageError: what is no row of finite numbers
+            RobolinError: a frequency at which the model has a pole, or SciPy is not installed
+
+        Example:
+            >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
+            >>> still = -model.C @ np.linalg.solve(model.A, model.B) + model.D
+            >>> bool(np.allclose(model.frequency_response([0.0, 1.0])[0], still))
+            True
+        """
         from robolin.control.frequency_response import frequency_response
 
         return frequency_response(self, omega)
 
     def step_response(self, duration: float, rows: int = 201) -> TimeResponse:
-        """The outputs after a unit step of each input, from rest."""
+        """The outputs after a unit step of each input by itself, from rest, drift left out.
+
+        Args:
+            duration: how long, in s
+            rows: how many moments from 0 on; a sampled model has one at every sample instead
+
+        Returns:
+            a `TimeResponse` with `time` (rows,) in s and the changes `y` (..., rows, p, m) of the
+            outputs, per N·m or N of the input
+
+        Raises:
+            UsageError: a duration that is not positive, or fewer than 2 rows
+
+        Example:
+            >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
+            >>> model.step_response(0.1, rows=3).y[-1].round(4)
+            array([[ 0.0056, -0.012 ],
+                   [-0.012 ,  0.0406]])
+        """
         from robolin.control.time_response import step_response
 
         return step_response(self, duration, rows)
 
     def impulse_response(self, duration: float, rows: int = 201) -> TimeResponse:
-        """The outputs after a unit impulse of each input, from rest."""
+        """The outputs after a unit impulse of each input by itself, from rest, drift left out.
+
+        Args:
+            duration: how long, in s
+            rows: how many moments from 0 on; a sampled model has one at every sample instead
+
+        Returns:
+            a `TimeResponse` with `time` (rows,) in s and the changes `y` (..., rows, p, m) of the
+            outputs, per N·m·s or N·s of the input, the impulse itself left out of D; of a sampled
+            model, per N·m or N during one sample
+
+        Raises:
+            UsageError: a duration that is not positive, or fewer than 2 rows
+
+        Example:
+            >>> model = robolin.state_space(robolin.load("two-link"), [0.3, -0.7], outputs="q")
+            >>> bool(np.allclose(model.impulse_response(1.0).y[0], model.C @ model.B))
+            True
+        """
         from robolin.control.time_response import impulse_response
 
         return impulse_response(self, duration, rows)
 
     def to_control(self) -> Any:
-        """The model as python-control's StateSpace, names included; not the drift."""
+        """The model as python-control's StateSpace, names included; not the drift.
+
+        Raises:
+            UsageError: a batch of models
+            RobolinError: python-control is not installed
+        """
         from robolin.control.exchange import to_control
 
         return to_control(self)
 
     def to_mat(self, path: str | Path) -> None:
-        """A MAT-file: `s = load(path); sys = ss(s.A, s.B, s.C, s.D, s.Ts)` in MATLAB and Octave."""
+        """Write a MAT-file: `s = load(path); sys = ss(s.A, s.B, s.C, s.D, s.Ts)` in MATLAB.
+
+        Octave reads it by the same line.
+
+        Args:
+            path: where to write it
+
+        Returns:
+            nothing
+
+        Raises:
+            FileError: a file that cannot be written
+
+        Example:
+            >>> robolin.state_space(robolin.load("two-link"), [0.3, -0.7]).to_mat("model.mat")
+        """
         from robolin.control.matlab import model_variables
         from robolin.files.mat.mat_writer import write_mat
 
         write_mat(path, model_variables(self))
 
     def to_scipy(self) -> Any:
-        """The model as SciPy's StateSpace, which knows no names and no drift."""
+        """The model as SciPy's StateSpace, which knows no names and no drift.
+
+        Raises:
+            UsageError: a batch of models
+            RobolinError: SciPy is not installed
+        """
         from robolin.control.exchange import to_scipy
 
         return to_scipy(self)

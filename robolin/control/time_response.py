@@ -60,7 +60,7 @@ def impulse_response(model: StateSpace, duration: float, rows: int = 201) -> Tim
 
 def _sampled(model: StateSpace, duration: float, rows: int) -> tuple[StateSpace, Floats]:
     """The model from row to row, exact for inputs that stay; a discrete one as it is."""
-    if not (isfinite(duration) and duration > 0.0):
+    if not (isinstance(duration, int | float) and isfinite(duration) and duration > 0.0):
         raise UsageError(f"duration is {duration!r}", hint="a positive number of seconds is needed")
     if not isinstance(rows, int) or rows < 2:
         raise UsageError(f"rows is {rows!r}, not a whole number from 2")

@@ -58,16 +58,52 @@ class TimeVaryingRegulator(Shown):
     model: StateSpace
 
     def feedback(self, start: float = 0.0, *, other_figures: bool = False) -> FeedbackControl:
-        """The control law for `simulate`, its first row at the moment `start`.
+        """The control law for `simulate`: τ = τ₀ - K x about the motion, between its rows too.
 
-        `simulate` refuses it for an arm that moves otherwise, unless `other_figures` allows that.
+        Args:
+            start: the moment of the first row, in s
+            other_figures: True lets it run on an arm that moves otherwise than the one it is made
+                for, such as one with another payload; `simulate` refuses that else
+
+        Returns:
+            a `FeedbackControl` with one gain (m, N) for every row
+
+        Raises:
+            UsageError: a start that is no finite number, or a motion with closed loops
+
+        Example:
+            >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 0.1, 6)
+            >>> model = robolin.state_space(arm, np.stack([way, -way], axis=-1), qd=[1.0, -1.0])
+            >>> robolin.tvlqr(model, dt=0.02).feedback(start=1.0).time
+            array([1.  , 1.02, 1.04, 1.06, 1.08, 1.1 ])
         """
         from robolin.control.closed_loop import feedback_along
 
         return feedback_along(self, start, other_figures)
 
     def motion_cost(self, motion: Simulation, start: float = 0.0) -> FeedbackCost:
-        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x at its first row."""
+        """What a simulated motion of the nonlinear arm cost, beside xᵀ P x at its first row.
+
+        Args:
+            motion: a `Simulation` of the arm under this regulator, with a row at every sample
+            start: the moment in it of the regulator's first row, in s
+
+        Returns:
+            a `FeedbackCost` over the rows that both have, its parts of the shape (...) of the
+            motion's batch
+
+        Raises:
+            UsageError: what is no motion of such an arm, or rows that miss a sample
+
+        Example:
+            >>> arm, way = robolin.load("two-link"), np.linspace(0.0, 0.1, 6)
+            >>> model = robolin.state_space(arm, np.stack([way, -way], axis=-1), qd=[1.0, -1.0])
+            >>> regulator = robolin.tvlqr(model, dt=0.02)
+            >>> law, q, qd = regulator.feedback(), [0.001, 0.0], [1.0, -1.0]
+            >>> motion = robolin.simulate(arm, q, qd, duration=0.1, dt=0.01, control=law)
+            >>> regulator.motion_cost(motion).predicted.shape
+            ()
+        """
         from robolin.control.closed_loop import feedback_cost_along
 
         return feedback_cost_along(self, motion, start)
@@ -120,7 +156,7 @@ def tvlqr(
     A, B = sampled.A.copy(), sampled.B
     K = np.empty((len(A), B.shape[-1], A.shape[-1]))
     with one_blas_thread():
-        backwards(A, B, weights, _terminal(terminal, weights), K, A)
+        riccati_recursion(A, B, weights, _terminal(terminal, weights), K, A)
     return TimeVaryingRegulator(K, A, *weights, sampled)
 
 
@@ -171,7 +207,7 @@ def tvlqr_blocks(
         for place in reversed(range(len(sizes))):
             A, B = stored.read(place, (stored.states, stored.inputs))
             K = np.empty((len(A), stored.inputs, stored.states))
-            P = backwards(A, B, weights, P, K, A)
+            P = riccati_recursion(A, B, weights, P, K, A)
             stored.write(place, A, K)
         for place in range(len(sizes)):
             found, gains = stored.read(place, (stored.inputs, stored.states))
@@ -212,7 +248,7 @@ class _Stored:
             self.file.write(array.data)
 
 
-def backwards(
+def riccati_recursion(
     A: Floats, B: Floats, weights: Weights, P: Floats, K_out: Floats, P_out: Floats
 ) -> Floats:
     """The recursion over the rows of A and B, last to first; P_out may be A itself."""

@@ -22,14 +22,14 @@ MOVING = (
 TOLD = 3
 
 
-class Described(NamedTuple):
+class DescribedArm(NamedTuple):
     """What is known of an arm: its contract, and the figures of its description or None."""
 
     contract: Mapping[str, Any]
     figures: Mapping[str, Any] | None
 
 
-def differences(here: Described, there: Described) -> list[str]:
+def differences(here: DescribedArm, there: DescribedArm) -> list[str]:
     """What differs between the arm here and the one there."""
     told = [
         f"{key}: {there.contract[key]} there, {here.contract[key]} here"
@@ -48,7 +48,7 @@ def moving_differences(here: Arm, there: Arm) -> list[str]:
     names = [name for name in MOVING if getattr(here, name) != getattr(there, name)]
     if not names:
         return []
-    described = (Described(arm.contract, arm.figures) for arm in (here, there))
+    described = (DescribedArm(arm.contract, arm.figures) for arm in (here, there))
     return differences(*described) or [f"other {name.partition('_')[0]}" for name in names]
 
 

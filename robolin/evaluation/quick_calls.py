@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from robolin.arm import Arm
+from robolin.arm import KEPT, Arm
 
 if TYPE_CHECKING:
     from robolin.engine.compiled.plan import Plan
@@ -39,7 +39,8 @@ def quick_call(arm: Arm, verb: str, engine: str = "auto") -> QuickCall:
     if engine == "python":
         return no_answer
     try:
-        call: QuickCall = arm.__dict__["_kept"][verb]
+        # one more function between would take 3 % of the time that a state takes in all
+        call: QuickCall = arm.__dict__[KEPT][verb]
     except (AttributeError, KeyError):
         return no_answer
     return call

@@ -52,7 +52,7 @@ class StoredResult(Shown):
 
     def __repr__(self) -> str:
         result = self.result
-        return f"<Stored result of {result.verb}: {', '.join(a.told for a in result.arrays)}>"
+        return f"<Stored result of {result.verb}: {', '.join(a.summary for a in result.arrays)}>"
 
     def __sub__(self, other: Result | StoredResult) -> Result:
         """By how much every number is larger than in another result of the same shape."""
@@ -74,7 +74,18 @@ class StoredResult(Shown):
         )
 
     def plot(self, *only: str) -> Figure:
-        """A figure of matplotlib with these arrays, or with those that are looked at first."""
+        """A figure of matplotlib.
+
+        Args:
+            only: names of arrays to draw; those that are looked at first if there are none
+
+        Returns:
+            the figure, which a notebook shows and `savefig` writes
+
+        Raises:
+            UsageError: an array that is not there
+            RobolinError: nothing that can be drawn, or matplotlib is not installed
+        """
         return self.result.plot(*only)
 
     def to_polars(self) -> DataFrame:

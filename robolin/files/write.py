@@ -7,7 +7,8 @@ from typing import TextIO
 
 from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, with_nan
-from robolin.results.result import Result, ResultStream, require_finite
+from robolin.results.finite_numbers import require_finite
+from robolin.results.result import Result, ResultStream
 
 
 def require_holdable(result: Result, form: str) -> None:

@@ -11,7 +11,7 @@ from robolin.evaluation.methods import Method
 from robolin.generating.c_files import CProgram
 from robolin.generating.c_function import CFunction
 from robolin.generating.drawn_states import answered_states
-from robolin.generating.questions import Chosen
+from robolin.generating.questions import ChosenQuestion
 from robolin.generating.single_precision import loss_in_floats
 from robolin.generating.worked_in_floats import NamedFloats
 
@@ -75,7 +75,7 @@ int main(void)
 
 
 def check_text(
-    program: CProgram, questions: Sequence[Chosen], method: Method, states: int
+    program: CProgram, questions: Sequence[ChosenQuestion], method: Method, states: int
 ) -> Iterator[str]:
     """The whole program: it says what differs, and ends with 1 if anything does."""
     yield from _START.format(prefix=program.prefix).splitlines()
@@ -92,7 +92,7 @@ def check_text(
 
 
 def _check(
-    program: CProgram, question: Chosen, function: CFunction, method: Method, states: int
+    program: CProgram, question: ChosenQuestion, function: CFunction, method: Method, states: int
 ) -> Iterator[str]:
     given, results = answered_states(question, method, states, program.precision)
     real, exact = program.precision.real, program.precision.real == "double"
@@ -122,7 +122,7 @@ def _check(
     yield "}"
 
 
-def _tolerance(question: Chosen, given: NamedFloats, results: NamedFloats) -> float:
+def _tolerance(question: ChosenQuestion, given: NamedFloats, results: NamedFloats) -> float:
     """What results may be off by, beside their largest entry, in single precision."""
     allowed = TIMES_THE_LOSS * loss_in_floats(question, given, results)
     return max(LARGEST_ERROR, float(f"{allowed:.1e}"))

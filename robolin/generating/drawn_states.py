@@ -14,7 +14,7 @@ from robolin.errors import RobolinError
 from robolin.evaluation.evaluate import RunOptions, evaluate_rows, why_unanswered
 from robolin.evaluation.methods import Method
 from robolin.generating.own_functions import DOUBLE, Precision
-from robolin.generating.questions import Chosen
+from robolin.generating.questions import ChosenQuestion
 from robolin.generating.worked_in_floats import worked_in_floats
 
 
@@ -38,7 +38,7 @@ def drawn_states(
 
 
 def answered_states(
-    question: Chosen, method: Method, states: int, precision: Precision
+    question: ChosenQuestion, method: Method, states: int, precision: Precision
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """States that have an answer, and the answers; if too few have, why the first has none.
 
@@ -69,6 +69,6 @@ def _known(results: Mapping[str, Floats]) -> Mask:
     return known
 
 
-def _too_few_in_floats(question: Chosen) -> RobolinError:
+def _too_few_in_floats(question: ChosenQuestion) -> RobolinError:
     message = f"{question.verb}: in single precision too few states have an answer"
     return RobolinError(message, where=question.arm.source, hint="--real double has them")

@@ -20,7 +20,7 @@ from robolin.generating.generated_folder import file_bytes, write_folder
 from robolin.generating.loop_function import ArmData, loop_function
 from robolin.generating.mex_file import mex_text
 from robolin.generating.own_functions import DOUBLE, PRECISIONS, Precision
-from robolin.generating.questions import Chosen, chosen_questions
+from robolin.generating.questions import ChosenQuestion, chosen_questions
 from robolin.generating.ros2_files import plugin_description, plugin_source, require_ros2
 from robolin.generating.single_precision import measured_loss
 from robolin.generating.worked_in_floats import parameters_in
@@ -88,7 +88,7 @@ def generate(
 
 
 def program_files(
-    questions: Sequence[Chosen],
+    questions: Sequence[ChosenQuestion],
     precision: Precision,
     prefix: str | None,
     layout: SourceLayout,
@@ -124,7 +124,7 @@ def program_files(
 
 
 def _with_loops(
-    questions: Sequence[Chosen], precision: Precision, prefix: str
+    questions: Sequence[ChosenQuestion], precision: Precision, prefix: str
 ) -> tuple[tuple[CFunction, ...], tuple[str, ...]]:
     """Functions, and the tables they read: one for each frame that verbs are about."""
     tables: list[ArmData] = []
@@ -140,7 +140,7 @@ def _with_loops(
     return tuple(functions), tuple(line for each in tables for line in each.text(precision))
 
 
-def _unrolled(question: Chosen, precision: Precision, prefix: str) -> CFunction:
+def _unrolled(question: ChosenQuestion, precision: Precision, prefix: str) -> CFunction:
     program = question.unrolled(parameters_in(precision, question))
     title = question.algorithm.title
     return straight_function(question.verb, title, program, precision, f"{prefix}_")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from robolin.algebra.axes import sizes
 from robolin.algebra.scalar import Scalar
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.instructions import Value
@@ -17,7 +16,7 @@ from robolin.generating.c_function import NOT_THERE, TOO_FAR, CFunction
 from robolin.generating.c_instructions import STORED_ZERO, CInstructions
 from robolin.generating.c_statements import literal
 from robolin.generating.own_functions import Precision
-from robolin.generating.questions import Chosen
+from robolin.generating.questions import ChosenQuestion
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,9 @@ class LoopChain(TracedChain):
         return self._above(Value(str(NOT_THERE)), value, floor)
 
 
-def loop_function(question: Chosen, data: ArmData, precision: Precision, called: str) -> CFunction:
+def loop_function(
+    question: ChosenQuestion, data: ArmData, precision: Precision, called: str
+) -> CFunction:
     """The algorithm with its loops, for this arm."""
     parameters, algorithm = data.parameters, question.algorithm
     n, m = parameters.n, len(parameters.order)
@@ -63,8 +64,7 @@ def loop_function(question: Chosen, data: ArmData, precision: Precision, called:
     _gather(chain, question.arguments)
     algorithm.run(chain)
     _hand_out(chain)
-    rows = parameters.closure_rows
-    gives = {name: sizes(shape, m, n, rows) for name, shape in algorithm.gives.items()}
+    gives = {name: parameters.sizes(shape) for name, shape in algorithm.gives.items()}
     memory = {
         "scratch": chain.scratch_vectors * (n + 2),
         "tables": chain.table_count * (m + 1) ** 2,
@@ -90,7 +90,7 @@ def loop_function(question: Chosen, data: ArmData, precision: Precision, called:
     )
 
 
-def _fixed(question: Chosen, precision: Precision) -> Iterator[str]:
+def _fixed(question: ChosenQuestion, precision: Precision) -> Iterator[str]:
     """Inputs that are the same in every state."""
     for name, values in question.fixed.items():
         numbers = ", ".join(literal(value, precision) for value in values.tolist())

@@ -38,7 +38,7 @@ QUESTIONS = tuple(
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenQuestion:
     """A question with the algorithm that answers it on an arm, which has its frame in mind.
 
     fixed: inputs (n,) that are the same in every state
@@ -80,7 +80,7 @@ def chosen_questions(
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
     prescribe: JointsNamed | None = None,
-) -> list[Chosen]:
+) -> list[ChosenQuestion]:
     """The same for several verbs, of which each choice has to concern one at least."""
     require_arm(arm)
     known = list(map(_known_verb, verbs))
@@ -95,7 +95,7 @@ def chosen_question(
     frame: str | None = None,
     point: Sequence[float] = ORIGIN,
     prescribe: JointsNamed | None = None,
-) -> Chosen:
+) -> ChosenQuestion:
     """Which algorithm answers the verb on this arm, whether spelt with - or with _."""
     require_arm(arm)
     verb = _known_verb(verb)
@@ -117,7 +117,7 @@ def chosen_question(
     fixed: dict[str, Floats] = {}
     if prescribe is not None and verb in ANSWERED_BY:
         verb, fixed = ANSWERED_BY[verb], {"prescribed": prescribed_joints(arm, prescribe)}
-    return Chosen(verb, arm, ALGORITHMS[algorithm_for(arm, verb, method)], fixed)
+    return ChosenQuestion(verb, arm, ALGORITHMS[algorithm_for(arm, verb, method)], fixed)
 
 
 def _known_verb(verb: str) -> str:

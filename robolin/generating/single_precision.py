@@ -11,7 +11,7 @@ from robolin.arrays import Floats
 from robolin.evaluation.methods import Method
 from robolin.generating.drawn_states import answered_states
 from robolin.generating.own_functions import FLOAT
-from robolin.generating.questions import Chosen
+from robolin.generating.questions import ChosenQuestion
 from robolin.generating.worked_in_floats import NamedFloats, on_lightest_end, worked_in_floats
 
 # states at which the loss is measured
@@ -21,7 +21,7 @@ MEASURED_STATES = 1000
 ZERO_RESULT = 1e-12
 
 
-def loss_in_floats(question: Chosen, given: NamedFloats, expected: NamedFloats) -> float:
+def loss_in_floats(question: ChosenQuestion, given: NamedFloats, expected: NamedFloats) -> float:
     """The largest error of a program in floats at these states, beside a result's largest entry."""
     found = worked_in_floats(question, given)
     return max(largest_error_of(found[name], values) for name, values in expected.items())
@@ -49,7 +49,7 @@ class MeasuredLoss:
     states: int = MEASURED_STATES
 
 
-def measured_loss(questions: Sequence[Chosen], method: Method) -> MeasuredLoss:
+def measured_loss(questions: Sequence[ChosenQuestion], method: Method) -> MeasuredLoss:
     """What verbs lose in floats on this arm."""
     losses = {}
     for question in questions:

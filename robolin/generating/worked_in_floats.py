@@ -13,19 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from robolin.algebra.axes import sizes
 from robolin.algebra.scalar import Scalar
 from robolin.arrays import Floats
 from robolin.engine.direct import DirectChain
 from robolin.engine.parameters import Parameters
 from robolin.engine.run import gathered_array
 from robolin.generating.own_functions import DOUBLE, FLOAT, Precision, sin_cos_in, tanh_in
-from robolin.generating.questions import Chosen
+from robolin.generating.questions import ChosenQuestion
 
 NamedFloats = Mapping[str, Floats]
 
 
-def parameters_in(precision: Precision, question: Chosen) -> Parameters:
+def parameters_in(precision: Precision, question: ChosenQuestion) -> Parameters:
     """The arm's numbers as a program of this precision wants them."""
     parameters = question.parameters
     return parameters if precision is DOUBLE else on_lightest_end(parameters)
@@ -66,7 +65,7 @@ class FloatChain(DirectChain):
         return super().regular(name, value, least * FLOAT.less_rank)
 
 
-def worked_in_floats(question: Chosen, given: NamedFloats) -> dict[str, Floats]:
+def worked_in_floats(question: ChosenQuestion, given: NamedFloats) -> dict[str, Floats]:
     """What a program in floats gives for states (B, n), NaN where it says that there is nothing.
 
     Without loops a program's constants are worked out in double and rounded then; with loops it
@@ -80,15 +79,10 @@ def worked_in_floats(question: Chosen, given: NamedFloats) -> dict[str, Floats]:
     chain = FloatChain(parameters, columns, SinglePrecisionNumbers.of, algorithm.gives)
     with np.errstate(all="ignore"):
         algorithm.run(chain)
-    count, n = len(next(iter(given.values()))), len(parameters.order)
-    shapes = {
-        name: sizes(shape, n, parameters.n, parameters.closure_rows)
-        for name, shape in algorithm.gives.items()
-    }
-    entries = chain.results
+    count, entries = len(next(iter(given.values()))), chain.results
     found = {
-        name: gathered_array(entries.get(name, {}), (count,), shape)
-        for name, shape in shapes.items()
+        name: gathered_array(entries.get(name, {}), (count,), parameters.sizes(shape))
+        for name, shape in algorithm.gives.items()
     }
     for shortfall in chain.shortfalls:
         for values in found.values():

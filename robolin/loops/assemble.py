@@ -26,7 +26,7 @@ LONGEST_CLOSING_STEP = 0.5
 
 
 @dataclass(frozen=True)
-class Assembled:
+class AssembledStates:
     """Positions and velocities (B, n), and what is left of the gaps (B, m) and their rates."""
 
     q: Floats
@@ -37,14 +37,14 @@ class Assembled:
 
 def assemble(
     arm: Arm, q: Floats, qd: Floats, held: Sequence[int] = (), how: RunOptions = AS_USUAL
-) -> Assembled:
+) -> AssembledStates:
     """The states closed, the held places of q and q̇ as they are, every step as short as can be."""
     free = _free(arm.n, held)
     q = assembled_positions(arm, q, free, how)
     closures = Closures(arm, q, qd, how)
     qd = assembled_velocities(closures, qd, free)
     opening = np.einsum("bij,bj->bi", closures.jacobian, qd)
-    return Assembled(q, qd, closures.open_by, opening)
+    return AssembledStates(q, qd, closures.open_by, opening)
 
 
 def assembled_positions(arm: Arm, q: Floats, free: Mask, how: RunOptions = AS_USUAL) -> Floats:

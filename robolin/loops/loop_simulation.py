@@ -73,7 +73,7 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Driven:
+class SimulatedLoops:
     """What a simulation needs to know of an arm with loops: its tree, and what constrains it."""
 
     tree: Arm
@@ -81,14 +81,14 @@ class Driven:
     project: Projection | None
 
 
-def driven(
+def simulated_loops(
     arm: Arm,
     q: JointValues,
     qd: JointValues,
     how: RunOptions,
     baumgarte: tuple[float, float] | None = None,
     fixed_steps: bool = True,
-) -> Driven:
+) -> SimulatedLoops:
     """The arm ready to be simulated from a state that is closed.
 
     baumgarte: alpha and beta in 1/s, in place of a projection after each step
@@ -101,7 +101,7 @@ def driven(
     terms = None if baumgarte is None else _terms(baumgarte)
     how = {"engine": how.get("engine", "auto"), "jobs": how.get("jobs")}
     project = Projection(arm, how) if terms is None else None
-    return Driven(without_closures(arm), LoopMotion(arm, how, baumgarte=terms), project)
+    return SimulatedLoops(without_closures(arm), LoopMotion(arm, how, baumgarte=terms), project)
 
 
 def _terms(baumgarte: tuple[float, float]) -> Baumgarte:

@@ -7,7 +7,7 @@ from typing import Any
 
 from robolin.operator_algebra.expression import Expression, Identity, Product, Sum, Transposed
 from robolin.operator_algebra.graph import FormulaNode, Input, Local, Neighbour, Total
-from robolin.operator_algebra.primitives import Block, Named, Primitive, Recursion, Shift
+from robolin.operator_algebra.primitives import Block, NamedFormula, Primitive, Recursion, Shift
 from robolin.operator_algebra.spaces import Layout
 from robolin.operator_algebra.sweeps import ANY_ORDER, TIP_TO_BASE, Sweep, SweepPlan
 
@@ -58,7 +58,7 @@ def explained(expression: Expression) -> str:
     lines += [f"    {line}" for line in dict.fromkeys(_meanings(expression))]
     if expression.columns is None:
         return "\n".join(lines)
-    text = Text(expression.plan, expression.columns.layout)
+    text = ExplainedSweeps(expression.plan, expression.columns.layout)
     for number, sweep in enumerate(expression.plan.sweeps, start=1):
         loop = LOOPS.get(sweep.direction, "k = n, …, 2, 1")
         place = "" if sweep.direction == ANY_ORDER else f"sweep {number}, "
@@ -74,7 +74,7 @@ def _meanings(expression: Expression) -> Iterator[str]:
         below: list[Expression] = []
         for part in level:
             match part:
-                case Named():
+                case NamedFormula():
                     yield f"{part.symbol} = {formula(part.definition)}"
                     below += part.definition.parts()
                 case Recursion():
@@ -87,7 +87,7 @@ def _meanings(expression: Expression) -> Iterator[str]:
         level = list(dict.fromkeys(below))
 
 
-class Text:
+class ExplainedSweeps:
     """The steps of a plan as lines; what is used once and at once is written where it is used."""
 
     def __init__(self, plan: SweepPlan, layout: Layout) -> None:

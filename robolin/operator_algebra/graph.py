@@ -25,7 +25,7 @@ from robolin.operator_algebra.expression import (
     Sum,
     Transposed,
 )
-from robolin.operator_algebra.primitives import Block, Named, Recursion, Shift
+from robolin.operator_algebra.primitives import Block, NamedFormula, Recursion, Shift
 
 Terms = list[tuple[Any, "FormulaNode"]]
 
@@ -119,7 +119,7 @@ class FormulaGraph:
             case Sum(terms):
                 width = x.width if operator.rows is None else operator.rows.width
                 return self.total([(c, self.follow(term, x)) for c, term in terms], width)
-            case Named():
+            case NamedFormula():
                 return self.follow(operator.definition, x)
             case Block():
                 return self.local(operator, False, x)
@@ -137,7 +137,7 @@ class FormulaGraph:
             case Sum(terms):
                 width = x.width if operand.columns is None else operand.columns.width
                 return self.total([(c, self.follow(term.T, x)) for c, term in terms], width)
-            case Named():
+            case NamedFormula():
                 return self.follow(operand.definition.T, x)
             case Block():
                 return self.local(operand, True, x)

@@ -21,7 +21,7 @@ from robolin.operator_algebra.primitives import (
     RIGID,
     ROW,
     Block,
-    Named,
+    NamedFormula,
     Recursion,
     Shift,
 )
@@ -63,9 +63,9 @@ class PoseOperators(Foundation):
         return Recursion("φ", self, shift=self.E_phi, transition=self.I, step=self.E_phi)
 
     @cached_property
-    def phi_tilde(self) -> Named:
+    def phi_tilde(self) -> NamedFormula:
         """φ - I, which Rodriguez and Kreutz-Delgado write Φ."""
-        return Named("φ~", self, definition=self.E_phi @ self.phi)
+        return NamedFormula("φ~", self, definition=self.E_phi @ self.phi)
 
     # articulated bodies
 
@@ -111,19 +111,19 @@ class PoseOperators(Foundation):
         return self._from_joints("G", self._articulated.G, COLUMN_BLOCK, "= P H* D⁻¹")
 
     @cached_property
-    def K(self) -> Named:
+    def K(self) -> NamedFormula:
         """G, shifted one link inward."""
-        return Named("K", self, definition=self.E_phi @ self.G)
+        return NamedFormula("K", self, definition=self.E_phi @ self.G)
 
     @cached_property
-    def tau_bar(self) -> Named:
+    def tau_bar(self) -> NamedFormula:
         """What passes through hinges that are free to move."""
-        return Named("τ̄", self, definition=self.I - self.G @ self.H)
+        return NamedFormula("τ̄", self, definition=self.I - self.G @ self.H)
 
     @cached_property
-    def E_psi(self) -> Named:
+    def E_psi(self) -> NamedFormula:
         """The shift through free hinges."""
-        return Named("E_ψ", self, definition=self.E_phi @ self.tau_bar)
+        return NamedFormula("E_ψ", self, definition=self.E_phi @ self.tau_bar)
 
     @cached_property
     def psi(self) -> Recursion:
@@ -131,14 +131,14 @@ class PoseOperators(Foundation):
         return Recursion("ψ", self, shift=self.E_phi, transition=self.tau_bar, step=self.E_psi)
 
     @cached_property
-    def psi_tilde(self) -> Named:
+    def psi_tilde(self) -> NamedFormula:
         """ψ - I."""
-        return Named("ψ~", self, definition=self.E_psi @ self.psi)
+        return NamedFormula("ψ~", self, definition=self.E_psi @ self.psi)
 
     @cached_property
-    def PSI(self) -> Named:
+    def PSI(self) -> NamedFormula:
         """Ψ of Rodriguez and Kreutz-Delgado."""
-        return Named("Ψ", self, definition=self.psi @ self.E_phi)
+        return NamedFormula("Ψ", self, definition=self.psi @ self.E_phi)
 
     # formulas
 

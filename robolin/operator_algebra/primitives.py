@@ -162,7 +162,7 @@ class Recursion(Primitive):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Named(Primitive):
+class NamedFormula(Primitive):
     """A formula that has a symbol."""
 
     definition: Expression = field(kw_only=True)

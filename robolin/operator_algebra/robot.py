@@ -29,7 +29,7 @@ from robolin.operator_algebra.primitives import (
     MOTION_CROSS,
     ROW,
     Block,
-    Named,
+    NamedFormula,
 )
 from robolin.operator_algebra.spaces import put_together
 
@@ -116,9 +116,9 @@ class Operators(PoseOperators):
         return self._from_joints("Ĝ", Ghat, COLUMN_BLOCK, "= P̂* H* D⁻¹")
 
     @cached_property
-    def Khat(self) -> Named:
+    def Khat(self) -> NamedFormula:
         """Ĝ, shifted one link inward."""
-        return Named("K̂", self, definition=self.E_phi @ self.Ghat)
+        return NamedFormula("K̂", self, definition=self.E_phi @ self.Ghat)
 
     # accelerations and forces, gravity and loads included
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from robolin.answering.inquiry import Inquiry
 from robolin.answering.posed_question import Settings, open_answer
+from robolin.answering.using_states import rules_of_file, states_of_file
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError
@@ -33,7 +34,7 @@ from robolin.files.table_file import KnownTable
 from robolin.parts.parts_plan import DEFAULT_FORM, Division, require_divisible
 from robolin.parts.recordings import NamedRecording
 from robolin.quantities.quantity_table import COLUMN_WORDS
-from robolin.results.result import Result, whole
+from robolin.results.result import Result, stream_of_one_part
 from robolin.trajectory.opened_table import is_other_programs, is_text, recording_bytes
 from robolin.trajectory.read import open_trajectory
 
@@ -105,7 +106,7 @@ class Estimate:
         return ceil(self.parts / workers)
 
 
-def estimated(
+def estimated_cost(
     inquiry: Inquiry, arm: Arm, found: Sequence[NamedRecording], division: Division
 ) -> Estimate:
     """What a question about each of the recordings will cost; nothing is kept of the sample."""
@@ -144,7 +145,7 @@ class _Sample:
     def __init__(self, inquiry: Inquiry, arm: Arm, path: str, form: str | None) -> None:
         self._inquiry, self._arm, self._path = inquiry, arm, path
         self._form = form or DEFAULT_FORM
-        self._rules = inquiry.states.rules(arm)
+        self._rules = rules_of_file(inquiry.states, arm)
         self.taken = 0
 
     def rows(self, path: str, size: int) -> int:
@@ -213,7 +214,7 @@ class _Sample:
 
     def _states(self, count: int) -> Any:
         first = self._inquiry.states.row_choice.first
-        return self._inquiry.states.of_recording(self._path, f"{first}:{first + count}")
+        return states_of_file(self._inquiry.states, self._path, f"{first}:{first + count}")
 
     def _read(self, count: int) -> None:
         states = self._states(count)
@@ -233,7 +234,7 @@ class _Sample:
 
     def _write(self, count: int, target: Path) -> None:
         with self._posed(count) as answer:
-            stream = whole(answer) if isinstance(answer, Result) else answer
+            stream = stream_of_one_part(answer) if isinstance(answer, Result) else answer
             FORMATS[self._form].write(stream, target)
 
     def _posed(self, count: int) -> Any:

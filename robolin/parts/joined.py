@@ -12,6 +12,7 @@ import numpy as np
 
 from robolin.answering.inquiry import Inquiry
 from robolin.answering.posed_question import Settings, open_answer
+from robolin.answering.using_states import rules_of_file, states_of_file
 from robolin.arm import Arm
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError, UsageError
@@ -26,7 +27,7 @@ SOURCE, SOURCES, UNANSWERED = "source", "sources", "unanswered rows"
 
 
 @dataclass(frozen=True)
-class Piece:
+class AnswerPiece:
     """Some rows of the answer: which recording they are of, and how to get them."""
 
     source: int
@@ -34,7 +35,7 @@ class Piece:
 
 
 def joined_pieces(
-    pieces: Sequence[Piece],
+    pieces: Sequence[AnswerPiece],
     names: Sequence[str],
     options: Mapping[str, Any],
     mixed: Collection[str] = (),
@@ -60,9 +61,10 @@ def answered_recordings(
     notes = NotesSaidOnce(settings.notify, arm)
     heard = replace(settings, notify=lambda kind, text: notes.all([(kind, text)]))
     pieces = [
-        Piece(i, partial(_answered, inquiry, arm, each.path, heard)) for i, each in enumerate(found)
+        AnswerPiece(i, partial(_answered, inquiry, arm, each.path, heard))
+        for i, each in enumerate(found)
     ]
-    mixed = mixed_columns(columns_of_all(found, arm, inquiry.states.rules(arm)))
+    mixed = mixed_columns(columns_of_all(found, arm, rules_of_file(inquiry.states, arm)))
     stream = joined_pieces(pieces, [each.name for each in found], inquiry.options, mixed)
 
     def parts() -> Iterator[Result]:
@@ -74,7 +76,7 @@ def answered_recordings(
 
 @contextmanager
 def _answered(inquiry: Inquiry, arm: Arm, path: str, settings: Settings) -> Iterator[ResultStream]:
-    states = inquiry.states.of_recording(path, inquiry.states.rows)
+    states = states_of_file(inquiry.states, path, inquiry.states.rows)
     with open_answer(arm, inquiry.question, states, settings) as answer:
         if isinstance(answer, Result):
             hint = "-o FOLDER/ keeps one result for each recording"
@@ -96,7 +98,7 @@ class _Joining:
 
     def __init__(
         self,
-        pieces: Sequence[Piece],
+        pieces: Sequence[AnswerPiece],
         names: Sequence[str],
         options: Mapping[str, Any],
         mixed: Collection[str],

@@ -21,7 +21,7 @@ from robolin.files.places import FilePlace, content, exists, make_folder
 from robolin.parts.parts_plan import Division, PartsPlan, asked_of, planned_parts
 from robolin.parts.plan_file import read_plan
 from robolin.parts.recordings import NamedRecording
-from robolin.parts.survey import Surveyed, surveyed_from, surveyed_plain
+from robolin.parts.survey import SurveyedRecording, surveyed_from, surveyed_plain
 
 LOOKED = "_looked.jsonl"
 # bytes of recordings, of some ten milliseconds, that nobody minds looking at twice
@@ -65,16 +65,16 @@ class _LookedFile:
 
     def __init__(self, folder: Path, question: str) -> None:
         self._folder, self._question = folder, question
-        self._waiting: list[Surveyed] = []
+        self._waiting: list[SurveyedRecording] = []
         self._bytes = 0
 
-    def recordings(self) -> Iterator[Surveyed]:
+    def recordings(self) -> Iterator[SurveyedRecording]:
         """Those that are in the file."""
         for line in (content(self._folder / LOOKED) or b"").splitlines():
             if (told := _parsed_line(line)) and told["question"] == self._question:
                 yield surveyed_from(told["recording"])
 
-    def add(self, recording: Surveyed) -> None:
+    def add(self, recording: SurveyedRecording) -> None:
         """One more, which is written with the next ones if it is small."""
         self._waiting.append(recording)
         self._bytes += recording.size
@@ -87,7 +87,7 @@ class _LookedFile:
             stream.write(b"\n" + b"".join(map(self._line, self._waiting)))
         self._waiting, self._bytes = [], 0
 
-    def _line(self, recording: Surveyed) -> bytes:
+    def _line(self, recording: SurveyedRecording) -> bytes:
         told = {"question": self._question, "recording": surveyed_plain(recording)}
         text = json.dumps(told, ensure_ascii=True).encode()
         return f"{zlib.crc32(text):0{_DIGITS}x} ".encode() + text + b"\n"

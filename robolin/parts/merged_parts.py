@@ -10,7 +10,7 @@ from robolin.errors import RobolinError
 from robolin.files.places import FilePlace, local_copy
 from robolin.files.stored import open_stored
 from robolin.parts.alike_columns import THE_TIME
-from robolin.parts.joined import Piece, joined_pieces
+from robolin.parts.joined import AnswerPiece, joined_pieces
 from robolin.parts.parts_folder import DAMAGED, FOREIGN, MISSING, PartState, part_states, plan_in
 from robolin.results.result import ResultStream
 from robolin.wording import counted, quoted
@@ -21,7 +21,7 @@ def merged_parts(folder: FilePlace) -> ResultStream:
     plan = plan_in(folder)
     states = part_states(folder, plan)
     _require_done(folder, states)
-    pieces = [Piece(part.source, partial(_stored, folder / part.name)) for part in plan.parts]
+    pieces = [AnswerPiece(part.source, partial(_stored, folder / part.name)) for part in plan.parts]
     names, options = [each.name for each in plan.sources], plan.asked["options"]
     return joined_pieces(pieces, names, options, _mixed(states))
 

@@ -9,6 +9,7 @@ from robolin.answering.given_states import States
 from robolin.answering.inquiry import ArmSource, Inquiry
 from robolin.answering.posed_question import Notify, Settings, open_answer
 from robolin.answering.question import Question
+from robolin.answering.using_states import states_of_file
 from robolin.arm import Arm
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_named
@@ -17,8 +18,8 @@ from robolin.files.table_file import KnownTable
 from robolin.files.write import require_holdable
 from robolin.parts.alike_columns import with_fractions
 from robolin.parts.parts_plan import PartsPlan
-from robolin.parts.survey import Surveyed, require_unchanged
-from robolin.results.result import Footer, Result, whole
+from robolin.parts.survey import SurveyedRecording, require_unchanged
+from robolin.results.result import Footer, Result, stream_of_one_part
 from robolin.version import __version__
 
 
@@ -41,7 +42,7 @@ class PartJob:
     arm_digest: str
     question: Question
     states: States
-    source: Surveyed
+    source: SurveyedRecording
     target: str
     mixed: tuple[str, ...] = ()
     jobs: int | None = None
@@ -72,7 +73,7 @@ def part_jobs(
     jobs = []
     for number, part in enumerate(plan.parts):
         source = plan.sources[part.source]
-        states = inquiry.states.of_recording(source.path, part.rows or inquiry.states.rows)
+        states = states_of_file(inquiry.states, source.path, part.rows or inquiry.states.rows)
         job = PartJob(
             plan=plan.id,
             number=number,
@@ -93,7 +94,7 @@ def part_jobs(
     return jobs
 
 
-def _known(source: Surveyed, states: States) -> KnownTable:
+def _known(source: SurveyedRecording, states: States) -> KnownTable:
     """What the reader of these rows need not find out."""
     choice = states.row_choice
     return source.known(choice.first, choice.stop)
@@ -148,7 +149,7 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
     with open_answer(arm, job.question, job.states, settings) as answer:
         if isinstance(answer, Result):
             require_holdable(answer, form)
-            answer = whole(answer)
+            answer = stream_of_one_part(answer)
         ending, parts = answer.ending, answer.parts
         if job.mixed:
             parts = with_fractions(parts, job.mixed, job.source.path)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from robolin.answering.inquiry import Inquiry
+from robolin.answering.using_states import require_writable_as, rules_of_file
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.files.formats import FORMATS, RECORDINGS, extensions, format_named
@@ -24,7 +25,7 @@ from robolin.files.provenance_writer import plain
 from robolin.files.table_file import digest_of
 from robolin.parts.alike_columns import mixed_columns
 from robolin.parts.recordings import NamedRecording
-from robolin.parts.survey import Surveyed, surveyed
+from robolin.parts.survey import SurveyedRecording, surveyed_recording
 from robolin.trajectory.opened_table import TEXT_ENDINGS
 from robolin.trajectory.row_choice import RowChoice
 from robolin.version import __version__
@@ -57,7 +58,7 @@ class PartsPlan:
     """
 
     asked: Mapping[str, Any]
-    sources: tuple[Surveyed, ...]
+    sources: tuple[SurveyedRecording, ...]
     parts: tuple[PlannedPart, ...]
     version: str = __version__
     mixed: tuple[str, ...] = ()
@@ -91,8 +92,8 @@ def planned_parts(
     arm: Arm,
     found: Sequence[NamedRecording],
     division: Division,
-    before: Sequence[Surveyed] = (),
-    keep: Callable[[Surveyed], None] | None = None,
+    before: Sequence[SurveyedRecording] = (),
+    keep: Callable[[SurveyedRecording], None] | None = None,
 ) -> PartsPlan:
     """The plan for a question about each of the recordings.
 
@@ -101,7 +102,7 @@ def planned_parts(
     """
     require_divisible(inquiry, division)
     choice = inquiry.states.row_choice
-    sources: list[Surveyed] = []
+    sources: list[SurveyedRecording] = []
     problems: list[RobolinError] = []
     looked = {(each.path, each.name): each for each in before}
     every = division.part_rows and division.part_rows * choice.stride
@@ -111,8 +112,8 @@ def planned_parts(
             if old is not None and old.is_as_it_was() and (every is None or old.rows is not None):
                 sources.append(old)
             else:
-                rules = inquiry.states.rules(arm)
-                sources.append(surveyed(recording, arm, rules, every, choice.first))
+                rules = rules_of_file(inquiry.states, arm)
+                sources.append(surveyed_recording(recording, arm, rules, every, choice.first))
                 if keep is not None:
                     keep(sources[-1])
         except RobolinError as error:
@@ -140,7 +141,7 @@ def require_divisible(inquiry: Inquiry, division: Division) -> None:
         hint = f"--{together} answers for all rows of a recording at once"
         raise UsageError(f"cannot go together with --{together}", where="--part-rows", hint=hint)
     if division.form is not None:
-        inquiry.states.require_writable_as(division.form)
+        require_writable_as(inquiry.states, division.form)
 
 
 def asked_of(inquiry: Inquiry, arm: Arm) -> dict[str, Any]:
@@ -163,7 +164,7 @@ def _digest(path: str) -> str:
         raise RobolinError(f"could not read: {error.strerror or error}", where=path) from error
 
 
-def _one_each(sources: Sequence[Surveyed], division: Division) -> tuple[PlannedPart, ...]:
+def _one_each(sources: Sequence[SurveyedRecording], division: Division) -> tuple[PlannedPart, ...]:
     """A part for every recording, named after it."""
     names = [_result_name(each.name, division.form) for each in sources]
     name, times = Counter(names).most_common(1)[0]
@@ -183,7 +184,7 @@ def _result_name(name: str, form: str | None) -> str:
 
 
 def _numbered(
-    sources: Sequence[Surveyed], choice: RowChoice, part_rows: int, form: str
+    sources: Sequence[SurveyedRecording], choice: RowChoice, part_rows: int, form: str
 ) -> tuple[PlannedPart, ...]:
     """Parts of so many rows, numbered through all recordings."""
     found = [
@@ -196,7 +197,7 @@ def _numbered(
     )
 
 
-def _ranges(source: Surveyed, choice: RowChoice, part_rows: int) -> Iterator[str]:
+def _ranges(source: SurveyedRecording, choice: RowChoice, part_rows: int) -> Iterator[str]:
     if source.rows is None:
         hint = "leave out --part-rows: it becomes one result"
         raise RobolinError("a bag or dataset is not divided", where=source.path, hint=hint)

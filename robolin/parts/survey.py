@@ -20,7 +20,7 @@ from robolin.trajectory.read import open_trajectory
 
 
 @dataclass(frozen=True)
-class Surveyed:
+class SurveyedRecording:
     """A recording as it was when somebody looked at it.
 
     stamp:   when it was written, in nanoseconds, which tells most changes without reading it; of
@@ -55,9 +55,9 @@ class Surveyed:
         return KnownTable(self.sha256, marks, looks, self.even)
 
 
-def surveyed(
+def surveyed_recording(
     recording: NamedRecording, arm: Arm, rules: RecordingRules, every: int | None, first: int
-) -> Surveyed:
+) -> SurveyedRecording:
     """A recording looked through once; without `every` its rows are not counted.
 
     every: rows from one part to the next, of which the first begins with row `first`
@@ -77,9 +77,9 @@ def surveyed(
         digest = "" if is_text(recording.path) else stream.table.digest()
     counted = _counted(recording.path, every, first, CountedText(digest, rows))
     if (size, stamp) != _stamp(recording.path):
-        raise changed(recording.path)
+        raise recording_changed(recording.path)
     found = (counted.digest, counted.rows, counted.marks, columns, counted.even)
-    return Surveyed(recording.path, recording.name, size, stamp, *found)
+    return SurveyedRecording(recording.path, recording.name, size, stamp, *found)
 
 
 def _counted(path: str, every: int | None, first: int, known: CountedText) -> CountedText:
@@ -92,13 +92,13 @@ def _counted(path: str, every: int | None, first: int, known: CountedText) -> Co
     return replace(found, digest=known.digest) if is_stored(path) else found
 
 
-def require_unchanged(known: Surveyed) -> None:
+def require_unchanged(known: SurveyedRecording) -> None:
     """Refuse a recording that is not the one that was looked at."""
     if not known.is_as_it_was() and _digest(known.path) != known.sha256:
-        raise changed(known.path)
+        raise recording_changed(known.path)
 
 
-def changed(path: str) -> RobolinError:
+def recording_changed(path: str) -> RobolinError:
     """A recording is not what it was."""
     hint = "write to another folder: parts of both would not belong together"
     return RobolinError("it was changed after the plan was made", where=path, hint=hint)
@@ -141,7 +141,7 @@ def _text(path: str, every: int | None, first: int) -> CountedText:
         return counted_by_lines(stream, every, first, path)
 
 
-def surveyed_plain(known: Surveyed) -> dict[str, Any]:
+def surveyed_plain(known: SurveyedRecording) -> dict[str, Any]:
     """What is known of a recording in plain JSON types."""
     return {
         "path": known.path,
@@ -156,9 +156,9 @@ def surveyed_plain(known: Surveyed) -> dict[str, Any]:
     }
 
 
-def surveyed_from(told: dict[str, Any]) -> Surveyed:
+def surveyed_from(told: dict[str, Any]) -> SurveyedRecording:
     """What was known of a recording, back from plain types."""
-    return Surveyed(
+    return SurveyedRecording(
         **{name: told[name] for name in ("path", "name", "size", "stamp", "sha256", "rows")},
         marks=tuple(RowMark(*mark) for mark in told["marks"]),
         columns=tuple(LookedColumn(*column) for column in told["columns"]),

@@ -16,7 +16,12 @@ from robolin.results.result import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PICTURE_FORMATS = ("svg", "png", "pdf")
+# what each format would say of the day and the program
+_LEFT_OUT: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
 _PANEL = (3.8, 2.6)
 _SETTINGS: dict[str, Any] = {
     # names are text, whatever they look like
@@ -67,14 +72,9 @@ def drawn_panels(panels: Sequence[Panel], title: str) -> Figure:
 
 def picture_bytes(figure: Figure, form: str) -> bytes:
     """The figure as an svg, png or pdf file; no date, no version, no random name in it."""
-    metadata: dict[str, Any] = {
-        "svg": {"Date": None, "Creator": None},
-        "png": {"Software": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-    }[form]
     stream = BytesIO()
     with _drawing():
-        figure.savefig(stream, format=form, metadata=metadata)
+        figure.savefig(stream, format=form, metadata=_LEFT_OUT[form])
     return stream.getvalue()
 
 

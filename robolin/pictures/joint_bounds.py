@@ -33,7 +33,7 @@ NO_BOUNDS = Bounds()
 
 
 @dataclass(frozen=True)
-class Closest:
+class ClosestPoint:
     """Where a curve comes closest to a limit, or goes furthest beyond it.
 
     margin: what is left; negative beyond the limit
@@ -66,7 +66,7 @@ def joint_bounds(model: Mapping[str, Any] | None, quantity: str, joint: str) -> 
     return Bounds(-size, size)
 
 
-def closest_approach(values: Numbers, bounds: Bounds) -> Closest | None:
+def closest_approach(values: Numbers, bounds: Bounds) -> ClosestPoint | None:
     """Where values (rows,) are closest to their limits; None without limits or numbers."""
     margins = np.minimum(values - bounds.lower, bounds.upper - values)
     row = int(np.argmin(np.where(np.isnan(margins), inf, margins)))
@@ -75,4 +75,4 @@ def closest_approach(values: Numbers, bounds: Bounds) -> Closest | None:
     value = float(values[row])
     below, above = value - bounds.lower, bounds.upper - value
     limit, margin = (bounds.lower, below) if below < above else (bounds.upper, above)
-    return Closest(row, value, limit, margin)
+    return ClosestPoint(row, value, limit, margin)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robolin.arrays import Numbers
-from robolin.pictures.joint_bounds import NO_BOUNDS, Bounds, Closest
+from robolin.pictures.joint_bounds import NO_BOUNDS, Bounds, ClosestPoint
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class CurvePanel:
     y_label: str
     curves: tuple[Curve, ...]
     bounds: Bounds = NO_BOUNDS
-    closest: Closest | None = None
+    closest: ClosestPoint | None = None
     closest_x: float = 0.0
     log_x: bool = False
     log_y: bool = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robolin.arrays import Numbers
-from robolin.errors import RobolinError, UsageError
+from robolin.errors import UsageError
 from robolin.results.data_frames import dict_of, pandas_of, polars_of
 from robolin.results.number_kind import kind_of
 from robolin.results.shown_by import shown_by
@@ -55,15 +55,16 @@ class Array(Shown):
     axes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "values", np.asarray(self.values))
         if self.axes and len(self.axes) != len(self.labels):
             message = f"'{self.name}' has {len(self.labels)} axes, and {len(self.axes)} are named"
             raise UsageError(message, hint="name every axis or none")
 
     def __repr__(self) -> str:
-        return f"<Array {self.told}>"
+        return f"<Array {self.summary}>"
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """Name, shape and unit in a few words."""
         return f"{self.name} {self.values.shape} [{self.unit}]"
 
@@ -78,7 +79,14 @@ class Array(Shown):
         return self.values.shape[0] if self.values.ndim > self.rank else None
 
     def axis_kind(self, axis: int) -> str:
-        """What an axis counts, '' where that is not said."""
+        """What an axis counts.
+
+        Args:
+            axis: which of `labels`, from 0 on
+
+        Returns:
+            such as 'state' or 'mode', '' where that goes without saying
+        """
         return self.axes[axis] if self.axes else ""
 
     def column_names(self) -> list[str]:
@@ -129,10 +137,8 @@ class Result(Shown):
     Example:
         >>> arm = robolin.load("two-link")
         >>> result = robolin.answer(arm, "inverse", robolin.States(q=[0.3, -0.7]))
-        >>> result, result.joints
-        (<Result of inverse: tau (2,) [N·m]>, ('shoulder', 'elbow'))
-        >>> "tau" in result, result["tau"].round(4)
-        (True, array([18.5756,  4.5178]))
+        >>> result, result["tau"].round(4)
+        (<Result of inverse: tau (2,) [N·m]>, array([18.5756,  4.5178]))
     """
 
     verb: str
@@ -159,7 +165,7 @@ class Result(Shown):
         return any(known == name for known, _ in self.stored())
 
     def __repr__(self) -> str:
-        return f"<Result of {self.verb}: {', '.join(a.told for a in self.arrays)}>"
+        return f"<Result of {self.verb}: {', '.join(a.summary for a in self.arrays)}>"
 
     def __sub__(self, other: Any) -> Result:
         """By how much every number is larger than in another result of the same shape."""
@@ -170,15 +176,30 @@ class Result(Shown):
         return dict_of(self)
 
     def to_polars(self) -> DataFrame:
-        """A data frame with one row per state and the columns of the CSV."""
+        """A data frame of Polars with one row per state and the columns of the CSV."""
         return polars_of(self)
 
     def to_pandas(self) -> Any:
-        """A data frame of pandas with one row per state and the columns of the CSV."""
+        """A data frame of pandas with one row per state and the columns of the CSV.
+
+        Raises:
+            RobolinError: pandas is not installed
+        """
         return pandas_of(self)
 
     def plot(self, *only: str) -> Figure:
-        """A figure of matplotlib with these arrays, or with those that are looked at first."""
+        """A figure of matplotlib.
+
+        Args:
+            only: names of arrays to draw; those that are looked at first if there are none
+
+        Returns:
+            the figure, which a notebook shows and `savefig` writes
+
+        Raises:
+            UsageError: an array that is not there
+            RobolinError: nothing that can be drawn, or matplotlib is not installed
+        """
         figure: Figure = shown_by("figure")(self, only)
         return figure
 
@@ -204,7 +225,25 @@ class Result(Shown):
             yield array.name, array.values
 
     def rows(self, first: int, stop: int) -> Result:
-        """Some of the rows."""
+        """Some of the rows, as a result of their own.
+
+        Args:
+            first: the first of them, counted from 0
+            stop: the first one that is left out
+
+        Returns:
+            a `Result` whose arrays have shape (rows, …)
+
+        Raises:
+            UsageError: a result of one state
+
+        Example:
+            >>> states = robolin.States(q=np.zeros((5, 2)))
+            >>> robolin.answer(robolin.load("two-link"), "inverse", states).rows(1, 3)
+            <Result of inverse: tau (2, 2) [N·m]>
+        """
+        if self.batch is None:
+            raise UsageError("the result is of one state", hint="rows are those of trajectories")
         arrays = tuple(replace(array, values=array.values[first:stop]) for array in self.arrays)
         time = None if self.time is None else self.time[first:stop]
         return replace(self, arrays=arrays, time=time)
@@ -243,8 +282,7 @@ class ResultStream:
         live: whether somebody waits for each part
 
     Example:
-        >>> arm = robolin.load("two-link")
-        >>> states = robolin.States(q=np.zeros((5, 2)))
+        >>> arm, states = robolin.load("two-link"), robolin.States(q=np.zeros((5, 2)))
         >>> with robolin.answer_stream(arm, "inverse", states, chunk_rows=2) as stream:
         ...     [part["tau"].shape for part in stream.parts]
         [(2, 2), (2, 2), (1, 2)]
@@ -256,26 +294,7 @@ class ResultStream:
     live: bool = False
 
 
-def whole(result: Result) -> ResultStream:
+def stream_of_one_part(result: Result) -> ResultStream:
     """A result that is all there, as a stream of one part."""
     ending = Footer(result.contract, result.inputs, result.model, result.reference)
     return ResultStream((result,), lambda _: ending, lambda: result.batch)
-
-
-def require_finite(result: Result) -> None:
-    """Refuse to hand out a number that is not one, naming where it would have stood."""
-    for array in result.arrays:
-        finite = np.isfinite(array.values)
-        if finite.all():
-            continue
-        place = tuple(int(i) for i in np.argwhere(~finite)[0])
-        where = [array.name]
-        if array.batch is not None:
-            where.append(f"row {place[0] + 1}")
-            place = place[1:]
-        where += [names[i] for i, names in zip(place, array.labels, strict=True)]
-        raise RobolinError(
-            f"{result.verb} has no finite answer here: the numbers overflow",
-            where=", ".join(where),
-            hint="look for a state or a parameter many orders of magnitude away from the others",
-        )

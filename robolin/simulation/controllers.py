@@ -19,7 +19,7 @@ from robolin.simulation.feedback_control import (
     FeedbackControl,
     PDControl,
     StateFeedback,
-    Tracking,
+    TrackingController,
 )
 from robolin.wording import did_you_mean
 
@@ -88,7 +88,7 @@ class PoseError(NamedTuple):
     energy: Floats
 
 
-class Braking:
+class BrakingController:
     """Torques of control law 8.1."""
 
     of_state = True
@@ -118,13 +118,13 @@ class Braking:
         return kinetic
 
 
-class Steering:
+class SteeringController:
     """Torques of control law 8.2 as corrected: those that brake, and J* k e."""
 
     of_state = True
 
     def __init__(self, arm: Arm, law: PoseControl, how: RunOptions) -> None:
-        self._braking = Braking(arm, law.gain, how)
+        self._braking = BrakingController(arm, law.gain, how)
         self._arm, self._how = replace(arm, tip=_moving_frame(arm, law.frame)), how
         self._position = _numbers("position", law.position, (3,))
         self._rotation = _rotation(law.rotation)
@@ -161,7 +161,7 @@ class Steering:
 
 
 Law = RateControl | PoseControl | FeedbackControl | PDControl | ComputedTorque
-Controller = Braking | Steering | StateFeedback | Tracking
+Controller = BrakingController | SteeringController | StateFeedback | TrackingController
 
 
 def controller_of(arm: Arm, law: Law, how: RunOptions) -> Controller:
@@ -169,11 +169,11 @@ def controller_of(arm: Arm, law: Law, how: RunOptions) -> Controller:
     if isinstance(law, FeedbackControl):
         return StateFeedback(arm, law)
     if isinstance(law, PDControl | ComputedTorque):
-        return Tracking(arm, law, how)
+        return TrackingController(arm, law, how)
     if isinstance(law, RateControl):
-        return Braking(arm, law.gain, how)
+        return BrakingController(arm, law.gain, how)
     if isinstance(law, PoseControl):
-        return Steering(arm, law, how)
+        return SteeringController(arm, law, how)
     raise UsageError(
         f"a {type(law).__name__} is no control law",
         hint="RateControl(...), PoseControl(...), FeedbackControl(...) and others",

@@ -85,7 +85,7 @@ class JointRates:
 
 
 @dataclass(frozen=True)
-class Diagonalizing:
+class DiagonalizingVelocities:
     """ξ or ν, by the two sweeps of algorithm 8.1, or by elimination where joints follow others."""
 
     arm: Arm
@@ -118,7 +118,7 @@ def velocities_of(
         raise UsageError(f"there is no state '{form}'", hint=f"states are {', '.join(STATE_FORMS)}")
     if accelerations is not None:
         raise UsageError(f"constraints cannot be kept in {form}", hint="take the state 'rates'")
-    return Diagonalizing(arm, form, how)
+    return DiagonalizingVelocities(arm, form, how)
 
 
 class Equations:

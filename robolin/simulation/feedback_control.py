@@ -45,7 +45,7 @@ class FeedbackControl(Shown):
         >>> arm = robolin.load("acrobot")
         >>> model = robolin.state_space(arm, [np.pi, 0.0], passive="shoulder")
         >>> law = robolin.lqr(model, Q={"q": 10, "qd": 1}).feedback()
-        >>> motion = robolin.simulate(arm, [np.pi + 0.05, 0.0], duration=5.0, control=law)
+        >>> motion = robolin.simulate(arm, [np.pi + 0.05, 0.0], duration=5.0, dt=0.01, control=law)
         >>> bool(abs(motion.q[-1] - [np.pi, 0.0]).max() < 1e-3)
         True
     """
@@ -77,7 +77,7 @@ class PDControl(Shown):
 
     Example:
         >>> arm, law = robolin.load("two-link"), robolin.PDControl([0.3, -0.7], kp=50.0, kd=10.0)
-        >>> motion = robolin.simulate(arm, [0.0, 0.0], duration=6.0, control=law)
+        >>> motion = robolin.simulate(arm, [0.0, 0.0], duration=6.0, dt=0.01, control=law)
         >>> motion.q[-1].round(3)
         array([ 0.3, -0.7])
     """
@@ -222,7 +222,7 @@ class GivenIntegrals:
         return self.law.torque(t, q, qd, self.integrals)
 
 
-class Tracking:
+class TrackingController:
     """Torques of PDControl and ComputedTorque."""
 
     of_state = True

@@ -54,7 +54,7 @@ AnyTorque = JointValues | TorqueTable | TorqueFunction
 
 
 @dataclass(frozen=True, eq=False)
-class Constant:
+class ConstantTorque:
     """The same torque always."""
 
     values: Floats
@@ -65,7 +65,7 @@ class Constant:
 
 
 @dataclass(frozen=True, eq=False)
-class Interpolated:
+class InterpolatedTorque:
     """Torques on straight lines between the rows of a table."""
 
     time: Floats
@@ -96,7 +96,7 @@ class FunctionTorque:
 
 
 @dataclass(frozen=True, eq=False)
-class Holding:
+class HoldingTorque:
     """Another torque, and with it the one that carries weight and loads at every moment."""
 
     arm: Arm
@@ -143,7 +143,7 @@ def torque_of(arm: Arm, tau: AnyTorque) -> Torque:
     values = array_of(arm, "tau", tau)
     if not np.isfinite(values).all():
         raise RobolinError("tau is not finite")
-    return Constant(values)
+    return ConstantTorque(values)
 
 
 def effort_limits(arm: Arm) -> Floats:
@@ -152,7 +152,7 @@ def effort_limits(arm: Arm) -> Floats:
     return np.array([np.inf if each is None else each for each in most])
 
 
-def _interpolated(arm: Arm, table: TorqueTable) -> Interpolated:
+def _interpolated(arm: Arm, table: TorqueTable) -> InterpolatedTorque:
     time, values = seconds_of(table.time), array_of(arm, "tau", table.tau)
     if time.ndim != 1 or values.shape != (len(time), arm.n) or not len(time):
         shapes = f"time {time.shape}, tau {values.shape}"
@@ -163,4 +163,4 @@ def _interpolated(arm: Arm, table: TorqueTable) -> Interpolated:
         row = int(falls[0])
         message = f"time does not rise from row {row + 1} to row {row + 2}: "
         raise RobolinError(f"{message}{time[row]:g} s, then {time[row + 1]:g} s")
-    return Interpolated(time, values)
+    return InterpolatedTorque(time, values)

@@ -22,7 +22,7 @@ Meaning = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedColumns:
     """Where each quantity stands: for every joint in the arm's order a column, or None for 0."""
 
     columns: Mapping[str, tuple[int | None, ...]]
@@ -41,7 +41,7 @@ def match(
     where: str = "",
     only: Collection[str] | None = None,
     by_differences: bool = False,
-) -> Matched:
+) -> MatchedColumns:
     """Find the columns of the quantities ('q', 'qd', 'qdd', 'tau') among a file's columns.
 
     A needed column that is missing is an error.  An optional quantity without any column is left
@@ -73,7 +73,7 @@ def match(
         for i, joint in asked.items()
         if (name, i) not in told
     ]
-    return Matched(
+    return MatchedColumns(
         columns=places,
         time=times[0] if times else None,
         notes=tuple(_notes(columns, places, joints, absent, unused, turned)),

@@ -16,7 +16,7 @@ from robolin.files.paths import last_name
 from robolin.files.table_file import KnownTable, ReadRequest, TableBlock, TableFile
 from robolin.trajectory.carried_columns import carried_columns, derivable, require_units
 from robolin.trajectory.column_rules import AS_IT_IS, RecordingRules, native_columns
-from robolin.trajectory.columns import Matched, asked_columns, match
+from robolin.trajectory.columns import MatchedColumns, asked_columns, match
 from robolin.trajectory.differentiate import (
     derivation_line,
     require_no_gaps,
@@ -49,7 +49,7 @@ class TrajectoryStream:
     """
 
     table: TableFile
-    matched: Matched
+    matched: MatchedColumns
     file: str
     assumed: tuple[str, ...] = ()
     rules: RecordingRules = AS_IT_IS

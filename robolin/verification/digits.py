@@ -16,7 +16,7 @@ import numpy as np
 
 from robolin.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.verification.algorithms import answering
+from robolin.verification.algorithms import answering_algorithms
 from robolin.verification.checks import (
     Bound,
     Check,
@@ -26,7 +26,7 @@ from robolin.verification.checks import (
     not_run,
     worst,
 )
-from robolin.verification.exact_numbers import Exact, decimals, exact, fifty_digits
+from robolin.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
 from robolin.verification.running import run_for_check
 from robolin.verification.subject import Subject
 
@@ -44,7 +44,7 @@ NOTHING, NOTHING_BESIDE = 1e-40, 1e-30
 
 def digits(on: Subject) -> Iterator[Check]:
     """For each question, the right digits of its results in the worst of all states."""
-    yield from digits_of(on, answering(on))
+    yield from digits_of(on, answering_algorithms(on))
 
 
 def digits_of(on: Subject, names: Sequence[str]) -> Iterator[Check]:
@@ -115,7 +115,7 @@ def _in_fifty_digits(
 def _exactly(on: Subject, name: str, rows: AnyArray) -> dict[str, AnyArray]:
     """The results in these states as decimals, states first."""
     given = {
-        need: np.array([Exact(column) for column in _columns(values[rows])], dtype=object)
+        need: np.array([ExactNumbers(column) for column in _columns(values[rows])], dtype=object)
         for need, values in on.given(name).items()
     }
     found = run_for_check(on.arm, name, given, exact).arrays
@@ -134,7 +134,7 @@ def _by_state(values: AnyArray, states: int) -> AnyArray:
     gathered = np.empty((states, *values.shape), dtype=object)
     for place in np.ndindex(values.shape):
         number = values[place]
-        plain = number.value if isinstance(number, Exact) else Decimal(number)
+        plain = number.value if isinstance(number, ExactNumbers) else Decimal(number)
         gathered[(slice(None), *place)] = plain
     return gathered
 

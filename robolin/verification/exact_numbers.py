@@ -28,7 +28,7 @@ def fifty_digits() -> Iterator[None]:
         yield
 
 
-class Exact:
+class ExactNumbers:
     """A decimal, or an array of them with one for each state."""
 
     __slots__ = ("value",)
@@ -37,38 +37,38 @@ class Exact:
         self.value = value
 
     @property
-    def real(self) -> Exact:
+    def real(self) -> ExactNumbers:
         return self
 
-    def __add__(self, other: Any) -> Exact:
-        number = other.value if type(other) is Exact else Decimal(other)
-        return Exact(self.value + number)
+    def __add__(self, other: Any) -> ExactNumbers:
+        number = other.value if type(other) is ExactNumbers else Decimal(other)
+        return ExactNumbers(self.value + number)
 
-    def __sub__(self, other: Any) -> Exact:
-        number = other.value if type(other) is Exact else Decimal(other)
-        return Exact(self.value - number)
+    def __sub__(self, other: Any) -> ExactNumbers:
+        number = other.value if type(other) is ExactNumbers else Decimal(other)
+        return ExactNumbers(self.value - number)
 
-    def __rsub__(self, other: Any) -> Exact:
-        return Exact(_plain(other) - self.value)
+    def __rsub__(self, other: Any) -> ExactNumbers:
+        return ExactNumbers(_plain(other) - self.value)
 
-    def __mul__(self, other: Any) -> Exact:
-        number = other.value if type(other) is Exact else Decimal(other)
-        return Exact(self.value * number)
+    def __mul__(self, other: Any) -> ExactNumbers:
+        number = other.value if type(other) is ExactNumbers else Decimal(other)
+        return ExactNumbers(self.value * number)
 
-    def __truediv__(self, other: Any) -> Exact:
-        number = other.value if type(other) is Exact else Decimal(other)
-        return Exact(self.value / number)
+    def __truediv__(self, other: Any) -> ExactNumbers:
+        number = other.value if type(other) is ExactNumbers else Decimal(other)
+        return ExactNumbers(self.value / number)
 
-    def __rtruediv__(self, other: Any) -> Exact:
-        return Exact(_plain(other) / self.value)
+    def __rtruediv__(self, other: Any) -> ExactNumbers:
+        return ExactNumbers(_plain(other) / self.value)
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __neg__(self) -> Exact:
-        return Exact(-self.value)
+    def __neg__(self) -> ExactNumbers:
+        return ExactNumbers(-self.value)
 
-    def __abs__(self) -> Exact:
-        return Exact(abs(self.value))
+    def __abs__(self) -> ExactNumbers:
+        return ExactNumbers(abs(self.value))
 
     def __lt__(self, other: Any) -> bool:
         """Whether it is less in every state."""
@@ -78,27 +78,27 @@ class Exact:
         """Whether it is more in every state."""
         return bool(np.all(self.value > _plain(other)))
 
-    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> Exact:
+    def if_less(self, a: Any, b: Any, yes: Any, no: Any) -> ExactNumbers:
         less = np.asarray(_plain(a) < _plain(b), dtype=bool)
-        return Exact(np.where(less, _plain(yes), _plain(no)))
+        return ExactNumbers(np.where(less, _plain(yes), _plain(no)))
 
-    def sqrt(self) -> Exact:
-        return Exact(_each(Decimal.sqrt, self.value))
+    def sqrt(self) -> ExactNumbers:
+        return ExactNumbers(_each(Decimal.sqrt, self.value))
 
-    def sin_cos(self) -> tuple[Exact, Exact]:
-        return Exact(_each(_sine, self.value)), Exact(_each(_cosine, self.value))
+    def sin_cos(self) -> tuple[ExactNumbers, ExactNumbers]:
+        return ExactNumbers(_each(_sine, self.value)), ExactNumbers(_each(_cosine, self.value))
 
-    def tanh(self) -> Exact:
-        return Exact(_each(_tanh, self.value))
+    def tanh(self) -> ExactNumbers:
+        return ExactNumbers(_each(_tanh, self.value))
 
 
 # the type checker sees to it
-_IS_A_SCALAR: type[Scalar] = Exact
+_IS_A_SCALAR: type[Scalar] = ExactNumbers
 
 
-def exact(number: float) -> Exact:
+def exact(number: float) -> ExactNumbers:
     """Exactly the number that this double is."""
-    return Exact(Decimal(number))
+    return ExactNumbers(Decimal(number))
 
 
 def decimals(values: Floats) -> Floats:
@@ -108,7 +108,7 @@ def decimals(values: Floats) -> Floats:
 
 
 def _plain(number: Any) -> Any:
-    return number.value if isinstance(number, Exact) else Decimal(number)
+    return number.value if isinstance(number, ExactNumbers) else Decimal(number)
 
 
 def _each(function: Callable[[Decimal], Decimal], value: Any) -> Any:

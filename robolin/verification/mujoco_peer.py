@@ -10,7 +10,7 @@ import numpy as np
 
 from robolin.arm import Arm
 from robolin.arrays import Floats
-from robolin.verification.peers import Refused
+from robolin.verification.peers import PeerRefusedError
 from robolin.verification.robot_file import urdf_path
 
 # the step of its finite differences
@@ -84,7 +84,7 @@ class MuJoCoPeer:
             return None, f"{built}; its own would drop the inertia of '{link}', which has no mass"
         try:
             model = self._compiled(_without_shapes(robot))
-        except Refused as refusal:
+        except PeerRefusedError as refusal:
             return None, f"{built}; of the file, {refusal}"
         return (model, "its own reading of the file") if self._is(model, arm) else (None, built)
 
@@ -96,7 +96,7 @@ class MuJoCoPeer:
             return spec.compile()
         except ValueError as error:
             reason = " ".join(str(error).removeprefix("Error: ").split())
-            raise Refused(f"{self.title} says: {reason}") from error
+            raise PeerRefusedError(f"{self.title} says: {reason}") from error
 
     def _is(self, model: Any, arm: Arm) -> bool:
         """Whether the same joints move, one freedom each."""

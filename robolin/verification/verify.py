@@ -69,7 +69,25 @@ class Verification(Shown):
         return max(self.checks, key=lambda check: check.share)
 
     def state(self, number: int) -> dict[str, list[float]]:
-        """Where a state is: its q, qd and qdd."""
+        """Where the arm is in one of the states that were looked at.
+
+        Args:
+            number: which state, as checks count them, from 0 on
+
+        Returns:
+            'q', 'qd' and 'qdd' -> (n,), in rad or m, rad/s or m/s, and rad/s² or m/s²
+
+        Raises:
+            UsageError: a state that is not there
+
+        Example:
+            >>> found = robolin.verify(robolin.load("two-link"), samples=1)
+            >>> found.state(0)["q"]
+            [0.0, 0.0]
+        """
+        if not 0 <= number < len(self.states["q"]):
+            hint = f"there are {len(self.states['q'])}, counted from 0"
+            raise UsageError(f"there is no state {number}", hint=hint)
         return {name: self.states[name][number].tolist() for name in ("q", "qd", "qdd")}
 
 

@@ -167,7 +167,11 @@ def test_questions_and_states_travel():
 
     assert pickle.loads(pickle.dumps(question)) == question
     assert hash(question) == hash(Question(question.verb, method="operator", perturb="dq=0.1,0"))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(states)).values["q"], np.zeros((3, 2)))
+    again = pickle.loads(pickle.dumps(states))
+    np.testing.assert_array_equal(again.values["q"], np.zeros((3, 2)))
+    assert (again, hash(again)) == (states, hash(states))
+    for other in (States(q=np.ones((3, 2))), States(qd=np.zeros((3, 2))), States(samples=3), 3):
+        assert states != other
 
 
 WRONG = [

@@ -20,6 +20,10 @@ WORDS = ("position", "velocity", "effort")
 QUICK = ("inverse", "linearize-forward", "state-space")
 TIP = "panda_hand_tcp"
 
+# rows, and rows of what solves equations for each of them
+ROWS, FEW_ROWS = 500, 100
+SOLVING = (("poles",), ("lqr",))
+
 # every verb that takes a trajectory, with the options that give most
 WIDEST = (
     ("inverse",),
@@ -82,7 +86,7 @@ def test_short_trajectories_start_two_threads_at_most(
     words: tuple[str, ...], extension: str, tmp_path: Path, started: list[str]
 ) -> None:
     """500 rows are read, computed and written by the main thread and two others at most."""
-    path = trajectory(tmp_path, 500)
+    path = trajectory(tmp_path, FEW_ROWS if words in SOLVING else ROWS)
     verb, *options = words
     answered(verb, "panda", "--trajectory", path, *options, "-o", tmp_path / f"out.{extension}")
 

@@ -17,7 +17,7 @@ START = "from robolin.cli.main import run; run()"
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandRun:
     """How a command ended and what it left on stdout and stderr."""
 
     code: int
@@ -35,31 +35,31 @@ class Ran:
         return [[float(cell) for cell in row] for row in self.rows[1:]]
 
 
-def robolin(*args: str | Path, stdin: bytes = b"") -> Ran:
+def robolin(*args: str | Path, stdin: bytes = b"") -> CommandRun:
     """Run the command line in this process."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     source = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
     with patch.multiple(sys, stdin=source, stdout=out, stderr=err):
         code = main([str(arg) for arg in args])
-    return Ran(code, _text(out), _text(err))
+    return CommandRun(code, _text(out), _text(err))
 
 
-def answered(*args: str | Path, stdin: bytes = b"") -> Ran:
+def answered(*args: str | Path, stdin: bytes = b"") -> CommandRun:
     """Run a command line that must work."""
     ran = robolin(*args, stdin=stdin)
     assert ran.code == 0, ran.err
     return ran
 
 
-def python(program: str, *args: str) -> Ran:
+def python(program: str, *args: str) -> CommandRun:
     """Run a program in a fresh interpreter that can import robolin."""
     done = subprocess.run(
         [sys.executable, "-c", program, *args], env=environment(), capture_output=True, timeout=120
     )
-    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return CommandRun(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def process(*args: str) -> Ran:
+def process(*args: str) -> CommandRun:
     """Run the command line through the entry point, as a shell would."""
     return python(START, *args)
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars
 import pytest
 
-from tests.cli.command import Ran, robolin
+from tests.cli.command import CommandRun, robolin
 from tests.ros_bags import STATE, TRAJECTORY, Motion, planned, states, write_bag, write_bag2
 
 MOTION = Motion.drawn(6)
@@ -22,7 +22,7 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def run(file: str, *flags: str) -> Ran:
+def run(file: str, *flags: str) -> CommandRun:
     return robolin("inverse", "two-link", "--format", "csv", "--trajectory", file, *flags)
 
 

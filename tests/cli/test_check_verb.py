@@ -20,7 +20,7 @@ from robolin.description.urdf import urdf_reader
 from robolin.description.yaml import yaml_arm
 from robolin.engine.compiled import kernels
 from robolin.files.stored import read_result
-from tests.cli.command import START, Ran, answered, environment, process, robolin
+from tests.cli.command import START, CommandRun, answered, environment, process, robolin
 from tests.work import calls_counted
 
 STATE = ("--q", "0.3,-0.7", "--qd", "0.5,-1.2", "--qdd", "0.8,0.4")
@@ -62,7 +62,7 @@ def edited(old: str, new: str) -> None:
     Path("arm.yaml").write_text(text.replace(old, new))
 
 
-def status(ran: Ran) -> list[str]:
+def status(ran: CommandRun) -> list[str]:
     """The first word of the line of each case."""
     return re.findall(r"^(same|differs|updated|refused) ", ran.out, re.MULTILINE)
 
@@ -587,7 +587,7 @@ def test_a_width_that_does_not_exist_is_told(project: Path) -> None:
     assert ran.err.startswith("error: ROBOLIN_WIDTH: '3' is no width of a kernel\n")
 
 
-def forced(width: str, *args: str) -> Ran:
+def forced(width: str, *args: str) -> CommandRun:
     """A command in a process of its own, on registers of so many numbers."""
     done = subprocess.run(
         [sys.executable, "-c", START, *args],
@@ -596,7 +596,7 @@ def forced(width: str, *args: str) -> Ran:
         timeout=120,
         check=False,
     )
-    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return CommandRun(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import numpy as np
 import polars
 import pytest
 
-from tests.cli.command import Ran, robolin
+from tests.cli.command import CommandRun, robolin
 
 # LeRobot writes numbers of 32 bits
 Q = np.random.default_rng(0).uniform(-1, 1, (9, 2)).astype(np.float32)
@@ -24,7 +24,7 @@ def _here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def run(file: str, *flags: str) -> Ran:
+def run(file: str, *flags: str) -> CommandRun:
     return robolin("inverse", "two-link", "--format", "csv", "--trajectory", file, *flags)
 
 

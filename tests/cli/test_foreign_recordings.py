@@ -12,7 +12,7 @@ import pytest
 from robolin.errors import RobolinError
 from robolin.files.csv import csv_reader
 from robolin.trajectory.column_rules import RecordingRules, native_columns
-from tests.cli.command import Ran, robolin
+from tests.cli.command import CommandRun, robolin
 
 JOINTS = ("shoulder", "elbow")
 VALUES = np.random.default_rng(0).uniform(-1, 1, (5, 4)).round(6)
@@ -36,7 +36,7 @@ def named(pattern: str, *words: str) -> list[str]:
 NATIVE = text(["time", *named("{joint}/{word}", "position", "velocity")], np.c_[TIME, VALUES])
 
 
-def run(*args: str) -> Ran:
+def run(*args: str) -> CommandRun:
     return robolin("inverse", "two-link", "--format", "csv", *args)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from robolin.answering.verbs import VERBS
 from robolin.files.provenance_writer import sealed
-from tests.cli.command import Ran, answered, robolin
+from tests.cli.command import CommandRun, answered, robolin
 
 # colours, a line that GitHub takes for a command, a carriage return, a bell, the one-byte form
 # of a terminal's escape, a line separator, and text from right to left
@@ -39,7 +39,7 @@ DYNAMICS = (
 REPORTS = ("inspect", "validate", "verify", "count inverse", "diff arm.yaml")
 
 
-def _shown(ran: Ran, how: str) -> None:
+def _shown(ran: CommandRun, how: str) -> None:
     """Nothing of what a command says steers anything, and each line is one of its own."""
     for text in (ran.out, ran.err):
         odd = {c for c in text if c != "\n" and not c.isprintable()}

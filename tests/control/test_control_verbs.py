@@ -73,10 +73,11 @@ def test_every_format_keeps_what_is_checked(
     verb: str, options: tuple[str, ...], motion: Path, tmp_path: Path
 ) -> None:
     """Results along a motion, complex ones included, are stored, read back and found the same."""
-    kept = {}
+    kept, few = {}, tmp_path / "few.csv"
+    few.write_text("".join(motion.read_text().splitlines(keepends=True)[:8]))
     for form in FORMATS:
         path = tmp_path / f"stored.{form}"
-        answered("record", verb, "two-link", "--trajectory", motion, *options, "-o", path)
+        answered("record", verb, "two-link", "--trajectory", few, *options, "-o", path)
         assert robolin.check(path).status == "same"
         kept[form] = robolin.read_result(path).arrays
     for form in FORMATS:

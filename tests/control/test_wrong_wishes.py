@@ -86,6 +86,8 @@ def test_wrong_wishes_are_told(typed: str, code: int, told: str, helps: str) -> 
 
 TWO = robolin.load("two-link")
 MODEL = robolin.state_space(TWO, [0.3, -0.7])
+ROW = robolin.tvlqr(robolin.state_space(TWO, np.zeros((3, 2))), dt=0.01)
+FALL = robolin.simulate(TWO, 0.0, duration=0.02, dt=0.01)
 WRONG_CALLS = [
     (lambda: robolin.state_space(TWO, 0.0, actuated="elbwo"), "no joint 'elbwo'"),
     (lambda: robolin.state_space(TWO, [0.3, 0.2], passive="elbow"), "4.305 N·m"),
@@ -103,6 +105,16 @@ WRONG_CALLS = [
     (lambda: robolin.lqr(MODEL, N=10.0 * np.ones((4, 2))), "[[Q, N], [Nᵀ, R]] is negative"),
     (lambda: robolin.tvlqr(MODEL, dt=0.01), "a motion is a row of models"),
     (lambda: robolin.kalman(MODEL, measurement=-1.0), "measurement is not positive"),
+    (lambda: MODEL.poles().joints(4), "no mode at (4,)"),
+    (lambda: MODEL.controllability().joints(), "no mode at ()"),
+    (lambda: ROW.model.poles().joints(2), "no mode at (2,)"),
+    (lambda: MODEL.step_response("1"), "duration is '1'"),
+    (lambda: MODEL.frequency_response(1.0), "not a row of finite frequencies"),
+    (lambda: robolin.lqr(MODEL).cost([1.0, 2.0]), "x has shape (2,)"),
+    (lambda: robolin.lqr(MODEL).motion_cost(3), "3 is no motion"),
+    (lambda: robolin.lqr(MODEL, integral="elbow/position").motion_cost(FALL), "0 integrals"),
+    (lambda: ROW.motion_cost(FALL, float("nan")), "start is nan"),
+    (lambda: ROW.feedback("now"), "start is 'now'"),
 ]  # fmt: skip
 
 

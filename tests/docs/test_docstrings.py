@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import doctest
-import importlib
 import inspect
 import re
 import shutil
 from dataclasses import fields, is_dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Never, get_type_hints
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +20,8 @@ import robolin
 import robolin.cluster
 import robolin.tables
 import robolin.testing
+from robolin.answering.asks import Verb
+from robolin.answering.verbs import VERBS
 from robolin.dynamics.catalogue import ALGORITHMS, algorithms_by_method
 from tools.markdown import ROOT
 
@@ -28,6 +30,21 @@ FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(robolin, name)
 # of modules that are imported by themselves
 BESIDE = ["cluster.compute", "tables.compute", "testing.assert_matches"]
 CLASSES = [name for name in NAMES if inspect.isclass(getattr(robolin, name))]
+# without what `robolin.operators` makes, and a warning that takes what Python's own take
+MADE_BY_USERS = [name for name in CLASSES if name not in ("Operators", "RobolinWarning")]
+METHODS = [
+    f"{name}.{key}"
+    for name in CLASSES
+    for key, member in vars(getattr(robolin, name)).items()
+    if not key.startswith("_") and isinstance(member, FunctionType | staticmethod)
+]
+# they look up what is there, and need no example
+LOOKUPS = {
+    *("Arm.places", "Array.axis_kind"),
+    *("Question.asked", "Question.count", "Question.text", "Question.texts"),
+}
+# docs/plots.md draws
+DRAWN = {"Result.plot", "StoredResult.plot"}
 QUESTIONS = {algorithm.verb or name for name, algorithm in ALGORITHMS.items()}
 
 # they need no arrays, or take one state of a file
@@ -39,7 +56,7 @@ WITHOUT_SHAPES = {
 # examples that verify an arm or hold it with a controller
 COSTLY = {
     *("ComputedTorque", "FeedbackControl", "FeedbackCost", "PDControl", "PlacedPoles"),
-    *("PoseControl", "Verification", "verify"),
+    *("PoseControl", "Verification", "Verification.state", "verify"),
 }
 
 
@@ -78,6 +95,25 @@ def test_functions_tell_what_they_take_and_give(name: str) -> None:
     assert ">>> " in sections["Example"]
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_tell_what_they_take_and_give(name: str) -> None:
+    """So do methods of public classes; those that take nothing may say it in a sentence."""
+    sections, taken = _sections(name), inspect.signature(public(name)).parameters.keys() - {"self"}
+
+    assert sections[""].strip()
+    assert _told(sections.get("Args", "")) == taken
+    if taken:
+        assert sections["Returns"].strip()
+        assert name in LOOKUPS or "Error: " in sections["Raises"]
+        assert name in LOOKUPS | DRAWN or ">>> " in sections["Example"]
+    if taken and re.search("Floats|Complexes|Simulation|Response|Cost", _annotation(name)):
+        assert re.search(r"\([^)]*(n|N|rows|\.\.\.)[^)]*\)|rows", sections["Returns"]), "no shape"
+
+
+def _annotation(name: str) -> str:
+    return str(inspect.signature(public(name)).return_annotation)
+
+
 ONE_ALGORITHM = "there is one algorithm for this, so no other word changes anything"
 
 
@@ -91,36 +127,58 @@ def test_methods_are_told_where_there_is_a_choice(name: str) -> None:
         assert told == (len(algorithms_by_method(name.replace("_", "-"))) == 1)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
 def test_arrays_have_shapes_and_units(name: str) -> None:
     """Every argument that is an array is told with its shape and its unit."""
-    text = _sections(name)["Args"]
-    hints = inspect.signature(getattr(robolin, name)).parameters
+    text = _sections(name).get("Args", "")
+    hints = inspect.signature(public(name)).parameters
     arrays = [
         each
         for each, p in hints.items()
         if str(p.annotation).startswith(("ArrayLike", "JointValues"))
     ]
 
-    assert arrays or name in WITHOUT_SHAPES or name == "operators"
+    assert arrays or name in WITHOUT_SHAPES or name == "operators" or name in METHODS
     for each in arrays:
         entry = re.search(
             rf"^    (?:[\w, ]*, )?{each}(?:, [\w, ]*)?: (.*(?:\n     .*)*)", text, re.M
         )
         assert entry, each
-        assert re.search(r"\([^)]*(n|rows|\.\.\.)[^)]*\)", entry[1]), f"{each} has no shape"
+        assert re.search(r"\([^)]*(n|rows|values|\.\.\.)[^)]*\)", entry[1]), f"{each} has no shape"
         assert re.search(r"\b(rad|N|m|s|kg|units)\b", entry[1]), f"{each} has no unit"
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *BESIDE])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *BESIDE, *MADE_BY_USERS])
 def test_keywords_are_spelt_out(name: str) -> None:
-    """No keyword hides behind `**`, but for those that are refused."""
+    """No keyword hides behind `**`, but for those that are refused and those of every verb."""
     function = public(name)
-    scope = vars(importlib.import_module(function.__module__))
     for parameter in inspect.signature(function).parameters.values():
         assert parameter.kind is not inspect.Parameter.VAR_POSITIONAL
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            assert get_type_hints(function, scope)[parameter.name] is Never
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD and name != "Question":
+            assert parameter.annotation == "Never"
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS.values() if verb.answers])
+def test_questions_tell_their_keywords(verb: Verb) -> None:
+    """`help(robolin.Question)` lists the keywords of every verb, and `keywords` explains each."""
+    entry = rf"^    {verb.name}: (.*(?:\n     .*)*)"
+    listed = re.search(entry, _sections("Question")["Keywords"], re.MULTILINE)
+    told = robolin.Question.keywords(verb.name)
+
+    assert listed
+    assert listed[1].split() == [*", ".join(told or ["none"]).split()]
+    assert [*told] == [label.replace("-", "_") for label in verb.asks]
+    assert not [meaning for meaning in told.values() if "--" in meaning or meaning.endswith(": ")]
+
+
+@pytest.mark.parametrize("name", MADE_BY_USERS)
+def test_classes_tell_what_they_take(name: str) -> None:
+    """Whatever a class is made of has an entry, whether it becomes a field or not."""
+    sections = _sections(name)
+    told = _told(sections["Fields"]) | _told(sections.get("Args", ""))
+    taken = inspect.signature(getattr(robolin, name)).parameters.values()
+
+    assert told >= {each.name for each in taken if each.kind is not inspect.Parameter.VAR_KEYWORD}
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -147,7 +205,8 @@ def test_classes_tell_their_fields(name: str) -> None:
     [
         pytest.param(name, marks=pytest.mark.slow) if name in COSTLY else name
         # a cluster is nothing to start here
-        for name in (*NAMES, *BESIDE[1:])
+        for name in (*NAMES, *BESIDE[1:], *METHODS)
+        if name not in METHODS or "Example" in _sections(name)
     ],
 )
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,21 @@ def test_no_public_result_is_anything() -> None:
         assert get_origin(found[place]) is np.ndarray, place
 
 
+def test_no_public_argument_is_anything() -> None:
+    """What functions and methods take is said, but for objects of libraries without types."""
+    found = set()
+    for name in robolin.__all__:
+        public = getattr(robolin, name)
+        members = vars(public).items() if inspect.isclass(public) else [(name, public)]
+        for key, member in members:
+            function = getattr(member, "__func__", member)
+            if inspect.isfunction(function) and (key == "__init__" or not key.startswith("_")):
+                taken = inspect.signature(function).parameters.values()
+                found |= {f"{name}.{each.name}" for each in taken if each.annotation == "Any"}
+
+    assert found == {"from_urdfpy.urdf"}
+
+
 def _given(name: str, public: Any, known: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every result by its name, with its type."""
     if inspect.isfunction(public):

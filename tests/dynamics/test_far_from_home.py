@@ -15,7 +15,7 @@ from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import Parameters, at_rest, parameters_of
 from robolin.geometry.travelling import FAR_SLID, slides_far, travelling
-from robolin.verification.exact_numbers import Exact, decimals, exact, fifty_digits
+from robolin.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
 from robolin.verification.pinocchio_peer import PinocchioPeer
 from tests.engine.on_lanes import on_lanes
 from tests.robots import TOOL, named, random_arm, random_states, with_follower, with_wrench
@@ -77,7 +77,9 @@ def exactly(parameters: Parameters, name: str, given: Mapping[str, np.ndarray]) 
             for need in entry.needs
         }
         found = run.run_on(parameters, entry.run, entry.gives, values, exact).arrays
-        plain = np.vectorize(lambda x: x.value if isinstance(x, Exact) else exact(x).value, "O")
+        plain = np.vectorize(
+            lambda x: x.value if isinstance(x, ExactNumbers) else exact(x).value, "O"
+        )
         return {key: plain(each) for key, each in found.items()}
 
 

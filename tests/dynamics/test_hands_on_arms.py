@@ -9,7 +9,7 @@ import pytest
 
 from robolin.arm import Arm, Inertia, Link, Pose
 from robolin.verification.digits import _by_state
-from robolin.verification.exact_numbers import Exact, decimals, exact, fifty_digits
+from robolin.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
 from tests.dynamics.running import run_on
 from tests.robots import random_arm, random_states
 
@@ -42,7 +42,7 @@ def _small(link: Link, offset: float) -> Link:
 def exactly(arm: Arm, name: str, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     with fifty_digits():
         values = {
-            need: np.array([Exact(column) for column in decimals(value.T)], dtype=object)
+            need: np.array([ExactNumbers(column) for column in decimals(value.T)], dtype=object)
             for need, value in given.items()
         }
         found = run_on(arm, name, values, exact)

@@ -10,8 +10,13 @@ DEPTHS = 16
 ROWS = 20
 
 
-def main(width: int) -> None:
-    """Print whether the results are the same wherever the stack lies."""
+def main(widths: list[int]) -> None:
+    """Print for every width whether the results are the same wherever the stack lies."""
+    for width in widths:
+        print(f"{width}: {_same_everywhere(width)}", flush=True)
+
+
+def _same_everywhere(width: int) -> bool:
     arm, algorithm = random_arm(54, 7, prismatic=False), ALGORITHMS["linearize-inverse"]
     states = random_states(arm, ROWS)
     given = [states.q, states.qd, states.qdd]
@@ -25,4 +30,4 @@ def main(width: int) -> None:
         return [values.tobytes() for results in ways for values in results.values()]
 
     found = [at(depth) for depth in range(DEPTHS)]
-    print(all(each == found[0] for each in found))
+    return all(each == found[0] for each in found)

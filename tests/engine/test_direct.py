@@ -67,13 +67,13 @@ def _holds_on(name: str, arm: Arm) -> bool:
 
 
 def _batched() -> Iterator[Any]:
-    """Every algorithm with two random arms and with about three of the bundled ones, in turn."""
+    """Every algorithm with a random arm and with two or three of the bundled ones, in turn."""
     plain = (random_arm(1, 5), random_arm(2, 6, tree=True))
     for turn, name in enumerate(ALGORITHMS):
         bundled = [arm for arm in bundled_arms() if _holds_on(name, arm)]
         own = [arm for arm in plain if _holds_on(name, arm)]
-        every = max(1, len(bundled) // 3)
-        for arm in [*own, *bundled[turn % every :: every]]:
+        every = max(1, len(bundled) // 2)
+        for arm in [*own[turn % max(1, len(own)) :][:1], *bundled[turn % every :: every]]:
             yield pytest.param(name, arm, id=f"{name}-{arm.name}")
 
 

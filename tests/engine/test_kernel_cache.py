@@ -21,7 +21,6 @@ import pytest
 import robolin
 from robolin.algebra.axes import VECTOR
 from robolin.dynamics.algorithm import Algorithm
-from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled import kernel_cache, kernels
 from robolin.engine.compiled.kernels import Recipe
 from robolin.engine.compiled.plan import arm_tables, recipe_for
@@ -32,7 +31,6 @@ from tests.robots import random_arm
 
 ARM = random_arm(41, 2, prismatic=False)
 KEY = "0" * 64
-LARGEST_OBJECT = 200_000
 
 
 def _doubled(chain: Any) -> None:
@@ -548,16 +546,6 @@ def test_the_folder_stays_small(watch: Watch, monkeypatch: pytest.MonkeyPatch) -
 
     assert [path.name[0] for path in watch.files()] == ["a", "c", "d"]
     assert sum(path.stat().st_size for path in watch.files()) <= 350
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["linearize-forward", "linearize-forward-conventional"])
-def test_the_largest_kernels_are_small(name: str) -> None:
-    """The machine code of the longest algorithms takes no more than 200 kB."""
-    tables = arm_tables(parameters(robolin.load("panda")))
-    for optimized in (True, False):
-        recipe = recipe_for(name, ALGORITHMS[name], tables, optimized=optimized)
-        assert len(kernels._compiled(recipe)) <= LARGEST_OBJECT
 
 
 # places and keys

@@ -14,7 +14,7 @@ from robolin.files.csv.counted_text import counted_by_lines, counted_plainly
 from robolin.files.csv.csv_reader import csv_table
 from robolin.files.csv.line_reader import LineReader
 from robolin.files.table_file import KnownTable, ReadRequest, TableSource
-from robolin.parts.survey import Surveyed
+from robolin.parts.survey import SurveyedRecording
 
 ROWS = (1, 9, 30, 60)
 FAULTS = (*[""] * 4, *["\n"] * 4, "abc", "nan", "7,7", '"1"', "\u00a01", "\n1,2,3\n")
@@ -55,7 +55,7 @@ def _read_in_parts(path: Path, every: int) -> tuple[list[object], bool]:
     plainly = counted_plainly(BytesIO(text), every, 0)
     counted = plainly or counted_by_lines(BytesIO(text), every, 0, "f")
     assert counted.rows is not None
-    all_of_it = Surveyed(
+    all_of_it = SurveyedRecording(
         str(path), "f", 0, 0, counted.digest, counted.rows, counted.marks, even=counted.even
     )
     found: list[object] = []

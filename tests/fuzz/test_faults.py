@@ -23,7 +23,7 @@ import pytest
 
 from robolin.cli.main import main
 from robolin.files.stored import read_result
-from tests.cli.command import Ran, answered, robolin
+from tests.cli.command import CommandRun, answered, robolin
 
 MOTION = "time,shoulder/position,elbow/position\n" + "".join(
     f"{i},{0.1 * i:.3f},{-0.05 * i:.3f}\n" for i in range(40)
@@ -127,7 +127,7 @@ def _kept(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def _refused(ran: Ran, code: int = 4) -> None:
+def _refused(ran: CommandRun, code: int = 4) -> None:
     assert ran.code == code, ran
     assert ran.err.startswith(("error: ", "warning: ", "note: ")), ran.err
     assert "error: " in ran.err

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import robolin
-from tests.cli.command import Ran, answered, environment, python
+from tests.cli.command import CommandRun, answered, environment, python
 
 START = "from robolin.cli.entry_point import run; run()"
 # enough for a file of some hundred kilobytes, which a small disk does not hold
@@ -35,9 +35,9 @@ def _started(*words: str, limit: Callable[[], None] | None = None) -> subprocess
     )
 
 
-def _ended(process: subprocess.Popen[bytes]) -> Ran:
+def _ended(process: subprocess.Popen[bytes]) -> CommandRun:
     out, err = process.communicate(timeout=120)
-    return Ran(process.returncode, out.decode(), err.decode())
+    return CommandRun(process.returncode, out.decode(), err.decode())
 
 
 @pytest.fixture(autouse=True)
@@ -210,7 +210,7 @@ def test_no_home_and_no_account(line: str) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def _small_disk(size: str, script: str) -> Ran | None:
+def _small_disk(size: str, script: str) -> CommandRun | None:
     """A script run where ./small is a disk of its own, None if the system does not let us."""
     tool = shutil.which("unshare")
     if tool is None:
@@ -222,7 +222,7 @@ def _small_disk(size: str, script: str) -> Ran | None:
     )
     out, err = done.stdout.decode(), done.stderr.decode()
     refused = done.returncode == 99 or "unshare" in err
-    return None if refused else Ran(done.returncode, out, err)
+    return None if refused else CommandRun(done.returncode, out, err)
 
 
 @pytest.mark.parametrize(

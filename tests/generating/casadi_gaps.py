@@ -21,8 +21,8 @@ from robolin.engine.run import run_on
 from robolin.evaluation.evaluate import evaluate_rows
 from robolin.generating.drawn_states import drawn_states
 from robolin.generating.own_functions import DOUBLE
-from robolin.generating.questions import Chosen, chosen_question
-from robolin.verification.exact_numbers import Exact, decimals, exact, fifty_digits
+from robolin.generating.questions import ChosenQuestion, chosen_question
+from robolin.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
 
 ARMS = "puma560,ur5,ur10,j2s6s200,panda,iiwa14,xarm7,panda-fingers"
 # the results whose gaps are the largest, and the matrix whose inverse they contain
@@ -34,10 +34,10 @@ RESULTS = {
 States = dict[str, Floats]
 
 
-def in_fifty_digits(question: Chosen, given: States, name: str) -> AnyArray:
+def in_fifty_digits(question: ChosenQuestion, given: States, name: str) -> AnyArray:
     """A result as decimals, states first."""
     columns = {
-        each: np.array([Exact(column) for column in decimals(values.T)], dtype=object)
+        each: np.array([ExactNumbers(column) for column in decimals(values.T)], dtype=object)
         for each, values in given.items()
     }
     algorithm, count = question.algorithm, len(given["q"])
@@ -47,7 +47,7 @@ def in_fifty_digits(question: Chosen, given: States, name: str) -> AnyArray:
     for place in np.ndindex(values.shape):
         number = values[place]
         found[(slice(None), *place)] = (
-            number.value if isinstance(number, Exact) else Decimal(number)
+            number.value if isinstance(number, ExactNumbers) else Decimal(number)
         )
     return found
 

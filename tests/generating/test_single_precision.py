@@ -19,13 +19,13 @@ from robolin.generating import worked_in_floats as floats
 from robolin.generating.c_statements import literal
 from robolin.generating.drawn_states import answered_states, drawn_states
 from robolin.generating.own_functions import DOUBLE, FLOAT
-from robolin.generating.questions import QUESTIONS, Chosen, chosen_question
+from robolin.generating.questions import QUESTIONS, ChosenQuestion, chosen_question
 from robolin.generating.single_precision import MEASURED_STATES, loss_in_floats
 from tests.generating.compilers import GCC
 from tests.robots import named, random_arm, with_follower, with_wrench
 
 
-def questions_to(arm: Arm) -> list[Chosen]:
+def questions_to(arm: Arm) -> list[ChosenQuestion]:
     """Every question that the arm has an answer to."""
     found = []
     for verb in QUESTIONS:

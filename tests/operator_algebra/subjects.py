@@ -155,7 +155,7 @@ def chains() -> tuple[Subject, ...]:
     arms = (
         random_arm(3, 2, prismatic=False),
         random_arm(4, 5),
-        random_arm(5, 7, prismatic=False),
+        random_arm(5, 4, prismatic=False),
         robolin.load("panda", damping=False, base="panda_link0", tip="panda_link8"),
         robolin.load("ur5", damping=False),
     )
@@ -164,14 +164,14 @@ def chains() -> tuple[Subject, ...]:
 
 @cache
 def trees() -> tuple[Subject, ...]:
-    return tuple(Subject(random_arm(seed, joints, tree=True)) for seed, joints in ((6, 5), (7, 7)))
+    return tuple(Subject(random_arm(seed, joints, tree=True)) for seed, joints in ((6, 5), (7, 6)))
 
 
 @cache
 def geared() -> tuple[Subject, ...]:
     return (
-        Subject(random_arm(8, 6, armature=True)),
-        Subject(random_arm(9, 7, tree=True, armature=True)),
+        Subject(random_arm(8, 4, armature=True)),
+        Subject(random_arm(9, 5, tree=True, armature=True)),
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 import robolin
 from robolin.analysis.curvature import independent_symbols
 from robolin.arm import Arm
-from robolin.simulation.controllers import Steering
+from robolin.simulation.controllers import SteeringController
 from tests.dynamics.world import STEP, frame_in_world
 from tests.operator_algebra.subjects import EXACT, Subject, apart
 from tests.operator_algebra.test_diagonalized import ell, m
@@ -185,7 +185,7 @@ drawn = pytest.mark.parametrize(
 def test_D_control_8_2(arm: Arm) -> None:
     """The torque of `PoseControl` is ε = -cν + ℓJ*ke, under which ½ν*ν + ½e*ke falls by ν*cν."""
     at = Drawn(arm)
-    tau = Steering(arm, at.law, {})(0.0, at.q, at.qd)
+    tau = SteeringController(arm, at.law, {})(0.0, at.q, at.qd)
     epsilon = robolin.diagonalize(arm, at.q, at.qd, tau).epsilon
     law = -at.c * at.nu + ell(at.op) @ (at.J.T @ (at.k * at.e))
     heavy = float(np.abs(ell(at.op) @ robolin.inverse(arm, at.q)).max())

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import robolin
-from robolin.pictures.draw import PICTURE_FORMATS, figure_of, picture_bytes
+from robolin.choices import PICTURE_FORMATS
+from robolin.pictures.draw import figure_of, picture_bytes
 from tests.cli.command import answered
 from tests.cli.command import robolin as command
 
@@ -99,10 +100,11 @@ def test_a_stored_result_has_the_same_picture(tmp_path: Path) -> None:
     """What is read from a file is drawn as it was before it was written."""
     arm = robolin.load("two-link")
     motion = robolin.answer(arm, robolin.Question("simulate", duration="0.05"))
-    for result in (motion, robolin.sweep(arm, "inverse", payload="tip:0,1")):
+    swept = robolin.sweep(arm, "inverse", payload="tip:0,1")
+    for result, names in ((motion, ("q", "energy_error")), (swept, ())):
         robolin.write(result, tmp_path / "stored.npz")
-        figure = robolin.read_result(tmp_path / "stored.npz").plot()
-        assert picture_bytes(figure, "svg") == picture_bytes(result.plot(), "svg")
+        figure = robolin.read_result(tmp_path / "stored.npz").plot(*names)
+        assert picture_bytes(figure, "svg") == picture_bytes(result.plot(*names), "svg")
 
 
 @pytest.mark.slow

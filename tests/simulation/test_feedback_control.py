@@ -104,7 +104,7 @@ def test_floating_bases_are_regulated_along_twists() -> None:
     start = robolin.advanced(arm, q, 1e-3 * np.ones(arm.n))
     dt = 0.2 / regulator.poles.frequency.max()
     motion = robolin.simulate(
-        arm, start, duration=100 * dt, dt=dt, control=regulator.feedback(), engine="python"
+        arm, start, duration=40 * dt, dt=dt, control=regulator.feedback(), engine="python"
     )
     cost = regulator.motion_cost(motion)
     assert abs(cost.spent + cost.left - cost.predicted) <= 0.01 * cost.predicted
@@ -221,7 +221,7 @@ def test_integral_action_leaves_no_error(dt: float | None) -> None:
         weights = {"q": 100.0, "integral": 1e3} if integral else {"q": 100.0}
         law = robolin.lqr(model, weights, 0.1, integral=integral).feedback()
         motion = robolin.simulate(
-            ARM, model.q, duration=5.0, dt=5e-3, every=None, control=law, disturbance=push
+            ARM, model.q, duration=4.0, dt=5e-3, every=None, control=law, disturbance=push
         )
         lasting.append(np.abs(motion.q[-1] - model.q).max())
     assert lasting[0] > 1e-2

@@ -7,7 +7,7 @@ import pytest
 
 import robolin
 from robolin.arm import Arm
-from robolin.simulation.controllers import Steering
+from robolin.simulation.controllers import SteeringController
 from tests.dynamics.running import gap
 from tests.dynamics.world import STEP, frame_in_world
 from tests.robots import TOOL, random_arm, random_states
@@ -82,7 +82,7 @@ def test_torque_is_the_gradient_of_the_pose_energy(seed: int) -> None:
     k, k_axes = np.array([30.0, 50.0, 70.0]), np.array([2.0, 3.0, 5.0])
     gains = {"position_gain": k, "orientation_gain": k_axes}
     control = law(arm, TOOL, states.q[0], gain=0.0, **gains)
-    steering = Steering(arm, control, {})
+    steering = SteeringController(arm, control, {})
 
     tau = steering(0.0, states.q[1:], states.qd[1:] * 0.0)
 
@@ -99,7 +99,7 @@ def test_torque_is_the_gradient_of_the_pose_energy(seed: int) -> None:
 def test_orientation_error_is_the_angle_of_the_turn() -> None:
     """Turning the last joint away from the goal by an angle gives that angle, however small."""
     arm = robolin.load("ur5")
-    steering = Steering(arm, law(arm, "tool0", GOAL), {})
+    steering = SteeringController(arm, law(arm, "tool0", GOAL), {})
     for angle in (1e-9, 1e-3, 1.0, 3.0):
         away = GOAL.copy()
         away[-1] += angle

@@ -76,7 +76,7 @@ def test_energy_is_accounted_for(arm: Any) -> None:
     states = random_states(arm, 1)
     torque = 2.0 * states.dtau[0]
     motions = [
-        robolin.simulate(arm, states.q[0], states.qd[0], tau=torque, duration=0.1, dt=dt)
+        robolin.simulate(arm, states.q[0], states.qd[0], tau=torque, duration=0.05, dt=dt)
         for dt in (2e-3, 1e-3)
     ]
     coarse, fine = (float(motion.energy_drift) for motion in motions)

@@ -14,7 +14,7 @@ from robolin.algebra.scalar import sin_cos, sqrt, tanh
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine import run
 from robolin.engine.parameters import parameters_of
-from robolin.verification.exact_numbers import Exact, decimals, exact, fifty_digits
+from robolin.verification.exact_numbers import ExactNumbers, decimals, exact, fifty_digits
 from tests.robots import random_arm, random_states
 
 CLOSE = mpmath.mpf(10) ** -47
@@ -40,7 +40,7 @@ def test_functions_have_fifty_digits(ours: object, true: object) -> None:
     """Of one number and of one for each state, beside mpmath."""
     angles = [x for x in ANGLES if x != 3.0]
     with fifty_digits():
-        together = ours(Exact(decimals(np.array(angles)))).value  # type: ignore[operator]
+        together = ours(ExactNumbers(decimals(np.array(angles)))).value  # type: ignore[operator]
         for x, one_of_many in zip(angles, together, strict=True):
             alone = ours(exact(x)).value  # type: ignore[operator]
             expected = true(mpmath.mpf(x))  # type: ignore[operator]
@@ -56,7 +56,7 @@ def test_algorithms_run_on_them_as_on_mpmaths_numbers() -> None:
     given = {"q": s.q, "qd": s.qd, "tau": s.dtau}
     with fifty_digits():
         ours = {
-            name: np.array([Exact(column) for column in decimals(x.T)], dtype=object)
+            name: np.array([ExactNumbers(column) for column in decimals(x.T)], dtype=object)
             for name, x in given.items()
         }
         found = run.run_on(parameters_of(arm), entry.run, entry.gives, ours, exact).arrays["qdd"]

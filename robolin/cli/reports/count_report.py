@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from robolin.analysis.operation_counts import Counted, polynomial_text, value_at
+from robolin.analysis.operation_counts import CountedAlgorithm, polynomial_text, value_at
 from robolin.cli.reports.report import ReportSection, ReportTable, TextLines
 from robolin.engine.counting import Cost
 from robolin.engine.parameters import Parameters
@@ -28,7 +28,7 @@ _FOLDED = ("multiplications folded", "additions folded")
 
 
 def count_sections(
-    verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]
+    verb: str, whose: str, parameters: Parameters, rows: Sequence[CountedAlgorithm]
 ) -> Sequence[ReportSection]:
     """One line per algorithm; kinematics once below, since every algorithm shares it."""
     comparable = _comparable(parameters)
@@ -51,7 +51,7 @@ def count_sections(
     return [TextLines([f"{verb} on {whose}"]), table, TextLines([*below, *remarks])]
 
 
-def _folded_kinematics(rows: Sequence[Counted]) -> list[str]:
+def _folded_kinematics(rows: Sequence[CountedAlgorithm]) -> list[str]:
     folded = [row.folded.kinematics for row in rows if row.folded]
     if not folded:
         return []
@@ -72,7 +72,7 @@ def _sines_and_cosines(cost: Mapping[str, int]) -> str:
 
 
 def count_document(
-    verb: str, whose: str, parameters: Parameters, rows: Sequence[Counted]
+    verb: str, whose: str, parameters: Parameters, rows: Sequence[CountedAlgorithm]
 ) -> dict[str, Any]:
     """The same as it is written to JSON."""
     return {
@@ -91,7 +91,7 @@ def _comparable(parameters: Parameters) -> bool:
     return plain and parameters.serial and not parameters.mimics and not parameters.loads
 
 
-def _cells(row: Counted, n: int, comparable: bool) -> tuple[str, ...]:
+def _cells(row: CountedAlgorithm, n: int, comparable: bool) -> tuple[str, ...]:
     cost = row.cost.algorithm
     counts = [str(cost[kind]) for kind in ("multiplication", "addition", "division", "root")]
     published = formula = "–"
@@ -121,7 +121,7 @@ def _by_kind(cost: Cost) -> dict[str, Any]:
     return found
 
 
-def _entry(row: Counted, parameters: Parameters) -> dict[str, Any]:
+def _entry(row: CountedAlgorithm, parameters: Parameters) -> dict[str, Any]:
     cost = row.cost
     entry: dict[str, Any] = {"algorithm": row.algorithm}
     entry |= _by_kind(cost)

@@ -21,7 +21,7 @@ _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 @dataclass(frozen=True)
-class Validated:
+class ValidatedFile:
     """A robot file by the name it was given by, and what was found in it."""
 
     source: str
@@ -35,7 +35,7 @@ class Validated:
         return {level: levels[level] for level in _LEVELS}
 
 
-def write_validate_report(report: Report, files: Sequence[Validated]) -> None:
+def write_validate_report(report: Report, files: Sequence[ValidatedFile]) -> None:
     """Write what was found in the form that is asked for."""
     texts = {"github": github_findings, "junit": junit_findings, "sarif": sarif}
     if report.form in texts:
@@ -44,7 +44,7 @@ def write_validate_report(report: Report, files: Sequence[Validated]) -> None:
         report.write([TextLines(list(_lines(files)))], validate_document(files))
 
 
-def _lines(files: Sequence[Validated]) -> Iterator[str]:
+def _lines(files: Sequence[ValidatedFile]) -> Iterator[str]:
     for file in files:
         for found in file.findings:
             yield f"{found.place}: {found.level} {found.id}: {found.message}"
@@ -56,13 +56,13 @@ def _lines(files: Sequence[Validated]) -> Iterator[str]:
         yield f"{len(files)} files: {clean} without findings"
 
 
-def _summary(file: Validated) -> str:
+def _summary(file: ValidatedFile) -> str:
     told = [counted(n, level) for level, n in file.counts.items() if n]
     told = told or ["nothing found"]
     return ", ".join([*told, *([f"{len(file.ignored)} ignored"] if file.ignored else [])])
 
 
-def validate_document(files: Sequence[Validated]) -> dict[str, Any]:
+def validate_document(files: Sequence[ValidatedFile]) -> dict[str, Any]:
     """One file by itself, or several in a list with the counts of all together."""
     if len(files) == 1:
         return _document(files[0])
@@ -73,7 +73,7 @@ def validate_document(files: Sequence[Validated]) -> dict[str, Any]:
     return {"counts": totals, "files": [_document(file) for file in files]}
 
 
-def _document(file: Validated) -> dict[str, Any]:
+def _document(file: ValidatedFile) -> dict[str, Any]:
     ignored = {"ignored": [_plain(found) for found in file.ignored]} if file.ignored else {}
     findings = [_plain(found) for found in file.findings]
     return {"source": file.source, "counts": file.counts, "findings": findings, **ignored}
@@ -91,7 +91,7 @@ def _plain(found: Finding) -> dict[str, Any]:
     }
 
 
-def github_findings(files: Sequence[Validated]) -> str:
+def github_findings(files: Sequence[ValidatedFile]) -> str:
     """One workflow command for each finding, and a line for each file."""
     lines = []
     for file in files:
@@ -105,7 +105,7 @@ def github_findings(files: Sequence[Validated]) -> str:
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def junit_findings(files: Sequence[Validated]) -> str:
+def junit_findings(files: Sequence[ValidatedFile]) -> str:
     """A JUnit document with one test case for each file; notes are no failures."""
     failed = [file for file in files if file.counts["error"] or file.counts["warning"]]
     lines = [
@@ -127,7 +127,7 @@ def junit_findings(files: Sequence[Validated]) -> str:
     return "".join(f"{line}\n" for line in (*lines, "</testsuite>"))
 
 
-def sarif(files: Sequence[Validated]) -> str:
+def sarif(files: Sequence[ValidatedFile]) -> str:
     """A SARIF 2.1.0 log, as code scanning services read it; what is ignored is suppressed."""
     ids = sorted({found.id for file in files for found in (*file.findings, *file.ignored)})
     rules = [

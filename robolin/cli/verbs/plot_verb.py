@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from robolin.choices import PICTURE_FORMATS
 from robolin.cli.flags.flag import METHOD, OUTPUT, RobotFile, VerbCommand, file_name, flag
 from robolin.errors import RobolinError, UsageError
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from robolin.pictures.panels import Panel
     from robolin.results.result import Result
 
-_EXTENSIONS = (".svg", ".png", ".pdf")
 # torques that hold a linkage are not unique, and its mass matrix is that of a tree
 _OF_LOOPS = (("forward", ("q", "lam")), ("linearize-forward", ("dqdd_dtau",)))
 
@@ -63,9 +63,9 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
     from robolin.files.paths import require_output_is_no_input
     from robolin.pictures.draw import drawn_panels, picture_bytes
 
-    extension = PurePath(file_name(path)).suffix.lower()
-    if extension not in _EXTENSIONS:
-        hint = f"use {', '.join(_EXTENSIONS)}"
+    form = PurePath(file_name(path)).suffix.lower()[1:]
+    if form not in PICTURE_FORMATS:
+        hint = f"use {', '.join(f'.{each}' for each in PICTURE_FORMATS)}"
         raise UsageError("the extension does not say what to draw", where=path, hint=hint)
     require_output_is_no_input(path, [name for name in (source, other) if name])
     found = _results(source, other)
@@ -74,7 +74,7 @@ def command(source: str, other: str | None, only: tuple[str, ...], path: str) ->
         if other
         else " and ".join(dict.fromkeys(f"{result.verb}" for result in found)) + f": {source}"
     )
-    drawn = picture_bytes(drawn_panels(_panels(found, only), title), extension[1:])
+    drawn = picture_bytes(drawn_panels(_panels(found, only), title), form)
     with replacing(path) as stream:
         stream.write(drawn)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robolin.answering.verbs import VERBS
+from robolin.choices import PICTURE_FORMATS
 from robolin.cli.flags.flag import VerbCommand
 from robolin.errors import UsageError
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from robolin.answering.inquiry import Inquiry
     from robolin.cli.flags.output_flags import Output
 
-_PICTURES = (".svg", ".png", ".pdf")
 _WORDS = click.Argument(["words"], metavar="VERB ARM [OPTIONS]", nargs=-1, type=click.UNPROCESSED)
 
 
@@ -46,7 +46,7 @@ def command(words: tuple[str, ...]) -> None:
     from robolin.cli.asking_command import respond
 
     inquiry, out = asked_in_sweep(words)
-    if out.path is not None and PurePath(out.path).suffix.lower() in _PICTURES:
+    if out.path is not None and PurePath(out.path).suffix.lower()[1:] in PICTURE_FORMATS:
         _draw(inquiry, out, out.path)
     else:
         respond(inquiry, out)

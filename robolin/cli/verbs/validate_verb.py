@@ -17,7 +17,7 @@ from robolin.errors import FOUND_SOMETHING, FileError, UsageError
 
 if TYPE_CHECKING:
     from robolin.checking.validate_settings import ValidateSettings
-    from robolin.cli.reports.validate_report import Validated
+    from robolin.cli.reports.validate_report import ValidatedFile
     from robolin.description.building.options import ModelOptions
 
 _PATTERN = frozenset("*?[")
@@ -156,16 +156,16 @@ def _require_kept(options: ValidateOptions, settings: ValidateSettings, sources:
         require_output_is_no_input(options.write_baseline, [*sources, *settings.files[:1]])
 
 
-def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -> Validated:
-    from robolin.cli.reports.validate_report import Validated
+def _validated(source: str, options: ModelOptions, settings: ValidateSettings) -> ValidatedFile:
+    from robolin.cli.reports.validate_report import ValidatedFile
     from robolin.description.load import read
     from robolin.description.validate.validate import validate
 
     counted, ignored = settings.split(source, validate(read(source, options)))
-    return Validated(source, counted, ignored)
+    return ValidatedFile(source, counted, ignored)
 
 
-def _store(files: list[Validated], settings: ValidateSettings, path: str) -> None:
+def _store(files: list[ValidatedFile], settings: ValidateSettings, path: str) -> None:
     from robolin.checking.validate_settings import baseline_text
     from robolin.files.atomic import replacing
 

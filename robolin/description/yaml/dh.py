@@ -31,7 +31,7 @@ from typing import cast
 from robolin.arm import DhConvention, DhRow, Matrix3, Pose, Vector3
 from robolin.description.model import EntryKind, JointEntry, LinkEntry
 from robolin.description.yaml.yaml_fields import Fields, fields_of, name_or_number
-from robolin.description.yaml.yaml_joint import MOTION_KEYS, Written, pose_of, with_motion
+from robolin.description.yaml.yaml_joint import MOTION_KEYS, YamlJoints, pose_of, with_motion
 from robolin.description.yaml.yaml_nodes import shown
 from robolin.geometry.rotations import compose, rotate_point, transpose
 from robolin.wording import did_you_mean
@@ -71,7 +71,7 @@ class DhParameters:
         return compose(_screw_x(self.alpha, self.a), _screw_z(self.theta, self.d))
 
 
-def read_table(table: Fields, listed: Collection[str], written: Written) -> None:
+def read_table(table: Fields, listed: Collection[str], written: YamlJoints) -> None:
     """Add the joints of a table, from the base to the tool; `listed` are the links with mass."""
     table.need("convention", hint="'standard' (distal) or 'modified' (Craig): they differ")
     table.need("rows")
@@ -99,7 +99,7 @@ def _joint(row: Fields, parent: str, default: str, listed: Collection[str]) -> J
     return JointEntry(row.text("name"), kind, parent, child, row.node.place, places=places)
 
 
-def _add_row(row: Fields, joint: JointEntry, standard: bool, written: Written) -> None:
+def _add_row(row: Fields, joint: JointEntry, standard: bool, written: YamlJoints) -> None:
     """Add a row's joint and, where the link's frame lies off the joint's axis, its hinge."""
     at_zero = DhParameters(
         row.number("a"),
@@ -125,7 +125,7 @@ def _add_row(row: Fields, joint: JointEntry, standard: bool, written: Written) -
     written.joints.append(with_motion(replace(joint, pose=pose, axis=axis), row, written))
 
 
-def _add_tool(table: Fields, parent: str, written: Written) -> None:
+def _add_tool(table: Fields, parent: str, written: YamlJoints) -> None:
     tool = table.fields("tool", TOOL_KEYS)
     if tool is None:
         return

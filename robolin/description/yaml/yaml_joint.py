@@ -21,7 +21,7 @@ MOTION_KEYS = ("limits", *DYNAMICS_KEYS, "mimic")
 
 
 @dataclass
-class Written:
+class YamlJoints:
     """The joints of a file as they are read, frames made for them, and values set aside."""
 
     joints: list[JointEntry] = field(default_factory=list)
@@ -40,7 +40,7 @@ def pose_of(fields: Fields) -> Pose:
     return Pose(rotation, origin.vector("xyz"))
 
 
-def with_motion(joint: JointEntry, fields: Fields, written: Written) -> JointEntry:
+def with_motion(joint: JointEntry, fields: Fields, written: YamlJoints) -> JointEntry:
     """The joint with its limits, damping, friction, armature and mimic rule."""
     if joint.kind == "fixed":
         _set_aside(fields, ("axis", *MOTION_KEYS), "a fixed joint does not move", written)
@@ -65,7 +65,7 @@ def with_motion(joint: JointEntry, fields: Fields, written: Written) -> JointEnt
     )
 
 
-def _limits(fields: Fields, kind: str, written: Written) -> Limits:
+def _limits(fields: Fields, kind: str, written: YamlJoints) -> Limits:
     limits = fields.fields("limits", LIMIT_KEYS)
     if limits is None:
         return Limits()
@@ -118,7 +118,7 @@ def _motion_places(fields: Fields) -> dict[str, Place]:
     return {"dynamics": fields.place(dynamics[0]), **places} if dynamics else places
 
 
-def _set_aside(fields: Fields, keys: tuple[str, ...], why: str, written: Written) -> None:
+def _set_aside(fields: Fields, keys: tuple[str, ...], why: str, written: YamlJoints) -> None:
     """Warn about keys that have no meaning here, and list them as ignored."""
     for key in filter(fields.has, keys):
         name = fields.prefix + key

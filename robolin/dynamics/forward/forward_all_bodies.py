@@ -38,7 +38,7 @@ BodyColumns = Sequence[Vector]
 STIFF = 0.03
 
 
-class Eliminated(NamedTuple):
+class EliminatedBodies(NamedTuple):
     """A body and its joint as functions of u = a⁺ + c, where a⁺ is how the link inboard moves.
 
     β = β₀ + Y u      a = a₀ + K (W E* u + β)
@@ -56,7 +56,7 @@ class Eliminated(NamedTuple):
 def forward_all_bodies(chain: Chain) -> None:
     """q̈ from q, q̇ and τ."""
     links = place_links(chain)
-    done = eliminated(chain, links, velocities(chain, links, chain.given("qd")))
+    done = eliminated_bodies(chain, links, velocities(chain, links, chain.given("qd")))
 
     a = chain.slots(6)
     a[chain.base] = base_acceleration(chain)
@@ -70,7 +70,7 @@ def forward_all_bodies(chain: Chain) -> None:
         chain.out("qdd", (k,), dot(E[0], sub(found, u)))
 
 
-def eliminated(chain: Chain, links: Links, moving: Velocities) -> Eliminated:
+def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> EliminatedBodies:
     """From tip to base, with A all that link k is felt as and r all that acts on it:
 
     E = [drive, T]     W = diag(rotor, κ, …, κ)
@@ -80,7 +80,7 @@ def eliminated(chain: Chain, links: Links, moving: Velocities) -> Eliminated:
     F = E W X* + X_T Y                    g = F c + drive τ - E W E* A⁻¹ r + X_T β₀
     """
     qd, tau, f0 = chain.given("qd"), chain.given("tau"), outside_forces(chain, links)
-    done = Eliminated(*(chain.slots(size) for size in (6, 5, 30, 6, 36, 36, 6)))
+    done = EliminatedBodies(*(chain.slots(size) for size in (6, 5, 30, 6, 36, 36, 6)))
     F, g = chain.sums(21), chain.sums(6)
     for k in chain.tip_to_base():
         # the body, and what its joint transmits

@@ -21,7 +21,7 @@ from robolin.dynamics.links.nominal_terms import nominal_terms
 from robolin.dynamics.mass_matrix.articulated_bodies import Articulated
 
 
-class Unit(NamedTuple):
+class UnitPerturbation(NamedTuple):
     """A unit perturbation of one hinge: torque, force Y, drift of acceleration, and velocity."""
 
     torque: Scalar
@@ -44,9 +44,9 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
     for c in chain.tip_to_base():
         # one perturbation of each kind
         H, Hd, loss = links.H[c], one.Hd[c], friction_slope(chain, c, qd[c])
-        torque = Unit(1.0, ZERO6, ZERO6, ZERO3)
-        velocity = Unit(-loss, gyros.YA[c], twice(Hd), angular(H))
-        position = Unit(0.0, gyros.YB[c], one.Hdd[c], angular(one.Pd[c]))
+        torque = UnitPerturbation(1.0, ZERO6, ZERO6, ZERO3)
+        velocity = UnitPerturbation(-loss, gyros.YA[c], twice(Hd), angular(H))
+        position = UnitPerturbation(0.0, gyros.YB[c], one.Hdd[c], angular(one.Pd[c]))
 
         # and what it does to every joint
         for name, unit in (
@@ -63,7 +63,12 @@ def forward_model_columns(chain: Chain, links: Links, art: Articulated, qdd: Sca
 
 
 def response(
-    chain: Chain, links: Links, art: Articulated, gyros: Gyroscopics, c: LinkNumber, unit: Unit
+    chain: Chain,
+    links: Links,
+    art: Articulated,
+    gyros: Gyroscopics,
+    c: LinkNumber,
+    unit: UnitPerturbation,
 ) -> Scalars:
     """Accelerations for a unit perturbation of hinge c; only its own path and subtree are moved.
 

@@ -32,7 +32,7 @@ _LARGEST_RATIO = 1000
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedEpisode:
     """What the list says of an episode: its rows, and the end of its file's path if it says so."""
 
     rows: int
@@ -62,7 +62,7 @@ def episode_rows(folder: Path, part: str, file: str) -> tuple[DataFrame, list[Pa
     return frame, files
 
 
-def _list(folder: Path, file: str) -> dict[int, Listed]:
+def _list(folder: Path, file: str) -> dict[int, ListedEpisode]:
     """What the dataset says of its episodes, by their numbers; empty where it has no list."""
     pages = sorted((folder / "meta" / "episodes").glob("*/*.parquet"))
     if pages:
@@ -87,13 +87,13 @@ def _parsed(text: bytes) -> Iterator[Any]:
             yield json.loads(line)
 
 
-def _listed(rows: Iterable[Any], file: str, page: str) -> Iterator[tuple[int, Listed]]:
+def _listed(rows: Iterable[Any], file: str, page: str) -> Iterator[tuple[int, ListedEpisode]]:
     try:
         for row in rows:
             ending = ""
             if _CHUNK in row and _FILE in row:
                 ending = f"chunk-{int(row[_CHUNK]):03d}/file-{int(row[_FILE]):03d}.parquet"
-            yield int(row[_NUMBER]), Listed(int(row[_LENGTH]), ending)
+            yield int(row[_NUMBER]), ListedEpisode(int(row[_LENGTH]), ending)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         hint = f"each episode has its '{_NUMBER}' and its '{_LENGTH}' there"
         raise RobolinError(f"{page} is not understood", where=file, hint=hint) from error
