@@ -18,7 +18,6 @@ import numpy as np
 from benchmarks.subjects import panda
 from benchmarks.timing import Contestant, Effort, Spread, interleaved, progress, seconds, spread
 from benchmarks.verbs import VERBS, robolin_answer
-from robolin.algebra.axes import sizes
 from robolin.algebra.trigonometry import sin_cos_by_polynomials
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
@@ -104,11 +103,10 @@ def _sin_cos_operations() -> int:
 def _touched(arm: Arm, verb: str) -> Any:
     """Getting memory for the results and writing to all of it, which any program must do."""
     gives = ALGORITHMS[algorithm_for(arm, verb)].gives
+    sizes = parameters_of(arm).sizes
 
     def touch(rows: int) -> list[np.ndarray]:
-        arrays = [
-            np.empty((rows, *sizes(shape, arm.n, len(arm.links)))) for shape in gives.values()
-        ]
+        arrays = [np.empty((rows, *sizes(shape))) for shape in gives.values()]
         for array in arrays:
             array.fill(1.0)
         return arrays

@@ -32,7 +32,7 @@ STEPS = (
     ("evaluation/", "computing"),
     ("api/", "computing"),
     ("files/provenance_writer.py:Digests", "SHA-256 of every array"),
-    ("files/npz/zip_archive.py:crc", "CRC-32 of every member"),
+    ("files/npz/npz_writer.py:crc", "CRC-32 of every member"),
     ("files/npz/npz_writer.py", "handing bytes to the file system"),
     ("files/csv/csv_writer.py", "writing: numbers into digits"),
     ("files/parquet/parquet_writer.py", "writing: compressing columns"),

@@ -15,8 +15,8 @@ from robolin import Question, States
 from robolin.answering import verbs
 from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
 from robolin.answering.asks import TRAJECTORY
-from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.values import Values
 from robolin.arm import Arm
 from robolin.cli.asking_command import asking_command, respond
 from robolin.cli.flags.flag import METHOD, flag

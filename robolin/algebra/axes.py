@@ -23,9 +23,3 @@ MATRIX: Shape = ("joint", "joint")
 REGRESSOR_COLUMNS = 13
 # a joint turned and slid on the link inboard of it, and its link on it likewise
 GEOMETRY_COLUMNS = 12
-
-
-def sizes(shape: Shape, joints: int, links: int, closure_rows: int = 0) -> tuple[int, ...]:
-    """How long each axis is on an arm with so many independent joints, links and closure rows."""
-    lengths = {"joint": joints, "link": links, "closure": closure_rows}
-    return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in shape)

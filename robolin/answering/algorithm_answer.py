@@ -21,20 +21,22 @@ from robolin.answering.loop_answer import (
     loop_options,
     with_closure_forces,
 )
-from robolin.answering.motion import (
+from robolin.answering.odd_states import weighs_nothing
+from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.question import Question
+from robolin.answering.values import (
     NeededValues,
     Run,
     TorqueRule,
     Values,
+    algorithm_arrays,
     completed_point,
     one_state,
+    point_arrays,
 )
-from robolin.answering.named_arrays import algorithm_arrays, point_arrays
-from robolin.answering.odd_states import weighs_nothing
-from robolin.answering.posed_question import PosedQuestion
-from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.arrays import Floats
+from robolin.dynamics.algorithm import PAPERS
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.errors import UsageError
 from robolin.evaluation.evaluate import KINEMATIC
@@ -280,8 +282,14 @@ def _algorithm_lines(algorithms: Algorithms, arm: Arm) -> dict[str, str]:
     }
     titles = {name: each.title for name, each in chosen.items()}
     lines = {"algorithm": _by_array(titles, len(chosen))}
-    papers = {name: each.source for name, each in chosen.items() if each.paper}
+    papers = {name: _published(each.paper) for name, each in chosen.items() if each.paper}
     return {**lines, "paper": _by_array(papers, len(chosen))} if papers else lines
+
+
+def _published(paper: str) -> str:
+    """Where an algorithm is published, in words."""
+    tag, _, place = paper.partition(" ")
+    return f"{place} of {PAPERS[tag]}"
 
 
 def _by_array(texts: Mapping[str, str], algorithms: int) -> str:

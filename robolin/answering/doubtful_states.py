@@ -10,9 +10,9 @@ from math import hypot, inf, isfinite, log10
 
 import numpy as np
 
-from robolin.answering.motion import Values
 from robolin.answering.odd_states import OddStates, most_of_columns, weighs_nothing
 from robolin.answering.posed_question import PosedQuestion
+from robolin.answering.values import Values
 from robolin.arm import Arm, Inertia, Mimic
 from robolin.arrays import Floats, JointValues
 from robolin.background import threads_for

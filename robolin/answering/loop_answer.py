@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from robolin.answering.motion import Values
+from robolin.answering.values import Values
 from robolin.arm import Arm
 from robolin.arrays import Floats
 from robolin.errors import UsageError

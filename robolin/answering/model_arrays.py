@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from robolin.answering.motion import POINT
-from robolin.answering.named_arrays import point_arrays
+from robolin.answering.values import POINT, point_arrays
 from robolin.quantities.quantity_table import QUANTITIES
 from robolin.quantities.units import rate_of, unit_alternatives, unit_of
 from robolin.results.result import Array
@@ -87,8 +86,8 @@ def units_line(model: StateSpace, names: Sequence[str]) -> Mapping[str, str]:
 
 
 def _point_line(model: StateSpace) -> str:
-    from robolin.control.operating_point import rests
+    from robolin.control.operating_point import is_equilibrium
 
-    if rests(model.arm, model.q, model.qd, model.qdd, model.tau):
+    if is_equilibrium(model.arm, model.q, model.qd, model.qdd, model.tau):
         return "an equilibrium"
     return "it moves there: drift is not zero, and poles are not those of an equilibrium"

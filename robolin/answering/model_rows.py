@@ -12,11 +12,10 @@ from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.model_question import MODEL_STATE
 from robolin.answering.model_work import ModelArrays, ModelWork
-from robolin.answering.motion import NeededValues, one_state
-from robolin.answering.named_arrays import with_carried
 from robolin.answering.posed_question import PosedQuestion, arm_inputs
 from robolin.answering.row_source import RowSource
 from robolin.answering.tolerated_rows import answered_rows, blank_rows
+from robolin.answering.values import NeededValues, one_state, with_carried
 from robolin.arrays import Floats
 from robolin.background import after_short_answer, from_item, prefetch
 from robolin.errors import RobolinError, UsageError
@@ -167,13 +166,13 @@ class ModelRows:
 
     def _complaint(self, chunk: Chunk) -> RobolinError:
         """What is wrong with the first row that has no answer, and where it stands."""
-        from robolin.answering.trajectory_answer import located
+        from robolin.answering.trajectory_answer import located_error
 
         for row in range(chunk.rows):
             try:
                 self._work.arrays(_row(chunk, row))
             except RobolinError as error:
-                return located(error, chunk.place(row))
+                return located_error(error, chunk.place(row))
         return RobolinError("some rows have no answer together", where=chunk.place(0))
 
     def footer(self, rows: int) -> Footer:

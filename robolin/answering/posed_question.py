@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from robolin.answering.asks import Verb
 from robolin.answering.given_states import States
 from robolin.answering.inquiry import Inquiry, recorded_options, require_sense
-from robolin.answering.motion import Values
 from robolin.answering.question import Question
 from robolin.answering.using_states import rules_of_file
+from robolin.answering.values import Values
 from robolin.answering.verbs import VERBS
 from robolin.arm import Arm
 from robolin.errors import RobolinError, UsageError, raise_all

@@ -11,11 +11,11 @@ from robolin.analysis.link_geometry import geometry_names, public_geometry
 from robolin.analysis.link_parameters import joint_slides, parameters
 from robolin.answering.algorithm_answer import Algorithms, answer_by_algorithms
 from robolin.answering.given_states import States
-from robolin.answering.motion import Values
 from robolin.answering.posed_question import PosedQuestion
 from robolin.answering.question import Question
 from robolin.answering.sampled_states import sampled_states
 from robolin.answering.using_states import require_none_drawn
+from robolin.answering.values import Values
 from robolin.arm import Arm
 from robolin.errors import UsageError
 from robolin.quantities.units import told_along, unit_of

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robolin.analysis.sampling import random_motions
-from robolin.answering.motion import one_state
 from robolin.answering.posed_question import PosedQuestion, file_label
 from robolin.answering.row_source import ArrayRows
+from robolin.answering.values import one_state
 from robolin.arrays import Floats
 from robolin.errors import UsageError
 from robolin.trajectory.read import read_trajectory

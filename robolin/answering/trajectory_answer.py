@@ -21,16 +21,16 @@ from robolin.answering.algorithm_answer import (
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import NAN
 from robolin.answering.loop_answer import closed_state
-from robolin.answering.motion import (
+from robolin.answering.posed_question import PosedQuestion, arm_inputs
+from robolin.answering.row_source import ArrayRows, RowSource
+from robolin.answering.values import (
     NeededValues,
     TorqueRule,
     many_states,
     possible_quantities,
     require_useful,
+    with_carried,
 )
-from robolin.answering.named_arrays import with_carried
-from robolin.answering.posed_question import PosedQuestion, arm_inputs
-from robolin.answering.row_source import ArrayRows, RowSource
 from robolin.background import NUMBERS_WORTH_A_THREAD, SHORT_ANSWER, prefetch, threads_for
 from robolin.errors import RobolinError, UsageError, raise_all
 from robolin.evaluation.evaluate import FEW_STATES, RunOptions
@@ -290,10 +290,10 @@ def _require_answers(batch: Batch, chunk: Chunk) -> None:
     for row in batch.suspects:
         error = batch.complaint(row)
         if error is not None:
-            raise located(error, chunk.place(row))
+            raise located_error(error, chunk.place(row))
 
 
-def located(error: RobolinError, place: str) -> RobolinError:
+def located_error(error: RobolinError, place: str) -> RobolinError:
     """What is wrong with a row, and where that stands."""
     hint = f"{error.hint}; {_SKIP}" if error.hint else _SKIP
     return RobolinError(error.message, where=place, hint=hint)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robolin.answering.motion import POINT
+from robolin.answering.values import POINT
 from robolin.answering.verbs import VERBS
 from robolin.arrays import Numbers
 from robolin.background import close_generator, prefetch

@@ -9,7 +9,7 @@ import numpy as np
 
 from robolin.analysis.limits import ClosestApproach, JointLimits
 from robolin.answering.inquiry import Inquiry
-from robolin.answering.motion import Values
+from robolin.answering.values import Values
 from robolin.cli.asking_command import respond
 from robolin.cli.flags.output_flags import Output, standard_output
 from robolin.cli.reports.limits_report import (

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from robolin.cli.messages import say
 from robolin.errors import FileError, RobolinError
-from robolin.files.library_messages import separate_own_messages
+from robolin.files import library_messages
 from robolin.version import __version__
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def run() -> NoReturn:
     """Run the command line this process was started with."""
     _collect_later()
     _hear_signals()
-    separate_own_messages()
+    _separate_messages()
     # nothing here multiplies large matrices, and starting NumPy's pool of threads takes 0.1 s
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
@@ -79,6 +79,18 @@ def _hear_signals() -> None:
             signal.signal(number, _terminate)
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _separate_messages() -> None:
+    """Have our own messages go their own way, so that those of libraries can end."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError, ValueError):
+        number = library_messages.STANDARD_ERROR
+        if sys.stderr.fileno() == number:
+            encoding, errors = sys.stderr.encoding, sys.stderr.errors
+            sys.stderr = os.fdopen(os.dup(number), "w", 1, encoding, errors)
+            library_messages.own_messages_separate = True
 
 
 def _quiet_interrupts() -> None:

@@ -73,11 +73,3 @@ class Algorithm:
         module, _, name = self.function.partition(":")
         found: Callable[[Chain], None] = getattr(import_module(f"{_HERE}.{module}"), name)
         return found
-
-    @property
-    def source(self) -> str:
-        """Where it is published, in words; '' if nowhere."""
-        if not self.paper:
-            return ""
-        tag, _, place = self.paper.partition(" ")
-        return f"{place} of {PAPERS[tag]}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from robolin.algebra.axes import Shape
 from robolin.arm import NO_TURN, ORIGIN, Arm, Frame, Matrix3, Rotary, Vector3, Wrench
 from robolin.geometry.rotations import axis_to_z, matmul, rotate_point, transpose, turned_rotary
 from robolin.geometry.travelling import travelling
@@ -113,6 +114,11 @@ class Parameters:
     @property
     def n(self) -> int:
         return len(self.links)
+
+    def sizes(self, shape: Shape) -> tuple[int, ...]:
+        """How long each axis of a result is on this arm."""
+        lengths = {"joint": len(self.order), "link": self.n, "closure": self.closure_rows}
+        return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in shape)
 
     @property
     def serial(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robolin.algebra.axes import Shape, sizes
+from robolin.algebra.axes import Shape
 from robolin.algebra.scalar import Scalar
 from robolin.arrays import Arrays
 from robolin.engine.direct import DirectChain
@@ -65,7 +65,7 @@ def run_on(
         name: gathered_array(
             found.get(name, {}),
             batch,
-            sizes(shape, n, parameters.n, parameters.closure_rows),
+            parameters.sizes(shape),
             kind,
         )
         for name, shape in gives.items()

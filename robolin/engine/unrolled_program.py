@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from robolin.algebra.axes import Shape, sizes
+from robolin.algebra.axes import Shape
 from robolin.algebra.comparison import if_less
 from robolin.algebra.scalar import Scalar
 from robolin.engine.direct import DirectChain
@@ -113,7 +113,7 @@ def unrolled_program(
     """
     fixed = fixed or {}
     names = {name: input_name(name, gives) for name in needs if name not in fixed}
-    n, inputs = len(parameters.order), graph_inputs(parameters, [*names.values()])
+    inputs = graph_inputs(parameters, [*names.values()])
     given = {name: inputs[called] for name, called in names.items()}
     chain = UnrolledChain(parameters, {**given, **fixed}, gives)
     algorithm(chain)
@@ -121,7 +121,7 @@ def unrolled_program(
         raise no_inertia(chain.shortfalls[0], where)
     found, results = chain.results, {}
     for name, shape in gives.items():
-        own = sizes(shape, n, parameters.n, parameters.closure_rows)
+        own = parameters.sizes(shape)
         results[name] = UnrolledResult(own, _in_order(found.get(name, {}), own))
     return UnrolledProgram(inputs, results, tuple(chain.guards))
 

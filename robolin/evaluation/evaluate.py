@@ -9,7 +9,6 @@ from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from robolin.algebra.axes import sizes
 from robolin.arm import Arm, kept_with
 from robolin.arrays import AnyArray, Arrays, Floats, JointValues
 from robolin.choices import LoopMethod
@@ -158,11 +157,7 @@ def _worth_a_kernel(arm: Arm, name: str, states: int) -> bool:
 def work_of(arm: Arm, name: str) -> int:
     """About how much an algorithm has to do for one state of an arm, in entries of its results."""
     algorithm, parameters = ALGORITHMS[name], arm_cache(arm).parameters
-    shapes = (
-        sizes(shape, arm.n, parameters.n, parameters.closure_rows)
-        for shape in algorithm.gives.values()
-    )
-    entries = sum(map(prod, shapes))
+    entries = sum(prod(parameters.sizes(shape)) for shape in algorithm.gives.values())
     if algorithm.method != "conventional":
         return entries
     # a factor of the mass matrix first, then a row or column of it for every entry

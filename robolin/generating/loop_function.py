@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from robolin.algebra.axes import sizes
 from robolin.algebra.scalar import Scalar
 from robolin.engine.compiled import layout
 from robolin.engine.compiled.instructions import Value
@@ -65,8 +64,7 @@ def loop_function(
     _gather(chain, question.arguments)
     algorithm.run(chain)
     _hand_out(chain)
-    rows = parameters.closure_rows
-    gives = {name: sizes(shape, m, n, rows) for name, shape in algorithm.gives.items()}
+    gives = {name: parameters.sizes(shape) for name, shape in algorithm.gives.items()}
     memory = {
         "scratch": chain.scratch_vectors * (n + 2),
         "tables": chain.table_count * (m + 1) ** 2,

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from robolin.algebra.axes import sizes
 from robolin.algebra.scalar import Scalar
 from robolin.arrays import Floats
 from robolin.engine.direct import DirectChain
@@ -80,15 +79,10 @@ def worked_in_floats(question: ChosenQuestion, given: NamedFloats) -> dict[str, 
     chain = FloatChain(parameters, columns, SinglePrecisionNumbers.of, algorithm.gives)
     with np.errstate(all="ignore"):
         algorithm.run(chain)
-    count, n = len(next(iter(given.values()))), len(parameters.order)
-    shapes = {
-        name: sizes(shape, n, parameters.n, parameters.closure_rows)
-        for name, shape in algorithm.gives.items()
-    }
-    entries = chain.results
+    count, entries = len(next(iter(given.values()))), chain.results
     found = {
-        name: gathered_array(entries.get(name, {}), (count,), shape)
-        for name, shape in shapes.items()
+        name: gathered_array(entries.get(name, {}), (count,), parameters.sizes(shape))
+        for name, shape in algorithm.gives.items()
     }
     for shortfall in chain.shortfalls:
         for values in found.values():

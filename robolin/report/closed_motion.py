@@ -9,9 +9,9 @@ import numpy as np
 from robolin.analysis.limits import ClosestApproach
 from robolin.answering.answer import answer_stream
 from robolin.answering.given_states import States
-from robolin.answering.motion import Values
 from robolin.answering.posed_question import Notify
 from robolin.answering.question import Question
+from robolin.answering.values import Values
 from robolin.api.closed_loops import loop_constraints
 from robolin.api.inverse_and_forward import inverse
 from robolin.api.mass_matrices import mass_matrix

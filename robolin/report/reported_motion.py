@@ -11,8 +11,8 @@ import numpy as np
 from robolin.analysis.limits import ClosestApproach, JointLimits
 from robolin.answering.answer import answer_stream
 from robolin.answering.given_states import States
-from robolin.answering.motion import Values
 from robolin.answering.posed_question import Notify
+from robolin.answering.values import Values
 from robolin.api.mass_matrices import mass_matrix
 from robolin.arm import Arm
 from robolin.arrays import Floats, Numbers

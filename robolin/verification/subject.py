@@ -9,13 +9,14 @@ from math import prod
 
 import numpy as np
 
-from robolin.algebra.axes import Shape, sizes
+from robolin.algebra.axes import Shape
 from robolin.arm import Arm
 from robolin.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.run import AlgorithmRun
 from robolin.engine.shortfall import Shortfall
 from robolin.errors import RobolinError
+from robolin.evaluation.evaluate import arm_cache
 from robolin.evaluation.methods import algorithm_for, why_not_with_groups
 from robolin.verification.bodies import lost_and_borne, weight_torque
 from robolin.verification.body_conditions import condition_of_bodies, flat_body
@@ -109,7 +110,7 @@ class Subject:
         return name, self.obstacle(name)
 
     def _entries(self, shape: Shape) -> int:
-        return prod(sizes(shape, self.arm.n, len(self.arm.links)))
+        return prod(arm_cache(self.arm).parameters.sizes(shape))
 
     def _can_make(self, need: str) -> bool:
         return need in self.states or (need in _MADE_BY and not self.answering(_MADE_BY[need])[1])

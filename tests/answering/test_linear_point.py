@@ -10,7 +10,7 @@ import pytest
 
 import robolin
 from robolin import Question, States
-from robolin.answering.motion import POINT
+from robolin.answering.values import POINT
 from robolin.answering.verbs import VERBS
 from robolin.files.formats import FORMATS
 from tests.cli.command import answered

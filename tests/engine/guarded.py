@@ -14,7 +14,6 @@ from math import prod
 
 import numpy as np
 
-from robolin.algebra.axes import sizes
 from robolin.arm import Arm
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.engine.compiled.entry_text import COUNTER_STRIDE
@@ -65,7 +64,7 @@ def call(arm: Arm, name: str, width: int, rows: int, past_caches: bool) -> None:
     inputs = [Guarded(rows * m) for _ in given]
     for guard, values in zip(inputs, given.values(), strict=True):
         guard.values[:] = values.ravel()
-    lengths = [prod(sizes(shape, m, n)) for shape in algorithm.gives.values()]
+    lengths = [prod(numbers.parameters.sizes(shape)) for shape in algorithm.gives.values()]
     outputs = [Guarded(rows * length) for length in lengths]
     complaints = Guarded(rows)
     # what the kernel works in begins on a boundary of a vector: sizes are whole vectors

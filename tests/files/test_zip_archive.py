@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from robolin.files.npz.zip_archive import ZipMember, crc_of_both, directory, local_header
+from robolin.files.npz.npz_writer import ZipMember, crc_of_both, directory, local_header
 
 PLACES = [
     ("small", 100, 7000),

@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import polars
 
-from robolin.files.npz.zip_archive import ZipMember, crc, directory, local_header
+from robolin.files.npz.npz_writer import ZipMember, crc, directory, local_header
 from robolin.files.parquet.parquet_writer import (
     CHECKSUM,
     META,

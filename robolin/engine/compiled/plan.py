@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robolin.algebra.axes import sizes
 from robolin.arrays import AnyArray
 from robolin.background import cores
 from robolin.engine.compiled.buffer_pool import BufferPool
@@ -45,6 +44,7 @@ _byte_in = ctypes.c_char.from_buffer
 class ArmTables:
     """One arm in the form kernels read it; made once per arm."""
 
+    parameters: Parameters
     n: int
     m: int
     variant: Variant
@@ -81,6 +81,7 @@ class ResultBuffer(NamedTuple):
 def arm_tables(parameters: Parameters) -> ArmTables:
     parents = [0, *(row.parent for row in parameters.links)]
     return ArmTables(
+        parameters,
         parameters.n,
         len(parameters.order),
         variant_of(parameters),
@@ -108,8 +109,8 @@ class Plan:
 
     def __init__(self, arm: ArmTables, recipe: Recipe) -> None:
         self._arm, self._kernel = arm, kernel_for(recipe)
-        self._needs, rows = len(recipe.needs), arm.variant.closure_rows
-        self._shapes = {name: sizes(shape, arm.m, arm.n, rows) for name, shape in recipe.gives}
+        self._needs = len(recipe.needs)
+        self._shapes = {name: arm.parameters.sizes(shape) for name, shape in recipe.gives}
         self._row_sizes = [prod(shape) for shape in self._shapes.values()]
         self._starts = [0, *accumulate(self._row_sizes)]
         m, width = arm.m, recipe.width

@@ -18,7 +18,7 @@ import numpy as np
 
 from robolin.arrays import Numbers
 from robolin.errors import RobolinError
-from robolin.files.npz.zip_archive import ZipMember, directory, local_header
+from robolin.files.npz.npz_writer import ZipMember, directory, local_header
 from robolin.files.provenance_reader import (
     Blocks,
     Entry,
