@@ -20,7 +20,8 @@ from robolin.files.formats import FORMATS, format_of
 from robolin.files.paths import require_output_is_no_input, require_target
 from robolin.files.stored import StoredResult
 from robolin.files.write import require_holdable
-from robolin.results.result import Result, ResultStream, whole
+from robolin.results.result import Result, ResultStream, stream_of_one_part
+from robolin.results.sound_arrays import require_sound_result
 
 
 def write(result: Result | ResultStream | StoredResult, path: str | Path) -> None:
@@ -38,7 +39,8 @@ def write(result: Result | ResultStream | StoredResult, path: str | Path) -> Non
         nothing
 
     Raises:
-        UsageError: what is no result, an extension that no format has, or a file that the result
+        UsageError: what is no result, arrays that do not fit their labels or each other, an
+            extension that no format has, or a file that the result
             was made of
         FileError: a file that cannot be written
         RobolinError: a number that is not finite
@@ -60,8 +62,9 @@ def _require_stream(result: object, form: str) -> ResultStream:
     if isinstance(result, StoredResult):
         result = result.result
     if isinstance(result, Result):
+        require_sound_result(result)
         require_holdable(result, form)
-        return whole(result)
+        return stream_of_one_part(result)
     if isinstance(result, ResultStream):
         return result
     if isinstance(result, AbstractContextManager):

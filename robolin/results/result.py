@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from robolin.arrays import Numbers
 from robolin.errors import UsageError
 from robolin.results.data_frames import dict_of, pandas_of, polars_of
@@ -53,6 +55,7 @@ class Array(Shown):
     axes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "values", np.asarray(self.values))
         if self.axes and len(self.axes) != len(self.labels):
             message = f"'{self.name}' has {len(self.labels)} axes, and {len(self.axes)} are named"
             raise UsageError(message, hint="name every axis or none")
@@ -134,10 +137,8 @@ class Result(Shown):
     Example:
         >>> arm = robolin.load("two-link")
         >>> result = robolin.answer(arm, "inverse", robolin.States(q=[0.3, -0.7]))
-        >>> result, result.joints
-        (<Result of inverse: tau (2,) [N·m]>, ('shoulder', 'elbow'))
-        >>> "tau" in result, result["tau"].round(4)
-        (True, array([18.5756,  4.5178]))
+        >>> result, result["tau"].round(4)
+        (<Result of inverse: tau (2,) [N·m]>, array([18.5756,  4.5178]))
     """
 
     verb: str
@@ -281,8 +282,7 @@ class ResultStream:
         live: whether somebody waits for each part
 
     Example:
-        >>> arm = robolin.load("two-link")
-        >>> states = robolin.States(q=np.zeros((5, 2)))
+        >>> arm, states = robolin.load("two-link"), robolin.States(q=np.zeros((5, 2)))
         >>> with robolin.answer_stream(arm, "inverse", states, chunk_rows=2) as stream:
         ...     [part["tau"].shape for part in stream.parts]
         [(2, 2), (2, 2), (1, 2)]
@@ -294,7 +294,7 @@ class ResultStream:
     live: bool = False
 
 
-def whole(result: Result) -> ResultStream:
+def stream_of_one_part(result: Result) -> ResultStream:
     """A result that is all there, as a stream of one part."""
     ending = Footer(result.contract, result.inputs, result.model, result.reference)
     return ResultStream((result,), lambda _: ending, lambda: result.batch)

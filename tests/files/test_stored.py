@@ -13,7 +13,7 @@ import robolin
 from robolin.errors import RobolinError
 from robolin.files.formats import FORMATS
 from robolin.files.stored import read_result
-from robolin.results.result import Array, Result, whole
+from robolin.results.result import Array, Result, stream_of_one_part
 from tests.files.file_damage import mutated, swapped_lines, swapped_members
 
 JOINTS = ("shoulder", "arm/elbow", 'wrist "2"')
@@ -45,7 +45,7 @@ def result(rows: int | None, seed: int) -> Result:
 
 def written(form: str, folder: Path, rows: int | None, seed: int) -> Path:
     path = folder / f"{seed}.{form}"
-    FORMATS[form].write(whole(result(rows, seed)), path)
+    FORMATS[form].write(stream_of_one_part(result(rows, seed)), path)
     return path
 
 
@@ -126,7 +126,7 @@ def test_a_result_with_gaps_comes_back(tmp_path: Path) -> None:
     gappy = result(4, 1)
     gappy.arrays[0].values[2] = np.nan
     for form in ("npz", "csv", "parquet"):
-        FORMATS[form].write(whole(gappy), tmp_path / f"gaps.{form}")
+        FORMATS[form].write(stream_of_one_part(gappy), tmp_path / f"gaps.{form}")
         assert same_bits(tmp_path / f"gaps.{form}", gappy)
 
 
@@ -190,7 +190,7 @@ def test_parquet_into_a_pipe_has_its_checksum(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: through.write_bytes(pipe.read_bytes()))
     reader.start()
-    FORMATS["parquet"].write(whole(replace(result(4, 1))), pipe)
+    FORMATS["parquet"].write(stream_of_one_part(replace(result(4, 1))), pipe)
     reader.join(60)
     assert through.read_bytes() == written("parquet", tmp_path, 4, 1).read_bytes()
 
@@ -225,3 +225,35 @@ def test_what_is_no_result_is_not_written(tmp_path: Path) -> None:
         with pytest.raises(robolin.UsageError, match=message):
             robolin.write(given, tmp_path / "none.npz")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
+
+
+NAMED = (("shoulder", "elbow"),)
+TAU = robolin.Array("tau", np.zeros(2), NAMED, "N·m", "effort")
+UNSOUND: list[tuple[tuple[robolin.Array, ...], str]] = [
+    ((), "no array"),
+    ((TAU, TAU), "two arrays of one name"),
+    ((robolin.Array("tau", np.zeros(3), NAMED, "N·m"),), "the labels are for"),
+    ((robolin.Array("tau", np.zeros((2, 2, 2)), NAMED, "N·m"),), "the labels are for"),
+    ((robolin.Array("tau", np.array(["a", "b"]), NAMED, "N·m"),), "no numbers"),
+    ((TAU, robolin.Array("g", np.zeros((3, 2)), NAMED, "N·m")), "different numbers of rows"),
+]
+
+
+@pytest.mark.parametrize("arrays, message", UNSOUND, ids=[row[1] for row in UNSOUND])
+def test_results_made_by_hand_must_make_sense(
+    arrays: tuple[robolin.Array, ...], message: str, tmp_path: Path
+) -> None:
+    """What could not be read again is refused before there is a file."""
+    made = robolin.Result("inverse", arrays, NAMED[0], {}, {}, {})
+    for keep in (robolin.write, robolin.record):
+        with pytest.raises(robolin.UsageError, match=message):
+            keep(made, tmp_path / "made.csv")
+    assert not list(tmp_path.iterdir())
+
+
+def test_results_made_by_hand_are_kept(tmp_path: Path) -> None:
+    """Lists will do, and what was written is what is read."""
+    tau = robolin.Array("tau", [[1.0, 2.0]], NAMED, "N·m", "effort")  # type: ignore[arg-type]
+    made = robolin.Result("inverse", (tau,), NAMED[0], {}, {}, {})
+    robolin.write(made, tmp_path / "made.csv")
+    assert robolin.read_result(tmp_path / "made.csv").result == made
