@@ -29,7 +29,7 @@ from robolin.errors import UsageError
 from robolin.files.formats import FORMATS, extensions, format_named
 from robolin.files.stored import open_stored
 from robolin.quantities.units import unit_of
-from robolin.results.result import Array, Reference, Result, whole
+from robolin.results.result import Array, Reference, Result, stream_of_one_part
 
 if TYPE_CHECKING:
     import pytest
@@ -115,7 +115,7 @@ def assert_matches(
         verb = stored.meta["verb"]
         asked = isinstance(result, Result) and verb == result.verb
         now = result if asked else _result(_arrays(result, known), known, arm, stored.meta)
-        comparison = compare_with_stored(whole(now), stored, tolerances)
+        comparison = compare_with_stored(stream_of_one_part(now), stored, tolerances)
     if comparison.same:
         return
     if renew and asked:
@@ -281,7 +281,7 @@ def _store(result: Result, path: Path, close: Tolerances | None) -> None:
             raise UsageError(message, where=str(path), hint=f"store it as {extensions(able)}")
     reference = Reference((close or Tolerances({})).plain(), {})
     path.parent.mkdir(parents=True, exist_ok=True)
-    holds.write(whole(replace(result, reference=reference)), path)
+    holds.write(stream_of_one_part(replace(result, reference=reference)), path)
 
 
 def _require_extension(path: Path) -> None:

@@ -89,7 +89,7 @@ def natural_map(arm: Arm) -> AnyArray:
     return change
 
 
-def changes(
+def parameter_changes(
     arm: Arm,
     named: Mapping[str, float],
     payloads: Sequence[PayloadChange] = (),

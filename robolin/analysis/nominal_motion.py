@@ -65,7 +65,7 @@ def nominal_motion(
     """
     require_arm(arm)
     _require_known(arm, torques)
-    moments = rising(time)
+    moments = checked_times(time)
     rows = len(moments)
     q_rows, qd_rows = per_row(arm, "q", q, rows), per_row(arm, "qd", qd, rows)
     (q0, q1), (v0, v1) = (_ends(values) for values in (q_rows, qd_rows))
@@ -141,7 +141,7 @@ def _ends(values: AnyArray) -> tuple[AnyArray, AnyArray]:
     return values[:-1], values[1:]
 
 
-def rising(time: ArrayLike, where: str = "") -> AnyArray:
+def checked_times(time: ArrayLike, where: str = "") -> AnyArray:
     """The times of two rows and more, each later than the one before; `where` has them."""
     moments = seconds_of(time, where)
     if moments.ndim != 1 or len(moments) < 2:
@@ -181,7 +181,7 @@ def torque_history(
             hint = "add a column 'time', or one row for each"
             raise RobolinError(message, where=where, hint=hint)
         return tau
-    moments = rising(given_time, where)
+    moments = checked_times(given_time, where)
     if time[0] < moments[0] or time[-1] > moments[-1]:
         raise RobolinError(
             f"the torques do not last as long as the motion: they have {moments[0]:g} s to "

@@ -25,7 +25,12 @@ from robolin.analysis.link_geometry import (
     geometry_derivative,
     geometry_names,
 )
-from robolin.analysis.link_parameters import PayloadChange, changes, natural_map, natural_names
+from robolin.analysis.link_parameters import (
+    PayloadChange,
+    natural_map,
+    natural_names,
+    parameter_changes,
+)
 from robolin.analysis.nominal_motion import NominalMotion, first_row, nominal_motion, per_row
 from robolin.api.linear_models import LinearizedForward, linearize_forward
 from robolin.api.run_options import run_options
@@ -151,7 +156,7 @@ def sensitivity(
     nominal = nominal_motion(arm, time, q, qd, tau, qdd, torques, how)
     pushes = nominal.at_stages(per_row(arm, "dtau", dtau, nominal.rows), torques)
     geometric, others = geometry_changes(arm, parameters or {})
-    change = changes(arm, others, payload, geometry_names(arm))
+    change = parameter_changes(arm, others, payload, geometry_names(arm))
     states = [np.concatenate([first_row(arm, "dq", dq), first_row(arm, "dqd", dqd)])[:, None]]
     for steps in step_slices(nominal, len(change)):
         part, effort = nominal.some(steps), pushes[steps]

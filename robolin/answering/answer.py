@@ -16,7 +16,7 @@ from robolin.answering.question import Question
 from robolin.arm import Arm
 from robolin.errors import RobolinWarning, UsageError
 from robolin.results.finite_numbers import require_finite
-from robolin.results.result import Result, ResultStream, whole
+from robolin.results.result import Result, ResultStream, stream_of_one_part
 
 # what stands between whoever asks and whoever warns
 _OURS = ("robolin", "contextlib")
@@ -122,7 +122,7 @@ def answer_stream(
     with open_answer(arm, asked, given, settings) as found:
         if isinstance(found, Result):
             require_finite(found)
-            found = whole(found)
+            found = stream_of_one_part(found)
         yield found
 
 

@@ -86,8 +86,8 @@ def units_line(model: StateSpace, names: Sequence[str]) -> Mapping[str, str]:
 
 
 def _point_line(model: StateSpace) -> str:
-    from robolin.control.operating_point import rests
+    from robolin.control.operating_point import is_equilibrium
 
-    if rests(model.arm, model.q, model.qd, model.qdd, model.tau):
+    if is_equilibrium(model.arm, model.q, model.qd, model.qdd, model.tau):
         return "an equilibrium"
     return "it moves there: drift is not zero, and poles are not those of an equilibrium"

@@ -166,13 +166,13 @@ class ModelRows:
 
     def _complaint(self, chunk: Chunk) -> RobolinError:
         """What is wrong with the first row that has no answer, and where it stands."""
-        from robolin.answering.trajectory_answer import located
+        from robolin.answering.trajectory_answer import located_error
 
         for row in range(chunk.rows):
             try:
                 self._work.arrays(_row(chunk, row))
             except RobolinError as error:
-                return located(error, chunk.place(row))
+                return located_error(error, chunk.place(row))
         return RobolinError("some rows have no answer together", where=chunk.place(0))
 
     def footer(self, rows: int) -> Footer:

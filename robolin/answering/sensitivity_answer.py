@@ -8,7 +8,7 @@ from typing import Any
 from robolin.analysis.cost_gradient import cost_gradient
 from robolin.analysis.link_geometry import TURN_PARAMETERS
 from robolin.analysis.link_parameters import joint_slides
-from robolin.analysis.nominal_motion import rising, torque_history
+from robolin.analysis.nominal_motion import checked_times, torque_history
 from robolin.analysis.sensitivity import sensitivity, sensitivity_matrices
 from robolin.answering.doubtful_states import DoubtfulStates
 from robolin.answering.given_states import States
@@ -98,7 +98,7 @@ def _motion(posed: PosedQuestion, path: str) -> Trajectory:
     posed.note(*(f"{file}: {note}" for note in motion.notes))
     if motion.seconds is None:
         raise RobolinError("there is no column 'time'", where=file, hint="in seconds, rising")
-    rising(motion.seconds, where=file)
+    checked_times(motion.seconds, where=file)
     if motion.tau is None and motion.qdd is None:
         hint = "columns JOINT/effort, or JOINT/acceleration"
         raise RobolinError("there are neither efforts nor accelerations", where=file, hint=hint)

@@ -22,7 +22,7 @@ from robolin.answering.simulate_torque import (
     control_law,
     control_line,
     disturbance,
-    holds,
+    holds_weight,
     prescription_asked,
     require_one_drive,
 )
@@ -87,7 +87,7 @@ def _task(
     return SimulationTask(
         arm,
         schedule,
-        hold=holds(question),
+        hold=holds_weight(question),
         control=stored.law if stored else control_law(question, arm, followed),
         form=cast(StateForm, question.text("state") or "rates"),
         limits=not question.asked("ignore-limits"),
@@ -207,7 +207,7 @@ def _torque(posed: PosedQuestion, files: dict[str, str]) -> tuple[AnyTorque, str
     if question.text("control") is not None:
         return 0.0, control_line(question)
     tau = np.array(constant_torque(question, posed.arm))
-    parts = ["what carries weight and loads"] if holds(question) else []
+    parts = ["what carries weight and loads"] if holds_weight(question) else []
     if tau.any():
         parts.append("constant, as given")
     return tau, " and ".join(parts) or "zero"

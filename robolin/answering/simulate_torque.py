@@ -24,7 +24,7 @@ RATE, POSE, PD, COMPUTED = CONTROL_LAWS
 TRACKING = (PD, COMPUTED)
 
 
-def holds(question: Question) -> bool:
+def holds_weight(question: Question) -> bool:
     """Whether the torque carries weight and loads."""
     return (question.text("tau") or "").partition("+")[0].strip() == HOLD_TORQUE
 
@@ -32,7 +32,7 @@ def holds(question: Question) -> bool:
 def constant_torque(question: Question, arm: Arm) -> list[float]:
     """The torque that is there at all times, besides what holds the arm."""
     text = question.text("tau") or ""
-    if holds(question):
+    if holds_weight(question):
         text = text.partition("+")[2].strip()
     return per_joint(FlagText("--tau", text), arm, False) if text else [0.0] * arm.n
 

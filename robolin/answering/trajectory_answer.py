@@ -290,10 +290,10 @@ def _require_answers(batch: Batch, chunk: Chunk) -> None:
     for row in batch.suspects:
         error = batch.complaint(row)
         if error is not None:
-            raise located(error, chunk.place(row))
+            raise located_error(error, chunk.place(row))
 
 
-def located(error: RobolinError, place: str) -> RobolinError:
+def located_error(error: RobolinError, place: str) -> RobolinError:
     """What is wrong with a row, and where that stands."""
     hint = f"{error.hint}; {_SKIP}" if error.hint else _SKIP
     return RobolinError(error.message, where=place, hint=hint)

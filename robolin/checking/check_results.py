@@ -24,7 +24,7 @@ from robolin.errors import RobolinError
 from robolin.files.provenance_writer import plain
 from robolin.files.stored import open_stored
 from robolin.results.finite_numbers import require_finite
-from robolin.results.result import Result, whole
+from robolin.results.result import Result, stream_of_one_part
 
 if TYPE_CHECKING:
     from robolin.checking.suite import Case
@@ -133,7 +133,7 @@ def _compared(
     with open_inquiry(asked.inquiry(), settings) as answer:
         if isinstance(answer, Result):
             require_finite(answer)
-            answer = whole(answer)
+            answer = stream_of_one_part(answer)
         return compare_with_stored(answer, stored, close)
 
 

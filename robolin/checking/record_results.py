@@ -18,7 +18,7 @@ from robolin.errors import FileError, RobolinError, UsageError
 from robolin.files.formats import FORMATS, format_of
 from robolin.files.paths import place_and_part, require_output_is_no_input, require_target
 from robolin.files.write import require_holdable
-from robolin.results.result import Reference, Result, ResultStream, whole
+from robolin.results.result import Reference, Result, ResultStream, stream_of_one_part
 from robolin.results.sound_arrays import require_sound_result
 
 
@@ -60,7 +60,7 @@ def as_reference(
         require_holdable(answer, format_of(str(path), None))
         if close.exact and from_a_library(answer.verb, answer.options, answer.model):
             notify("note", LIBRARY_NOTE)
-        answer = whole(answer)
+        answer = stream_of_one_part(answer)
     reference = Reference(close.plain(), _ways(files, path.resolve().parent))
     ending = answer.ending
     return replace(answer, ending=lambda rows: replace(ending(rows), reference=reference))

@@ -20,7 +20,7 @@ from robolin.files.formats import FORMATS, format_of
 from robolin.files.paths import require_output_is_no_input, require_target
 from robolin.files.stored import StoredResult
 from robolin.files.write import require_holdable
-from robolin.results.result import Result, ResultStream, whole
+from robolin.results.result import Result, ResultStream, stream_of_one_part
 from robolin.results.sound_arrays import require_sound_result
 
 
@@ -64,7 +64,7 @@ def _require_stream(result: object, form: str) -> ResultStream:
     if isinstance(result, Result):
         require_sound_result(result)
         require_holdable(result, form)
-        return whole(result)
+        return stream_of_one_part(result)
     if isinstance(result, ResultStream):
         return result
     if isinstance(result, AbstractContextManager):

@@ -14,7 +14,7 @@ from robolin.answering.inquiry import Inquiry, inquiry_of
 from robolin.answering.using_states import require_writable_as
 from robolin.answering.verbs import VERBS
 from robolin.cli.flags.flag import VerbCommand, file_name, given_options
-from robolin.cli.flags.many_flags import MANY_PARAMS, ManyRecordings, live, many_recordings
+from robolin.cli.flags.many_flags import MANY_PARAMS, ManyRecordings, live_output, many_recordings
 from robolin.cli.flags.model_flags import MODEL_PARAMS
 from robolin.cli.flags.output_flags import Output, output_of, output_params
 from robolin.cli.flags.state_flags import state_flags
@@ -65,7 +65,7 @@ def asking_command(
             many = many_recordings(ctx)
             if many is None:
                 inquiry, out = asked_in(ctx)
-                function(inquiry, live(ctx, out, inquiry.question), **more)
+                function(inquiry, live_output(ctx, out, inquiry.question), **more)
             else:
                 _require_none({**more, "live": ctx.params.get("live")})
                 _respond_to_many(ctx, many)
@@ -136,13 +136,13 @@ def respond(
 
 def _progress(inquiry: Inquiry, out: Output) -> RowProgress:
     """A bar for whoever watches a trajectory being answered, notes for a log that is kept."""
-    from robolin.terminal.progress import RowProgress, watched
+    from robolin.terminal.progress import RowProgress, stderr_is_terminal
 
     if inquiry.states.trajectory is None:
         return RowProgress(False)
     if inquiry.states.on_bad_row is not None:
         require_writable_as(inquiry.states, out.form_written())
-    if watched():
+    if stderr_is_terminal():
         return RowProgress(not out.quiet and not out.fills_terminal())
     return RowProgress(False, out.note)
 

@@ -22,7 +22,7 @@ from robolin.parts.looked_file import planned_in
 from robolin.parts.parts_folder import shard
 from robolin.parts.parts_plan import Division
 from robolin.parts.recordings import require_outside
-from robolin.terminal.progress import watched
+from robolin.terminal.progress import stderr_is_terminal
 from robolin.wording import counted
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _respond_with_parts(
     arm = inquiry.source.arm()
     plan = planned_in(folder, inquiry, arm, many.recordings, Division(many.part_rows, out.form))
     settings = replace(out.settings(), notify=out.notify_of_parts)
-    progress = PartsProgress(not out.quiet and watched())
+    progress = PartsProgress(not out.quiet and stderr_is_terminal())
     if many.cluster:
         # a worker is a process of its own, with one thread unless more are asked for
         settings = replace(settings, jobs=settings.jobs or 1)

@@ -56,7 +56,7 @@ def passive_places(arm: Arm, actuated: Iterable[int]) -> list[int]:
     return [i for i in range(arm.n) if i not in driven]
 
 
-def negligible(tau: Floats) -> Floats:
+def negligible_torque(tau: Floats) -> Floats:
     """(..., 1): below what a torque of each state is nothing but rounding."""
     largest: Floats = np.abs(tau).max(axis=-1, initial=0.0, keepdims=True)
     return NEGLIGIBLE_TORQUE * np.maximum(1.0, largest)
@@ -68,7 +68,7 @@ def require_no_passive_torque(arm: Arm, tau: Floats, actuated: Sequence[int]) ->
     if not without:
         return tau
     asked = np.abs(tau[..., without])
-    if (asked > negligible(tau)).any():
+    if (asked > negligible_torque(tau)).any():
         raise passive_torque(arm, tau, without)
     tau = tau.copy()
     tau[..., without] = 0.0

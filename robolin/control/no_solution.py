@@ -7,7 +7,7 @@ import numpy as np
 from robolin.arrays import Floats
 from robolin.control.model_parts import joint_shares, joints_named
 from robolin.control.poles import EDGE, STABLE, poles_of
-from robolin.control.scaling import scaled
+from robolin.control.scaling import scaled_matrices
 from robolin.control.state_space import StateSpace
 from robolin.control.weights import Weights
 from robolin.errors import RobolinError
@@ -49,7 +49,7 @@ def no_regulator(model: StateSpace, weights: Weights, place: int) -> RobolinErro
 
 def _lost(A: Floats, B: Floats, values: Floats) -> tuple[complex, Floats] | None:
     """The eigenvalue among these that is most out of reach, if one is, and its direction."""
-    units = scaled(A, B)
+    units = scaled_matrices(A, B)
     norm = float(units.norm) or 1.0
     found = None
     for value in values:

@@ -12,7 +12,7 @@ from robolin.api.closed_loops import close_change, loop_constraints
 from robolin.arm import Arm
 from robolin.arrays import Floats, JointValues, Mask
 from robolin.control.actuation import (
-    negligible,
+    negligible_torque,
     passive_places,
     passive_torque,
     require_no_passive_torque,
@@ -109,10 +109,10 @@ def passive_joints_rest(arm: Arm, values: Mapping[str, Floats], actuated: Sequen
         given = {name: values.get(name, 0.0) for name in ("q", "qd", "qdd")}
         tau = evaluate_any_arm_rows(arm, "inverse", given)[0]["tau"]
     asked = np.abs(np.broadcast_to(tau, (rows, arm.n))[:, without])
-    return np.asarray(~(asked > negligible(tau)).any(axis=-1))
+    return np.asarray(~(asked > negligible_torque(tau)).any(axis=-1))
 
 
-def rests(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
+def is_equilibrium(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
     """Whether one state (n,) is an equilibrium: what accelerates it is the rounding of torques."""
     if qd.any():
         return False
@@ -123,7 +123,7 @@ def rests(arm: Arm, q: Floats, qd: Floats, qdd: Floats, tau: Floats) -> bool:
     held = evaluate_any_arm(without_closures(arm), "inverse", {"q": q, "qd": qd, "qdd": 0.0 * qd})[
         "tau"
     ]
-    return bool((left <= negligible(held)).all())
+    return bool((left <= negligible_torque(held)).all())
 
 
 def _with_loops(
@@ -191,7 +191,7 @@ def _held_by_motors(arm: Arm, wanted: Floats, basis: Floats, actuated: Sequence[
     driven = across[..., list(actuated)]
     torque = np.linalg.pinv(driven, rcond=DEPENDENT_WITHIN) @ force
     left = (basis @ (force - driven @ torque))[..., 0]
-    if (np.abs(left) > negligible(wanted)).any():
+    if (np.abs(left) > negligible_torque(wanted)).any():
         raise passive_torque(arm, left, without)
     tau = np.zeros_like(wanted)
     tau[..., list(actuated)] = torque[..., 0]

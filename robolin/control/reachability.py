@@ -11,7 +11,7 @@ import numpy as np
 from robolin.arrays import Complexes, Floats, Integers, Mask
 from robolin.control.model_parts import joint_shares, joints_named, require_mode
 from robolin.control.poles import slowest_first
-from robolin.control.scaling import ScaledMatrices, scaled
+from robolin.control.scaling import ScaledMatrices, scaled_matrices
 from robolin.control.staircase import staircase_dimension
 from robolin.control.state_space import StateSpace
 from robolin.shown import Shown
@@ -113,11 +113,11 @@ class Reachability(Shown):
 
 def controllability_of(model: StateSpace) -> Reachability:
     """What the inputs reach."""
-    units = scaled(model.A, model.B)
+    units = scaled_matrices(model.A, model.B)
     return Reachability("controllability", staircase_dimension(units.A, units.B), model, units)
 
 
 def observability_of(model: StateSpace) -> Reachability:
     """What the outputs show: what they would reach if the model ran backwards, by Aᵀ and Cᵀ."""
-    units = scaled(np.moveaxis(model.A, -1, -2), np.moveaxis(model.C, -1, -2))
+    units = scaled_matrices(np.moveaxis(model.A, -1, -2), np.moveaxis(model.C, -1, -2))
     return Reachability("observability", staircase_dimension(units.A, units.B), model, units)

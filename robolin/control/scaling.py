@@ -22,7 +22,7 @@ class ScaledMatrices(NamedTuple):
     norm: Floats
 
 
-def scaled(A: Floats, B: Floats) -> ScaledMatrices:
+def scaled_matrices(A: Floats, B: Floats) -> ScaledMatrices:
     """The states in units in which rows and columns of [A B] weigh alike, by powers of two.
 
     Osborne's iteration: each state is scaled until what drives it, [A B] in its row, is as large

@@ -156,7 +156,7 @@ def tvlqr(
     A, B = sampled.A.copy(), sampled.B
     K = np.empty((len(A), B.shape[-1], A.shape[-1]))
     with one_blas_thread():
-        backwards(A, B, weights, _terminal(terminal, weights), K, A)
+        riccati_recursion(A, B, weights, _terminal(terminal, weights), K, A)
     return TimeVaryingRegulator(K, A, *weights, sampled)
 
 
@@ -207,7 +207,7 @@ def tvlqr_blocks(
         for place in reversed(range(len(sizes))):
             A, B = stored.read(place, (stored.states, stored.inputs))
             K = np.empty((len(A), stored.inputs, stored.states))
-            P = backwards(A, B, weights, P, K, A)
+            P = riccati_recursion(A, B, weights, P, K, A)
             stored.write(place, A, K)
         for place in range(len(sizes)):
             found, gains = stored.read(place, (stored.inputs, stored.states))
@@ -248,7 +248,7 @@ class _Stored:
             self.file.write(array.data)
 
 
-def backwards(
+def riccati_recursion(
     A: Floats, B: Floats, weights: Weights, P: Floats, K_out: Floats, P_out: Floats
 ) -> Floats:
     """The recursion over the rows of A and B, last to first; P_out may be A itself."""

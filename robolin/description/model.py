@@ -173,7 +173,7 @@ class Reading:
     findings: Sequence[Finding]
 
 
-def limited(findings: Sequence[Finding]) -> list[Finding]:
+def first_findings(findings: Sequence[Finding]) -> list[Finding]:
     """The first findings of each id, and one more for each that has more than can be read."""
     counts = Counter(found.id for found in findings)
     if not counts or max(counts.values()) <= MOST_OF_A_KIND:

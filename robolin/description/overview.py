@@ -9,7 +9,7 @@ from typing import Any
 from robolin.arm import Arm, Joint, Mimic, Vector3
 from robolin.description.building.contract import exact_figure
 from robolin.description.model import Description, JointEntry, LinkEntry, Reading
-from robolin.description.tree import PUBLIC_PARTS, floated, group_kind, tree_of
+from robolin.description.tree import PUBLIC_PARTS, group_kind, tree_of, with_base_joint
 from robolin.description.validate.validate import validate
 from robolin.errors import raise_all
 
@@ -24,7 +24,7 @@ def inspection(reading: Reading, arm: Arm) -> Row:
     raise_all([found.error() for found in reading.findings if found.level == "error"])
     assert reading.description is not None, "a reading without errors has a description"
     read = reading.description
-    description = floated(read, arm.groups[0].kind) if arm.floating_base else read
+    description = with_base_joint(read, arm.groups[0].kind) if arm.floating_base else read
     moving = sum(link.inertia.mass for link in arm.links_tip_to_base)
     base = _base_mass(description, arm)
     levels = Counter(found.level for found in validate(reading))

@@ -26,7 +26,7 @@ class FoundDescription(NamedTuple):
     origin: str
 
 
-def described(name: str) -> FoundDescription:
+def fetched_description(name: str) -> FoundDescription:
     """The robot file that `robot_descriptions:NAME` stands for, fetched if it is not there yet."""
     robot = name.removeprefix(PREFIX)
     if find_spec("robot_descriptions") is None:

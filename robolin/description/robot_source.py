@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from robolin.description.robot_descriptions import PREFIX, described
+from robolin.description.robot_descriptions import PREFIX, fetched_description
 from robolin.errors import FileError, RobolinError, UsageError
 from robolin.wording import closest, did_you_mean, quoted
 
@@ -71,7 +71,7 @@ def robot_text(source: Source) -> RobotText:
         text = _standard_input()
         return RobotText(text, STANDARD_INPUT, _sniffed(text))
     if name.startswith(PREFIX):
-        path, origin = described(name)
+        path, origin = fetched_description(name)
         text = _bytes(path)
         return RobotText(text, path.name, _format(path, text), path, origin)
     path = _found(name)

@@ -62,7 +62,7 @@ def reply_on_stdout(request: Mapping[str, Any]) -> None:
     try:
         module: Any = import_module(request["module"])
         module.prepare()
-        bound(*request["bounds"])
+        bound_this_process(*request["bounds"])
         json.dump(module.reply(request["request"]), answers)
         answers.flush()
     except (MemoryError, ImportError, OSError):
@@ -71,7 +71,7 @@ def reply_on_stdout(request: Mapping[str, Any]) -> None:
     os._exit(0)
 
 
-def bound(seconds: int, memory: int) -> None:
+def bound_this_process(seconds: int, memory: int) -> None:
     """Hold this process to so much work and memory, or to less where the system says so."""
     try:
         import resource

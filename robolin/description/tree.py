@@ -169,7 +169,7 @@ def base_joint_of(option: str, kind: str | None, floating: str | None) -> GroupK
     )
 
 
-def floated(description: Description, kind: GroupKind = "floating") -> Description:
+def with_base_joint(description: Description, kind: GroupKind = "floating") -> Description:
     """The description with a joint of this kind between the world and what was its root."""
     place = description.places.get("robot", Place(description.source))
     names = {link.name for link in description.links}
@@ -207,7 +207,7 @@ def turn_about(axis: Vector3, angle: float) -> Matrix3:
     )  # fmt: skip
 
 
-def standing(joint: JointEntry, position: float) -> Pose:
+def standing_pose(joint: JointEntry, position: float) -> Pose:
     """The child link seen from the parent link while the joint stands at a position."""
     if position == 0.0:
         return joint.pose

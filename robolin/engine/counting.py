@@ -45,7 +45,7 @@ _COUNTED_AS = {
 }
 
 
-def unknown() -> GraphNumber:
+def unknown_number() -> GraphNumber:
     """A number that knows only how others are made from it."""
     return _UNSHARED.input()
 
@@ -71,8 +71,8 @@ class CountingChain(DirectChain):
         names: Sequence[str],
         shapes: Mapping[str, Shape] | None = None,
     ) -> None:
-        inputs = {name: [unknown() for _ in parameters.order] for name in names}
-        super().__init__(parameters, inputs, number=lambda value: unknown(), shapes=shapes)
+        inputs = {name: [unknown_number() for _ in parameters.order] for name in names}
+        super().__init__(parameters, inputs, number=lambda value: unknown_number(), shapes=shapes)
 
     def positive(self, k: int, value: Scalar, size: Callable[[], Scalar]) -> Scalar:
         return value
@@ -91,7 +91,7 @@ class CountingChain(DirectChain):
 
 
 def _absent_or_count(value: float) -> Scalar:
-    return unknown() if value else 0.0
+    return unknown_number() if value else 0.0
 
 
 def count_operations(

@@ -81,7 +81,7 @@ class SimulatedLoops:
     project: Projection | None
 
 
-def driven(
+def simulated_loops(
     arm: Arm,
     q: JointValues,
     qd: JointValues,

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from robolin.algebra.scalar import Scalar, Vector
 from robolin.algebra.vectors import add, scale, sub
 from robolin.arrays import AnyArray
-from robolin.engine.counting import cost_of, unknown
+from robolin.engine.counting import cost_of, unknown_number
 from robolin.errors import RobolinError
 from robolin.operator_algebra.expression import Expression
 from robolin.operator_algebra.graph import FormulaGraph, FormulaNode, Input, Local, Neighbour, Total
@@ -132,7 +132,7 @@ def operations(expression: Expression) -> dict[str, int]:
     rows, columns = expression.rows, expression.columns
     if rows is None or columns is None:
         return {}
-    numbers = np.array([unknown() for _ in range(columns.size)])
+    numbers = np.array([unknown_number() for _ in range(columns.size)])
     found = run_sweeps(
         expression.plan, columns.layout, vectors_by_link(columns, numbers), _counters
     )
@@ -149,7 +149,7 @@ def _own_numbers(block: Block, k: int) -> Vector:
 
 
 def _counters(block: Block, k: int) -> Vector:
-    return tuple(unknown() for _ in block.values[k])
+    return tuple(unknown_number() for _ in block.values[k])
 
 
 def run_sweeps(

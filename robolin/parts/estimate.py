@@ -34,7 +34,7 @@ from robolin.files.table_file import KnownTable
 from robolin.parts.parts_plan import DEFAULT_FORM, Division, require_divisible
 from robolin.parts.recordings import NamedRecording
 from robolin.quantities.quantity_table import COLUMN_WORDS
-from robolin.results.result import Result, whole
+from robolin.results.result import Result, stream_of_one_part
 from robolin.trajectory.opened_table import is_other_programs, is_text, recording_bytes
 from robolin.trajectory.read import open_trajectory
 
@@ -106,7 +106,7 @@ class Estimate:
         return ceil(self.parts / workers)
 
 
-def estimated(
+def estimated_cost(
     inquiry: Inquiry, arm: Arm, found: Sequence[NamedRecording], division: Division
 ) -> Estimate:
     """What a question about each of the recordings will cost; nothing is kept of the sample."""
@@ -234,7 +234,7 @@ class _Sample:
 
     def _write(self, count: int, target: Path) -> None:
         with self._posed(count) as answer:
-            stream = whole(answer) if isinstance(answer, Result) else answer
+            stream = stream_of_one_part(answer) if isinstance(answer, Result) else answer
             FORMATS[self._form].write(stream, target)
 
     def _posed(self, count: int) -> Any:

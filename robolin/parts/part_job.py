@@ -19,7 +19,7 @@ from robolin.files.write import require_holdable
 from robolin.parts.alike_columns import with_fractions
 from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.survey import SurveyedRecording, require_unchanged
-from robolin.results.result import Footer, Result, whole
+from robolin.results.result import Footer, Result, stream_of_one_part
 from robolin.version import __version__
 
 
@@ -149,7 +149,7 @@ def _written(job: PartJob, arm: Arm, notify: Notify) -> int:
     with open_answer(arm, job.question, job.states, settings) as answer:
         if isinstance(answer, Result):
             require_holdable(answer, form)
-            answer = whole(answer)
+            answer = stream_of_one_part(answer)
         ending, parts = answer.ending, answer.parts
         if job.mixed:
             parts = with_fractions(parts, job.mixed, job.source.path)

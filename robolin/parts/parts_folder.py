@@ -19,7 +19,7 @@ from robolin.files.stores.store_path import StorePath
 from robolin.parts.looked_file import forget_looked
 from robolin.parts.parts_plan import PartsPlan
 from robolin.parts.plan_file import read_plan, require_same_plan, write_complete, write_plan
-from robolin.parts.recordings import NamedRecording, inside, real_name, recordings
+from robolin.parts.recordings import NamedRecording, real_name, recordings, recordings_inside
 from robolin.results.number_kind import INTEGER
 
 DONE, MISSING, DAMAGED, FOREIGN = "done", "missing", "damaged", "of another plan"
@@ -75,7 +75,7 @@ def shard(text: str | None) -> Shard:
 def recordings_for(folder: FilePlace, texts: Sequence[str]) -> tuple[NamedRecording, ...]:
     """All files that are named but for the folder's own parts, which a pattern may find as well."""
     found = recordings(texts)
-    if not any(inside(str(folder), found)):
+    if not any(recordings_inside(str(folder), found)):
         return found
     # whoever sees a part sees the plan that was there before it
     plan = read_plan(folder)

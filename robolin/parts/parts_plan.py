@@ -25,7 +25,7 @@ from robolin.files.provenance_writer import plain
 from robolin.files.table_file import digest_of
 from robolin.parts.alike_columns import mixed_columns
 from robolin.parts.recordings import NamedRecording
-from robolin.parts.survey import SurveyedRecording, surveyed
+from robolin.parts.survey import SurveyedRecording, surveyed_recording
 from robolin.trajectory.opened_table import TEXT_ENDINGS
 from robolin.trajectory.row_choice import RowChoice
 from robolin.version import __version__
@@ -113,7 +113,7 @@ def planned_parts(
                 sources.append(old)
             else:
                 rules = rules_of_file(inquiry.states, arm)
-                sources.append(surveyed(recording, arm, rules, every, choice.first))
+                sources.append(surveyed_recording(recording, arm, rules, every, choice.first))
                 if keep is not None:
                     keep(sources[-1])
         except RobolinError as error:

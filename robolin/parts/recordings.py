@@ -125,12 +125,12 @@ def _is_recording(path: str) -> bool:
 
 def require_outside(folder: str, found: Sequence[NamedRecording]) -> None:
     """Refuse recordings inside the folder that results go to: the next run would read those."""
-    for recording in inside(folder, found):
+    for recording in recordings_inside(folder, found):
         message = f"the recording '{recording.path}' lies in the folder that results go to"
         raise UsageError(message, where=folder, hint="write to another folder")
 
 
-def inside(folder: str, found: Sequence[NamedRecording]) -> Iterator[NamedRecording]:
+def recordings_inside(folder: str, found: Sequence[NamedRecording]) -> Iterator[NamedRecording]:
     """The recordings that lie in a folder, or in one below it."""
     root = real_name(folder).rstrip("/")
     for recording in found:

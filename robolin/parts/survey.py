@@ -55,7 +55,7 @@ class SurveyedRecording:
         return KnownTable(self.sha256, marks, looks, self.even)
 
 
-def surveyed(
+def surveyed_recording(
     recording: NamedRecording, arm: Arm, rules: RecordingRules, every: int | None, first: int
 ) -> SurveyedRecording:
     """A recording looked through once; without `every` its rows are not counted.
@@ -77,7 +77,7 @@ def surveyed(
         digest = "" if is_text(recording.path) else stream.table.digest()
     counted = _counted(recording.path, every, first, CountedText(digest, rows))
     if (size, stamp) != _stamp(recording.path):
-        raise changed(recording.path)
+        raise recording_changed(recording.path)
     found = (counted.digest, counted.rows, counted.marks, columns, counted.even)
     return SurveyedRecording(recording.path, recording.name, size, stamp, *found)
 
@@ -95,10 +95,10 @@ def _counted(path: str, every: int | None, first: int, known: CountedText) -> Co
 def require_unchanged(known: SurveyedRecording) -> None:
     """Refuse a recording that is not the one that was looked at."""
     if not known.is_as_it_was() and _digest(known.path) != known.sha256:
-        raise changed(known.path)
+        raise recording_changed(known.path)
 
 
-def changed(path: str) -> RobolinError:
+def recording_changed(path: str) -> RobolinError:
     """A recording is not what it was."""
     hint = "write to another folder: parts of both would not belong together"
     return RobolinError("it was changed after the plan was made", where=path, hint=hint)

@@ -35,9 +35,9 @@ def shape(arm: Arm, numbers: PageNumbers) -> dict[str, Any]:
     """What a page needs to draw the arm in any pose."""
     return {
         "packed": {name: numbers.add(values) for name, values in _packed(arm).items()},
-        "base": [short(end) for end in _segment_ends(arm, arm.base)],
+        "base": [float32_digits(end) for end in _segment_ends(arm, arm.base)],
         "size": _size(arm),
-        "view": short(upright(arm).ravel()),
+        "view": float32_digits(viewing_axes(arm).ravel()),
         "links": [_link(arm, i) for i in range(len(arm.links))],
         "closures": [
             {"name": shown_name(loop.name), "ends": [_end(arm, loop.first), _end(arm, loop.second)]}
@@ -46,12 +46,12 @@ def shape(arm: Arm, numbers: PageNumbers) -> dict[str, Any]:
     }
 
 
-def short(values: Iterable[float]) -> list[float]:
+def float32_digits(values: Iterable[float]) -> list[float]:
     """Numbers with the digits of a float32, which is all that a drawing shows."""
     return [int(x) if x == int(x) else x for x in (float(f"{value:.7g}") for value in values)]
 
 
-def upright(arm: Arm) -> Floats:
+def viewing_axes(arm: Arm) -> Floats:
     """Axes (3, 3) to look at the arm along, as rows: towards the viewer, right, and up.
 
     Up is against gravity, and z comes towards the viewer where it is not that itself.
@@ -131,7 +131,7 @@ def _link(arm: Arm, index: int) -> dict[str, Any]:
         "ratio": mimic.ratio if mimic else 1.0,
         "offset": mimic.offset if mimic else 0.0,
         "turns": joint.turns,
-        "segments": [short(end) for end in segment_ends(arm, index)],
+        "segments": [float32_digits(end) for end in segment_ends(arm, index)],
         "mass": body.mass,
         "box": box is not None,
     }
@@ -153,7 +153,7 @@ def _packed(arm: Arm) -> dict[str, Floats]:
 
 
 def _end(arm: Arm, end: Frame) -> dict[str, Any]:
-    return {"link": drawn_place(arm, end.link), "at": short(end.pose.translation)}
+    return {"link": drawn_place(arm, end.link), "at": float32_digits(end.pose.translation)}
 
 
 def _size(arm: Arm) -> float:

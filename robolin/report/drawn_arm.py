@@ -11,7 +11,7 @@ from robolin.arm import Arm
 from robolin.arm_parts import Pose
 from robolin.arrays import Floats
 from robolin.geometry.rotations import apply
-from robolin.report.arm_shape import closure_places, link_poses, segment_ends, upright
+from robolin.report.arm_shape import closure_places, link_poses, segment_ends, viewing_axes
 from robolin.report.page_markup import element
 
 # the same view as the page opens with
@@ -26,7 +26,7 @@ def drawn_arm(arm: Arm, q: Floats) -> Element:
     heavy = [i for i, link in enumerate(arm.links) if link.inertia.mass > 0.0]
     centres = np.array([apply(poses[i], arm.links[i].inertia.com) for i in heavy]).reshape(-1, 3)
     points = np.concatenate([*segments, *axes, centres, np.zeros((1, 3))])
-    flat = _Fitted(upright(arm), points)
+    flat = _Fitted(viewing_axes(arm), points)
     picture = element(
         "svg",
         viewBox=f"0 0 {_WIDTH:.0f} {_HEIGHT:.0f}",

@@ -24,17 +24,17 @@ def filled(file: str, /, **values: str) -> str:
     return Template(page_file_text(file)).substitute(values)
 
 
-def style() -> str:
+def page_style() -> str:
     """All rules of how the page looks."""
     return "\n".join(_dense(page_file_text(name)) for name in _STYLES)
 
 
-def drawing() -> str:
+def curve_library() -> str:
     """The library that draws curves, with its licence."""
     return f"/*\n{page_file_text('uPlot-LICENSE.txt')}\n*/\n{page_file_text('uPlot.iife.min.js')}"
 
 
-def program() -> str:
+def page_program() -> str:
     """What moves the page."""
     return '"use strict";\n' + "\n".join(_dense(page_file_text(name)) for name in _PROGRAMS)
 
@@ -45,7 +45,7 @@ def _dense(text: str) -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
-def policy(style_text: str, *programs: str) -> str:
+def content_policy(style_text: str, *programs: str) -> str:
     """Only these very texts run, and nothing is ever asked of anybody."""
     scripts = " ".join(map(_digest, programs))
     return (

@@ -18,7 +18,13 @@ from robolin.report.evidence_section import contract_section, findings_section, 
 from robolin.report.model_section import model_section
 from robolin.report.motion_section import motion_section
 from robolin.report.page_figures import PageFigures
-from robolin.report.page_files import drawing, filled, policy, program, style
+from robolin.report.page_files import (
+    content_policy,
+    curve_library,
+    filled,
+    page_program,
+    page_style,
+)
 from robolin.report.page_markup import element, markup, paragraph, shown_name
 from robolin.report.page_numbers import PageNumbers
 from robolin.report.reported_arm import ReportedArm
@@ -56,14 +62,14 @@ def report_page(arms: Sequence[ReportedArm]) -> str:
     ]
     data = _data(arms, figures) | {"models": told}
     title = " and ".join(shown_name(each.name) for each in arms)
-    return assembled(title, _summary(arms), sections, data, _frames(arms))
+    return assembled_page(title, _summary(arms), sections, data, _frames(arms))
 
 
-def assembled(
+def assembled_page(
     title: str, summary: str, sections: Sequence[Section], data: dict[str, Any], frames: int
 ) -> str:
     """Everything in one text, with a policy that fits it."""
-    style_text, library, own = style(), drawing(), program()
+    style_text, library, own = page_style(), curve_library(), page_program()
     parts = [
         filled("section.html", key=each.key, heading=each.heading, content=each.content)
         for each in sections
@@ -71,7 +77,7 @@ def assembled(
     links = [element("li", element("a", each.heading, href=f"#{each.key}")) for each in sections]
     return filled(
         "page.html",
-        policy=policy(style_text, library, own),
+        policy=content_policy(style_text, library, own),
         version=__version__,
         title=escape(title),
         summary=markup(paragraph(summary)),

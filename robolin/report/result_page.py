@@ -24,7 +24,7 @@ from robolin.report.page_markup import (
     table,
 )
 from robolin.report.page_numbers import PageNumbers
-from robolin.report.report_page import MOST_FRAMES, Section, assembled
+from robolin.report.report_page import MOST_FRAMES, Section, assembled_page
 from robolin.report.reported_model import spread_rows
 from robolin.report.reported_result import ReportedResult
 from robolin.wording import counted
@@ -49,7 +49,7 @@ def result_page(results: Sequence[ReportedResult], comparison: Comparison | None
     rows = spread_rows(len(results[0].time), MOST_FRAMES, np.empty(0, np.int64))
     data = _data(results[0], rows, figures)
     title = " and ".join(map(shown_name, names))
-    return assembled(title, _summary(results), sections, data, len(rows))
+    return assembled_page(title, _summary(results), sections, data, len(rows))
 
 
 def compared_files(first: str, second: str) -> Comparison:

@@ -294,7 +294,7 @@ class ResultStream:
     live: bool = False
 
 
-def whole(result: Result) -> ResultStream:
+def stream_of_one_part(result: Result) -> ResultStream:
     """A result that is all there, as a stream of one part."""
     ending = Footer(result.contract, result.inputs, result.model, result.reference)
     return ResultStream((result,), lambda _: ending, lambda: result.batch)

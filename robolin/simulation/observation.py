@@ -14,7 +14,7 @@ from robolin.simulation.schedule import Schedule
 from robolin.simulation.simulated_motion import Simulation
 
 
-def observed(
+def observed_motion(
     schedule: Schedule,
     kept: Floats,
     equations: Equations,

@@ -16,7 +16,7 @@ from robolin.evaluation.evaluate import FEW_STATES, Engine, RunOptions
 from robolin.evaluation.prescribed_joints import JointsNamed, require_no_closures
 from robolin.evaluation.unanswered import unsound_rows
 from robolin.input_checks import array_of, batch_of, require_arm, require_sound
-from robolin.loops.loop_simulation import driven
+from robolin.loops.loop_simulation import simulated_loops
 from robolin.simulation.controllers import Law, controller_of
 from robolin.simulation.drive import Drive
 from robolin.simulation.equations import (
@@ -29,7 +29,7 @@ from robolin.simulation.equations import (
 from robolin.simulation.feedback_control import FeedbackControl, StateFeedback
 from robolin.simulation.held_torque import HeldTorque, fitting_schedule, steps_between
 from robolin.simulation.integrators import Repair, adapted_steps, fixed_steps
-from robolin.simulation.observation import observed
+from robolin.simulation.observation import observed_motion
 from robolin.simulation.own_gains import require_own_gains
 from robolin.simulation.prescribed_motion import (
     AnyAcceleration,
@@ -196,7 +196,7 @@ def run_simulation(
 def _on_closures(task: SimulationTask, q: Floats, qd: Floats) -> SimulationTask:
     """The task on the tree of an arm with loops, kept on their closures."""
     how = _how(task, prod(q.shape[:-1]))
-    loops = driven(task.arm, q, qd, how, task.baumgarte, task.schedule.fixed)
+    loops = simulated_loops(task.arm, q, qd, how, task.baumgarte, task.schedule.fixed)
     return replace(task, arm=loops.tree, accelerations=loops.accelerations, project=loops.project)
 
 
@@ -262,7 +262,7 @@ def _motion(task: SimulationTask, q: Floats, qd: Floats, tau: AnyTorque) -> Simu
         kept = fixed_steps(equations.rate, y, task.schedule, _repair(equations, task.project))
     else:
         kept = adapted_steps(equations.rate, y, task.schedule)
-    return observed(task.schedule, kept, equations, equations.integrals(kept), controller)
+    return observed_motion(task.schedule, kept, equations, equations.integrals(kept), controller)
 
 
 def _most_torque(task: SimulationTask, prescribed: PrescribedMotion | None) -> Floats:
@@ -291,7 +291,7 @@ def _sampled(
     taken = held.taken()
     equations.torque = replace(drive, wanted=taken)
     integrals = taken.integrals_at(task.schedule.moments())
-    return observed(task.schedule, kept, equations, integrals, law)
+    return observed_motion(task.schedule, kept, equations, integrals, law)
 
 
 def _equations(

@@ -70,7 +70,7 @@ class RowProgress:
         self._log(text)
 
 
-def watched() -> bool:
+def stderr_is_terminal() -> bool:
     """Whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 

@@ -10,7 +10,7 @@ from robolin.files.atomic import replacing
 from robolin.files.formats import FORMATS, PIPED, TABLE, format_of
 from robolin.files.write import write_into
 from robolin.results.finite_numbers import require_finite
-from robolin.results.result import Result, ResultStream, whole
+from robolin.results.result import Result, ResultStream, stream_of_one_part
 
 
 def write_shown(
@@ -30,7 +30,7 @@ def write_shown(
     """
     if isinstance(answer, Result):
         require_finite(answer)
-        answer = whole(answer)
+        answer = stream_of_one_part(answer)
     if path is not None:
         _write_file(answer, path, format_of(path, fmt), precision)
         return

@@ -40,7 +40,7 @@ def families() -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values()]
 
 
-def answering(on: Subject, verbs: Sequence[str] = ()) -> list[str]:
+def answering_algorithms(on: Subject, verbs: Sequence[str] = ()) -> list[str]:
     """The algorithm that answers each of the verbs, or of all there are, where one does."""
     asked = [on.answering(verb) for verb in verbs or [family[0] for family in families()]]
     return [name for name, reason in asked if not reason]

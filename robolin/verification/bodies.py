@@ -26,7 +26,7 @@ class MovingLinks:
     velocity: AnyArray
 
 
-def spreading(arm: Arm) -> AnyArray:
+def joint_rate_matrix(arm: Arm) -> AnyArray:
     """S (N, n): the velocity of every link's own joint is S q̇."""
     S = np.zeros((len(arm.links), arm.n))
     for k, (link, place) in enumerate(zip(arm.links_tip_to_base, arm.coordinates, strict=True)):
@@ -39,10 +39,10 @@ def joint_positions(arm: Arm, q: AnyArray) -> AnyArray:
     offsets = [
         link.joint.mimic.offset if link.joint.mimic else 0.0 for link in arm.links_tip_to_base
     ]
-    return q @ spreading(arm).T + np.array(offsets)
+    return q @ joint_rate_matrix(arm).T + np.array(offsets)
 
 
-def moving(arm: Arm, q: AnyArray, qd: AnyArray) -> MovingLinks:
+def moving_links(arm: Arm, q: AnyArray, qd: AnyArray) -> MovingLinks:
     """Every link in the world's axes; q̇ of a body with several freedoms is its twist."""
     return _swept(arm, q, coordinate_rates(arm, q, qd))
 
@@ -73,7 +73,7 @@ def _swept(arm: Arm, q: AnyArray, rates: AnyArray) -> MovingLinks:
     ω(k) = ω(parent) + a q̇            v(k) = v(parent) + ω(parent) × (p(k) - p(parent))
     with a q̇ added to v instead where the joint slides along its axis a
     """
-    values, rates = np.broadcast_arrays(joint_positions(arm, q), rates @ spreading(arm).T)
+    values, rates = np.broadcast_arrays(joint_positions(arm, q), rates @ joint_rate_matrix(arm).T)
     batch = values.shape[:-1]
     R = {arm.base: np.broadcast_to(np.eye(3), (*batch, 3, 3))}
     p, w, v = ({arm.base: np.zeros((*batch, 3))} for _ in range(3))
@@ -103,12 +103,12 @@ def _turn(joint: Joint, value: AnyArray) -> AnyArray:
 
 def kinetic_energy(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
     """½ Σ m |ċ|² + ½ Σ ω* I ω + ½ Σ armature q̇²."""
-    at = moving(arm, q, qd)
+    at = moving_links(arm, q, qd)
     masses, centres, rotary = _bodies(arm)
     levers = (at.R @ centres[..., None])[..., 0]
     own = (np.swapaxes(at.R, -1, -2) @ at.spin[..., None])[..., 0]
     speeds = at.velocity + np.cross(at.spin, levers)
-    rotors, rates = _of_joints(arm, "armature"), qd @ spreading(arm).T
+    rotors, rates = _of_joints(arm, "armature"), qd @ joint_rate_matrix(arm).T
     return 0.5 * (
         (masses * (speeds * speeds).sum(-1)).sum(-1)
         + np.einsum("...ki,kij,...kj->...", own, rotary, own)
@@ -140,7 +140,7 @@ def energy_rate(arm: Arm, q: AnyArray, qd: AnyArray, qdd: AnyArray) -> AnyArray:
 
 def lost_and_borne(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
     """The torques (..., n) that overcome damping and friction and bear the wrenches."""
-    S = spreading(arm)
+    S = joint_rate_matrix(arm)
     rates = qd @ S.T
     losses = (_of_joints(arm, "damping") if arm.damping else 0.0) * rates
     if arm.friction_velocity is not None:
@@ -150,7 +150,7 @@ def lost_and_borne(arm: Arm, q: AnyArray, qd: AnyArray) -> AnyArray:
 
 def _loads(arm: Arm, q: AnyArray) -> AnyArray:
     """Minus the power of the wrenches while one joint moves at unit speed."""
-    at = moving(arm, q[..., None, :], np.eye(arm.n))
+    at = moving_links(arm, q[..., None, :], np.eye(arm.n))
     total = np.zeros(q.shape)
     for wrench in arm.wrenches:
         frame = arm.frames[wrench.frame]

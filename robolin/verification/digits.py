@@ -16,7 +16,7 @@ import numpy as np
 
 from robolin.arrays import AnyArray
 from robolin.dynamics.catalogue import ALGORITHMS
-from robolin.verification.algorithms import answering
+from robolin.verification.algorithms import answering_algorithms
 from robolin.verification.checks import (
     Bound,
     Check,
@@ -44,7 +44,7 @@ NOTHING, NOTHING_BESIDE = 1e-40, 1e-30
 
 def digits(on: Subject) -> Iterator[Check]:
     """For each question, the right digits of its results in the worst of all states."""
-    yield from digits_of(on, answering(on))
+    yield from digits_of(on, answering_algorithms(on))
 
 
 def digits_of(on: Subject, names: Sequence[str]) -> Iterator[Check]:

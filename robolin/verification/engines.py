@@ -8,7 +8,7 @@ import numpy as np
 
 from robolin.dynamics.catalogue import ALGORITHMS, counted_verbs
 from robolin.evaluation.evaluate import arm_cache
-from robolin.verification.algorithms import answering
+from robolin.verification.algorithms import answering_algorithms
 from robolin.verification.checks import Check, Verdict, not_applicable, not_run
 from robolin.verification.subject import Subject
 
@@ -19,7 +19,9 @@ TITLE = "compiled kernels = plain Python"
 def engines(on: Subject) -> Iterator[Check]:
     """How many numbers differ in any bit, over all states and all questions."""
     # what is asked in bulk; kernels of all others come from the same translation
-    names = answering(on, [verb for verb in counted_verbs() if not ALGORITHMS[verb].of_frame])
+    names = answering_algorithms(
+        on, [verb for verb in counted_verbs() if not ALGORITHMS[verb].of_frame]
+    )
     if names:
         yield from same_bits(on, names, FAMILY, TITLE)
     else:

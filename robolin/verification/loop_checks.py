@@ -16,7 +16,7 @@ from robolin.choices import LoopMethod
 from robolin.dynamics.catalogue import ALGORITHMS
 from robolin.loops.any_arm import evaluate_any_arm_rows
 from robolin.loops.assemble import assemble
-from robolin.verification.bodies import MovingLinks, energy_rate, lost_and_borne, moving
+from robolin.verification.bodies import MovingLinks, energy_rate, lost_and_borne, moving_links
 from robolin.verification.checks import Bound, Check, compared, not_applicable, worst
 from robolin.verification.digits import digits_of
 from robolin.verification.engines import same_bits
@@ -51,7 +51,7 @@ def closed_loops(on: Subject) -> Iterator[Check]:
 def _frames_apart(on: Subject) -> Iterator[Check]:
     """Gaps, turns and how fast they grow, with the loops open, against the bodies' own places."""
     at, found = (
-        moving(on.arm, on.q, on.qd),
+        moving_links(on.arm, on.q, on.qd),
         run_for_check(on.arm, "closures", on.given("closures")).arrays,
     )
     gaps: list[Floats] = []

@@ -20,8 +20,8 @@ from robolin.errors import RobolinError, UsageError
 from robolin.verification.bodies import (
     coordinate_rates,
     joint_positions,
+    joint_rate_matrix,
     lost_and_borne,
-    spreading,
 )
 from robolin.verification.checks import Bound, Check, compared, not_applicable, not_run
 from robolin.verification.running import STEP
@@ -101,7 +101,7 @@ def _makers() -> Mapping[str, Callable[[Arm], Peer]]:
 
 
 def _inverse_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
-    S = spreading(on.arm)
+    S = joint_rate_matrix(on.arm)
     full = joint_positions(on.arm, on.q), on.qd @ S.T, on.qdd @ S.T
     rows = [peer.inverse(*row) for row in zip(*full, strict=True)]
     tau, M, by_qd, by_q = (np.array(column) for column in zip(*rows, strict=True))
@@ -128,7 +128,7 @@ def _forward_side(on: Subject, peer: Peer, family: str) -> Iterator[Check]:
     if reason:
         yield from (not_applicable(family, name, reason) for name in names)
         return
-    S, extra = spreading(on.arm), _Extra(on)
+    S, extra = joint_rate_matrix(on.arm), _Extra(on)
     full = joint_positions(on.arm, on.q), on.qd @ S.T, (on.value("tau") - extra.torque) @ S.T
     rows = [peer.forward(*row) for row in zip(*full, strict=True)]
     qdd, *gradients = (np.array(column) for column in zip(*rows, strict=True))

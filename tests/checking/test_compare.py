@@ -13,7 +13,7 @@ from robolin.checking.distinguishing_digits import percent
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.files.formats import FORMATS
 from robolin.files.stored import open_stored
-from robolin.results.result import Array, Footer, Result, ResultStream, whole
+from robolin.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
 
 JOINTS = ("shoulder", "elbow")
 EXACT = Tolerances({})
@@ -31,10 +31,12 @@ def beside(
     close: Tolerances = EXACT,
 ) -> Comparison:
     path = folder / "stored.npz"
-    FORMATS["npz"].write(stored if isinstance(stored, ResultStream) else whole(stored), path)
+    FORMATS["npz"].write(
+        stored if isinstance(stored, ResultStream) else stream_of_one_part(stored), path
+    )
     with open_stored(path) as file:
         return compare_with_stored(
-            now if isinstance(now, ResultStream) else whole(now), file, close
+            now if isinstance(now, ResultStream) else stream_of_one_part(now), file, close
         )
 
 

@@ -8,7 +8,7 @@ from robolin.checking.outcome import CheckOutcome, compared_lines, outcomes_docu
 from robolin.checking.tolerance import ALL, Tolerance, Tolerances
 from robolin.files.formats import FORMATS
 from robolin.files.stored import open_stored
-from robolin.results.result import Array, Result, whole
+from robolin.results.result import Array, Result, stream_of_one_part
 
 EPOCH = 1_700_000_000_000_000_001
 
@@ -22,9 +22,11 @@ def result(pole, kind="mode", time=None):
 
 def comparison(tmp_path, stored, found, rtol=0.0, form="npz"):
     path = tmp_path / f"r.{form}"
-    FORMATS[form].write(whole(stored), path)
+    FORMATS[form].write(stream_of_one_part(stored), path)
     with open_stored(path) as file:
-        return compare_with_stored(whole(found), file, Tolerances({ALL: Tolerance(rtol)}))
+        return compare_with_stored(
+            stream_of_one_part(found), file, Tolerances({ALL: Tolerance(rtol)})
+        )
 
 
 @pytest.mark.parametrize("form", FORMATS)

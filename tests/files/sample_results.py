@@ -3,7 +3,7 @@
 import numpy as np
 
 from robolin.files.provenance_writer import Digests
-from robolin.results.result import Array, Result, whole
+from robolin.results.result import Array, Result, stream_of_one_part
 
 JOINTS = ("shoulder", "arm/elbow.x", 'wrist_1,"a"')
 AWKWARD = (0.0, -0.0, 5e-324, 1.7976931348623157e308, 1 / 3, -1e-5, 2.5e-9, 1e16, 0.1 + 0.2)
@@ -45,4 +45,4 @@ def meta(result: Result) -> dict[str, object]:
     """The provenance that any writer stores with a result."""
     digests = Digests()
     digests.add(result)
-    return digests.meta(whole(result))
+    return digests.meta(stream_of_one_part(result))

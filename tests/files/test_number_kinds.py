@@ -12,7 +12,7 @@ from robolin.errors import RobolinError, UsageError
 from robolin.files.csv import csv_writer
 from robolin.files.formats import FORMATS
 from robolin.files.stored import open_stored, read_result
-from robolin.results.result import Array, Footer, Result, ResultStream, whole
+from robolin.results.result import Array, Footer, Result, ResultStream, stream_of_one_part
 from robolin.terminal.table import render_table
 from tests.files.sample_results import meta, sample
 
@@ -76,7 +76,7 @@ def _both_csv_writers(request, monkeypatch):
 def test_every_bit_comes_back(tmp_path, form, rows):
     """Types, shapes, bits, names and kinds of axes are the ones that were stored."""
     result = poles(rows)
-    FORMATS[form].write(whole(result), tmp_path / f"r.{form}")
+    FORMATS[form].write(stream_of_one_part(result), tmp_path / f"r.{form}")
     stored = read_result(tmp_path / f"r.{form}")
     expected = dict(result.stored())
     assert list(stored.arrays) == list(expected)
@@ -95,7 +95,7 @@ def test_parts_do_not_show(tmp_path, form, cuts):
     ends = pairwise([0, *cuts, 30])
     parts = (result.rows(first, stop) for first, stop in ends)
     in_parts = ResultStream(parts, lambda _: Footer({}, {}), lambda: None)
-    FORMATS[form].write(whole(result), tmp_path / f"whole.{form}")
+    FORMATS[form].write(stream_of_one_part(result), tmp_path / f"whole.{form}")
     FORMATS[form].write(in_parts, tmp_path / f"parts.{form}")
     assert (tmp_path / f"whole.{form}").read_bytes() == (tmp_path / f"parts.{form}").read_bytes()
 
@@ -104,7 +104,7 @@ def test_parts_do_not_show(tmp_path, form, cuts):
 def test_damage_is_found(tmp_path, form):
     """A byte changed anywhere is refused or does no harm."""
     result, path = poles(3), tmp_path / f"r.{form}"
-    FORMATS[form].write(whole(result), path)
+    FORMATS[form].write(stream_of_one_part(result), path)
     healthy, refused, tried = path.read_bytes(), 0, 0
     for place in range(0, len(healthy), 41):
         path.write_bytes(healthy[:place] + bytes([healthy[place] ^ 1]) + healthy[place + 1 :])
@@ -120,8 +120,8 @@ def test_damage_is_found(tmp_path, form):
 
 def test_columns_have_both_parts(tmp_path):
     """CSV and Parquet have a column for each part; whole numbers stay whole in both."""
-    FORMATS["csv"].write(whole(poles(2)), tmp_path / "r.csv")
-    FORMATS["parquet"].write(whole(poles(2)), tmp_path / "r.parquet")
+    FORMATS["csv"].write(stream_of_one_part(poles(2)), tmp_path / "r.csv")
+    FORMATS["parquet"].write(stream_of_one_part(poles(2)), tmp_path / "r.parquet")
     header, first, _ = (tmp_path / "r.csv").read_text().splitlines()
     assert header.split(",")[:4] == ["time", "poles/1/re", "poles/1/im", "poles/2/re"]
     assert first.split(",")[:3] == [str(EPOCH), "-0.0", "5e-324"]
@@ -132,7 +132,7 @@ def test_columns_have_both_parts(tmp_path):
 
 def test_json_has_an_object_of_two_lists(tmp_path):
     """In JSON, complex numbers are an object with re and im."""
-    FORMATS["json"].write(whole(poles()), tmp_path / "r.json")
+    FORMATS["json"].write(stream_of_one_part(poles()), tmp_path / "r.json")
     document = json.loads((tmp_path / "r.json").read_text())
     assert document["results"]["poles"]["im"] == poles()["poles"].imag.tolist()
     assert document["results"]["count"] == 4

@@ -18,7 +18,7 @@ from robolin.errors import FileError, RobolinError
 from robolin.files.csv.csv_writer import write_csv
 from robolin.files.paired_files import replacing_pair, waiting_place
 from robolin.files.stored import read_result
-from robolin.results.result import whole
+from robolin.results.result import stream_of_one_part
 from tests.files.test_stored import result
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
@@ -30,7 +30,7 @@ OLD, NEW = 1, 2
 
 def _write(path: Path, seed: int) -> None:
     # one state or several rows: columns, rows or numbers tell one from the other
-    write_csv(whole(result(None if seed % 3 else 4, seed)), path)
+    write_csv(stream_of_one_part(result(None if seed % 3 else 4, seed)), path)
 
 
 def _seed(path: Path) -> int | None:

@@ -14,7 +14,7 @@ from robolin.files.csv.csv_writer import write_csv
 from robolin.files.json.json_writer import write_json
 from robolin.files.npz.npz_writer import write_npz, write_npz_to
 from robolin.files.parquet.parquet_writer import write_parquet
-from robolin.results.result import Footer, ResultStream, whole
+from robolin.results.result import Footer, ResultStream, stream_of_one_part
 from robolin.terminal.table import render_table
 from robolin.terminal.top_rows import top_rows
 from tests.files.sample_results import meta, sample
@@ -43,7 +43,7 @@ def test_parts_do_not_show(tmp_path, form, cuts, most_rows):
     """Cut anywhere, its length known, overestimated or not, a result gives the same bytes."""
     files = []
     for folder, result_stream in (
-        ("whole", whole(sample(ROWS))),
+        ("whole", stream_of_one_part(sample(ROWS))),
         ("parts", in_parts(sample(ROWS), cuts, most_rows)),
     ):
         (tmp_path / folder).mkdir()
@@ -56,7 +56,7 @@ def test_the_archive_is_the_one_numpy_would_write():
     """Members, their order and every byte of them are those of zipfile and NumPy."""
     result = sample(5)
     held = io.BytesIO()
-    write_npz_to(whole(result), held)
+    write_npz_to(stream_of_one_part(result), held)
     again = io.BytesIO()
     with zipfile.ZipFile(again, "w") as archive:
         arrays = {**dict(result.stored()), "joints": np.array(result.joints)}
@@ -107,7 +107,7 @@ def test_nan_is_spelled_the_same_by_both_csv_writers(tmp_path, monkeypatch):
     texts = []
     for limit in (10**9, 0):
         monkeypatch.setattr(csv_writer, "_LARGE_TABLE", limit)
-        write_csv(whole(result), tmp_path / "r.csv")
+        write_csv(stream_of_one_part(result), tmp_path / "r.csv")
         texts.append((tmp_path / "r.csv").read_text().splitlines()[2])
     assert texts[0] == texts[1]
     assert set(texts[0].split(",")) == {"NaN"}

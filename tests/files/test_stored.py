@@ -13,7 +13,7 @@ import robolin
 from robolin.errors import RobolinError
 from robolin.files.formats import FORMATS
 from robolin.files.stored import read_result
-from robolin.results.result import Array, Result, whole
+from robolin.results.result import Array, Result, stream_of_one_part
 from tests.files.file_damage import mutated, swapped_lines, swapped_members
 
 JOINTS = ("shoulder", "arm/elbow", 'wrist "2"')
@@ -45,7 +45,7 @@ def result(rows: int | None, seed: int) -> Result:
 
 def written(form: str, folder: Path, rows: int | None, seed: int) -> Path:
     path = folder / f"{seed}.{form}"
-    FORMATS[form].write(whole(result(rows, seed)), path)
+    FORMATS[form].write(stream_of_one_part(result(rows, seed)), path)
     return path
 
 
@@ -126,7 +126,7 @@ def test_a_result_with_gaps_comes_back(tmp_path: Path) -> None:
     gappy = result(4, 1)
     gappy.arrays[0].values[2] = np.nan
     for form in ("npz", "csv", "parquet"):
-        FORMATS[form].write(whole(gappy), tmp_path / f"gaps.{form}")
+        FORMATS[form].write(stream_of_one_part(gappy), tmp_path / f"gaps.{form}")
         assert same_bits(tmp_path / f"gaps.{form}", gappy)
 
 
@@ -190,7 +190,7 @@ def test_parquet_into_a_pipe_has_its_checksum(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: through.write_bytes(pipe.read_bytes()))
     reader.start()
-    FORMATS["parquet"].write(whole(replace(result(4, 1))), pipe)
+    FORMATS["parquet"].write(stream_of_one_part(replace(result(4, 1))), pipe)
     reader.join(60)
     assert through.read_bytes() == written("parquet", tmp_path, 4, 1).read_bytes()
 

@@ -10,7 +10,7 @@ import pytest
 from robolin.errors import FileError, RobolinError
 from robolin.files.npz.npz_writer import write_npz
 from robolin.files.stored import read_result
-from robolin.results.result import whole
+from robolin.results.result import stream_of_one_part
 from tests.files.sample_results import JOINTS, meta, same_bits, sample
 
 
@@ -18,7 +18,7 @@ from tests.files.sample_results import JOINTS, meta, same_bits, sample
 def test_arrays_come_back_to_the_bit(tmp_path, rows):
     """Reading returns every array with its bits, its shape and its joints."""
     result = sample(rows)
-    write_npz(whole(result), tmp_path / "r.npz")
+    write_npz(stream_of_one_part(result), tmp_path / "r.npz")
     stored = read_result(tmp_path / "r.npz")
     assert stored.joints == JOINTS
     assert stored.meta == json.loads(json.dumps(meta(result)))
@@ -29,7 +29,7 @@ def test_arrays_come_back_to_the_bit(tmp_path, rows):
 
 def test_numpy_reads_the_file_without_robolin(tmp_path):
     """The file is a plain NPZ archive: names are arrays, `meta` is one JSON string."""
-    write_npz(whole(sample(4)), tmp_path / "r.npz")
+    write_npz(stream_of_one_part(sample(4)), tmp_path / "r.npz")
     with np.load(tmp_path / "r.npz") as archive:
         assert archive.files[0] == "time"
         assert tuple(archive["joints"]) == JOINTS
@@ -38,12 +38,12 @@ def test_numpy_reads_the_file_without_robolin(tmp_path):
 
 def test_the_same_result_gives_the_same_bytes(tmp_path):
     """No clock, no memory layout and no order of options shows in the file."""
-    write_npz(whole(sample(6)), tmp_path / "a.npz")
+    write_npz(stream_of_one_part(sample(6)), tmp_path / "a.npz")
     again = sample(6)
     object.__setattr__(again, "options", dict(reversed(again.options.items())))
     matrix = again.arrays[1]
     object.__setattr__(matrix, "values", np.asfortranarray(matrix.values))
-    write_npz(whole(again), tmp_path / "b.npz")
+    write_npz(stream_of_one_part(again), tmp_path / "b.npz")
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
@@ -88,7 +88,7 @@ CHANGES = [
 def test_a_changed_file_is_refused(tmp_path, change, message):
     """Whatever is changed after storing is named on reading."""
     path = tmp_path / "r.npz"
-    write_npz(whole(sample()), path)
+    write_npz(stream_of_one_part(sample()), path)
     rewritten(path, change)
     with pytest.raises(RobolinError, match=message) as caught:
         read_result(path)
@@ -139,7 +139,7 @@ def test_other_files_are_refused(tmp_path, content):
 def test_a_truncated_file_is_refused(tmp_path):
     """A file cut off anywhere is refused."""
     path = tmp_path / "r.npz"
-    write_npz(whole(sample()), path)
+    write_npz(stream_of_one_part(sample()), path)
     data = path.read_bytes()
     for length in range(0, len(data), 97):
         path.write_bytes(data[:length])
@@ -152,7 +152,7 @@ def test_a_flipped_byte_never_changes_a_number_silently(tmp_path):
     """Every flipped byte is either found or harmless."""
     path = tmp_path / "r.npz"
     result = sample()
-    write_npz(whole(result), path)
+    write_npz(stream_of_one_part(result), path)
     data = path.read_bytes()
     found = 0
     for place in range(0, len(data), 7):

@@ -12,7 +12,7 @@ from robolin.files.csv import csv_writer
 from robolin.files.csv.csv_writer import write_csv, write_csv_to
 from robolin.files.json.json_writer import write_json
 from robolin.files.parquet.parquet_writer import write_parquet
-from robolin.results.result import Array, Result, whole
+from robolin.results.result import Array, Result, stream_of_one_part
 from robolin.results.table_columns import table_columns
 from robolin.version import __version__
 from tests.files.sample_results import JOINTS, meta, same_bits, sample
@@ -42,7 +42,7 @@ def both_csv_writers(request, monkeypatch):
 def test_csv_brings_back_the_same_bits(tmp_path, rows):
     """Column names and numbers survive CSV exactly, in both writers."""
     result = sample(rows)
-    write_csv(whole(result), tmp_path / "r.csv")
+    write_csv(stream_of_one_part(result), tmp_path / "r.csv")
     with open(tmp_path / "r.csv", newline="") as stream:
         header, *body = csv.reader(stream)
     names, values = flat(result)
@@ -64,14 +64,14 @@ def test_columns_are_named_after_joints():
 def test_the_csv_has_its_provenance_beside_it(tmp_path):
     """`<file>.meta.json` holds the same meta as every other format."""
     result = sample(3)
-    write_csv(whole(result), tmp_path / "r.csv")
+    write_csv(stream_of_one_part(result), tmp_path / "r.csv")
     assert json.loads((tmp_path / "r.csv.meta.json").read_text()) == plain_meta(result)
 
 
 def test_json_brings_back_the_same_bits(tmp_path):
     """The JSON document has joints, results, units and meta, with exact numbers."""
     result = sample(3)
-    write_json(whole(result), tmp_path / "r.json")
+    write_json(stream_of_one_part(result), tmp_path / "r.json")
     document = json.loads((tmp_path / "r.json").read_text())
     assert document["joints"] == list(JOINTS)
     assert document["units"]["qdd"] == "rad/s²"
@@ -84,14 +84,17 @@ def test_json_brings_back_the_same_bits(tmp_path):
 def test_json_writes_one_line_per_matrix_row(tmp_path):
     """A person can read a matrix in the JSON file."""
     array = Array("mass_matrix", np.array([[1.0, 2.0], [3.0, 4.0]]), (("a", "b"),) * 2, "kg")
-    write_json(whole(Result("mass-matrix", (array,), ("a", "b"), {}, {}, {})), tmp_path / "r.json")
+    write_json(
+        stream_of_one_part(Result("mass-matrix", (array,), ("a", "b"), {}, {}, {})),
+        tmp_path / "r.json",
+    )
     assert "[1.0, 2.0],\n" in (tmp_path / "r.json").read_text()
 
 
 def test_parquet_brings_back_the_same_bits(tmp_path):
     """Parquet holds the CSV's columns exactly, and meta inside the file."""
     result = sample(20)
-    write_parquet(whole(result), tmp_path / "r.parquet")
+    write_parquet(stream_of_one_part(result), tmp_path / "r.parquet")
     names, values = flat(result)
     table = polars.read_parquet(tmp_path / "r.parquet")
     assert table.columns == names
@@ -106,7 +109,7 @@ def test_the_same_result_gives_the_same_bytes(tmp_path, form):
     """Writing twice writes the same bytes."""
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        WRITERS[form](whole(sample(2000)), tmp_path / folder / f"r.{form}")
+        WRITERS[form](stream_of_one_part(sample(2000)), tmp_path / folder / f"r.{form}")
     first, second = (sorted((tmp_path / folder).iterdir()) for folder in ("a", "b"))
     assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
 
@@ -120,7 +123,7 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, form, monkeypatch):
 
     monkeypatch.setattr("robolin.files.provenance_writer.Digests.meta", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        WRITERS[form](whole(sample(3)), tmp_path / f"r.{form}")
+        WRITERS[form](stream_of_one_part(sample(3)), tmp_path / f"r.{form}")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -146,9 +149,9 @@ def test_large_tables_are_streamed_by_polars(monkeypatch):
     """Past the limit both writers still agree on every number."""
     result = sample(50)
     small, large = io.BytesIO(), io.BytesIO()
-    write_csv_to(whole(result), small)
+    write_csv_to(stream_of_one_part(result), small)
     monkeypatch.setattr(csv_writer, "_LARGE_TABLE", 0)
-    write_csv_to(whole(result), large)
+    write_csv_to(stream_of_one_part(result), large)
 
     def numbers(stream):
         text = stream.getvalue().decode().splitlines()[1:]

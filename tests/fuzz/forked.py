@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 from robolin.description.mjcf import mjcf_reader
-from robolin.description.separate_process import OutOfBoundsError, ProcessBounds, bound
+from robolin.description.separate_process import OutOfBoundsError, ProcessBounds, bound_this_process
 from robolin.description.xacro import xacro_text
 
 
@@ -54,7 +54,7 @@ def _answer(module: str, request: Mapping[str, Any], bounds: ProcessBounds, writ
             with open("/proc/self/statm") as text:
                 # what the whole campaign holds is not the reader's
                 used = int(text.read().split()[0]) * resource.getpagesize()
-            bound(bounds.seconds, used + bounds.memory)
+            bound_this_process(bounds.seconds, used + bounds.memory)
             stream.write(json.dumps(import_module(module).reply(request)))
             code = 0
         except BaseException as error:

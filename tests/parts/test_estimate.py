@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robolin.errors import RobolinError
-from robolin.parts.estimate import ARITHMETIC, DIGITS_SHARE, DISK, NETWORK, Estimate, estimated
+from robolin.parts.estimate import ARITHMETIC, DIGITS_SHARE, DISK, NETWORK, Estimate, estimated_cost
 from robolin.parts.parts_plan import Division
 from robolin.parts.recordings import recordings
 from tests.cli.command import robolin
@@ -50,18 +50,18 @@ def test_a_sample_is_measured_and_rows_are_counted(tmp_path: Path) -> None:
     write_recordings(tmp_path / "logs")
     found = all_of(tmp_path / "logs")
     inquiry, arm = question(found)
-    whole = estimated(inquiry, arm, found, Division(40, "csv"))
+    whole = estimated_cost(inquiry, arm, found, Division(40, "csv"))
     # lines of one text differ in length by some per cent
     assert whole.rows == pytest.approx(ROWS, rel=0.1)
     assert (whole.exact, whole.parts, whole.way) == (False, 8, DISK)
     assert (whole.sample, whole.part_rows) == (40, 40)
     assert min(whole.per_row, whole.per_part, whole.per_byte, whole.bytes_out) > 0
     alone = recordings([str(tmp_path / "logs" / "c.npz")])
-    counted = estimated(*question(alone), alone, Division(None, None))
+    counted = estimated_cost(*question(alone), alone, Division(None, None))
     assert (counted.rows, counted.exact, counted.parts) == (70, True, 1)
     (tmp_path / "a.csv.gz").write_bytes(b"")
     with pytest.raises(RobolinError, match="not estimated"):
-        estimated(inquiry, arm, recordings([str(tmp_path / "a.csv.gz")]), Division(None, None))
+        estimated_cost(inquiry, arm, recordings([str(tmp_path / "a.csv.gz")]), Division(None, None))
 
 
 def test_a_plan_is_made_before_its_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_a_plan_is_made_before_its_parts(tmp_path: Path, monkeypatch: pytest.Mon
     assert [*tmp_path.iterdir()] == [tmp_path / "logs"]
     assert "5 parts of 3 recordings" in robolin("plan", *ask, "-o", "out").err
     assert robolin("status", "out").code == 1
-    monkeypatch.setattr("robolin.parts.parts_plan.surveyed", None)
+    monkeypatch.setattr("robolin.parts.parts_plan.surveyed_recording", None)
     assert "5 parts written" in robolin(*ask, "-o", "out").err
 
 

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The recordings that are looked through; every second look is the last of its process."""
     names: list[str] = []
-    survey = parts_plan.surveyed
+    survey = parts_plan.surveyed_recording
 
     def killed_after_one(recording: Any, *how: Any) -> Any:
         names.append(recording.name)
@@ -40,7 +40,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise Killed
         return survey(recording, *how)
 
-    monkeypatch.setattr(parts_plan, "surveyed", killed_after_one)
+    monkeypatch.setattr(parts_plan, "surveyed_recording", killed_after_one)
     monkeypatch.setattr(looked_file, "_FEW", 0)
     return names
 

@@ -99,7 +99,7 @@ def test_what_was_looked_at_is_not_read_again(
         looked.append(recording.name)  # type: ignore[attr-defined]
         return next(each for each in plan.sources if each.name == looked[-1])
 
-    monkeypatch.setattr("robolin.parts.parts_plan.surveyed", look)
+    monkeypatch.setattr("robolin.parts.parts_plan.surveyed_recording", look)
     os.utime(folder / "c.npz", (1, 1))
     again = planned_parts(inquiry, arm, all_of(folder), Division(40, "npz"), plan.sources)
     assert looked == ["c.npz"]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from robolin.terminal import progress
-from robolin.terminal.progress import RowProgress, watched
+from robolin.terminal.progress import RowProgress, stderr_is_terminal
 
 
 class Terminal(io.StringIO):
@@ -37,7 +37,7 @@ def test_a_long_run_shows_rows_and_speed(monkeypatch: pytest.MonkeyPatch, size: 
     """Rows and rows per second are shown, with or without a known end."""
     stream = terminal(monkeypatch)
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    driven(size, watched())
+    driven(size, stderr_is_terminal())
 
     assert "1,000 rows, " in stream.getvalue()
     assert "rows/s" in stream.getvalue()
@@ -46,7 +46,7 @@ def test_a_long_run_shows_rows_and_speed(monkeypatch: pytest.MonkeyPatch, size: 
 def test_a_short_run_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done at once needs no bar."""
     stream = terminal(monkeypatch)
-    driven(400, watched())
+    driven(400, stderr_is_terminal())
 
     assert stream.getvalue() == ""
 
@@ -56,6 +56,6 @@ def test_a_pipe_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    driven(400, watched())
+    driven(400, stderr_is_terminal())
 
     assert stream.getvalue() == ""

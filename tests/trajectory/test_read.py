@@ -12,7 +12,7 @@ from robolin.files.csv import csv_reader
 from robolin.files.csv.csv_writer import write_csv
 from robolin.files.npz.npz_writer import write_npz
 from robolin.files.parquet.parquet_writer import write_parquet
-from robolin.results.result import Array, Result, whole
+from robolin.results.result import Array, Result, stream_of_one_part
 from robolin.trajectory.read import read_trajectory
 
 ARM = ("shoulder", "elbow")
@@ -50,7 +50,7 @@ def test_what_robolin_writes_it_reads_back_to_the_bit(tmp_path, extension, write
     """The torques of one verb are the input of another, in every format, exactly."""
     tau, time = motion(), np.arange(50) / 3
     path = tmp_path / f"r.{extension}"
-    writer(whole(result_of(tau, time)), path)
+    writer(stream_of_one_part(result_of(tau, time)), path)
     read = read_trajectory(path, ARM, ["tau"])
     assert read.rows == 50
     assert same_bits(read.tau, tau)
@@ -64,7 +64,7 @@ def test_columns_follow_the_arm_not_the_file(tmp_path, extension):
     """An arm that names its joints in another order gets its columns in that order."""
     writer = {"csv": write_csv, "npz": write_npz, "parquet": write_parquet}[extension]
     tau = motion()
-    writer(whole(result_of(tau, None)), tmp_path / f"r.{extension}")
+    writer(stream_of_one_part(result_of(tau, None)), tmp_path / f"r.{extension}")
     read = read_trajectory(tmp_path / f"r.{extension}", ARM[::-1], ["tau"])
     assert same_bits(read.tau, np.ascontiguousarray(tau[:, ::-1]))
 
@@ -148,7 +148,7 @@ def test_all_bad_cells_are_reported_but_not_thousands(tmp_path):
 
 def test_large_files_give_the_same_numbers(tmp_path, monkeypatch):
     """The reader for large files is taken past its limit and agrees to the bit."""
-    write_csv(whole(result_of(motion(500), None)), tmp_path / "m.csv")
+    write_csv(stream_of_one_part(result_of(motion(500), None)), tmp_path / "m.csv")
     exact = read_trajectory(tmp_path / "m.csv", ARM, ["tau"]).tau
     monkeypatch.setattr(csv_reader, "_LARGE_FILE", 0)
     monkeypatch.setattr(csv_reader, "records_table", None)

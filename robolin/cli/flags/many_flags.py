@@ -101,7 +101,7 @@ def many_recordings(ctx: click.Context) -> ManyRecordings | None:
     return ManyRecordings(found, folder, **asked)
 
 
-def live(ctx: click.Context, out: Output, question: Question) -> Output:
+def live_output(ctx: click.Context, out: Output, question: Question) -> Output:
     """The output of a command whose lines are answered as they arrive, if they are to be."""
     if not ctx.params.get("live"):
         return out

@@ -142,9 +142,9 @@ def _plan(inquiry: Any, found: Any, division: Any, folder: str, out: Any) -> Non
 
 def _estimate(inquiry: Any, found: Any, division: Any, workers: int | None) -> None:
     from robolin.cli.reports.report import Report
-    from robolin.parts.estimate import estimated
+    from robolin.parts.estimate import estimated_cost
 
-    estimate = estimated(inquiry, inquiry.source.arm(), found, division)
+    estimate = estimated_cost(inquiry, inquiry.source.arm(), found, division)
     Report().write(_sections(estimate, workers), {})
 
 

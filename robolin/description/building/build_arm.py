@@ -41,12 +41,12 @@ from robolin.description.tree import (
     FLOATING_BASE,
     Tree,
     coordinate_names,
-    floated,
     floating_problems,
     group_kind,
     joints_of_freedoms,
-    standing,
+    standing_pose,
     tree_of,
+    with_base_joint,
 )
 from robolin.errors import RobolinError, raise_all
 from robolin.geometry.rotations import (
@@ -78,7 +78,7 @@ def build(
     """
     if options.floating_base:
         raise_all([*floating_problems(description)])
-        description = floated(description, options.base_joint)
+        description = with_base_joint(description, options.base_joint)
     tree = tree_of(description)
     selection, joint_names = _selected(tree, options)
     frames = _frames(tree, selection)
@@ -169,7 +169,7 @@ def _frames(tree: Tree, selection: Selection) -> dict[str, Frame]:
             frames[joint.child] = Frame(joint.child, number[joint.child])
         else:
             carrier = frames[joint.parent]
-            pose = standing(joint, selection.standing.get(joint.name, 0.0))
+            pose = standing_pose(joint, selection.standing.get(joint.name, 0.0))
             frames[joint.child] = Frame(joint.child, carrier.link, compose(carrier.pose, pose))
     return frames
 

@@ -24,7 +24,7 @@ from robolin.description.model import (
     LinkEntry,
     Place,
     Reading,
-    limited,
+    first_findings,
 )
 from robolin.description.robot_source import RobotText
 from robolin.description.separate_process import OutOfBoundsError, run_in_separate_process
@@ -70,12 +70,12 @@ def read_mjcf(found: RobotText, folders: Iterable[str]) -> Reading:
         return Reading(None, files.findings)
     model = _compiled(found)
     if wrong_numbers := list(not_finite(model, files)):
-        return Reading(None, limited([*files.findings, *wrong_numbers]))
+        return Reading(None, first_findings([*files.findings, *wrong_numbers]))
     findings = [*files.findings, *_findings(model, files)]
     description, more = _description(model, files, findings)
     findings += more
     wrong = any(finding.level == "error" for finding in findings)
-    return Reading(None if wrong else description, limited(findings))
+    return Reading(None if wrong else description, first_findings(findings))
 
 
 def _compiled(found: RobotText) -> Row:

@@ -22,7 +22,7 @@ from robolin.description.model import (
     LinkEntry,
     Place,
     Reading,
-    limited,
+    first_findings,
 )
 from robolin.description.structure import check_structure
 from robolin.description.urdf.transmissions import listed_transmissions, reductions
@@ -69,7 +69,7 @@ def read_urdf(text: bytes, source: str) -> Reading:
     description = _robot(robot, notes, text) if _is_urdf(robot, notes) else None
     findings = sorted(notes.findings, key=lambda finding: finding.place.line)
     wrong = any(finding.level == "error" for finding in findings)
-    return Reading(None if wrong else description, limited(findings))
+    return Reading(None if wrong else description, first_findings(findings))
 
 
 def _is_urdf(robot: Element, notes: Notes) -> bool:

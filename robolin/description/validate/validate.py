@@ -9,7 +9,14 @@ from typing import Any
 from robolin.arm import Arm, Inertia, Link, Vector3
 from robolin.description.building.build_arm import build
 from robolin.description.building.contract import exact_figure
-from robolin.description.model import Description, Finding, JointEntry, Place, Reading, limited
+from robolin.description.model import (
+    Description,
+    Finding,
+    JointEntry,
+    Place,
+    Reading,
+    first_findings,
+)
 from robolin.description.validate.validate_links import link_findings, repeated_inertials
 from robolin.description.validate.validation_ids import finding
 from robolin.errors import RobolinError
@@ -27,7 +34,7 @@ def validate(reading: Reading) -> list[Finding]:
     """The reader's findings and the physical ones, by line; the latter only if the file loads."""
     findings = list(reading.findings)
     if reading.description is not None:
-        findings += limited(
+        findings += first_findings(
             list(physical_findings(reading.description, plain_arm(reading.description)))
         )
     return sorted(findings, key=lambda found: (found.place.line, found.place.column))

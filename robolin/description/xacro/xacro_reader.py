@@ -8,7 +8,7 @@ from dataclasses import replace
 from robolin.description.model import Finding, Place, Reading
 from robolin.description.robot_source import RobotText
 from robolin.description.urdf.urdf_reader import read_urdf
-from robolin.description.xacro.xacro_text import expanded
+from robolin.description.xacro.xacro_text import expanded_xacro
 from robolin.errors import UsageError
 
 
@@ -19,7 +19,7 @@ def read_xacro(
     if found.path is None:
         hint = "give the file itself: it includes others by their place"
         raise UsageError("xacro is not read from standard input", where="-", hint=hint)
-    expansion = expanded(found.path, arguments, packages)
+    expansion = expanded_xacro(found.path, arguments, packages)
     reading = read_urdf(expansion.text, f"{found.shown} (expanded)")
     place, description = Place(found.shown), reading.description
     warnings = [Finding("xacro-warning", "warning", place, text) for text in expansion.warnings]

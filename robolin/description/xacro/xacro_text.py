@@ -23,7 +23,9 @@ class Expansion(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def expanded(path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]) -> Expansion:
+def expanded_xacro(
+    path: Path, arguments: Mapping[str, str], packages: Mapping[str, str]
+) -> Expansion:
     """The URDF in a xacro file.
 
     arguments: values for its `<xacro:arg>`, by name

@@ -35,7 +35,7 @@ from robolin.description.model import (
     LinkEntry,
     Place,
     Reading,
-    limited,
+    first_findings,
 )
 from robolin.description.structure import check_structure
 from robolin.description.yaml.dh import DH_KEYS, read_table
@@ -67,7 +67,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     node, findings = read_nodes(text, source)
     arm = fields_of(node, "the arm", ARM_KEYS, findings) if node else None
     if arm is None:
-        return Reading(None, limited(findings))
+        return Reading(None, first_findings(findings))
     _check_version(arm)
     arm.need("name")
     links = _read_links(arm)
@@ -96,7 +96,7 @@ def read_yaml(text: bytes, source: str) -> Reading:
     )
     findings.sort(key=_position)
     sound = not any(finding.level == "error" for finding in findings)
-    return Reading(description if sound else None, limited(findings))
+    return Reading(description if sound else None, first_findings(findings))
 
 
 def _check_version(arm: Fields) -> None:

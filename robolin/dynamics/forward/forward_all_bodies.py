@@ -56,7 +56,7 @@ class EliminatedBodies(NamedTuple):
 def forward_all_bodies(chain: Chain) -> None:
     """q̈ from q, q̇ and τ."""
     links = place_links(chain)
-    done = eliminated(chain, links, velocities(chain, links, chain.given("qd")))
+    done = eliminated_bodies(chain, links, velocities(chain, links, chain.given("qd")))
 
     a = chain.slots(6)
     a[chain.base] = base_acceleration(chain)
@@ -70,7 +70,7 @@ def forward_all_bodies(chain: Chain) -> None:
         chain.out("qdd", (k,), dot(E[0], sub(found, u)))
 
 
-def eliminated(chain: Chain, links: Links, moving: Velocities) -> EliminatedBodies:
+def eliminated_bodies(chain: Chain, links: Links, moving: Velocities) -> EliminatedBodies:
     """From tip to base, with A all that link k is felt as and r all that acts on it:
 
     E = [drive, T]     W = diag(rotor, κ, …, κ)
