@@ -106,6 +106,19 @@ def test_dividing_by_zero_spoils_one_state_of_a_batch(count: int) -> None:
     assert found.arrays["tau"][:, 0].tolist() == [np.inf, 1.0, 0.5, 1.0 / 3.0][:count]
 
 
+@pytest.mark.parametrize("count", [2, MOST_ONE_BY_ONE + 1])
+def test_a_shortfall_says_in_which_states(count: int) -> None:
+    """However many states there are, what does not exist in some of them is told of those."""
+
+    def checked(chain: Chain) -> None:
+        chain.out("tau", (1,), chain.regular("tau", chain.given("q")[1], 0.0))
+
+    q = np.where(np.arange(count) == 1, -1.0, 1.0)[:, None]
+    found = run_on(parameters_of(random_arm(1, 1)), checked, {"tau": ("joint",)}, {"q": q})
+    assert np.flatnonzero(np.isnan(found.arrays["tau"][:, 0])).tolist() == [1]
+    assert [each.rows.tolist() for each in found.shortfalls] == [[1]]
+
+
 def test_leading_axes_broadcast() -> None:
     """(2, 1, n) and (3, n) make (2, 3, n, n); a number stands for all joints; no state, no row."""
     arm = random_arm(3, 4)

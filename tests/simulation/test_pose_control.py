@@ -28,7 +28,7 @@ def drawn() -> robolin.Simulation:
     arm = robolin.load("ur5")
     start = GOAL + np.random.default_rng(0).uniform(-0.4, 0.4, (2, arm.n))
     control = law(arm, "tool0", GOAL, **GAINS)
-    return robolin.simulate(arm, start, duration=6.0, dt=5e-3, every=20, control=control)
+    return robolin.simulate(arm, start, duration=6.0, dt=1e-2, every=10, control=control)
 
 
 @pytest.mark.slow
