@@ -161,13 +161,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(autouse=True)
+def _here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are called by their names alone: the folder's may be longer than a line."""
+    monkeypatch.chdir(folder)
+
+
 def filled(verb: tuple[str, ...], robot: Path, folder: Path) -> tuple[str, ...]:
     """The command line of a verb."""
     other = folder / f"other-{robot.name}"
     if "OTHER" in verb and not other.exists():
         other.write_text(robot.read_text().replace("87.125", "91.0625"))
-    names = {"MOTION": str(folder / "motion.csv"), "OTHER": str(other)}
-    return (*(names.get(word, word) for word in verb), str(robot))
+    names = {"MOTION": "motion.csv", "OTHER": other.name}
+    return (*(names.get(word, word) for word in verb), robot.name)
 
 
 def require_whole(draw: Drawing, quiet: bool = False) -> None:
@@ -238,7 +244,7 @@ def test_reports_fit(folder: Path, verb: tuple[str, ...], n: int) -> None:
 @pytest.mark.parametrize("verb", SLOWER, ids="-".join)
 def test_long_reports_fit(folder: Path, verb: tuple[str, ...]) -> None:
     """Reports of long lines are wrapped between words."""
-    arms = (str(written(folder, 2)),) if verb[0] == "verify" else ()
+    arms = (written(folder, 2).name,) if verb[0] == "verify" else ()
     require_whole(drawing(*verb, *arms), quiet=verb[0] == "models")
 
 
